@@ -1,0 +1,63 @@
+import json
+
+import numpy as np
+import pytest
+
+from translate.alignment.alignment import Alignment
+from translate.errors import UserError
+
+WEIGHTS = [[0.94, 0.04, 0.02], [0.12, 0.0, 0.88], [0.0, 0.0, 0.0], [0.5, 0.5, 0.0]]
+
+
+@pytest.fixture
+def alignment():
+    return Alignment(["I", "love", "you"], ["je", "t'", "uh", "aime"], np.array(WEIGHTS))
+
+
+def test_links_by_argmax_and_by_threshold(alignment):
+    assert alignment.links() == {(0, 0), (2, 1), (0, 3)}  # the zero row has none, the tie goes to the first
+    assert alignment.links(0.5) == {(0, 0), (2, 1), (0, 3), (1, 3)}
+    assert alignment.links(0.1) == {(0, 0), (0, 1), (2, 1), (0, 3), (1, 3)}
+    assert alignment.links(1.0) == frozenset()
+    assert alignment.pharaoh() == "0-0 0-3 2-1"
+
+
+def test_transpose(alignment):
+    other = alignment.transpose()
+    assert other.source_words == ["je", "t'", "uh", "aime"]
+    assert other.links() == {(0, 0), (3, 1), (1, 2)}
+    np.testing.assert_array_equal(other.weights, np.array(WEIGHTS, dtype=np.float32).T)
+
+
+def test_json(alignment):
+    read = json.loads(json.dumps(alignment.to_dict()))
+    assert read["weights"] == WEIGHTS
+    assert read["links"] == "0-0 0-3 2-1"
+    assert read["source_words"] == ["I", "love", "you"]
+
+
+def test_weights_are_a_read_only_float32_copy(alignment):
+    given = np.eye(2)
+    one = Alignment(["a", "b"], ["c", "d"], given)
+    given[0, 0] = 0.5
+    assert one.weights[0, 0] == 1
+    assert one.weights.dtype == np.float32
+    with pytest.raises(ValueError, match="read-only"):
+        one.weights[0, 0] = 0
+
+
+@pytest.mark.parametrize("weights", [np.zeros((3, 2)), np.zeros(2), [[0, np.nan, 0]] * 2, [[0, -0.1, 0]] * 2])
+def test_wrong_weights(weights):
+    with pytest.raises(ValueError, match="weights"):
+        Alignment(["a", "b", "c"], ["d", "e"], np.array(weights))
+
+
+@pytest.mark.parametrize("threshold", [0, -1, 1.5, float("nan")])
+def test_wrong_threshold(alignment, threshold):
+    with pytest.raises(UserError, match="threshold"):
+        alignment.links(threshold)
+
+
+def test_empty_sides():
+    assert Alignment([], ["a"], np.zeros((1, 0))).pharaoh() == ""
+    assert Alignment(["a"], [], np.zeros((0, 1))).links() == frozenset()

@@ -1,0 +1,177 @@
+import numpy as np
+import pytest
+
+from translate.alignment.calibrate import calibrate
+from translate.alignment.extract import AlignmentChoice, EncodedPair, align
+from translate.alignment.links import Gold
+from translate.alignment.score import score
+from translate.errors import UserError
+from translate.text.tokenizer import EOS
+
+NAMES = 20  # of 60 words, the first ones are written the same on both sides
+
+
+def _pairs(num_pairs, *, names, seed=0):
+    """Sentences and their word-for-word translations in another order; the last word stays last."""
+    rng = np.random.default_rng(seed)
+    pairs, golds = [], []
+    for _ in range(num_pairs):
+        length = int(rng.integers(4, 10))
+        chosen = rng.choice(np.arange(0 if names else NAMES, 60), length, replace=False)
+        words = [*chosen.tolist(), 60]
+        order = [*rng.permutation(length).tolist(), length]
+        source = [f"n{word}" if word < NAMES else f"s{word}" for word in words]
+        target = [f"n{words[i]}" if words[i] < NAMES else f"t{words[i]}" for i in order]
+        ids = [10 + word for word in words]
+        pieces = list(range(length + 1))
+        pairs.append(EncodedPair([*ids, EOS], [ids[i] for i in order], [*pieces, -1], pieces, source, target))
+        links = frozenset((source, target) for target, source in enumerate(order))
+        golds.append(Gold(links, links))
+    return pairs, golds
+
+
+def _planted(planted, num_layers, num_heads, *, noise=0.1):
+    """Attention that is right at the planted (layer, head, shift), and follows some habit elsewhere."""
+
+    def attend(source_ids, target_in):
+        S, T = len(source_ids), len(target_in)
+        rng = np.random.default_rng(sum(source_ids) + 7 * target_in[-1])
+        predicted = [*target_in[1:], EOS]
+        weights = rng.random((num_layers, num_heads, T, S)) * noise
+        for layer in range(num_layers):
+            for head in range(num_heads):
+                for t in range(T):
+                    if (layer, head) == planted[:2]:
+                        piece = target_in[t] if planted[2] else predicted[t]
+                        place = source_ids.index(piece) if piece in source_ids else S - 1
+                    else:  # a sink on the last word, or the diagonal, or the diagonal behind
+                        habits = (S - 2, min(t, S - 2), max(0, min(t - 1, S - 2)))
+                        place = habits[(layer + head) % 3]
+                    weights[layer, head, t, place] += 1
+        return weights / weights.sum(-1, keepdims=True)
+
+    return attend
+
+
+PLANTS = [(0, 0, 0), (1, 2, 1), (2, 1, 0), (2, 0, 1)]
+
+
+@pytest.mark.parametrize("planted", PLANTS)
+def test_gold_finds_the_planted_head(fake_model, planted):
+    pairs, golds = _pairs(40, names=False)
+    model = fake_model(_planted(planted, 3, 5), 3, 5)
+    result = calibrate(model, pairs, golds, batch_size=16)
+    layer, head, shift = planted
+    assert result.choice == AlignmentChoice(layer, (head,), shift)
+    assert result.criterion == "aer"
+    assert result.aer < 0.05
+    assert len({row.choice for row in result.table}) == len(result.table) == 3 * 6 * 2
+
+
+def test_table_is_what_align_and_score_say(fake_model):
+    pairs, golds = _pairs(11, names=True)
+    golds = [Gold(frozenset(list(gold.sure)[::2]), gold.possible) for gold in golds]
+    model = fake_model(_planted((1, 0, 1), 2, 2, noise=1.5), 2, 2)
+    result = calibrate(model, pairs, golds, batch_size=4)
+    for row in result.table:
+        links = [alignment.links() for alignment in align(model, pairs, row.choice)]
+        assert row.aer == pytest.approx(score(links, golds).aer)
+    assert result.aer == min(row.aer for row in result.table)
+
+
+@pytest.mark.parametrize("planted", PLANTS)
+def test_words_written_the_same_find_the_planted_head(fake_model, planted):
+    pairs, _ = _pairs(60, names=True)
+    result = calibrate(fake_model(_planted(planted, 3, 5), 3, 5), pairs)
+    layer, head, shift = planted
+    assert result.choice == AlignmentChoice(layer, (head,), shift)
+    assert result.criterion == "silver"
+    assert result.aer is None
+
+
+@pytest.mark.parametrize("planted", PLANTS)
+def test_consistency_finds_the_planted_head(fake_model, planted):
+    pairs, _ = _pairs(60, names=False)
+    result = calibrate(fake_model(_planted(planted, 3, 5), 3, 5), pairs)
+    layer, head, shift = planted
+    assert result.choice == AlignmentChoice(layer, (head,), shift)
+    assert result.criterion == "consistency"
+    assert all(row.silver is None for row in result.table)
+
+
+@pytest.mark.parametrize("names", [False, True])
+@pytest.mark.parametrize("shift", [0, 1])
+def test_one_layer_and_head_needs_only_the_shift(fake_model, shift, names):
+    pairs, _ = _pairs(60, names=names)
+    result = calibrate(fake_model(_planted((0, 0, shift), 1, 1), 1, 1), pairs)
+    assert result.choice == AlignmentChoice(0, (0,), shift)
+    assert len(result.table) == 2
+
+
+def test_without_evidence_rows_are_not_shifted(fake_model):
+    pairs, _ = _pairs(1, names=False)
+    result = calibrate(fake_model(_planted((0, 0, 1), 1, 1), 1, 1), pairs)
+    assert result.choice == AlignmentChoice(0, (0,), 0)
+    assert result.criterion == "default"
+
+
+def test_agreement_of_layers_decides_without_other_evidence(fake_model):
+    def attend(
+        source_ids, target_in
+    ):  # layers 0 and 2 look at the first word, layer 1 at the word in its place
+        weights = np.full((3, 1, len(target_in), len(source_ids)), 0.01)
+        weights[[0, 2], :, :, 0] += 1
+        for t in range(len(target_in)):
+            weights[1, 0, t, min(t, len(source_ids) - 2)] += 1
+        return weights
+
+    pairs, _ = _pairs(2, names=False)
+    result = calibrate(fake_model(attend, 3, 1), pairs)
+    assert result.choice == AlignmentChoice(0, (0,), 0)
+    assert result.criterion == "agreement"
+    by_layer = {row.choice.layer: row.agreement for row in result.table if row.choice.shift == 0}
+    assert by_layer[0] > by_layer[1]
+
+
+def test_sides_without_words_change_nothing(fake_model):
+    pairs, golds = _pairs(10, names=False)
+    nothing = Gold(frozenset(), frozenset())
+    empty = [
+        EncodedPair([EOS], [11], [-1], [0], [], ["t1"]),
+        EncodedPair([11, EOS], [], [0, -1], [], ["s1"], []),
+    ]
+    model = fake_model(_planted((1, 0, 1), 2, 2), 2, 2)
+    alone = calibrate(model, pairs, golds)
+    assert calibrate(model, [*empty, *pairs], [nothing, nothing, *golds]) == alone
+    assert calibrate(model, empty).criterion == "default"
+
+
+def test_what_is_given_is_not_searched(fake_model):
+    pairs, golds = _pairs(20, names=False)
+    model = fake_model(_planted((1, 2, 1), 3, 5), 3, 5)
+    result = calibrate(model, pairs, golds, layer=2)
+    assert {row.choice.layer for row in result.table} == {2}
+    assert len(result.table) == 6 * 2
+    everything = {row.choice: row.aer for row in calibrate(model, pairs, golds).table}
+    assert {row.choice: row.aer for row in result.table}.items() <= everything.items()
+    only = calibrate(model, pairs, golds, layer=1, heads=[2, 0], shift=1)
+    assert only.choice == AlignmentChoice(1, (2, 0), 1)
+    links = [alignment.links() for alignment in align(model, pairs, only.choice)]
+    assert only.aer == pytest.approx(score(links, golds).aer)
+    assert calibrate(model, pairs, heads=[4]).choice.heads == (4,)
+    with pytest.raises(UserError, match="layer 3 does not exist"):
+        calibrate(model, pairs, layer=3)
+    with pytest.raises(UserError, match="heads"):
+        calibrate(model, pairs, heads=[])
+
+
+def test_wrong_input(fake_model):
+    pairs, golds = _pairs(3, names=False)
+    model = fake_model(_planted((0, 0, 0), 1, 1), 1, 1)
+    with pytest.raises(UserError, match="no sentence pairs"):
+        calibrate(model, [])
+    with pytest.raises(UserError, match="2 lines of gold links for 3"):
+        calibrate(model, pairs, golds[:2])
+    outside = frozenset({(0, 99)})
+    with pytest.raises(UserError, match=r"pair 2: 0-99 lies outside"):
+        calibrate(model, pairs, [golds[0], Gold(outside, outside), golds[2]])

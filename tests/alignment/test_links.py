@@ -1,0 +1,139 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from translate.alignment.links import (
+    SYMMETRISATIONS,
+    Gold,
+    format_gold,
+    format_pharaoh,
+    parse_gold,
+    parse_pharaoh,
+    read_gold,
+    read_pharaoh,
+    symmetrise,
+)
+from translate.errors import UserError
+
+LINKS = st.frozensets(st.tuples(st.integers(0, 6), st.integers(0, 4)))
+
+
+def test_gold_line_by_hand():
+    gold = parse_gold("2p1 0-0 2-3 2p3", where="gold, line 1")
+    assert gold.sure == {(0, 0), (2, 3)}
+    assert gold.possible == {(0, 0), (2, 3), (2, 1)}
+    assert format_gold(gold) == "0-0 2p1 2-3"
+
+
+def test_numbers_are_sorted_as_numbers():
+    assert format_pharaoh({(10, 0), (2, 11), (2, 3)}) == "2-3 2-11 10-0"
+
+
+@given(LINKS, LINKS, st.booleans())
+def test_written_gold_reads_back(sure, possible, one_based):
+    gold = Gold(sure, sure | possible)
+    assert parse_gold(format_gold(gold, one_based=one_based), where="x", one_based=one_based) == gold
+    assert parse_pharaoh(format_pharaoh(sure, one_based=one_based), where="x", one_based=one_based) == sure
+
+
+def test_counted_from_one():
+    assert parse_pharaoh("1-1 3-2", where="x", one_based=True) == {(0, 0), (2, 1)}
+    with pytest.raises(UserError, match="counted from 1"):
+        parse_pharaoh("0-1", where="x", one_based=True)
+
+
+@pytest.mark.parametrize("token", ["1", "1-", "-1-2", "1--2", "a-b", "1-2-3", "1:2", "1P2", "١-1", "1.0-2"])
+def test_malformed_token_names_place_and_token(token):
+    with pytest.raises(UserError, match=r"file\.txt, line 7") as caught:
+        parse_gold(f"0-0 {token}", where="file.txt, line 7")
+    assert f"'{token}'" in str(caught.value)
+
+
+@pytest.mark.parametrize(("token", "word"), [("3-0", "source word 3"), ("0p2", "target word 2")])
+def test_index_outside_the_sentence(token, word):
+    parse_gold("2-1", where="x", source_length=3, target_length=2)
+    with pytest.raises(UserError, match=word):
+        parse_gold(token, where="x", source_length=3, target_length=2)
+
+
+def test_possible_link_is_no_hard_link():
+    with pytest.raises(UserError, match="0p1"):
+        parse_pharaoh("0p1", where="x")
+
+
+def test_files(tmp_path):
+    path = tmp_path / "gold.txt"
+    path.write_bytes("\ufeff0-0 1p0\r\n\r\n2-1\n".encode())
+    golds = read_gold(path, source_lengths=[2, 0, 3], target_lengths=[1, 5, 2])
+    assert [format_gold(gold) for gold in golds] == ["0-0 1p0", "", "2-1"]
+    with pytest.raises(UserError, match=r"gold\.txt, line 1"):
+        read_pharaoh(path)
+    with pytest.raises(UserError, match=r"gold\.txt, line 3"):
+        read_gold(path, source_lengths=[2, 0, 2])
+    with pytest.raises(UserError, match="3 lines of links for 2 target sentences"):
+        read_gold(path, target_lengths=[1, 5])
+    with pytest.raises(UserError, match=r"missing\.txt"):
+        read_gold(tmp_path / "missing.txt")
+    path.write_bytes(b"\xff\xfe0")
+    with pytest.raises(UserError, match=r"gold\.txt"):
+        read_gold(path)
+
+
+FORWARD = {(0, 0), (1, 1), (2, 1), (4, 1), (4, 4)}
+BACKWARD = {(0, 0), (1, 2), (2, 2), (3, 5), (4, 6)}
+
+
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [
+        ("intersection", "0-0"),
+        ("union", "0-0 1-1 1-2 2-1 2-2 3-5 4-1 4-4 4-6"),
+        # 1-1 neighbours 0-0; 2-1 and 1-2 neighbour 1-1; then both words of 2-2 are linked.
+        ("grow-diag", "0-0 1-1 1-2 2-1"),
+        # Words 4 and 4 are both unlinked, then 3 and 5; target 1 was linked, and so is source 4 by then.
+        ("grow-diag-final-and", "0-0 1-1 1-2 2-1 3-5 4-4"),
+    ],
+)
+def test_symmetrise_by_hand(method, expected):
+    assert format_pharaoh(symmetrise(FORWARD, BACKWARD, method)) == expected
+
+
+def test_unknown_symmetrisation_lists_the_known():
+    with pytest.raises(UserError, match="grow-diag-final-and"):
+        symmetrise(FORWARD, BACKWARD, "grow")
+
+
+def _textbook(forward, backward, *, final_and):
+    """Koehn's pseudo-code letter by letter, over the whole grid; e is the target, f the source."""
+    size_e, size_f = 5, 7
+    union, alignment = forward | backward, forward & backward
+    added = True
+    while added:
+        added = False
+        for e in range(size_e):
+            for f in range(size_f):
+                if (f, e) not in alignment:
+                    continue
+                for df, de in [(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)]:
+                    f_new, e_new = f + df, e + de
+                    f_free = all(link[0] != f_new for link in alignment)
+                    e_free = all(link[1] != e_new for link in alignment)
+                    if (f_free or e_free) and (f_new, e_new) in union:
+                        alignment = alignment | {(f_new, e_new)}
+                        added = True
+    for links in (forward, backward) if final_and else ():
+        for e in range(size_e):
+            for f in range(size_f):
+                free = all(link[0] != f and link[1] != e for link in alignment)
+                if free and (f, e) in links:
+                    alignment = alignment | {(f, e)}
+    return alignment
+
+
+@given(LINKS, LINKS)
+def test_symmetrise_equals_the_textbook(forward, backward):
+    intersection, union, grown, final = (symmetrise(forward, backward, method) for method in SYMMETRISATIONS)
+    assert intersection == forward & backward
+    assert union == forward | backward
+    assert grown == _textbook(forward, backward, final_and=False)
+    assert final == _textbook(forward, backward, final_and=True)

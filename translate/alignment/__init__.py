@@ -1,0 +1,1 @@
+"""Attention weights to words, links, scores and pictures."""

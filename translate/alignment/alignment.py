@@ -1,0 +1,93 @@
+"""The soft alignment of one sentence pair."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from translate.alignment.links import Gold, Links, format_pharaoh
+from translate.errors import UserError
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """How much each target word looked at each source word.
+
+    Attributes:
+        weights: (T words, S words) float32, read-only; a row sums to 1, or is zero if nothing was looked at.
+    Raises:
+        ValueError: if the weights do not have one row a target word and one column a source word,
+            or are negative or not finite.
+    """
+
+    source_words: list[str]
+    target_words: list[str]
+    weights: np.ndarray
+
+    def __post_init__(self) -> None:
+        weights = np.array(self.weights, dtype=np.float32)
+        expected = (len(self.target_words), len(self.source_words))
+        if weights.shape != expected:
+            raise ValueError(
+                f"weights have shape {weights.shape}, expected (target words, source words) = {expected}"
+            )
+        if not np.isfinite(weights).all() or (weights < 0).any():
+            raise ValueError("weights must be finite and not negative")
+        weights.flags.writeable = False
+        object.__setattr__(self, "weights", weights)
+
+    def links(self, threshold: float | None = None) -> Links:
+        """Hard links (source index, target index).
+
+        By default each target word is linked to the source word with its largest weight, the first of equals;
+        with a threshold, to all source words of at least that weight. An all-zero row gives no link.
+
+        Raises:
+            UserError: if the threshold does not lie in (0, 1].
+        """
+        if threshold is not None:
+            if not 0 < threshold <= 1:
+                raise UserError(
+                    f"alignment threshold is {threshold}; expected a number above 0 and at most 1"
+                )
+            targets, sources = np.nonzero(self.weights >= threshold)
+        elif self.weights.size == 0:
+            return frozenset()
+        else:
+            targets = np.flatnonzero(self.weights.any(axis=1))
+            sources = self.weights[targets].argmax(axis=1)
+        return frozenset(zip(sources.tolist(), targets.tolist()))
+
+    def pharaoh(self, threshold: float | None = None) -> str:
+        """The links as `0-0 1-2 2-1`, sorted by source index."""
+        return format_pharaoh(self.links(threshold))
+
+    def transpose(self) -> "Alignment":
+        """Swap source and target; its rows need not sum to 1."""
+        return Alignment(self.target_words, self.source_words, self.weights.T)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Words, weights rounded to 6 digits, and Pharaoh links, ready for JSON."""
+        return {
+            "source_words": list(self.source_words),
+            "target_words": list(self.target_words),
+            "weights": [[round(weight, 6) for weight in row] for row in self.weights.tolist()],
+            "links": self.pharaoh(),
+        }
+
+    def heatmap(
+        self,
+        path: str | Path,
+        *,
+        title: str | None = None,
+        values: bool = False,
+        gold: Gold | None = None,
+        colour_map: str = "gray",
+    ) -> Path:
+        """Draw the weights to a png, pdf or svg file; options as in `heatmap.draw`."""
+        from translate.alignment.heatmap import draw  # matplotlib is slow to import
+
+        titles: Sequence[str] | None = None if title is None else [title]
+        return draw([self], path, titles=titles, values=values, gold=[gold], colour_map=colour_map)

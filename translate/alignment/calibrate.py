@@ -1,0 +1,194 @@
+"""Which layer, heads and shift are the alignment: every candidate is tried.
+
+With gold links the alignment error rate decides. Without, three kinds of evidence narrow the candidates
+down, each as far as there is enough of it:
+
+1. silver links: words written the same on both sides (names, numbers) should be linked
+2. consistency: a target word should be linked to the same source word wherever it occurs
+3. agreement with the candidates of other layers and heads
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from translate.alignment.evidence import Words, agreement, alignment_error_rates, consistency, silver_scores
+from translate.alignment.extract import (
+    MAX_CELLS,
+    AlignmentChoice,
+    EncodedPair,
+    evaluation_mode,
+    forced_batches,
+    shift_rows,
+)
+from translate.alignment.links import Gold
+from translate.alignment.pool import pool_source, pool_target, renormalise
+from translate.errors import UserError
+from translate.models.seq2seq import Seq2Seq
+
+MIN_EVIDENCE = 50  # fewer silver links, or links of repeated words, decide nothing
+TIE = 0.01  # candidates this close in consistency or agreement are equals
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One row of the calibration table; fractions from 0 to 1, None where not measured."""
+
+    choice: AlignmentChoice
+    aer: float | None = None
+    silver: float | None = None
+    consistency: float | None = None
+    agreement: float | None = None
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The choice, and what it was based on."""
+
+    choice: AlignmentChoice
+    criterion: str  # "aer", "silver", "consistency", "agreement", or "default" (nothing to go by)
+    aer: float | None
+    agreement: float | None
+    table: tuple[Candidate, ...]
+
+
+def calibrate(
+    model: Seq2Seq,
+    pairs: Sequence[EncodedPair],
+    golds: Sequence[Gold] | None = None,
+    *,
+    layer: int | None = None,
+    heads: Sequence[int] | None = None,
+    shift: int | None = None,
+    batch_size: int = 64,
+    device: torch.device | str = "cpu",
+) -> Calibration:
+    """Try every layer, each head and the mean of all heads, with both shifts.
+
+    Candidates are judged by their hard links, the source word with the largest weight for each target word.
+
+    Args:
+        pairs: development pairs; 500 to 1000 are plenty.
+        golds: their gold links, if known.
+        layer, heads, shift: what is given is not searched.
+    Raises:
+        UserError: if there are no pairs, the golds do not fit them, or the model has no such layer or head.
+    """
+    if not pairs:
+        raise UserError("alignment calibration: there are no sentence pairs to calibrate on")
+    if golds is not None and len(golds) != len(pairs):
+        raise UserError(
+            f"alignment calibration: {len(golds)} lines of gold links for {len(pairs)} sentence pairs"
+        )
+    space = _Space.of(model, layer, heads, shift)
+    choices = space.choices()
+    for choice in choices:
+        choice.check(model)
+    words = Words.of(pairs)
+    links = _hard_links(model, pairs, words, space, batch_size, device)
+    if golds is not None:
+        rates = alignment_error_rates(links, words, golds)
+        table = tuple(Candidate(choice, aer=float(rate)) for choice, rate in zip(choices, rates, strict=True))
+        best = min(table, key=lambda row: (row.aer, *_preference(row)))
+        return Calibration(best.choice, "aer", best.aer, None, table)
+    return _choose_without_gold(links, words, choices)
+
+
+def _choose_without_gold(links: np.ndarray, words: Words, choices: list[AlignmentChoice]) -> Calibration:
+    num_silver, silver = silver_scores(links, words)
+    num_repeated, consistencies = consistency(links, words)
+    agreements = agreement(links, [choice.layer for choice in choices])
+    table = tuple(
+        Candidate(choice, None, *(float(value) for value in values))
+        for choice, *values in zip(choices, silver, consistencies, agreements, strict=True)
+    )
+    if num_silver < MIN_EVIDENCE:
+        table = tuple(replace(row, silver=None) for row in table)
+    if num_repeated < MIN_EVIDENCE:
+        table = tuple(replace(row, consistency=None) for row in table)
+    # A proportion measured on n links has a standard error of at most 0.5 / sqrt(n).
+    tolerances = {"silver": 0.5 / math.sqrt(max(num_silver, 1)), "consistency": TIE, "agreement": TIE}
+    remaining, criterion = list(table), "default"
+    for name, tolerance in tolerances.items():
+        values = {row.choice: getattr(row, name) for row in remaining if getattr(row, name) is not None}
+        if not values:
+            continue
+        best = max(values.values())
+        narrowed = [row for row in remaining if values[row.choice] >= best - tolerance]
+        if criterion == "default" and len(narrowed) < len(remaining):
+            criterion = name
+        remaining = narrowed
+    chosen = min(remaining, key=_preference)
+    return Calibration(chosen.choice, criterion, None, chosen.agreement, table)
+
+
+def _preference(row: Candidate) -> tuple[int, int, int]:
+    """Among equals: unshifted, then most heads, then the lowest layer."""
+    return row.choice.shift, -len(row.choice.heads), row.choice.layer
+
+
+class _Space(NamedTuple):
+    """What is searched: every combination."""
+
+    layers: list[int]
+    shifts: list[int]
+    groups: list[tuple[int, ...]]  # of heads
+
+    @classmethod
+    def of(
+        cls, model: Seq2Seq, layer: int | None, heads: Sequence[int] | None, shift: int | None
+    ) -> "_Space":
+        every_head = tuple(range(model.num_attention_heads))
+        groups: list[tuple[int, ...]] = [(head,) for head in every_head]
+        if len(every_head) > 1:
+            groups.append(every_head)
+        return cls(
+            list(range(model.num_attention_layers)) if layer is None else [layer],
+            [0, 1] if shift is None else [shift],
+            groups if heads is None else [tuple(heads)],
+        )
+
+    def choices(self) -> list[AlignmentChoice]:
+        return [
+            AlignmentChoice(layer, group, shift)
+            for layer in self.layers
+            for shift in self.shifts
+            for group in self.groups
+        ]
+
+
+def _hard_links(
+    model: Seq2Seq,
+    pairs: Sequence[EncodedPair],
+    words: Words,
+    space: _Space,
+    batch_size: int,
+    device: torch.device | str,
+) -> np.ndarray:
+    """Index of the linked source word, -1 for none: (choices, all target words)."""
+    layers, shifts, groups = space
+    links = np.full((len(space.choices()), len(words.target_types)), -1, dtype=np.int64)
+    mean = torch.zeros(len(groups), model.num_attention_heads, device=device)  # (groups, H)
+    for number, group in enumerate(groups):
+        mean[number, list(group)] = 1 / len(group)
+    with evaluation_mode(model):
+        for batch in forced_batches(pairs, batch_size, device, max_cells=max(1, MAX_CELLS // len(layers))):
+            if batch.source_words.shape[-1] == 0 or batch.target_words.shape[-1] == 0:
+                continue
+            candidates = []
+            for weights in model.forced_weights(batch.source, batch.source_mask, batch.target_in, layers):
+                heads = pool_source(weights, batch.source_words)
+                means = renormalise(torch.einsum("gh,bhts->bgts", mean, heads))
+                for shift in shifts:
+                    rows = pool_target(shift_rows(means, shift), batch.target_words)
+                    largest = rows.max(dim=-1)  # (B, groups, target words)
+                    candidates.append(largest.indices.where(largest.values > 0, -1))
+            batch_links = torch.cat(candidates, dim=1).cpu().numpy()
+            for row, index in enumerate(batch.indices):
+                start, stop = words.offsets[index], words.offsets[index + 1]
+                links[:, start:stop] = batch_links[row, :, : stop - start]
+    return links

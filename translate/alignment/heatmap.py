@@ -1,0 +1,255 @@
+"""Alignments as pictures: source across the top, target down, as in Bahdanau et al. 2015, figure 3."""
+
+import difflib
+import threading
+import unicodedata
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib
+import matplotlib.style
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Colormap, Normalize
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from translate.alignment.alignment import Alignment
+from translate.alignment.fonts import families_for
+from translate.alignment.links import Gold
+from translate.errors import UserError
+
+# Time stamps and versions are left out, so that equal alignments give equal files.
+_METADATA: dict[str, dict[str, str | None]] = {
+    ".png": {"Software": None},
+    ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    ".svg": {"Date": None, "Creator": None},
+}
+_GOLD = "tab:orange"
+_MARGIN = 0.12  # inches, as all lengths here
+_GAP = 0.06  # between labels and cells
+_BAR_WIDTH, _BAR_HEIGHT, _BAR_LABELS = 0.13, 2.4, 0.35
+_LONGEST_WORD, _LONGEST_TITLE = 32, 80  # characters
+_DPI, _LARGEST_SIDE = 200, 12_000  # pixels; above, a picture of a long text would exhaust the memory
+
+_drawing = threading.Lock()  # matplotlib's settings and font caches belong to the process
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """One alignment with everything measured, lengths in inches."""
+
+    alignment: Alignment
+    title: str
+    gold: Gold | None
+    source_labels: list[str]
+    target_labels: list[str]
+    rotated: bool
+    label_width: float  # of the widest target label
+    label_height: float  # of the source labels, as rotated
+    title_width: float
+    width: float  # of all cells
+    height: float
+
+
+def draw(
+    alignments: Sequence[Alignment],
+    path: str | Path,
+    *,
+    titles: Sequence[str] | None = None,
+    values: bool = False,
+    gold: Sequence[Gold | None] | None = None,
+    colour_map: str = "gray",
+) -> Path:
+    """Draw alignments side by side, on one scale from 0 to 1.
+
+    Args:
+        path: the picture; png, pdf or svg by extension. Missing folders are made.
+        titles, gold: one an alignment; sure links get a solid frame, possible ones a dashed frame.
+        values: write each weight into its cell.
+        colour_map: name of a matplotlib colour map, such as gray, gray_r or viridis.
+    Returns:
+        The path.
+    Raises:
+        UserError: for another extension, an unknown colour map, an alignment without words, a path that
+            cannot be written.
+        ValueError: if there are no alignments, or not one title or gold each.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in _METADATA:
+        raise UserError(f"{path}: cannot draw to '{path.suffix}'; allowed extensions are .png, .pdf and .svg")
+    if not alignments:
+        raise ValueError("no alignment to draw")
+    for name, given in (("titles", titles), ("gold", gold)):
+        if given is not None and len(given) != len(alignments):
+            raise ValueError(f"{len(given)} {name} for {len(alignments)} alignments")
+    for alignment in alignments:
+        if alignment.weights.size == 0:
+            raise UserError(
+                f"{path}: nothing to draw: {len(alignment.source_words)} source and "
+                f"{len(alignment.target_words)} target words"
+            )
+    colours = _colour_map(colour_map)
+    titles = [""] * len(alignments) if titles is None else [_label(title, _LONGEST_TITLE) for title in titles]
+    words = [_label(word) for one in alignments for word in (*one.source_words, *one.target_words)]
+    with _drawing, _settings(families_for([*words, *titles])):
+        cell, font_size = _cell_size(alignments, values=values)
+        panels = [
+            _measure(one, title, one_gold, cell, font_size)
+            for one, title, one_gold in zip(alignments, titles, gold or [None] * len(alignments), strict=True)
+        ]
+        figure = _compose(panels, font_size, colours, values=values)
+        dpi = min(_DPI, _LARGEST_SIDE / max(figure.get_size_inches()))
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            figure.savefig(path, dpi=dpi, metadata=_METADATA[suffix])
+        except OSError as error:
+            raise UserError(f"{path}: cannot be written: {error.strerror}") from error
+    return path
+
+
+@contextmanager
+def _settings(families: list[str]) -> Iterator[None]:
+    """The same picture whatever the user's matplotlib settings are."""
+    own = {
+        "font.family": families,
+        "text.hinting": "none",  # a text is as wide in the picture as measured, at any resolution
+        "svg.fonttype": "none",  # text stays text
+        "svg.hashsalt": "translate",
+        "pdf.fonttype": 42,
+    }
+    with matplotlib.style.context(["default", own]), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # families_for has said so
+        yield
+
+
+def _colour_map(name: str) -> Colormap:
+    try:
+        return matplotlib.colormaps[name]
+    except KeyError:
+        near = difflib.get_close_matches(name, list(matplotlib.colormaps), n=1)
+        hint = f"did you mean '{near[0]}'?" if near else "try gray, gray_r or viridis"
+        raise UserError(f"colour map '{name}' is not known; {hint}") from None
+
+
+def _label(text: str, longest: int = _LONGEST_WORD) -> str:
+    """The text on one line: control characters escaped, the middle left out of what is very long."""
+    escaped = "".join(
+        character.encode("unicode_escape").decode()
+        if unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp", "Cn")
+        else character
+        for character in text
+    )
+    if len(escaped) > longest:
+        half = longest // 2
+        return f"{escaped[:half]}…{escaped[1 - half :]}"
+    return escaped
+
+
+def _cell_size(alignments: Sequence[Alignment], *, values: bool) -> tuple[float, float]:
+    """Side of a cell in inches, and font size in points: large for few words, readable for many."""
+    most = max(max(alignment.weights.shape) for alignment in alignments)
+    cell = float(np.interp(most, [3, 10, 40], [0.5, 0.34, 0.2]))
+    font_size = float(np.interp(most, [3, 10, 40], [11, 10, 8]))
+    return (max(cell, 0.36) if values else cell), font_size
+
+
+def _measure(alignment: Alignment, title: str, gold: Gold | None, cell: float, font_size: float) -> _Panel:
+    source_labels = [_label(word) for word in alignment.source_words]
+    target_labels = [_label(word) for word in alignment.target_words]
+    source_sizes, target_sizes = _text_sizes(source_labels, font_size), _text_sizes(target_labels, font_size)
+    rotated = max(width for width, _ in source_sizes) > 0.92 * cell
+    T, S = alignment.weights.shape
+    return _Panel(
+        alignment,
+        title,
+        gold,
+        source_labels,
+        target_labels,
+        rotated,
+        label_width=max(width for width, _ in target_sizes),
+        label_height=max(size[0] if rotated else size[1] for size in source_sizes),
+        title_width=_text_sizes([title], font_size + 1)[0][0],
+        width=S * cell,
+        height=T * cell,
+    )
+
+
+def _text_sizes(texts: Sequence[str], font_size: float) -> list[tuple[float, float]]:
+    """Width and height of each text in inches."""
+    figure = Figure(dpi=_DPI)
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    sizes = []
+    for text in texts:
+        artist = figure.text(0, 0, text, fontsize=font_size, parse_math=False)
+        box = artist.get_window_extent(renderer)
+        sizes.append((box.width / _DPI, box.height / _DPI))
+        artist.remove()
+    return sizes
+
+
+def _compose(panels: Sequence[_Panel], font_size: float, colours: Colormap, *, values: bool) -> Figure:
+    """Place the panels left to right, their cells aligned at the top, and a colour bar after the last."""
+    title_height = 2.3 * font_size / 72 if any(panel.title for panel in panels) else 0.0
+    top = _MARGIN + title_height + max(panel.label_height for panel in panels) + _GAP
+    tallest = max(panel.height for panel in panels)
+    lefts, right = [], _MARGIN
+    for panel in panels:
+        lefts.append(right + panel.label_width + _GAP)
+        centred = lefts[-1] + panel.width / 2 + panel.title_width / 2
+        right = max(lefts[-1] + panel.width, centred) + 2 * _MARGIN
+    width, height = right + _BAR_WIDTH + _BAR_LABELS + _MARGIN, top + tallest + _MARGIN
+    figure = Figure(figsize=(width, height))
+    FigureCanvasAgg(figure)
+
+    def add_axes(left: float, box_width: float, box_height: float) -> Axes:
+        bottom = height - top - box_height
+        return figure.add_axes((left / width, bottom / height, box_width / width, box_height / height))
+
+    for panel, left in zip(panels, lefts, strict=True):
+        axes = add_axes(left, panel.width, panel.height)
+        _draw_cells(axes, panel, colours, font_size, values=values)
+        centre, title_base = (left + panel.width / 2) / width, 1 - (_MARGIN + 0.5 * title_height) / height
+        figure.text(centre, title_base, panel.title, ha="center", fontsize=font_size + 1, parse_math=False)
+    bar = add_axes(right, _BAR_WIDTH, min(tallest, _BAR_HEIGHT))
+    figure.colorbar(ScalarMappable(Normalize(0, 1), colours), cax=bar, ticks=[0, 0.5, 1])
+    bar.tick_params(labelsize=font_size - 1, length=2)
+    return figure
+
+
+def _draw_cells(axes: Axes, panel: _Panel, colours: Colormap, font_size: float, *, values: bool) -> None:
+    weights = panel.alignment.weights
+    T, S = weights.shape
+    background = np.array(colours(0.0)[:3])
+    grid = tuple(background + 0.45 * (0.5 - background))  # visible, but fainter than any weight that matters
+    axes.pcolormesh(weights, cmap=colours, vmin=0, vmax=1, edgecolors=grid, linewidth=0.4)
+    axes.set(xlim=(0, S), ylim=(T, 0))
+    axes.tick_params(length=0, pad=_GAP * 72)
+    axes.xaxis.tick_top()
+    axes.set_xticks(np.arange(S) + 0.5)
+    axes.set_yticks(np.arange(T) + 0.5)
+    axes.set_xticklabels(
+        panel.source_labels, rotation=90 if panel.rotated else 0, fontsize=font_size, parse_math=False
+    )
+    axes.set_yticklabels(panel.target_labels, fontsize=font_size, parse_math=False)
+    if panel.gold is not None:
+        for source, target in sorted(panel.gold.sure | panel.gold.possible):
+            style = "solid" if (source, target) in panel.gold.sure else (0, (2, 1.5))
+            corner = (source + 0.06, target + 0.06)
+            axes.add_patch(
+                Rectangle(corner, 0.88, 0.88, fill=False, edgecolor=_GOLD, linewidth=1.4, linestyle=style)
+            )
+    if values:
+        for (target, source), weight in np.ndenumerate(weights):
+            red, green, blue, _ = colours(float(weight))
+            dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
+            axes.text(
+                source + 0.5, target + 0.5, f"{weight:.2f}", ha="center", va="center",
+                fontsize=7.5, color="white" if dark else "black",
+            )  # fmt: skip

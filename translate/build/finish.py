@@ -1,0 +1,117 @@
+"""What a run leaves when training has ended: the alignment choice, scores, curves and a model card."""
+
+import json
+from typing import Any
+
+import torch
+
+from translate.alignment.alignment import Alignment
+from translate.alignment.calibrate import calibrate
+from translate.alignment.extract import AlignmentChoice
+from translate.alignment.links import Gold, parse_gold
+from translate.alignment.score import score
+from translate.build.card import write_card
+from translate.build.curves import draw_curves
+from translate.build.schema import Settings
+from translate.evaluation import corpus_scores
+from translate.text.corpus import Corpus, Split
+from translate.training.loop import Progress
+from translate.training.run_directory import RunDirectory
+from translate.translator import Translator
+from translate.version import __version__
+
+
+def finish(
+    settings: Settings, progress: Progress, translator: Translator, corpus: Corpus, directory: RunDirectory
+) -> None:
+    """Choose the alignment, score the test set, and write it all down.
+
+    Args:
+        settings: of the run.
+        progress: where training ended.
+        translator: over the best checkpoint.
+        corpus: whose validation split calibrates and whose test split is scored.
+        directory: of the run.
+    """
+    chosen = choose_alignment(settings, translator, corpus.validation or corpus.train)
+    directory.alignment.write_text(json.dumps(chosen, indent=2) + "\n", encoding="utf-8")
+    translator.choice = AlignmentChoice.from_dict(chosen["choice"])
+    scores: dict[str, Any] = {
+        "version": __version__,
+        "torch": torch.__version__,
+        "parameters": translator.model.num_parameters(),
+        "steps": progress.step,
+        "best_step": progress.best_step,
+        "seconds": round(progress.seconds, 1),
+        "tokens": progress.tokens,
+        "tokens_per_second": round(progress.tokens / max(1e-9, progress.seconds), 1),
+    }
+    if corpus.test is not None and len(corpus.test):
+        scores["test"] = score_split(translator, corpus.test)
+    directory.scores.write_text(json.dumps(scores, indent=2) + "\n", encoding="utf-8")
+    directory.plots.mkdir(exist_ok=True)
+    draw_curves(directory.rows(), directory.plots / "curves.png")
+    write_card(settings, corpus, chosen, scores, directory)
+    for line in score_lines(scores.get("test", {})):
+        print(line, flush=True)
+    print(f"model card {directory.card}", flush=True)
+
+
+def choose_alignment(settings: Settings, translator: Translator, split: Split) -> dict[str, Any]:
+    """The layer, heads and shift that show the alignment, and what they were chosen by."""
+    wanted = settings.alignment
+    count = wanted.calibration_pairs
+    golds = None if split.gold is None else gold_links(split, count)
+    pairs = [
+        translator.encode_pair(source, target, whitespace=golds is not None)
+        for source, target in zip(split.source[:count], split.target[:count], strict=True)
+    ]
+    found = calibrate(
+        translator.model,
+        pairs,
+        golds,
+        layer=wanted.layer,
+        heads=wanted.heads,
+        shift=wanted.shift,
+        device=translator.device,
+    )
+    return {"choice": found.choice.to_dict(), "criterion": found.criterion, "validation_aer": found.aer}
+
+
+def gold_links(split: Split, count: int | None = None) -> list[Gold]:
+    """The parsed gold links of a split that has them."""
+    assert split.gold is not None
+    return [parse_gold(text, where=f"gold line {i}") for i, text in enumerate(split.gold[:count], 1)]
+
+
+def score_split(translator: Translator, split: Split) -> dict[str, Any]:
+    """BLEU, chrF and TER of beam search; AER by forcing the references where gold is known."""
+    texts = [each.text for each in translator.translate(split.source)]
+    found = corpus_scores(texts, split.target, target_language=translator.languages[1])
+    scores: dict[str, Any] = {
+        "bleu": found.bleu,
+        "chrf": found.chrf,
+        "ter": found.ter,
+        "signature": found.signature,
+        "beam_size": translator.search.beam_size,
+        "length_penalty": translator.search.length_penalty,
+    }
+    if split.gold is not None:
+        aligned: list[Alignment] = translator.align(split.source, split.target, whitespace=True)
+        links = score([each.links() for each in aligned], gold_links(split))
+        scores |= {"aer": links.aer, "precision": links.precision, "recall": links.recall}
+    return scores
+
+
+def score_lines(scores: dict[str, Any]) -> list[str]:
+    """Test scores for the terminal."""
+    if not scores:
+        return ["no test split: no final scores"]
+    lines = [
+        f"test: BLEU {scores['bleu']:.2f}  chrF {scores['chrf']:.2f}  TER {scores['ter']:.2f}  "
+        f"(beam {scores['beam_size']}, length penalty {scores['length_penalty']})",
+        f"BLEU signature {scores['signature']}",
+    ]
+    if "aer" in scores:
+        lines.insert(1, f"test: AER {100 * scores['aer']:.2f} %")
+    return lines

@@ -1,0 +1,94 @@
+"""Objects from checked settings: device, model, optimizer, schedule."""
+
+import ctypes
+import sys
+from typing import Any
+
+import torch
+
+from translate.build.schema import Settings
+from translate.config import instantiate
+from translate.errors import UserError
+from translate.models import Seq2Seq
+from translate.text.tokenizer import TokenizerPair
+from translate.training.optimizer import Schedule, parameter_groups
+from translate.training.settings import RuntimeConfig
+
+
+def use_device(name: str, threads: int | None = None) -> torch.device:
+    """The device of that name, with CPU threads and denormals set right.
+
+    Raises:
+        UserError: for a device that this machine does not have.
+    """
+    if threads is not None:
+        if threads < 1:
+            raise UserError(f"threads: expected at least 1, got {threads}")
+        torch.set_num_threads(threads)
+    torch.set_flush_denormal(True)  # sums of tiny numbers are several times slower otherwise
+    keep_freed_memory()
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise UserError(f"device: expected auto, cpu, cuda or cuda:N, got {name!r}") from error
+    if device.type == "cuda":
+        if not torch.cuda.is_available():
+            raise UserError(f"device: {name} was asked for, but torch {torch.__version__} sees no GPU here")
+        if device.index is not None and device.index >= torch.cuda.device_count():
+            raise UserError(f"device: {name} was asked for, but there are {torch.cuda.device_count()} GPUs")
+        torch.backends.cuda.matmul.allow_tf32 = True
+        torch.backends.cudnn.allow_tf32 = True
+    elif device.type != "cpu":
+        raise UserError(f"device: expected auto, cpu, cuda or cuda:N, got {name!r}")
+    return device
+
+
+def keep_freed_memory() -> None:
+    """Let glibc reuse large blocks instead of giving them back: faulting them in again costs a third of a step."""
+    if sys.platform != "linux":
+        return
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (OSError, AttributeError):  # another C library
+        return
+    mallopt(-4, 0)  # M_MMAP_MAX: no block of its own mapping
+    mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD
+    mallopt(-2, 2**28)  # M_TOP_PAD
+
+
+def forward_precision(runtime: RuntimeConfig, device: torch.device) -> torch.dtype:
+    """What the forward pass computes in: bfloat16 where the GPU has it, unless the user says otherwise."""
+    if runtime.precision == "float32":
+        return torch.float32
+    if runtime.precision == "bfloat16":
+        return torch.bfloat16
+    supported = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+    return torch.bfloat16 if supported else torch.float32
+
+
+def build_model(model: dict[str, Any], tokenizers: TokenizerPair, plugins: list[str]) -> Seq2Seq:
+    """The model that ``model`` describes, with random weights."""
+    sizes = {"source_vocabulary": len(tokenizers.source), "target_vocabulary": len(tokenizers.target)}
+    built = instantiate(model, "model", plugins, **sizes)
+    if not isinstance(built, Seq2Seq):
+        raise UserError(f"model._target_: expected a translate.models.Seq2Seq, got {type(built).__name__}")
+    return built
+
+
+def build_optimizer(settings: Settings, model: Seq2Seq) -> torch.optim.Optimizer:
+    """The optimizer, with weight decay on matrices alone."""
+    groups = parameter_groups(model, float(settings.optimizer.get("weight_decay") or 0.0))
+    built = instantiate(settings.optimizer, "optimizer", settings.run.plugins, params=groups)
+    if not isinstance(built, torch.optim.Optimizer):
+        raise UserError(f"optimizer._target_: expected an optimizer, got {type(built).__name__}")
+    return built
+
+
+def build_schedule(settings: Settings) -> Schedule:
+    """The learning-rate schedule."""
+    built = instantiate(settings.schedule, "schedule", settings.run.plugins)
+    if not isinstance(built, Schedule):
+        raise UserError(f"schedule._target_: expected a Schedule, got {type(built).__name__}")
+    return built

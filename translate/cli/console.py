@@ -1,0 +1,74 @@
+"""What the commands share: options, and how they print."""
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from translate.errors import UserError
+
+if TYPE_CHECKING:
+    from translate.translator import Translator
+
+Device = Annotated[
+    str,
+    typer.Option(
+        "--device", metavar="NAME", help="cpu, cuda, cuda:1 ...; auto takes the GPU if there is one."
+    ),
+]
+Threads = Annotated[
+    int | None,
+    typer.Option("--threads", min=1, metavar="N", help="Threads on the CPU; torch's default if not given."),
+]
+BatchSize = Annotated[
+    int | None,
+    typer.Option("--batch-size", min=1, metavar="N", help="Sentences at a time; the run's own if not given."),
+]
+
+
+def print_error(message: object) -> None:
+    """``error: <message>`` on standard error."""
+    print(f"error: {message}", file=sys.stderr, flush=True)
+
+
+def print_warning(message: object) -> None:
+    """``warning: <message>`` on standard error."""
+    print(f"warning: {message}", file=sys.stderr, flush=True)
+
+
+def unbuffer_lines() -> None:
+    """Have every printed line appear at once, in a pipe or a log file too."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:  # not there when a test or a notebook has replaced the stream
+            reconfigure(line_buffering=True)
+
+
+def silence_stdout() -> None:
+    """Give up standard output after its reader has left, so that Python's last flush does not complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def input_lines(stream: Iterable[bytes]) -> Iterator[str]:
+    """The lines of standard input, one at a time. ``UserError`` names a line that is not UTF-8."""
+    for number, line in enumerate(stream, 1):
+        try:
+            yield line.decode("utf-8").removesuffix("\n").removesuffix("\r")
+        except UnicodeDecodeError as error:
+            raise UserError(f"standard input, line {number}: not UTF-8; convert it to UTF-8") from error
+
+
+def load_translator(run: Path, device: str, threads: int | None) -> "Translator":
+    """The translator of a run; torch is imported here, so that ``--help`` need not wait for it."""
+    from translate.build import load
+
+    return load(run, device=device, threads=threads)
+
+
+def print_warnings(translator: "Translator") -> None:
+    """Say on standard error what was cut, and how often."""
+    for kind, count in translator.warnings.items():
+        print_warning(f"{count} {'sentence' if count == 1 else 'sentences'}: {kind}")

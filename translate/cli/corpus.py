@@ -1,0 +1,35 @@
+"""``translate corpus``: writes a corpus as plain text, with gold links where there are some."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+EXAMPLES = """
+Examples:
+
+  translate corpus --data grammar --out data/cache/grammar
+
+  translate corpus --data multi30k --out multi30k data.path=shared/multi30k
+"""
+
+
+def corpus(
+    data: Annotated[str, typer.Option(help="Name of a corpus: a file of conf/data.")],
+    out: Annotated[Path, typer.Option(help="Folder for train.LANG, dev.LANG, test.LANG and *.gold.")],
+    overrides: Annotated[
+        list[str] | None, typer.Argument(help="Settings of the corpus, such as data.num_train=1000.")
+    ] = None,
+) -> None:
+    """Write a corpus so that other tools can use it: one sentence a line, gold links beside it."""
+    from translate.build import check_config
+    from translate.config import compose
+    from translate.text.corpus import load_corpus
+    from translate.text.writing import write_corpus
+
+    settings = check_config(compose([f"data={data}", *(overrides or [])]))
+    found = load_corpus(settings.data)
+    for line in found.summary_lines():
+        print(line)
+    for path in write_corpus(found, out):
+        print(path)

@@ -1,0 +1,43 @@
+"""``translate doctor``: versions, device, threads, and which kernels run here."""
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+from rich.console import Console
+from rich.table import Table
+
+PACKAGES = (
+    "seq2seq-translate",
+    "torch",
+    "sentencepiece",
+    "datasets",
+    "hydra-core",
+    "sacrebleu",
+    "matplotlib",
+    "safetensors",
+)
+
+
+def doctor() -> None:
+    """Show versions, device, threads and attention kernels of this machine."""
+    import torch
+
+    from translate.attention.fused import kernels
+
+    console = Console(highlight=False)
+    table = Table("package", "version", title="versions", title_justify="left")
+    table.add_row("python", platform.python_version())
+    for name in PACKAGES:
+        try:
+            table.add_row(name, version(name))
+        except PackageNotFoundError:
+            table.add_row(name, "not installed")
+    console.print(table)
+    has_gpu = torch.cuda.is_available()
+    device = torch.cuda.get_device_name() if has_gpu else f"CPU, {torch.backends.cpu.get_cpu_capability()}"
+    console.print(f"device: {device}")
+    console.print(f"threads: {torch.get_num_threads()}")
+    table = Table("kernel", "runs here", "why not", title="attention kernels", title_justify="left")
+    for kernel in kernels(torch.device("cuda" if has_gpu else "cpu")):
+        table.add_row(kernel.name, "yes" if kernel.runs else "no", kernel.reason)
+    console.print(table)

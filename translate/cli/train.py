@@ -1,0 +1,209 @@
+"""``translate train``: a Hydra application, checked before anything is read or built."""
+
+import re
+import sys
+import tempfile
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from translate.cli.console import print_error, unbuffer_lines
+from translate.errors import UserError
+from translate.version import __version__
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+    from translate.config import Composer
+
+# Hydra reads its own options, --help included.
+CONTEXT_SETTINGS = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
+
+EXCLUDED = "hydra.job.config.override_dirname.exclude_keys"
+MAX_SUFFIX = 150  # characters; a file name has 255 bytes
+
+HELP = """\
+Usage: translate train [NAME=VALUE ...] [OPTIONS]
+
+Trains a translator. Every setting has a value in conf/; name what should differ.
+
+Examples:
+  translate train                                      a transformer on the embedded corpus
+  translate train model=rnn_bahdanau data=multi30k     other choices
+  translate train model=rnn_luong model/attention=dot  a choice within a choice
+  translate train training.max_steps=500 optimizer.lr=2e-3 run.name=first
+  translate train --multirun training.seed=1,2,3       a sweep: one run each
+  translate train --config-dir my_conf experiment=mine files of your own beside those of conf/
+  translate train model=rnn_luong --cfg job            show the configuration, train nothing
+
+Choices (* is the default):
+{choices}
+
+Options:
+  -m, --multirun         train once for each combination of the values given with commas
+  -c, --cfg job          show the configuration and exit; with --resolve, --package training
+  -cd, --config-dir DIR  a folder with groups as in conf/, for example DIR/experiment/mine.yaml
+  -cn, --config-name F   a primary file instead of config.yaml
+  --info                 what Hydra composed, and from where
+  --hydra-help           Hydra's own options
+  -h, --help             this text
+
+The run is written to runs/NAME (run.name, run.directory); run.overwrite=true replaces a finished one,
+training.resume=true continues one.
+"""
+
+
+def train(
+    arguments: Annotated[list[str] | None, typer.Argument(metavar="[NAME=VALUE]...")] = None,
+) -> None:
+    """Train a translator: translate train model=rnn_bahdanau data=multi30k."""
+    unbuffer_lines()
+    options = _parse(arguments or [])
+    if options.help:
+        print(_help(options), end="")
+        return
+    if not (options.hydra_help or options.shell_completion or options.experimental_rerun):
+        options.overrides = _checked(options)
+    _run_hydra(options)
+
+
+def run_job(config: "DictConfig") -> None:
+    """One job of Hydra: trains, and leaves with the exit code of :func:`translate.build.train.train`."""
+    from hydra.core.hydra_config import HydraConfig
+
+    from translate.build.train import train as build_and_train
+
+    if HydraConfig.initialized():
+        _name_job(config, HydraConfig.get())
+    try:
+        code: int | str | None = build_and_train(config)
+    except SystemExit as leaving:
+        code = leaving.code
+    except UserError as error:
+        print_error(error)
+        raise SystemExit(2) from None
+    if code:
+        raise SystemExit(code)
+
+
+def job_suffix(overrides: Sequence[str], excluded: Sequence[str]) -> str:
+    """What tells a job of a sweep from its siblings, fit for a file name: ``model=a,training.seed=2``."""
+    overrides = [override.lstrip("+") for override in overrides]
+    told = [each for each in overrides if each.split("=")[0] not in (*excluded, "run.name")]
+    return re.sub(r"[^\w.=,+@-]+", "-", ",".join(told))[:MAX_SUFFIX].strip("-")
+
+
+def _name_job(config: "DictConfig", hydra_config: Any) -> None:
+    from hydra.types import RunMode
+    from omegaconf import OmegaConf
+
+    if hydra_config.mode != RunMode.MULTIRUN:
+        return
+    excluded = hydra_config.job.config.override_dirname.exclude_keys
+    suffix = job_suffix(hydra_config.overrides.task, excluded)
+    if suffix:
+        OmegaConf.update(config, "run.name", f"{config.run.name}-{suffix}")
+    print(f"--- job {hydra_config.job.num}: {config.run.name}")
+
+
+def _parse(arguments: Sequence[str]) -> Namespace:
+    from translate.config import did_you_mean, nearest
+
+    parser = _hydra_parser()
+    if "--version" in arguments:
+        print(f"translate {__version__}")
+        raise typer.Exit()
+    options, unknown = parser.parse_known_intermixed_args(list(arguments))
+    for option in unknown:
+        flags = [flag for action in parser._actions for flag in action.option_strings]
+        raise UserError(f"{option}: no such option of translate train{did_you_mean(nearest(option, flags))}")
+    modes = ("run", "multirun", "cfg", "info")
+    given = [f"--{mode}" for mode in modes if getattr(options, mode)]
+    if len(given) > 1:
+        raise UserError(f"{' and '.join(given)} exclude each other")
+    if options.resolve and not options.cfg:
+        raise UserError("--resolve goes with --cfg only")
+    return options
+
+
+def _hydra_parser() -> ArgumentParser:
+    from hydra._internal.utils import get_args_parser
+
+    def refuse(message: str) -> NoReturn:
+        raise UserError(f"translate train: {message}")
+
+    parser: ArgumentParser = get_args_parser()
+    parser.error = refuse  # type: ignore[method-assign]
+    return parser
+
+
+def _composer(options: Namespace, schemas: Mapping[str, type]) -> "Composer":
+    from translate.config import Composer
+
+    return Composer(
+        [Path(options.config_dir)] if options.config_dir else [],
+        schemas=schemas,
+        config_name=options.config_name or "config",
+        root=Path(options.config_path).absolute() if options.config_path else None,
+    )
+
+
+def _checked(options: Namespace) -> list[str]:
+    """The overrides as Hydra wants them, after every job that they make has been composed and checked."""
+    from translate.build import SCHEMAS, check_config
+
+    composer = _composer(options, SCHEMAS)
+    overrides = list(options.overrides)
+    multirun = options.multirun or "hydra.mode=MULTIRUN" in overrides
+    completed = composer.complete(overrides, multirun=multirun)
+    for job in composer.jobs(overrides) if multirun else [overrides]:
+        composer.compose(job, check_config)
+    if multirun:
+        completed.append(f"{EXCLUDED}=[{','.join(composer.fixed(overrides))}]")
+    return completed
+
+
+def _run_hydra(options: Namespace) -> None:
+    import hydra
+
+    from translate.config import config_directory
+
+    arguments = []
+    for action in _hydra_parser()._actions:
+        value = getattr(options, action.dest, None)
+        if action.option_strings and value not in (None, False):
+            flag = action.option_strings[0]
+            arguments.append(flag if value is True else f"{flag}={value}")
+    application: Callable[[], None] = hydra.main(
+        version_base="1.3", config_path=str(config_directory()), config_name="config"
+    )(run_job)
+    before = sys.argv
+    with tempfile.TemporaryDirectory() as scratch:
+        overrides = list(options.overrides)
+        own = any(each.startswith(("hydra.sweep.", "hydra/launcher")) for each in overrides)
+        if options.multirun and not own:
+            overrides.append(f"hydra.sweep.dir='{scratch}'")  # where Hydra leaves its multirun.yaml
+        sys.argv = [f"{Path(before[0]).name} train", *arguments, *overrides]
+        try:
+            application()
+        finally:
+            sys.argv = before
+
+
+def _help(options: Namespace) -> str:
+    from omegaconf import OmegaConf
+
+    from translate.config import config_directory
+
+    defaults: dict[str, str] = {}
+    for entry in OmegaConf.load(config_directory() / "config.yaml").defaults:
+        if not isinstance(entry, str):
+            defaults.update({str(key): str(value) for key, value in entry.items()})
+    lines = []
+    for group, names in _composer(options, {}).choices().items():
+        marked = [f"{name}*" if defaults.get(group) == name else name for name in names]
+        lines.append(f"  {group:<16} {', '.join(marked)}")
+    return HELP.format(choices="\n".join(lines))

@@ -1,0 +1,64 @@
+"""Where ``conf/`` is, and which valid name is nearest to a wrong one."""
+
+import difflib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+
+def config_directory() -> Path:
+    """The folder ``conf``: inside the installed package, or beside it in a checkout."""
+    package = Path(__file__).resolve().parents[1]
+    installed = package / "conf"
+    return installed if installed.is_dir() else package.parent / "conf"
+
+
+def nearest(name: str, options: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The option that looks most like ``name``, or ``None`` when none comes near."""
+    near = difflib.get_close_matches(
+        str(name), sorted({str(option) for option in options}), n=1, cutoff=cutoff
+    )
+    return near[0] if near else None
+
+
+def did_you_mean(suggestion: str | None) -> str:
+    """``; did you mean <suggestion>?``, or nothing."""
+    return f"; did you mean {suggestion}?" if suggestion else ""
+
+
+def key_paths(values: Mapping[str, Any], prefix: str = "") -> list[str]:
+    """The dotted path of every key, sections included."""
+    paths = []
+    for key, value in values.items():
+        path = f"{prefix}{key}"
+        paths.append(path)
+        if isinstance(value, Mapping):
+            paths += key_paths(value, f"{path}.")
+    return paths
+
+
+def suggest(path: str, known: Iterable[str]) -> str | None:
+    """The known path that was probably meant by ``path``.
+
+    Each part is compared with what its section holds (``trainig.max_stepz`` is ``training.max_steps``);
+    failing that, a key of the same name in another section is taken (``training.lr`` is ``optimizer.lr``).
+    """
+    known = list(known)
+    found: list[str] = []
+    for part in path.split("."):
+        prefix = ".".join(found) + "." if found else ""
+        children = {each[len(prefix) :].split(".")[0] for each in known if each.startswith(prefix)}
+        near = part if part in children else nearest(part, children)
+        if near is None:
+            break
+        found.append(near)
+    else:
+        return ".".join(found)
+    leaf = path.rsplit(".", 1)[-1]
+    sections = {each.rpartition(".")[0] for each in known}
+    leaves: dict[str, str] = {}
+    for each in known:
+        if each not in sections:
+            leaves.setdefault(each.rsplit(".", 1)[-1], each)
+    near = nearest(leaf, leaves, cutoff=0.8)
+    return leaves[near] if near else None

@@ -1,0 +1,229 @@
+"""``_target_`` nodes: which classes they may name, their options checked before anything is built."""
+
+import importlib
+import inspect
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple, get_type_hints
+
+from translate.config.names import did_you_mean, nearest
+from translate.config.schema import convert, join_message, plain, understood
+from translate.errors import UserError
+
+PACKAGE = "translate"
+TORCH = ("torch.optim", "torch.nn")
+LABELLED = "model"  # the one node whose `name` is a label and no option
+
+# What constructors raise for values they refuse; torch raises RuntimeError for a negative size.
+REFUSALS = (ValueError, TypeError, RuntimeError, ArithmeticError, AssertionError)
+
+
+class Call(NamedTuple):
+    """A checked node: what will be called, and with which options."""
+
+    name: str
+    target: Callable[..., Any]
+    options: dict[str, Any]
+    partial: bool
+
+
+def resolve_target(name: Any, plugins: Sequence[str] = (), path: str = "_target_") -> Callable[..., Any]:
+    """The class that ``name`` names: of this package, of torch.optim or torch.nn, or of a plugin module.
+
+    A plugin may offer a function as well. Nothing else is imported, and what a module merely imported
+    from elsewhere cannot be reached through it.
+
+    Raises:
+        UserError: if it may not be named, or does not exist.
+    """
+    roots = (*plugins, PACKAGE, *TORCH)
+    root = next((root for root in roots if str(name).startswith(f"{root}.")), None)
+    if not isinstance(name, str) or root is None:
+        raise UserError(
+            f"{path}: {name!r} may not be named here; a target is a class of {PACKAGE}, {', '.join(TORCH)}, "
+            f"or of a module listed in run.plugins"
+        )
+    found: Any = import_plugin(root) if root in plugins else importlib.import_module(root)
+    reached = root
+    for part in name[len(root) + 1 :].split("."):
+        found = _child(found, part, reached, path)
+        reached = f"{reached}.{part}"
+    suits = isinstance(found, type) or (root in plugins and callable(found))
+    defined = getattr(found, "__module__", None) or ""
+    if not suits or not any(f"{defined}.".startswith(f"{each}.") for each in roots):
+        raise UserError(f"{path}: {name} is not a class of {root}")
+    return found  # type: ignore[no-any-return]
+
+
+def import_plugin(name: str) -> ModuleType:
+    """Import a module of ``run.plugins``, also from the working directory. Raises ``UserError``."""
+    if str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        raise UserError(
+            f"run.plugins: cannot import {name!r} ({error}); "
+            f"it is sought in the working directory and on PYTHONPATH"
+        ) from error
+
+
+def check_target(
+    node: Mapping[str, Any], path: str, plugins: Sequence[str] = (), provided: Collection[str] = ()
+) -> None:
+    """Check a node and those nested in it, and build nothing.
+
+    Args:
+        node: with ``_target_``, perhaps ``_partial_``, and options.
+        path: what the node is called in messages.
+        plugins: ``run.plugins``.
+        provided: names of the arguments that the program itself will give. What a ``_partial_`` node still
+            lacks is not checked: the caller gives it.
+
+    Raises:
+        UserError: for a target that may not be named, an unknown or missing option, or a wrong type.
+    """
+    for key, value in _bind(node, path, plugins, provided).options.items():
+        nested = [(f"{path}.{key}", value)]
+        if isinstance(value, list):
+            nested = [(f"{path}.{key}[{index}]", each) for index, each in enumerate(value)]
+        for where, each in nested:
+            if _is_target(each):
+                check_target(each, where, plugins)
+
+
+def instantiate(node: Mapping[str, Any], path: str, plugins: Sequence[str], *args: Any, **kwargs: Any) -> Any:
+    """Build what ``node`` describes, nested nodes first; ``args`` and ``kwargs`` go before its options.
+
+    A ``_partial_: true`` node gives a callable that takes the remaining arguments; what the constructor
+    refuses then is a ``UserError`` with the path as well.
+
+    Raises:
+        UserError: as :func:`check_target`, or when the constructor refuses a value.
+    """
+    target = resolve_target(plain(node, path).get("_target_"), plugins, f"{path}._target_")
+    positional = list(_parameters(target))[: len(args)]
+    call = _bind(node, path, plugins, (*positional, *kwargs))
+    options = {key: _build(value, f"{path}.{key}", plugins) for key, value in call.options.items()}
+    construct = Construct(call.name, call.target, path, options)
+    if not call.partial:
+        return construct(*args, **kwargs)
+    return Construct(call.name, lambda *a, **k: call.target(*args, *a, **kwargs, **k), path, options)
+
+
+class Construct:
+    """Calls a target; its refusal becomes a ``UserError`` with the path of the node."""
+
+    def __init__(self, name: str, target: Callable[..., Any], path: str, options: dict[str, Any]) -> None:
+        self.name, self.target, self.path, self.options = name, target, path, options
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return self.target(*args, **kwargs, **self.options)
+        except UserError:
+            raise
+        except REFUSALS as error:
+            message = str(error).strip().split("\n")[0] or type(error).__name__
+            raise UserError(join_message(self.path, message, self.options)) from error
+
+    def __repr__(self) -> str:
+        return f"{self.name}({', '.join(f'{key}={value!r}' for key, value in self.options.items())})"
+
+
+def parameters_of(node: Mapping[str, Any], plugins: Sequence[str]) -> list[str]:
+    """The names of the options that the target of ``node`` takes; none if it cannot be resolved."""
+    try:
+        return list(_parameters(resolve_target(node.get("_target_"), plugins)))
+    except UserError:
+        return []
+
+
+def _is_target(value: Any) -> bool:
+    return isinstance(value, Mapping) and "_target_" in value
+
+
+def _child(found: Any, part: str, reached: str, path: str) -> Any:
+    if isinstance(found, ModuleType) and not hasattr(found, part):
+        try:
+            return importlib.import_module(f"{reached}.{part}")
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{reached}.{part}".startswith(error.name):
+                raise
+    if not hasattr(found, part):
+        names = [name for name in dir(found) if not name.startswith("_")]
+        near = nearest(part, names)
+        hint = did_you_mean(near and f"{reached}.{near}")
+        raise UserError(f"{path}: there is no {part} in {reached}{hint}")
+    return getattr(found, part)
+
+
+def _parameters(target: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    try:
+        return dict(inspect.signature(target).parameters)
+    except (ValueError, TypeError):  # written in C, without a signature
+        return {"kwargs": inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD)}
+
+
+def _hints(target: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return get_type_hints(
+            inspect.getattr_static(target, "__init__") if inspect.isclass(target) else target
+        )
+    except (NameError, TypeError, AttributeError):  # annotations that only a type checker can resolve
+        return {}
+
+
+def _bind(node: Mapping[str, Any], path: str, plugins: Sequence[str], provided: Collection[str]) -> Call:
+    values = plain(node, path)
+    if not _is_target(values):
+        raise UserError(f"{path}: expected a section with _target_, got {values!r}")
+    target = resolve_target(values["_target_"], plugins, f"{path}._target_")
+    name, parameters, hints = str(values["_target_"]), _parameters(target), _hints(target)
+    options = {key: value for key, value in values.items() if key not in ("_target_", "_partial_")}
+    if path == LABELLED and "name" not in parameters:
+        options.pop("name", None)
+    partial = convert(values.get("_partial_", False), bool, f"{path}._partial_")
+    _check_names(options, parameters, path, name, provided, partial=partial)
+    converted = {
+        key: value if _is_target(value) else convert(value, understood(hints.get(key, Any)), f"{path}.{key}")
+        for key, value in options.items()
+    }
+    return Call(name, target, converted, partial)
+
+
+def _check_names(
+    options: Mapping[str, Any],
+    parameters: Mapping[str, inspect.Parameter],
+    path: str,
+    name: str,
+    provided: Collection[str],
+    *,
+    partial: bool,
+) -> None:
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    named = {key: parameter for key, parameter in parameters.items() if parameter.kind not in variadic}
+    is_open = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values())
+    for key, value in options.items():
+        if key in provided and not _is_target(value):
+            raise UserError(f"{path}.{key}: this is given by the program and cannot be set")
+        if key not in named and not is_open:
+            near = nearest(key, set(named) - set(provided))
+            hint = did_you_mean(near and f"{path}.{near}")
+            raise UserError(f"{path}.{key}: unknown option of {name}{hint}")
+    for key in provided:
+        if key not in named and not is_open:
+            raise UserError(f"{path}._target_: {name} takes no {key}, so it cannot stand here")
+    for key, parameter in named.items():
+        given = key in options or key in provided or partial
+        if parameter.default is inspect.Parameter.empty and not given:
+            raise UserError(f"{path}.{key}: a value is required by {name}")
+
+
+def _build(value: Any, path: str, plugins: Sequence[str]) -> Any:
+    if _is_target(value):
+        return instantiate(value, path, plugins)
+    if isinstance(value, list):
+        return [_build(each, f"{path}[{i}]", plugins) for i, each in enumerate(value)]
+    return value

@@ -1,0 +1,46 @@
+"""Dropout with cheap random numbers on the CPU."""
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class Dropout(nn.Module):
+    """Zero each element with probability ``p`` in training, and scale the others (Srivastava et al. 2014).
+
+    On the CPU one random byte decides an element, so ``p`` is rounded to a multiple of 1/256: torch's own
+    kernel draws a double for each, which costs up to a fifth of a training step there.
+    """
+
+    def __init__(self, p: float = 0.1) -> None:
+        super().__init__()
+        if not 0.0 <= p < 1.0:
+            raise ValueError(f"dropout: expected a probability in [0, 1), got {p}")
+        self.p = p
+
+    def forward(self, states: Tensor) -> Tensor:
+        if not self.training or self.p == 0.0:
+            return states
+        if states.device.type != "cpu":
+            return F.dropout(states, self.p)
+        return _ByteDropout.apply(states, round(256 * self.p))
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}"
+
+
+class _ByteDropout(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, states: Tensor, threshold: int) -> Tensor:
+        words = torch.empty((states.numel() + 7) // 8, dtype=torch.int64).random_(-(2**63), None)
+        keep = (words.view(torch.uint8)[: states.numel()] >= threshold).view(states.shape)
+        ctx.save_for_backward(keep)
+        ctx.scale = 256 / (256 - threshold)
+        return torch.where(keep, states, 0.0).mul_(ctx.scale)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        (keep,) = ctx.saved_tensors
+        return torch.where(keep, gradients[0], 0.0).mul_(ctx.scale), None

@@ -1,0 +1,80 @@
+"""Token embeddings and positions."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+POSITIONS = ("sinusoidal", "learned", "rotary", "none")
+TIES = ("none", "target", "all")
+
+
+def embeddings(
+    source_vocabulary: int, target_vocabulary: int, width: int, *, tie: str
+) -> tuple[nn.Embedding, nn.Embedding]:
+    """Source and target embeddings, one and the same if ``tie`` is ``all``.
+
+    Raises:
+        ValueError: if ``tie`` is unknown, or ``all`` with different vocabularies.
+    """
+    if tie not in TIES:
+        raise ValueError(f"tie: expected one of {', '.join(TIES)}, got {tie!r}")
+    if tie == "all" and source_vocabulary != target_vocabulary:
+        raise ValueError("tie: all needs one vocabulary for both sides (tokenizer.shared=true); use tie=target")
+    target = nn.Embedding(target_vocabulary, width)
+    source = target if tie == "all" else nn.Embedding(source_vocabulary, width)
+    for embedding in (source, target):
+        nn.init.normal_(embedding.weight, std=width**-0.5)
+    return source, target
+
+
+def sinusoids(start: int, length: int, width: int, device: torch.device) -> Tensor:
+    """Sine and cosine of geometrically growing wave lengths: Vaswani et al. 2017, 3.5. -> (L, D)."""
+    position = torch.arange(start, start + length, device=device, dtype=torch.float32).unsqueeze(1)
+    half = (width + 1) // 2
+    frequency = torch.exp(torch.arange(half, device=device) * (-math.log(10_000.0) / max(1, half - 1)))
+    angle = position * frequency
+    return torch.cat([angle.sin(), angle.cos()], dim=1)[:, :width]
+
+
+def rotate(states: Tensor, start: int = 0) -> Tensor:
+    """Rotary positions (Su et al. 2021, eq. 34): turn pairs of features by an angle that grows with place.
+
+    Args:
+        states: queries or keys (B, H, T, E), E even.
+        start: position of the first of the T places.
+    """
+    length, width = states.shape[-2:]
+    position = torch.arange(start, start + length, device=states.device, dtype=torch.float32).unsqueeze(1)
+    half = width // 2
+    frequency = 10_000.0 ** (-torch.arange(half, device=states.device, dtype=torch.float32) / half)
+    cosine = (position * frequency).cos().to(states.dtype)
+    sine = (position * frequency).sin().to(states.dtype)
+    first, second = states[..., :half], states[..., half:]
+    return torch.cat([first * cosine - second * sine, first * sine + second * cosine], dim=-1)
+
+
+class Positions(nn.Module):
+    """What is added to the embeddings for their places; nothing for ``rotary`` and ``none``."""
+
+    def __init__(self, kind: str, width: int, max_length: int) -> None:
+        super().__init__()
+        if kind not in POSITIONS:
+            raise ValueError(f"positions: expected one of {', '.join(POSITIONS)}, got {kind!r}")
+        self.kind = kind
+        self.max_length = max_length
+        if kind == "learned":
+            self.table = nn.Parameter(torch.randn(max_length, width) * width**-0.5)
+
+    def forward(self, states: Tensor, start: int = 0) -> Tensor:
+        """(B, L, D) whose first place is number ``start``; raises ``ValueError`` past a learned table."""
+        length, width = states.shape[-2:]
+        if self.kind == "sinusoidal":
+            return states + sinusoids(start, length, width, states.device).to(states.dtype)
+        if self.kind == "learned":
+            if start + length > self.max_length:
+                raise ValueError(
+                    f"learned positions: a sentence of {start + length} pieces is over max_length={self.max_length}"
+                )
+            return states + self.table[start : start + length]
+        return states

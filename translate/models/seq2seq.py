@@ -1,0 +1,124 @@
+"""The contract of every backend: encode once, then step; or force a whole target at once.
+
+Shapes: B batch, S source, T target, D width, H heads, V vocabulary, N = B W hypotheses (W a sentence).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from translate.attention import Memory
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """The source, encoded once and shared by all hypotheses of a sentence."""
+
+    memories: tuple[Memory, ...]  # one for each cross-attention layer
+    mask: Tensor | None  # (B, S) bool, True = visible
+    final: tuple[Tensor, ...] = ()  # what the decoder starts from, (B, ...) each
+
+    @property
+    def batch_size(self) -> int:
+        return self.memories[0].keys.shape[0]
+
+    def select(self, sentences: Tensor) -> "Encoded":
+        """The sentences at the given places of the batch."""
+        return Encoded(
+            tuple(memory.select(sentences) for memory in self.memories),
+            None if self.mask is None else self.mask.index_select(0, sentences),
+            tuple(tensor.index_select(0, sentences) for tensor in self.final),
+        )
+
+
+@dataclass(frozen=True)
+class DecodeState:
+    """What a decoder carries from step to step for N hypotheses."""
+
+    position: int  # target tokens read so far
+    tensors: tuple[Tensor, ...]  # (N, ...) each
+    attention: Any = None  # state of a mechanism with a history: a tensor (N, ...) or None
+
+    def select(self, hypotheses: Tensor) -> "DecodeState":
+        """The state of the hypotheses at the given places, in that order."""
+        attention = None if self.attention is None else self.attention.index_select(0, hypotheses)
+        tensors = tuple(tensor.index_select(0, hypotheses) for tensor in self.tensors)
+        return replace(self, tensors=tensors, attention=attention)
+
+
+class Seq2Seq(nn.Module):
+    """An encoder-decoder with attention.
+
+    A backend gives ``encode``, ``start``, ``step``, ``forward`` and ``forced_weights``.
+    """
+
+    output_weight: nn.Parameter  # (V, D)
+    output_bias: nn.Parameter | None  # (V,)
+    num_attention_layers: int
+    num_attention_heads: int
+
+    def encode(self, source: Tensor, source_mask: Tensor | None) -> Encoded:
+        """Read the source once: ids (B, S) and mask (B, S) bool, True = visible."""
+        raise NotImplementedError
+
+    def start(self, encoded: Encoded, num_hypotheses: int = 1) -> DecodeState:
+        """The state before the first step, for ``num_hypotheses`` (W) hypotheses a sentence."""
+        raise NotImplementedError
+
+    def step(self, ids: Tensor, state: DecodeState, encoded: Encoded) -> tuple[Tensor, DecodeState]:
+        """Read one token of each hypothesis.
+
+        Args:
+            ids: (N,), sorted by sentence: N = B W, with B sentences in ``encoded``.
+            state: of :meth:`start` or an earlier step.
+            encoded: of :meth:`encode`.
+
+        Returns:
+            Hidden states (N, D) for :meth:`logits`, and the next state.
+        """
+        raise NotImplementedError
+
+    def forward(self, source: Tensor, source_mask: Tensor | None, target_in: Tensor) -> Tensor:
+        """Teacher forcing: hidden states (B, T, D) that predict what follows each of ``target_in`` (B, T)."""
+        raise NotImplementedError
+
+    def forced_weights(
+        self, source: Tensor, source_mask: Tensor | None, target_in: Tensor, layers: Sequence[int]
+    ) -> list[Tensor]:
+        """Cross-attention weights of the layers asked for, (B, H, T, S) float32 each.
+
+        Row t is the one that predicts what follows ``target_in[:, t]``. Call it in evaluation mode.
+        """
+        raise NotImplementedError
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """Scores of the next token: (..., D) -> (..., V)."""
+        return F.linear(hidden, self.output_weight, self.output_bias)
+
+    def num_parameters(self) -> int:
+        """Trainable parameters, shared ones counted once."""
+        return sum(parameter.numel() for parameter in self.parameters() if parameter.requires_grad)
+
+    def check_layers(self, layers: Sequence[int]) -> None:
+        """Raise ``ValueError`` for an attention layer that does not exist."""
+        for layer in layers:
+            if not 0 <= layer < self.num_attention_layers:
+                raise ValueError(f"attention layer: expected 0 to {self.num_attention_layers - 1}, got {layer}")
+
+
+def beams(states: Tensor, encoded: Encoded) -> Tensor:
+    """Hypotheses as queries of their sentence, so that the memory is not copied: (N, D) -> (B, W, D)."""
+    return states.view(encoded.batch_size, -1, states.shape[-1])
+
+
+def new_output(vocabulary_size: int, width: int, tied: nn.Embedding | None) -> nn.Parameter:
+    """The output weight (V, D): the embedding's own when tied."""
+    if tied is None:
+        return nn.Parameter(torch.empty(vocabulary_size, width).uniform_(-(width**-0.5), width**-0.5))
+    if tuple(tied.weight.shape) != (vocabulary_size, width):
+        raise ValueError(f"tied output: expected {(vocabulary_size, width)}, got {tuple(tied.weight.shape)}")
+    return tied.weight

@@ -1,0 +1,263 @@
+"""The Transformer (Vaswani et al. 2017), on fused attention everywhere."""
+
+from collections.abc import Callable, Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from translate.attention import Attention, Memory, MultiHead
+from translate.models.dropout import Dropout
+from translate.models.embedding import Positions, embeddings, rotate
+from translate.models.seq2seq import DecodeState, Encoded, Seq2Seq, beams, new_output
+
+NORMS: dict[str, Callable[[int], nn.Module]] = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}
+FEEDFORWARDS = ("relu", "gelu", "swiglu")
+
+
+class FeedForward(nn.Module):
+    """Two layers at each place: Vaswani et al. 2017, eq. 2; SwiGLU: Shazeer 2020, eq. 5."""
+
+    def __init__(self, width: int, hidden_size: int, kind: str, dropout: float) -> None:
+        super().__init__()
+        if kind not in FEEDFORWARDS:
+            raise ValueError(f"feedforward: expected one of {', '.join(FEEDFORWARDS)}, got {kind!r}")
+        self.kind = kind
+        self.inner = nn.Linear(width, hidden_size * (2 if kind == "swiglu" else 1))
+        self.outer = nn.Linear(hidden_size, width)
+        self.dropout = Dropout(dropout)
+        for layer in (self.inner, self.outer):
+            nn.init.xavier_uniform_(layer.weight)
+            nn.init.zeros_(layer.bias)
+
+    def forward(self, states: Tensor) -> Tensor:
+        hidden = self.inner(states)
+        if self.kind == "swiglu":
+            gate, hidden = hidden.chunk(2, dim=-1)
+            hidden = F.silu(gate) * hidden
+        else:
+            hidden = F.relu(hidden) if self.kind == "relu" else F.gelu(hidden)
+        return self.outer(self.dropout(hidden))
+
+
+class Layer(nn.Module):
+    """Self-attention, cross-attention (in a decoder) and feed-forward, each with residual and norm.
+
+    Args:
+        width: D.
+        num_heads: of the self-attention.
+        feedforward: built by the caller.
+        cross_attention: ``None`` in an encoder.
+        norm: key of ``NORMS``.
+        pre_norm: norm before each part (Xiong et al. 2020) instead of after the residual.
+        rotary: turn queries and keys of the self-attention by their places.
+        causal: whether a place sees only those before it.
+        dropout: on what each part adds.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        num_heads: int,
+        feedforward: FeedForward,
+        cross_attention: Attention | None,
+        *,
+        norm: str,
+        pre_norm: bool,
+        rotary: bool,
+        causal: bool,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        if norm not in NORMS:
+            raise ValueError(f"norm: expected one of {', '.join(NORMS)}, got {norm!r}")
+        self.pre_norm = pre_norm
+        self.rotary = rotary
+        self.self_attention = MultiHead(width, width, num_heads, causal=causal)
+        self.cross_attention = cross_attention
+        self.feedforward = feedforward
+        self.self_norm = NORMS[norm](width)
+        self.feedforward_norm = NORMS[norm](width)
+        if cross_attention is not None:
+            self.cross_norm = NORMS[norm](width)
+            # Mechanisms whose context is as wide as the keys need nothing more; others are brought to the width.
+            context_size = cross_attention.context_size
+            self.cross_output = nn.Identity() if context_size == width else nn.Linear(context_size, width)
+        self.dropout = Dropout(dropout)
+
+    def forward(self, states: Tensor, mask: Tensor | None, memory: Memory | None = None) -> Tensor:
+        """All places at once: (B, L, D) and mask (B, L) bool, True = visible."""
+        states = self._add(states, self.self_norm, lambda x: self._attend_self(x, mask))
+        if memory is not None:
+            states = self._add(states, self.cross_norm, lambda x: self._attend_source(x, memory))
+        return self._add(states, self.feedforward_norm, self.feedforward)
+
+    def step(
+        self, states: Tensor, cache: Tensor, position: int, memory: Memory, encoded: Encoded
+    ) -> tuple[Tensor, Tensor]:
+        """One place of each hypothesis: (N, 1, D), with keys and values so far (N, 2, H, T, E)."""
+
+        def attend_self(normed: Tensor) -> Tensor:
+            nonlocal cache
+            query, new = self.self_attention.prepare_self(normed)
+            query, keys = self._turn(query, new.keys, position)
+            cache = torch.cat([cache, torch.stack([keys, new.values], dim=1)], dim=3)  # (N, 2, H, T + 1, E)
+            return self.self_attention.attend(query, Memory(cache[:, 0], cache[:, 1]))
+
+        def attend_source(normed: Tensor) -> Tensor:
+            context = self._attend_source(beams(normed.squeeze(1), encoded), memory)  # (B, W, D)
+            return context.flatten(0, 1).unsqueeze(1)  # (N, 1, D)
+
+        states = self._add(states, self.self_norm, attend_self)
+        states = self._add(states, self.cross_norm, attend_source)
+        return self._add(states, self.feedforward_norm, self.feedforward), cache
+
+    def source_weights(self, states: Tensor, mask: Tensor | None, memory: Memory) -> Tensor:
+        """Cross-attention weights (B, H, T, S) that :meth:`forward` would use for ``states``."""
+        assert self.cross_attention is not None
+        states = self._add(states, self.self_norm, lambda x: self._attend_self(x, mask))
+        query = self.cross_norm(states) if self.pre_norm else states
+        weights = self.cross_attention(query, memory, need_weights=True)[1]
+        return weights.float()
+
+    def _attend_self(self, states: Tensor, mask: Tensor | None) -> Tensor:
+        query, memory = self.self_attention.prepare_self(states, mask)
+        query, keys = self._turn(query, memory.keys, 0)
+        return self.self_attention.attend(query, Memory(keys, memory.values, mask))
+
+    def _attend_source(self, states: Tensor, memory: Memory) -> Tensor:
+        assert self.cross_attention is not None
+        return self.cross_output(self.cross_attention(states, memory)[0])
+
+    def _turn(self, query: Tensor, keys: Tensor, start: int) -> tuple[Tensor, Tensor]:
+        return (rotate(query, start), rotate(keys, start)) if self.rotary else (query, keys)
+
+    def _add(self, states: Tensor, norm: nn.Module, part: Callable[[Tensor], Tensor]) -> Tensor:
+        if self.pre_norm:
+            return states + self.dropout(part(norm(states)))
+        return norm(states + self.dropout(part(states)))
+
+
+class Transformer(Seq2Seq):
+    """Encoder and decoder of self-attention layers.
+
+    Args:
+        source_vocabulary: V of the source.
+        target_vocabulary: V of the target.
+        attention: builds a cross-attention from ``(query_size, key_size)``.
+        width: D.
+        feedforward_size: width inside the feed-forward part.
+        num_heads: of the self-attentions.
+        encoder_layers: number of layers.
+        decoder_layers: number of layers.
+        dropout: on embeddings and on what each part adds.
+        feedforward_dropout: inside the feed-forward part.
+        pre_norm: see :class:`Layer`.
+        norm: ``layer`` or ``rms``.
+        positions: ``sinusoidal``, ``learned``, ``rotary`` or ``none``.
+        max_length: places that learned positions have.
+        feedforward: ``relu``, ``gelu`` or ``swiglu``.
+        tie: ``all`` (one matrix for both embeddings and the output), ``target`` or ``none``.
+    """
+
+    def __init__(
+        self,
+        source_vocabulary: int,
+        target_vocabulary: int,
+        attention: Callable[[int, int], Attention],
+        *,
+        width: int = 256,
+        feedforward_size: int = 1024,
+        num_heads: int = 4,
+        encoder_layers: int = 3,
+        decoder_layers: int = 3,
+        dropout: float = 0.1,
+        feedforward_dropout: float = 0.0,
+        pre_norm: bool = True,
+        norm: str = "layer",
+        positions: str = "sinusoidal",
+        max_length: int = 1024,
+        feedforward: str = "relu",
+        tie: str = "all",
+    ) -> None:
+        super().__init__()
+        self.width = width
+        self.num_heads = num_heads
+        self.source_embedding, self.target_embedding = embeddings(
+            source_vocabulary, target_vocabulary, width, tie=tie
+        )
+        self.output_weight = new_output(
+            target_vocabulary, width, None if tie == "none" else self.target_embedding
+        )
+        self.output_bias = None
+        self.source_positions = Positions(positions, width, max_length)
+        self.target_positions = Positions(positions, width, max_length)
+        self.dropout = Dropout(dropout)
+
+        def layer(*, decoder: bool) -> Layer:
+            return Layer(
+                width,
+                num_heads,
+                FeedForward(width, feedforward_size, feedforward, feedforward_dropout),
+                attention(width, width) if decoder else None,
+                norm=norm,
+                pre_norm=pre_norm,
+                rotary=positions == "rotary",
+                causal=decoder,
+                dropout=dropout,
+            )
+
+        self.encoder = nn.ModuleList(layer(decoder=False) for _ in range(encoder_layers))
+        self.decoder = nn.ModuleList(layer(decoder=True) for _ in range(decoder_layers))
+        self.encoder_norm = NORMS[norm](width) if pre_norm else nn.Identity()
+        self.decoder_norm = NORMS[norm](width) if pre_norm else nn.Identity()
+        self.num_attention_layers = decoder_layers
+        self.num_attention_heads = self.decoder[0].cross_attention.num_heads
+
+    def encode(self, source: Tensor, source_mask: Tensor | None) -> Encoded:
+        states = self._embed(source, self.source_embedding, self.source_positions, 0)
+        for layer in self.encoder:
+            states = layer(states, source_mask)
+        states = self.encoder_norm(states)
+        memories = tuple(layer.cross_attention.prepare(states, source_mask) for layer in self.decoder)
+        return Encoded(memories, source_mask)
+
+    def start(self, encoded: Encoded, num_hypotheses: int = 1) -> DecodeState:
+        keys = encoded.memories[0].keys
+        size = (encoded.batch_size * num_hypotheses, 2, self.num_heads, 0, self.width // self.num_heads)
+        return DecodeState(0, tuple(keys.new_empty(size) for _ in self.decoder))
+
+    def step(self, ids: Tensor, state: DecodeState, encoded: Encoded) -> tuple[Tensor, DecodeState]:
+        position = state.position
+        states = self._embed(ids.unsqueeze(1), self.target_embedding, self.target_positions, position)
+        caches = []
+        for layer, cache, memory in zip(self.decoder, state.tensors, encoded.memories, strict=True):
+            states, cache = layer.step(states, cache, position, memory, encoded)
+            caches.append(cache)
+        return self.decoder_norm(states).squeeze(1), DecodeState(position + 1, tuple(caches))
+
+    def forward(self, source: Tensor, source_mask: Tensor | None, target_in: Tensor) -> Tensor:
+        encoded = self.encode(source, source_mask)
+        states = self._embed(target_in, self.target_embedding, self.target_positions, 0)
+        # Padding stands at the end, where causality hides it already; its own rows are never read.
+        for layer, memory in zip(self.decoder, encoded.memories, strict=True):
+            states = layer(states, None, memory)
+        return self.decoder_norm(states)
+
+    def forced_weights(
+        self, source: Tensor, source_mask: Tensor | None, target_in: Tensor, layers: Sequence[int]
+    ) -> list[Tensor]:
+        self.check_layers(layers)
+        encoded = self.encode(source, source_mask)
+        states = self._embed(target_in, self.target_embedding, self.target_positions, 0)
+        found = {}
+        for index in range(max(layers) + 1):
+            layer, memory = self.decoder[index], encoded.memories[index]
+            if index in layers:
+                found[index] = layer.source_weights(states, None, memory)
+            if index < max(layers):
+                states = layer(states, None, memory)
+        return [found[layer] for layer in layers]
+
+    def _embed(self, ids: Tensor, embedding: nn.Embedding, positions: Positions, start: int) -> Tensor:
+        return self.dropout(positions(embedding(ids) * self.width**0.5, start))

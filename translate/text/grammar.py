@@ -1,0 +1,118 @@
+"""The embedded corpus: a generator of English-French pairs with exact word alignments."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from translate.errors import UserError
+from translate.text.languages import english, french
+from translate.text.languages.meaning import Sentence, Token
+from translate.text.languages.sentence_choice import SentenceChooser
+
+_MAX_WORDS = 17
+_FRUITLESS = 20_000  # draws in a row without a new pair, after which the grammar counts as exhausted
+# the pictures of the documentation show them, so they are never test material
+_CLASSICS = ("I love you .", "look it up .")
+_FILES = {"train": "train", "validation": "dev", "test": "test"}
+
+
+class Example(NamedTuple):
+    """A white-space tokenised pair; `gold` is a Pharaoh line, `0-1` sure and `0p1` possible, source first."""
+
+    source: str
+    target: str
+    gold: str
+
+
+def generate(
+    num_train: int, num_validation: int, num_test: int, seed: int = 1, target: str = "fr"
+) -> dict[str, list[Example]]:
+    """Distinct examples in three splits that share no sentence on either side.
+
+    The target is a function of the source. The result depends on the arguments alone.
+
+    Raises:
+        UserError: a number is negative, the target unknown, or there are not so many pairs.
+    """
+    wanted = {"train": num_train, "validation": num_validation, "test": num_test}
+    for name, number in wanted.items():
+        if number < 0:
+            raise UserError(f"grammar: the number of {name} sentences is {number}; expected 0 or more")
+    if target != "fr":
+        raise UserError(f"grammar: unknown target language {target!r}; expected 'fr'")
+    chooser = SentenceChooser(seed)
+    examples = _distinct(chooser, sum(wanted.values()))
+    # early draws are the frequent short ones: without shuffling they would crowd one split
+    for i in range(len(examples) - 1, 0, -1):
+        j = int(chooser.draw() * (i + 1))
+        examples[i], examples[j] = examples[j], examples[i]
+    examples.sort(key=lambda example: example.source in _CLASSICS)
+    held_out = num_test + num_validation
+    return {
+        "train": examples[held_out:],
+        "validation": examples[num_test:held_out],
+        "test": examples[:num_test],
+    }
+
+
+def _distinct(chooser: SentenceChooser, number: int) -> list[Example]:
+    examples: list[Example] = []
+    sources: set[str] = set()
+    targets: set[str] = set()
+    fruitless = 0
+    while len(examples) < number:
+        if (fruitless := fruitless + 1) > _FRUITLESS:
+            raise UserError(f"grammar: {number} pairs were asked for, but only about {len(examples)} exist")
+        sentence = chooser.sentence()
+        source = english.realise(sentence)
+        source_line = " ".join([token.text for token in source])
+        if source_line in sources or len(source) > _MAX_WORDS:
+            continue
+        target = french.realise(sentence)
+        target_line = " ".join([token.text for token in target])
+        if target_line in targets or len(target) > _MAX_WORDS:
+            continue
+        sources.add(source_line)
+        targets.add(target_line)
+        examples.append(Example(source_line, target_line, gold(source, target)))
+        fruitless = 0
+    return examples
+
+
+def realise(sentence: Sentence) -> Example:
+    """The pair that an abstract sentence becomes, with its gold links."""
+    source, target = english.realise(sentence), french.realise(sentence)
+    return Example(
+        " ".join(token.text for token in source),
+        " ".join(token.text for token in target),
+        gold(source, target),
+    )
+
+
+def gold(source: Sequence[Token], target: Sequence[Token]) -> str:
+    """Pharaoh line of the tokens that share a concept: sure if both express it strongly, else possible."""
+    bearers: dict[str, list[tuple[int, str]]] = {}
+    for i, token in enumerate(source):
+        for concept in token.strong:
+            bearers.setdefault(concept, []).append((i, "-"))
+        for concept in token.weak:
+            bearers.setdefault(concept, []).append((i, "p"))
+    links: dict[tuple[int, int], str] = {}
+    for j, token in enumerate(target):
+        for concept in token.weak:
+            for i, _ in bearers.get(concept, ()):
+                links[i, j] = "p"
+        for concept in token.strong:
+            for i, kind in bearers.get(concept, ()):
+                if kind == "-" or (i, j) not in links:
+                    links[i, j] = kind
+    return " ".join([f"{i}{links[i, j]}{j}" for i, j in sorted(links)])
+
+
+def write(directory: Path, splits: Mapping[str, Sequence[Example]]) -> None:
+    """Writes train, dev and test as parallel files: `train.en`, `train.fr`, `train.gold`, and so on."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, examples in splits.items():
+        for suffix, column in (("en", 0), ("fr", 1), ("gold", 2)):
+            lines = "".join(example[column] + "\n" for example in examples)
+            (directory / f"{_FILES[name]}.{suffix}").write_text(lines, encoding="utf-8", newline="\n")

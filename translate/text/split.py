@@ -1,0 +1,65 @@
+"""Parallel sentences and their gold links."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from translate.errors import UserError
+
+_LINK = re.compile(r"(\d+)[-p](\d+)")
+
+
+@dataclass(frozen=True)
+class Split:
+    """Parallel sentences; ``gold`` holds one Pharaoh line a pair ("0-0 1p2") where links are known."""
+
+    source: list[str]
+    target: list[str]
+    gold: list[str] | None = None
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def take(self, indices: Iterable[int]) -> "Split":
+        """The pairs at ``indices``, in that order."""
+        chosen = list(indices)
+        gold = None if self.gold is None else [self.gold[i] for i in chosen]
+        return Split([self.source[i] for i in chosen], [self.target[i] for i in chosen], gold)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What one place holds, before anything is filtered."""
+
+    source_language: str
+    target_language: str
+    splits: dict[str, Split]  # train, and validation and test where there are such
+    notes: tuple[str, ...] = ()  # what the reader chose where there was a choice
+
+
+def check_gold(split: Split, where: str) -> None:
+    """Raise ``UserError`` unless ``split.gold`` holds one valid line of links for each pair.
+
+    Links count from 0 and index the white-space separated words of both sides.
+    """
+    if split.gold is None:
+        return
+    if len(split.gold) != len(split):
+        raise UserError(
+            f"{where}: {len(split.gold)} lines of gold links for {len(split)} sentence pairs; "
+            f"expected one line a pair"
+        )
+    for number, (line, source, target) in enumerate(zip(split.gold, split.source, split.target), start=1):
+        for token in line.split():
+            match = _LINK.fullmatch(token)
+            if match is None:
+                raise UserError(
+                    f"{where}, line {number}: {token!r} is no link; expected source-target, as in 0-0 or 1p2"
+                )
+            sentences = (("source", source.split()), ("target", target.split()))
+            for index, (side, words) in zip(match.groups(), sentences):
+                if int(index) >= len(words):
+                    raise UserError(
+                        f"{where}, line {number}: link {token!r} points outside the {side} sentence of "
+                        f"{len(words)} white-space separated words (links count from 0)"
+                    )

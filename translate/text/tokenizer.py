@@ -1,0 +1,211 @@
+"""Subword tokenizers: SentencePiece, and for every piece the word it belongs to."""
+
+import io
+import itertools
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import sentencepiece
+
+from translate.errors import UserError
+from translate.text.words import Word, split_words, whitespace_words
+
+PAD, UNK, BOS, EOS = 0, 1, 2, 3
+NO_WORD = -1
+MAX_TRAINING_SENTENCES = 5_000_000
+
+
+@dataclass
+class TokenizerConfig:
+    """How text becomes pieces; the values are in ``conf/tokenizer``."""
+
+    model_type: str = "unigram"
+    vocabulary_size: int = 8000
+    shared: bool = True
+    character_coverage: float = 1.0
+    byte_fallback: bool = False
+    normalization: str = "nmt_nfkc"
+
+
+class Pieces(NamedTuple):
+    """A sentence as pieces: ``ids[i]`` belongs to ``words[piece_words[i]]`` (or to none: -1)."""
+
+    ids: list[int]
+    piece_words: list[int]
+    words: list[Word]
+
+
+class Tokenizer:
+    """One SentencePiece model; ids 0 to 3 are padding, unknown, begin and end of sentence.
+
+    With ``tokenised`` the text of the corpus is white-space tokenised, so what a user types is split
+    into words first (*I love you.* becomes *I love you .*).
+    """
+
+    def __init__(self, model: bytes, *, tokenised: bool = False) -> None:
+        self.model = model
+        self.tokenised = tokenised
+        self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+
+    def __len__(self) -> int:
+        return int(self._processor.get_piece_size())
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of the pieces of ``text``, without begin and end of sentence."""
+        return list(self._processor.encode(self._prepare(text)))
+
+    def encode_corpus(self, lines: Sequence[str]) -> list[list[int]]:
+        """Ids of the lines of a corpus; one that is ``tokenised`` already is not split again."""
+        return list(self._processor.encode(list(lines)))
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of ``ids``; padding, begin and end of sentence are skipped."""
+        return str(self._processor.decode([int(i) for i in ids if i not in (PAD, BOS, EOS)]))
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """The pieces themselves, as SentencePiece writes them."""
+        return [str(self._processor.id_to_piece(int(i))) for i in ids]
+
+    def encode_words(self, text: str, *, whitespace: bool = False) -> Pieces:
+        """Pieces of ``text`` with the word of each; offsets of the words are into ``text``.
+
+        Args:
+            text: one sentence.
+            whitespace: split words at white space alone, as gold links count them.
+        """
+        words = whitespace_words(text) if whitespace else split_words(text)
+        if self.tokenised:
+            prepared = " ".join(word.text for word in words)
+            spans = list(whitespace_words(prepared))
+        else:
+            prepared, spans = text, words
+        found = self._processor.encode(prepared, return_type="offset_mapping")
+        return Pieces(list(found["ids"]), _assign(found["offsets"], spans), words)
+
+    def decode_words(self, ids: Sequence[int]) -> tuple[str, Pieces]:
+        """The text of ``ids``, and the word of each piece in it."""
+        found = self._processor.decode([int(i) for i in ids], return_type="offset_mapping")
+        words = whitespace_words(found["text"]) if self.tokenised else split_words(found["text"])
+        return str(found["text"]), Pieces(list(ids), _assign(found["offsets"], words), words)
+
+    def _prepare(self, text: str) -> str:
+        return " ".join(word.text for word in split_words(text)) if self.tokenised else text
+
+
+def _assign(pieces: list[tuple[int, int]], words: list[Word]) -> list[int]:
+    """The word that each piece overlaps most; a piece between words goes to the next one."""
+    owners = []
+    first = 0
+    for begin, end in pieces:
+        while first < len(words) and words[first].end <= begin:
+            first += 1
+        best, best_overlap = NO_WORD, 0
+        for index in range(first, len(words)):
+            if words[index].start >= end:
+                break
+            overlap = min(end, words[index].end) - max(begin, words[index].start)
+            if overlap > best_overlap:
+                best, best_overlap = index, overlap
+        if best == NO_WORD and words:
+            best = min(first, len(words) - 1)
+        owners.append(best)
+    return owners
+
+
+class TrainedTokenizer(NamedTuple):
+    """A tokenizer, and what the user should know of how it was made."""
+
+    tokenizer: Tokenizer
+    message: str | None
+
+
+def train_tokenizer(
+    sentences: Iterable[str], config: TokenizerConfig, *, tokenised: bool = False
+) -> TrainedTokenizer:
+    """Train SentencePiece on ``sentences``; a vocabulary too large for them is shrunk, with a message."""
+    texts = [" ".join(text.split()) for text in itertools.islice(sentences, MAX_TRAINING_SENTENCES)]
+    texts = [text for text in texts if text]
+    if not texts:
+        raise UserError("tokenizer: there is no sentence to train it on")
+    try:
+        model, message = _train(texts, config, config.vocabulary_size), None
+    except RuntimeError as error:
+        limit = re.search(r"value <= (\d+)", str(error))
+        if limit is None:
+            raise UserError(f"tokenizer: SentencePiece says: {error}") from error
+        size = int(limit.group(1))
+        model = _train(texts, config, size)
+        message = (
+            f"tokenizer.vocabulary_size={config.vocabulary_size} is too large for this corpus: shrunk to {size}"
+        )
+    return TrainedTokenizer(Tokenizer(model, tokenised=tokenised), message)
+
+
+def _train(texts: list[str], config: TokenizerConfig, size: int) -> bytes:
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(texts),
+        model_writer=model,
+        model_type=config.model_type,
+        vocab_size=size,
+        character_coverage=config.character_coverage,
+        byte_fallback=config.byte_fallback,
+        normalization_rule_name=config.normalization,
+        max_sentence_length=65_536,  # bytes; longer lines would be skipped without a word
+        pad_id=PAD,
+        unk_id=UNK,
+        bos_id=BOS,
+        eos_id=EOS,
+        num_threads=2,  # fixed: the model must not depend on the machine
+        minloglevel=2,
+    )
+    return model.getvalue()
+
+
+@dataclass(frozen=True)
+class TokenizerPair:
+    """The tokenizers of both sides; one and the same object when the vocabulary is shared."""
+
+    source: Tokenizer
+    target: Tokenizer
+
+    @property
+    def shared(self) -> bool:
+        return self.source is self.target
+
+    def save(self, directory: Path) -> None:
+        """Write the models and ``tokenizer.json`` into ``directory``."""
+        directory.mkdir(parents=True, exist_ok=True)
+        sides = {"shared": self.source} if self.shared else {"source": self.source, "target": self.target}
+        for name, tokenizer in sides.items():
+            (directory / f"{name}.model").write_bytes(tokenizer.model)
+        description = {"shared": self.shared, "tokenised": self.source.tokenised}
+        (directory / "tokenizer.json").write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, directory: Path) -> "TokenizerPair":
+        """Read what :meth:`save` wrote; raises :class:`UserError` if a file is missing."""
+        try:
+            description = json.loads((directory / "tokenizer.json").read_text(encoding="utf-8"))
+            names = ["shared"] if description["shared"] else ["source", "target"]
+            models = [(directory / f"{name}.model").read_bytes() for name in names]
+        except (OSError, ValueError, KeyError) as error:
+            raise UserError(f"{directory}: not a tokenizer directory ({error})") from error
+        sides = [Tokenizer(model, tokenised=description["tokenised"]) for model in models]
+        return cls(sides[0], sides[-1])
+
+    @classmethod
+    def train(
+        cls, source: Sequence[str], target: Sequence[str], config: TokenizerConfig, *, tokenised: bool = False
+    ) -> tuple["TokenizerPair", list[str]]:
+        """Train on both sides of a corpus; returns the pair and messages for the user."""
+        if config.shared:
+            trained = [train_tokenizer([*source, *target], config, tokenised=tokenised)]
+        else:
+            trained = [train_tokenizer(side, config, tokenised=tokenised) for side in (source, target)]
+        messages = [each.message for each in trained if each.message]
+        return cls(trained[0].tokenizer, trained[-1].tokenizer), messages

@@ -1,0 +1,118 @@
+"""The training loss, computed from hidden states without holding the scores of all tokens at once.
+
+Shapes: N tokens, D width, V vocabulary.
+"""
+
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+CHUNK_ELEMENTS = 2**22  # scores held at a time: 16 MiB in float32, about the cache of a few cores
+
+
+class Loss(NamedTuple):
+    """Sums over the tokens, in nats."""
+
+    total: Tensor  # label-smoothed, with a gradient
+    likelihood: Tensor  # negative log-likelihood, without one
+
+
+def cross_entropy(
+    hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, *, label_smoothing: float = 0.0
+) -> Loss:
+    """Label-smoothed cross-entropy (Szegedy et al. 2016, 7) of softmax(hidden weight^T + bias), summed.
+
+    The gradient is computed together with the loss, chunk by chunk, so (N, V) is never held.
+
+    Args:
+        hidden: (N, D).
+        weight: (V, D).
+        bias: (V,) or ``None``.
+        targets: (N,) int64.
+        label_smoothing: share of the probability that is spread evenly over the vocabulary.
+    """
+    if torch.is_autocast_enabled(hidden.device.type):
+        hidden = hidden.to(torch.get_autocast_dtype(hidden.device.type))
+    if not torch.is_grad_enabled():
+        totals = _forward(hidden, weight, bias, targets, label_smoothing, None)
+    else:
+        totals = _CrossEntropy.apply(hidden, weight, bias, targets, label_smoothing)
+    return Loss(totals[0], totals[1])
+
+
+class _Gradients(NamedTuple):
+    hidden: Tensor
+    weight: Tensor
+    bias: Tensor | None
+
+
+class _CrossEntropy(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, label_smoothing: float
+    ) -> tuple[Tensor, Tensor]:
+        gradients = _Gradients(
+            torch.empty_like(hidden),
+            torch.zeros_like(weight),
+            None if bias is None else torch.zeros_like(bias),
+        )
+        total, likelihood = _forward(hidden, weight, bias, targets, label_smoothing, gradients)
+        ctx.save_for_backward(*gradients)
+        ctx.mark_non_differentiable(likelihood)
+        return total, likelihood
+
+    @staticmethod
+    def backward(ctx: Any, *outer: Tensor) -> tuple[Tensor | None, ...]:
+        hidden, weight, bias = ctx.saved_tensors
+        scale = outer[0]
+        return hidden * scale.to(hidden.dtype), weight * scale, None if bias is None else bias * scale, None, None
+
+
+def _forward(
+    hidden: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    targets: Tensor,
+    label_smoothing: float,
+    gradients: _Gradients | None,
+) -> tuple[Tensor, Tensor]:
+    """Loss sums; fills ``gradients`` if given.
+
+    The gradient of the scores is p - (1 - e) onehot - e / V. Its constant part reaches hidden states and
+    weights as sums that need no pass over the chunk.
+    """
+    precise = torch.float64 if hidden.dtype == torch.float64 else torch.float32
+    cast_weight = weight.to(hidden.dtype)
+    vocabulary = weight.shape[0]
+    uniform = label_smoothing / vocabulary
+    weight_sum = weight.sum(0)  # (D,)
+    bias_sum = bias.sum() if bias is not None else weight.new_zeros(())
+    total = hidden.new_zeros((), dtype=precise)
+    likelihood = hidden.new_zeros((), dtype=precise)
+    rows = max(16, CHUNK_ELEMENTS // vocabulary)
+    for start in range(0, hidden.shape[0], rows):
+        states, wanted = hidden[start : start + rows], targets[start : start + rows, None]
+        scores = F.linear(states, cast_weight).to(precise)
+        if bias is not None:
+            scores += bias
+        wanted_scores = scores.gather(1, wanted)
+        log_probabilities = torch.log_softmax(scores, dim=1)
+        wanted_log = log_probabilities.gather(1, wanted)
+        likelihood -= wanted_log.sum()
+        # Sum of log p over the vocabulary = sum of scores - V log Z, and log Z = score - log p at the target.
+        normaliser = (wanted_scores - wanted_log).sum()
+        score_sum = (states.to(precise) @ weight_sum.to(precise)).sum() + bias_sum * states.shape[0]
+        total -= (1 - label_smoothing) * wanted_log.sum() + uniform * (score_sum - vocabulary * normaliser)
+        if gradients is None:
+            continue
+        probabilities = log_probabilities.exp_()
+        probabilities.scatter_add_(1, wanted, probabilities.new_full(wanted.shape, label_smoothing - 1))
+        slope = probabilities.to(hidden.dtype)
+        gradients.hidden[start : start + rows] = slope @ cast_weight - (uniform * weight_sum).to(hidden.dtype)
+        gradients.weight.addmm_(slope.t().to(weight.dtype), states.to(weight.dtype))
+        gradients.weight.sub_(uniform * states.sum(0, dtype=weight.dtype))
+        if gradients.bias is not None:
+            gradients.bias.add_(probabilities.sum(0) - uniform * states.shape[0])
+    return total, likelihood

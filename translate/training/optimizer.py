@@ -1,0 +1,117 @@
+"""Learning-rate schedules, and how parameters are grouped for the optimizer."""
+
+from typing import Any
+
+from torch import nn
+
+
+class Schedule:
+    """A factor on the optimizer's learning rate for each step (counted from 1)."""
+
+    def factor(self, step: int) -> float:
+        """The factor for optimizer step ``step``."""
+        return 1.0
+
+    def observe(self, *, improved: bool) -> None:
+        """Hear whether a validation improved on the best one."""
+
+    def state_dict(self) -> dict[str, Any]:
+        return {}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Restore what :meth:`state_dict` gave."""
+
+
+class Constant(Schedule):
+    """The same rate throughout, after a linear warm-up.
+
+    Args:
+        warmup: steps.
+    """
+
+    def __init__(self, warmup: int = 0) -> None:
+        self.warmup = warmup
+
+    def factor(self, step: int) -> float:
+        return min(1.0, step / self.warmup) if self.warmup else 1.0
+
+
+class InverseSquareRoot(Schedule):
+    """Linear warm-up, then falling with the square root of the step: Vaswani et al. 2017, eq. 3.
+
+    The optimizer's rate is the peak, reached at step ``warmup``.
+
+    Args:
+        warmup: steps.
+    """
+
+    def __init__(self, warmup: int = 4000) -> None:
+        if warmup < 1:
+            raise ValueError(f"warmup: expected at least 1 step, got {warmup}")
+        self.warmup = warmup
+
+    def factor(self, step: int) -> float:
+        return min(step / self.warmup, (self.warmup / step) ** 0.5)
+
+
+class Plateau(Schedule):
+    """Cut the rate by ``decay`` when ``patience`` validations in a row bring nothing better.
+
+    Args:
+        decay: factor at each cut.
+        patience: validations.
+        warmup: steps of linear warm-up.
+        minimum: smallest factor.
+    """
+
+    def __init__(self, decay: float = 0.5, patience: int = 2, warmup: int = 0, minimum: float = 0.01) -> None:
+        self.decay, self.patience, self.warmup, self.minimum = decay, patience, warmup, minimum
+        self.scale = 1.0
+        self.waited = 0
+
+    def factor(self, step: int) -> float:
+        return self.scale * (min(1.0, step / self.warmup) if self.warmup else 1.0)
+
+    def observe(self, *, improved: bool) -> None:
+        self.waited = 0 if improved else self.waited + 1
+        if self.waited >= self.patience:
+            self.scale = max(self.minimum, self.scale * self.decay)
+            self.waited = 0
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"scale": self.scale, "waited": self.waited}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.scale, self.waited = state["scale"], state["waited"]
+
+
+class Linear(Schedule):
+    """Linear warm-up, then linear fall to ``minimum`` at step ``total``.
+
+    Args:
+        total: steps of the whole run.
+        warmup: steps.
+        minimum: factor at the end.
+    """
+
+    def __init__(self, total: int, warmup: int = 0, minimum: float = 0.0) -> None:
+        if total <= warmup:
+            raise ValueError(f"total: expected more steps than warmup={warmup}, got {total}")
+        self.total, self.warmup, self.minimum = total, warmup, minimum
+
+    def factor(self, step: int) -> float:
+        if step <= self.warmup:
+            return step / self.warmup
+        left = max(0.0, (self.total - step) / (self.total - self.warmup))
+        return self.minimum + (1 - self.minimum) * left
+
+
+def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
+    """Matrices decay; vectors (biases, norms, score directions) and embeddings do not."""
+    embeddings = {id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)}
+    decayed, kept = [], []
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            (decayed if parameter.dim() > 1 and id(parameter) not in embeddings else kept).append(parameter)
+    groups = [{"params": decayed, "weight_decay": weight_decay}, {"params": kept, "weight_decay": 0.0}]
+    return [group for group in groups if group["params"]]

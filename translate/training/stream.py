@@ -1,0 +1,86 @@
+"""The endless, resumable order of batches, prepared beside the training step."""
+
+import queue
+import threading
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from translate.text.batching import Batch, EncodedCorpus, collate, plan_batches
+
+PREPARED = 4  # groups of batches kept ready
+
+
+class Position(NamedTuple):
+    """Where in the corpus training stands: batches of this epoch that are done."""
+
+    epoch: int = 0
+    batch: int = 0
+
+
+class Group(NamedTuple):
+    """The batches of one optimizer step, and the position after them."""
+
+    batches: list[Batch]
+    after: Position
+
+
+@dataclass(frozen=True)
+class BatchStream:
+    """Batches of a corpus, epoch after epoch; the order depends on the seed and the epoch alone."""
+
+    corpus: EncodedCorpus
+    batch_tokens: int  # target tokens
+    accumulate: int  # batches an optimizer step
+    seed: int
+
+    def epoch_length(self, epoch: int = 0) -> int:
+        """Batches in an epoch."""
+        return len(self._plan(epoch))
+
+    def from_position(self, start: Position) -> Generator[Group]:
+        """Groups from ``start`` on, for ever; an epoch's last group may be smaller."""
+        ready: queue.Queue[Group | BaseException] = queue.Queue(maxsize=PREPARED)
+        stopped = threading.Event()
+
+        def prepare() -> None:
+            try:
+                for group in self._groups(start):
+                    while not stopped.is_set():
+                        try:
+                            ready.put(group, timeout=0.2)
+                            break
+                        except queue.Full:
+                            continue
+                    if stopped.is_set():
+                        return
+            except BaseException as error:  # handed to the reader, who raises it
+                ready.put(error)
+
+        thread = threading.Thread(target=prepare, daemon=True)
+        thread.start()
+        try:
+            while True:
+                group = ready.get()
+                if isinstance(group, BaseException):
+                    raise group
+                yield group
+        finally:
+            stopped.set()
+            thread.join()
+
+    def _plan(self, epoch: int) -> list:
+        return plan_batches(
+            self.corpus.source.lengths, self.corpus.target.lengths, self.batch_tokens, seed=self.seed, epoch=epoch
+        )
+
+    def _groups(self, start: Position) -> Iterator[Group]:
+        epoch, first = start
+        while True:
+            plan = self._plan(epoch)
+            for begin in range(first, len(plan), self.accumulate):
+                chosen = plan[begin : begin + self.accumulate]
+                done = begin + len(chosen)
+                after = Position(epoch + 1, 0) if done == len(plan) else Position(epoch, done)
+                yield Group([collate(self.corpus, indices) for indices in chosen], after)
+            epoch, first = epoch + 1, 0
