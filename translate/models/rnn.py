@@ -18,6 +18,7 @@ from translate.models.embedding import embeddings
 from translate.models.seq2seq import DecodeState, Encoded, Seq2Seq, beams, new_output
 
 READOUTS = ("maxout", "linear")
+INITIAL_STATES = ("encoder", "zero")
 
 
 class RNNEncoder(nn.Module):
@@ -91,15 +92,22 @@ class _RecurrentSeq2Seq(Seq2Seq):
         encoder_layers: int,
         decoder_size: int,
         readout_size: int,
+        initial_state: str,
+        source_skip: bool,
         dropout: float,
         tie: str,
     ) -> None:
         super().__init__()
+        if initial_state not in INITIAL_STATES:
+            raise ValueError(f"initial_state: expected one of {', '.join(INITIAL_STATES)}, got {initial_state!r}")
+        self.initial_state = initial_state
+        self.source_skip = source_skip
         self.source_embedding, self.target_embedding = embeddings(
             source_vocabulary, target_vocabulary, embedding_size, tie=tie
         )
         self.encoder = RNNEncoder(cell, embedding_size, encoder_size, encoder_layers, dropout)
-        self.attention = attention(decoder_size, self.encoder.output_size)
+        state_size = self.encoder.output_size + (embedding_size if source_skip else 0)
+        self.attention = attention(decoder_size, state_size)
         self.num_attention_heads = self.attention.num_heads
         self.decoder_size = decoder_size
         self.output_weight = new_output(
@@ -111,7 +119,10 @@ class _RecurrentSeq2Seq(Seq2Seq):
         self.embedding_scale = embedding_size**0.5
 
     def encode(self, source: Tensor, source_mask: Tensor | None) -> Encoded:
-        states, final = self.encoder(self.embed(source, self.source_embedding), source_mask)
+        embedded = self.embed(source, self.source_embedding)
+        states, final = self.encoder(embedded, source_mask)
+        if self.source_skip:
+            states = torch.cat([states, embedded], dim=-1)
         return Encoded((self.attention.prepare(self.dropout(states), source_mask),), source_mask, (final,))
 
     def embed(self, ids: Tensor, embedding: nn.Embedding) -> Tensor:
@@ -156,6 +167,10 @@ class BahdanauRNN(_RecurrentSeq2Seq):
         encoder_layers: depth of the encoder.
         decoder_size: width of the decoder.
         readout: ``maxout`` over pairs (A.2.2) or ``linear``.
+        initial_state: what the decoder starts from: ``encoder`` (its last states) or ``zero``, so that all that
+            it knows of the source has passed through the attention.
+        source_skip: attend to the source embeddings beside the encoder's states, so that a place tells most of
+            its own word.
         dropout: on embeddings, encoder states and readout.
         tie: ``all`` (one matrix for both embeddings and the output), ``target`` or ``none``.
     """
@@ -171,6 +186,8 @@ class BahdanauRNN(_RecurrentSeq2Seq):
         encoder_layers: int = 1,
         decoder_size: int = 512,
         readout: str = "maxout",
+        initial_state: str = "encoder",
+        source_skip: bool = False,
         dropout: float = 0.2,
         tie: str = "target",
     ) -> None:
@@ -184,13 +201,16 @@ class BahdanauRNN(_RecurrentSeq2Seq):
             encoder_layers=encoder_layers,
             decoder_size=decoder_size,
             readout_size=embedding_size,
+            initial_state=initial_state,
+            source_skip=source_skip,
             dropout=dropout,
             tie=tie,
         )
         if readout not in READOUTS:
             raise ValueError(f"readout: expected one of {', '.join(READOUTS)}, got {readout!r}")
         context_size = self.attention.context_size
-        self.initial = nn.Linear(encoder_size, decoder_size)
+        if initial_state == "encoder":
+            self.initial = nn.Linear(encoder_size, decoder_size)
         self.cell = nn.GRU(embedding_size + context_size, decoder_size)  # holds the parameters of the loop
         initialise_recurrent(self.cell)
         self.pieces = 2 if readout == "maxout" else 1
@@ -201,7 +221,10 @@ class BahdanauRNN(_RecurrentSeq2Seq):
     def start(self, encoded: Encoded, num_hypotheses: int = 1) -> DecodeState:
         # The backward direction ends at the first word: s_0 = tanh(W_s h_1), A.2.2.
         backward = encoded.final[0][:, -1].chunk(2, dim=-1)[1]
-        hidden = torch.tanh(self.initial(backward)).repeat_interleave(num_hypotheses, 0)  # (N, D)
+        if self.initial_state == "encoder":
+            hidden = torch.tanh(self.initial(backward)).repeat_interleave(num_hypotheses, 0)  # (N, D)
+        else:
+            hidden = backward.new_zeros(len(backward) * num_hypotheses, self.decoder_size)
         history = self.attention.initial_state(encoded.memories[0], num_hypotheses)
         return DecodeState(0, (hidden,), history)
 
@@ -283,6 +306,10 @@ class LuongRNN(_RecurrentSeq2Seq):
         decoder_size: width of the decoder.
         num_layers: depth of encoder and decoder.
         input_feeding: see above.
+        initial_state: what the decoder starts from: ``encoder`` (its last states) or ``zero``, so that all that
+            it knows of the source has passed through the attention.
+        source_skip: attend to the source embeddings beside the encoder's states, so that a place tells most of
+            its own word.
         dropout: on embeddings, encoder states, between layers and on h~.
         tie: ``all`` or ``target`` (h~ is then as wide as the embeddings) or ``none``.
     """
@@ -298,6 +325,8 @@ class LuongRNN(_RecurrentSeq2Seq):
         decoder_size: int = 512,
         num_layers: int = 1,
         input_feeding: bool = True,
+        initial_state: str = "encoder",
+        source_skip: bool = False,
         dropout: float = 0.2,
         tie: str = "target",
     ) -> None:
@@ -312,6 +341,8 @@ class LuongRNN(_RecurrentSeq2Seq):
             encoder_layers=num_layers,
             decoder_size=decoder_size,
             readout_size=readout_size,
+            initial_state=initial_state,
+            source_skip=source_skip,
             dropout=dropout,
             tie=tie,
         )
@@ -326,11 +357,17 @@ class LuongRNN(_RecurrentSeq2Seq):
             dropout=dropout if num_layers > 1 else 0.0,
         )
         initialise_recurrent(self.cell)
-        self.bridge = nn.Linear(2 * encoder_size, 2 * decoder_size)  # to the first h and c
+        if initial_state == "encoder":
+            self.bridge = nn.Linear(2 * encoder_size, 2 * decoder_size)  # to the first h and c
         self.combine = nn.Linear(self.attention.context_size + decoder_size, readout_size)
 
     def start(self, encoded: Encoded, num_hypotheses: int = 1) -> DecodeState:
-        bridged = torch.tanh(self.bridge(encoded.final[0])).repeat_interleave(num_hypotheses, 0)
+        final = encoded.final[0]
+        if self.initial_state == "encoder":
+            bridged = torch.tanh(self.bridge(final))
+        else:
+            bridged = final.new_zeros(*final.shape[:2], 2 * self.decoder_size)
+        bridged = bridged.repeat_interleave(num_hypotheses, 0)
         hidden, cell = bridged.chunk(2, dim=-1)  # (N, L, D) each
         fed = hidden.new_zeros(hidden.shape[0], self.readout_size)
         history = self.attention.initial_state(encoded.memories[0], num_hypotheses)
