@@ -19,16 +19,20 @@ class CorpusScores(NamedTuple):
 
 
 def bleu_score(hypotheses: Sequence[str], references: Sequence[str], *, target_language: str = "") -> float:
-    """BLEU alone, for validation."""
+    """BLEU alone, for validation; raises as :func:`corpus_scores`."""
+    _check(hypotheses, references)
     return float(_bleu(target_language).corpus_score(list(hypotheses), [list(references)]).score)
 
 
 def corpus_scores(
     hypotheses: Sequence[str], references: Sequence[str], *, target_language: str = ""
 ) -> CorpusScores:
-    """BLEU (cased; 13a, or the language's own tokenizer), chrF and TER; raises if the counts differ."""
-    if len(hypotheses) != len(references):
-        raise UserError(f"{len(hypotheses)} translations but {len(references)} references")
+    """BLEU (cased; 13a, or the language's own tokenizer), chrF and TER.
+
+    Raises:
+        UserError: if there are not as many references as translations, or there are none.
+    """
+    _check(hypotheses, references)
     metrics = {"bleu": _bleu(target_language), "chrf": CHRF(), "ter": TER()}
     scores = {
         name: float(metric.corpus_score(list(hypotheses), [list(references)]).score)
@@ -36,6 +40,13 @@ def corpus_scores(
     }
     signatures = {name: str(metric.get_signature()) for name, metric in metrics.items()}
     return CorpusScores(scores["bleu"], scores["chrf"], scores["ter"], signatures["bleu"], signatures)
+
+
+def _check(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+    if len(hypotheses) != len(references):
+        raise UserError(f"{len(hypotheses)} translations but {len(references)} references")
+    if not hypotheses:
+        raise UserError("there is no translation to score")
 
 
 def _bleu(target_language: str) -> BLEU:

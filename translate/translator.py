@@ -79,8 +79,7 @@ class Translator:
         Raises:
             UserError: for a beam, batch or n-best that is impossible.
         """
-        if isinstance(sentences, str):
-            raise UserError("translate: expected a list of sentences, got one string; write [sentence]")
+        _check_list("translate", sentences)
         search = self._search(beam_size, batch_size, n_best)
         sources = [self._encode(sentence) for sentence in sentences]
         order = sorted((i for i, ids in enumerate(sources) if ids), key=lambda i: len(sources[i]))
@@ -122,14 +121,15 @@ class Translator:
             batch_size: pairs at a time; the run's own by default.
 
         Raises:
-            UserError: if there are not as many targets as sources.
+            UserError: if there are not as many targets as sources, or for a batch that is impossible.
         """
+        _check_list("align", sources)
+        _check_list("align", targets)
         if len(sources) != len(targets):
             raise UserError(f"align: {len(sources)} sources but {len(targets)} targets")
         pairs = [self.encode_pair(s, t, whitespace=whitespace) for s, t in zip(sources, targets, strict=True)]
-        return align(
-            self.model, pairs, self.choice, batch_size=batch_size or self.search.batch_size, device=self.device
-        )
+        batch_size = self.search.batch_size if batch_size is None else batch_size
+        return align(self.model, pairs, self.choice, batch_size=batch_size, device=self.device)
 
     def encode_pair(self, source: str, target: str, *, whitespace: bool = False) -> EncodedPair:
         """A pair as pieces with their words."""
@@ -141,7 +141,7 @@ class Translator:
     def _search(self, beam_size: int | None, batch_size: int | None, n_best: int) -> SearchConfig:
         given = {"beam_size": beam_size, "batch_size": batch_size}
         try:
-            search = replace(self.search, **{name: value for name, value in given.items() if value is not None})
+            search = replace(self.search, **{name: each for name, each in given.items() if each is not None})
         except ValueError as error:
             raise UserError(str(error)) from error
         if not 1 <= n_best <= search.beam_size:
@@ -172,11 +172,16 @@ class Translator:
     ) -> list[Translation]:
         """Force each best path, piece by piece as it was found, on its source."""
         pairs = []
-        for sentence, index in ((sentences[i], i) for i in range(len(sentences))):
+        for index, sentence in enumerate(sentences):
             source = self.tokenizers.source.encode_words(sentence)
             limit = self.search.max_source_pieces
             source = source._replace(ids=source.ids[:limit], piece_words=source.piece_words[:limit])
-            ids = found[index][0].ids if index in found else []
+            ids = found[index][0].ids if found.get(index) else []
             pairs.append(EncodedPair.of(source, self.tokenizers.target.decode_words(ids)[1]))
         aligned = align(self.model, pairs, self.choice, batch_size=batch_size, device=self.device)
         return [replace(result, alignment=each) for result, each in zip(results, aligned, strict=True)]
+
+
+def _check_list(what: str, sentences: Sequence[str]) -> None:
+    if isinstance(sentences, str):
+        raise UserError(f"{what}: expected a list of sentences, got one string; write [sentence]")

@@ -1,6 +1,15 @@
 """Attention mechanisms under one contract: :class:`Attention`, found by name."""
 
-from translate.attention.mechanisms import Additive, Attention, Concat, Dot, General, Memory, MultiHead, ScaledDot
+from translate.attention.mechanisms import (
+    Additive,
+    Attention,
+    Concat,
+    Dot,
+    General,
+    Memory,
+    MultiHead,
+    ScaledDot,
+)
 
 _MECHANISMS: dict[str, type[Attention]] = {
     "additive": Additive,
@@ -26,7 +35,7 @@ def create(name: str, *, query_size: int, key_size: int, **options: object) -> A
     if name not in _MECHANISMS:
         raise ValueError(f"no attention mechanism {name!r}; there are {', '.join(names())}")
     try:
-        return _MECHANISMS[name](query_size, key_size, **options)  # type: ignore[arg-type]
+        return _MECHANISMS[name](query_size, key_size, **options)
     except TypeError as error:
         raise ValueError(f"attention {name}: {error}") from error
 

@@ -43,7 +43,7 @@ def additive_scores(query: Tensor, keys: Tensor, direction: Tensor) -> Tensor:
 
 
 def dot_scores(query: Tensor, keys: Tensor) -> Tensor:
-    """q^T k: Luong et al. 2015, eq. 8 (dot; with projected keys: general). (B, T, E), (B, S, E) -> (B, T, S)."""
+    """q^T k: Luong et al. 2015, eq. 8, dot (or general). (B, T, E), (B, S, E) -> (B, T, S)."""
     return query @ keys.transpose(-2, -1)
 
 

@@ -34,7 +34,9 @@ def fused_attention(
     """
     num_queries, num_keys = query.shape[-2], keys.shape[-2]
     if mask is None and (num_queries == num_keys or not causal):
-        return F.scaled_dot_product_attention(query, keys, values, is_causal=causal and num_queries > 1, scale=scale)
+        return F.scaled_dot_product_attention(
+            query, keys, values, is_causal=causal and num_queries > 1, scale=scale
+        )
     seen = visible(mask, causal=causal, num_queries=num_queries, num_keys=num_keys, device=query.device)
     context = F.scaled_dot_product_attention(query, keys, values, attn_mask=seen, scale=scale)
     if mask is None or seen is None:

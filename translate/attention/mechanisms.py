@@ -30,7 +30,10 @@ class Memory:
         """The memory of the sentences at the given places of the batch."""
         mask = None if self.mask is None else self.mask.index_select(0, sentences)
         return replace(
-            self, keys=self.keys.index_select(0, sentences), values=self.values.index_select(0, sentences), mask=mask
+            self,
+            keys=self.keys.index_select(0, sentences),
+            values=self.values.index_select(0, sentences),
+            mask=mask,
         )
 
 
@@ -146,7 +149,9 @@ class Additive(Attention):
 
     def scores(self, query: Tensor, memory: Memory, state: Any = None) -> Tensor:
         keys = memory.keys.squeeze(1)
-        return additive_scores(self.query_projection(query), keys, self.direction).unsqueeze(1)  # (B, 1, T, S)
+        return additive_scores(self.query_projection(query), keys, self.direction).unsqueeze(
+            1
+        )  # (B, 1, T, S)
 
 
 class Dot(Attention):
@@ -228,7 +233,7 @@ class MultiHead(Attention):
         self.query_projection = nn.Linear(query_size, size, bias=bias)
         self.key_value_projection = nn.Linear(key_size, 2 * size, bias=bias)
         self.output_projection = nn.Linear(size, query_size, bias=bias)
-        # Queries, keys and values are one matrix in the original; each is initialised as a square block of it.
+        # Each is initialised as a block of its own, as if the three were separate layers.
         for weight in (self.query_projection.weight, *self.key_value_projection.weight.chunk(2)):
             nn.init.xavier_uniform_(weight)
         nn.init.xavier_uniform_(self.output_projection.weight)

@@ -8,35 +8,36 @@ import torch
 
 from translate.build.schema import Settings
 from translate.text.corpus import Corpus
+from translate.text.tokenizer import TokenizerPair
 from translate.training.run_directory import RunDirectory
 from translate.version import __version__
 
 
 def write_card(
-    settings: Settings, corpus: Corpus, alignment: dict[str, Any], scores: dict[str, Any], directory: RunDirectory
+    settings: Settings,
+    corpus: Corpus,
+    tokenizers: TokenizerPair,
+    alignment: dict[str, Any],
+    scores: dict[str, Any],
+    directory: RunDirectory,
 ) -> None:
-    """Write ``README.md`` into the run."""
-    choice = alignment["choice"]
-    heads = ", ".join(str(head) for head in choice["heads"])
-    aer = alignment["validation_aer"]
-    chosen_by = alignment["criterion"] + (f", validation AER {100 * aer:.2f} %" if aer is not None else "")
-    test = scores.get("test")
+    """Write ``README.md`` into the run.
+
+    Args:
+        settings: of the run.
+        corpus: it was trained on.
+        tokenizers: of the run.
+        alignment: what ``alignment.json`` holds.
+        scores: what ``scores.json`` holds.
+        directory: of the run.
+    """
+    run = directory.path
     lines = [
         f"# {settings.run.name}",
         "",
         f"Translates {corpus.source_language} to {corpus.target_language}.",
         "",
-        "| | |",
-        "| --- | --- |",
-        f"| model | {settings.model.get('name', settings.model['_target_'])}, "
-        f"{scores['parameters']:,} parameters |",
-        f"| training | {scores['steps']:,} steps, {scores['tokens']:,} target tokens, {scores['seconds']:,} s, "
-        f"best at step {scores['best_step']:,} by {settings.training.best_metric} |",
-        f"| tokenizer | SentencePiece {settings.tokenizer.model_type}, "
-        f"{'shared' if settings.tokenizer.shared else 'separate'} |",
-        f"| alignment | layer {choice['layer']}, heads {heads}, shift {choice['shift']} ({chosen_by}) |",
-        f"| versions | seq2seq-translate {__version__}, torch {torch.__version__}, "
-        f"sentencepiece {sentencepiece.__version__}, sacrebleu {sacrebleu.__version__} |",
+        *_facts(settings, tokenizers, alignment, scores, validated=corpus.validation is not None),
         "",
         "## Data",
         "",
@@ -44,22 +45,7 @@ def write_card(
         "",
         "## Test scores",
         "",
-    ]
-    if test is None:
-        lines.append("The corpus has no test split.")
-    else:
-        names = [name for name in ("bleu", "chrf", "ter", "aer") if name in test]
-        values = [f"{100 * test[name]:.2f} %" if name == "aer" else f"{test[name]:.2f}" for name in names]
-        lines += [
-            "| " + " | ".join(name.upper() if name != "chrf" else "chrF" for name in names) + " |",
-            "| " + " | ".join("---:" for _ in names) + " |",
-            "| " + " | ".join(values) + " |",
-            "",
-            f"Beam {test['beam_size']}, length penalty {test['length_penalty']} (exponent of the length, end of "
-            f"sentence counted); BLEU signature `{test['signature']}`.",
-        ]
-    run = directory.path
-    lines += [
+        *_test_scores(scores.get("test")),
         "",
         "![loss and scores over the run](plots/curves.png)",
         "",
@@ -72,3 +58,50 @@ def write_card(
         "",
     ]
     directory.card.write_text("\n".join(lines), encoding="utf-8")
+
+
+def _facts(
+    settings: Settings,
+    tokenizers: TokenizerPair,
+    alignment: dict[str, Any],
+    scores: dict[str, Any],
+    *,
+    validated: bool,
+) -> list[str]:
+    choice, aer = alignment["choice"], alignment["aer"]
+    name = settings.model.get("name", settings.model["_target_"])
+    heads = ", ".join(str(head) for head in choice["heads"])
+    measured = f", {alignment['split']} AER {100 * aer:.2f} %" if aer is not None else ""
+    kept = f"best at step {scores['best_step']:,} by {settings.training.best_metric}"
+    if not validated:
+        kept = "the last step kept: the corpus has no validation split"
+    sizes = [f"{len(tokenizers.source):,} pieces, shared"]
+    if not tokenizers.shared:
+        sizes = [f"{len(tokenizers.source):,} source pieces", f"{len(tokenizers.target):,} target pieces"]
+    rows = {
+        "model": f"{name}, {scores['parameters']:,} parameters",
+        "training": f"{scores['steps']:,} steps, {scores['tokens']:,} target tokens, "
+        f"{scores['seconds']:,} s, {kept}",
+        "tokenizer": f"SentencePiece {settings.tokenizer.model_type}, {', '.join(sizes)}",
+        "alignment": f"layer {choice['layer']}, heads {heads}, shift {choice['shift']} "
+        f"(chosen by {alignment['criterion']} on {alignment['split']}{measured})",
+        "versions": f"seq2seq-translate {__version__}, torch {torch.__version__}, "
+        f"sentencepiece {sentencepiece.__version__}, sacrebleu {sacrebleu.__version__}",
+    }
+    return ["| | |", "| --- | --- |", *(f"| {name} | {value} |" for name, value in rows.items())]
+
+
+def _test_scores(test: dict[str, Any] | None) -> list[str]:
+    if test is None:
+        return ["The corpus has no test split."]
+    titles = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER", "aer": "AER"}
+    names = [name for name in titles if name in test]
+    values = [f"{100 * test[name]:.2f} %" if name == "aer" else f"{test[name]:.2f}" for name in names]
+    return [
+        "| " + " | ".join(titles[name] for name in names) + " |",
+        "| " + " | ".join("---:" for _ in names) + " |",
+        "| " + " | ".join(values) + " |",
+        "",
+        f"Beam {test['beam_size']}, length penalty {test['length_penalty']} (exponent of the length, end of "
+        f"sentence counted); BLEU signature `{test['signature']}`.",
+    ]

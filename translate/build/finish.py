@@ -33,7 +33,7 @@ def finish(
         corpus: whose validation split calibrates and whose test split is scored.
         directory: of the run.
     """
-    chosen = choose_alignment(settings, translator, corpus.validation or corpus.train)
+    chosen = choose_alignment(settings, translator, corpus)
     directory.alignment.write_text(json.dumps(chosen, indent=2) + "\n", encoding="utf-8")
     translator.choice = AlignmentChoice.from_dict(chosen["choice"])
     scores: dict[str, Any] = {
@@ -42,23 +42,30 @@ def finish(
         "parameters": translator.model.num_parameters(),
         "steps": progress.step,
         "best_step": progress.best_step,
-        "seconds": round(progress.seconds, 1),
+        "seconds": round(progress.seconds, 1),  # of training and validation
         "tokens": progress.tokens,
-        "tokens_per_second": round(progress.tokens / max(1e-9, progress.seconds), 1),
+        "tokens_per_second": round(progress.tokens / max(1e-9, progress.training_seconds), 1),
     }
-    if corpus.test is not None and len(corpus.test):
+    if corpus.test is not None:
         scores["test"] = score_split(translator, corpus.test)
-    directory.scores.write_text(json.dumps(scores, indent=2) + "\n", encoding="utf-8")
     directory.plots.mkdir(exist_ok=True)
     draw_curves(directory.rows(), directory.plots / "curves.png")
-    write_card(settings, corpus, chosen, scores, directory)
+    write_card(settings, corpus, translator.tokenizers, chosen, scores, directory)
+    # Last: a run that has its scores has everything.
+    directory.scores.write_text(json.dumps(scores, indent=2) + "\n", encoding="utf-8")
     for line in score_lines(scores.get("test", {})):
         print(line, flush=True)
+    for kind, count in translator.warnings.items():
+        print(f"warning: {count:,} sentences: {kind}", flush=True)
     print(f"model card {directory.card}", flush=True)
 
 
-def choose_alignment(settings: Settings, translator: Translator, split: Split) -> dict[str, Any]:
-    """The layer, heads and shift that show the alignment, and what they were chosen by."""
+def choose_alignment(settings: Settings, translator: Translator, corpus: Corpus) -> dict[str, Any]:
+    """The layer, heads and shift that show the alignment, and what they were chosen by.
+
+    The validation split decides, or the training split, without its gold links, where there is no other.
+    """
+    split = corpus.validation or Split(corpus.train.source, corpus.train.target)
     wanted = settings.alignment
     count = wanted.calibration_pairs
     golds = None if split.gold is None else gold_links(split, count)
@@ -75,7 +82,12 @@ def choose_alignment(settings: Settings, translator: Translator, split: Split) -
         shift=wanted.shift,
         device=translator.device,
     )
-    return {"choice": found.choice.to_dict(), "criterion": found.criterion, "validation_aer": found.aer}
+    return {
+        "choice": found.choice.to_dict(),
+        "criterion": found.criterion,
+        "split": "validation" if corpus.validation else "train",
+        "aer": found.aer,
+    }
 
 
 def gold_links(split: Split, count: int | None = None) -> list[Gold]:

@@ -1,10 +1,10 @@
 """A trained run, read from its folder."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
-import torch
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from translate.alignment.extract import AlignmentChoice
 from translate.build.objects import build_model, use_device
@@ -12,13 +12,18 @@ from translate.build.schema import Settings, check_config
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.text.tokenizer import TokenizerPair
-from translate.training.checkpoint import load_weights
+from translate.training.checkpoint import load_weights, model_tensors
 from translate.training.run_directory import RunDirectory
 from translate.translator import Translator
 
 
 def load(
-    run: str | Path, *, device: str = "auto", threads: int | None = None, checkpoint: str = "best"
+    run: str | Path,
+    *,
+    device: str = "auto",
+    threads: int | None = None,
+    checkpoint: str = "best",
+    plugins: Sequence[str] = (),
 ) -> Translator:
     """The translator of a run.
 
@@ -27,25 +32,28 @@ def load(
         device: auto, cpu, cuda, cuda:1 ...
         threads: of the CPU; torch's default if ``None``.
         checkpoint: a name below ``checkpoints``; ``last`` is taken where there is no ``best``.
+        plugins: modules whose code the run may import, beside this package and torch.
 
     Raises:
         UserError: if there is no run, or a file of it is missing or damaged. No code of the run is executed.
     """
     directory = RunDirectory(Path(run))
-    settings = read_settings(directory)
+    settings = read_settings(directory, plugins)
+    chosen_device = use_device(device, threads)
     tokenizers = TokenizerPair.load(directory.tokenizer)
-    model = build_model(settings.model, tokenizers, settings.run.plugins)
+    sizes = len(tokenizers.source), len(tokenizers.target)
+    model = build_model(settings.model, sizes, settings.run.plugins)
     folder = directory.checkpoints / checkpoint
     if checkpoint == "best" and not folder.exists():
         folder = directory.last
     load_into(model, folder)
-    model.to(use_device(device, threads)).eval()
+    model.to(chosen_device).eval()
     languages = (settings.data.source_language or "", settings.data.target_language or "")
     return Translator(model, tokenizers, settings.search, read_choice(directory, model), languages)
 
 
-def read_settings(directory: RunDirectory) -> Settings:
-    """The checked configuration of a run."""
+def read_settings(directory: RunDirectory, plugins: Sequence[str] = ()) -> Settings:
+    """The checked configuration of a run, which may import no module but those of ``plugins``."""
     if not directory.path.is_dir():
         raise UserError(f"{directory.path}: no such run directory")
     if not directory.config.exists():
@@ -53,8 +61,20 @@ def read_settings(directory: RunDirectory) -> Settings:
     try:
         config = OmegaConf.load(directory.config)
     except Exception as error:  # YAML errors are of many kinds
-        raise UserError(f"{directory.config}: not readable as YAML ({error})") from error
-    return check_config(config)  # type: ignore[arg-type]
+        reason = " ".join(str(error).split())
+        raise UserError(f"{directory.config}: not readable as YAML ({reason})") from error
+    if not isinstance(config, DictConfig):
+        raise UserError(f"{directory.config}: expected the sections of a run, got a list")
+    for name in OmegaConf.select(config, "run.plugins") or []:
+        if name not in plugins:
+            raise UserError(
+                f"{directory.path}: the run needs code of the module {name!r}; if you trust it, name it: "
+                f"--plugin {name}, in Python plugins=[{name!r}]"
+            )
+    try:
+        return check_config(config)
+    except UserError as error:
+        raise UserError(f"{directory.config}: {error}") from error
 
 
 def read_choice(directory: RunDirectory, model: Seq2Seq) -> AlignmentChoice:
@@ -73,15 +93,14 @@ def read_choice(directory: RunDirectory, model: Seq2Seq) -> AlignmentChoice:
 
 def load_into(model: Seq2Seq, folder: Path) -> None:
     """Read a checkpoint's weights into a model of the same shape."""
-    weights = load_weights(folder)
-    parameters = dict(model.named_parameters())
-    if weights.keys() != parameters.keys():
-        odd = sorted(weights.keys() ^ parameters.keys())
-        raise UserError(f"{folder}: the checkpoint is of another model (for example {odd[0]})")
-    with torch.no_grad():
-        for name, parameter in parameters.items():
-            if parameter.shape != weights[name].shape:
-                raise UserError(
-                    f"{folder}: {name} has shape {tuple(weights[name].shape)}, expected {tuple(parameter.shape)}"
-                )
-            parameter.copy_(weights[name])
+    weights, own = load_weights(folder), model_tensors(model)
+    odd = sorted(weights.keys() ^ own.keys())
+    if odd:
+        raise UserError(f"{folder}: the checkpoint is of another model ({odd[0]} is not in both)")
+    for name, tensor in own.items():
+        if tensor.shape != weights[name].shape:
+            raise UserError(
+                f"{folder}: {name} has shape {tuple(weights[name].shape)}, expected {tuple(tensor.shape)}"
+            )
+    for name, tensor in own.items():
+        tensor.copy_(weights[name])

@@ -10,13 +10,17 @@ from translate.build.schema import Settings
 from translate.config import instantiate
 from translate.errors import UserError
 from translate.models import Seq2Seq
-from translate.text.tokenizer import TokenizerPair
 from translate.training.optimizer import Schedule, parameter_groups
 from translate.training.settings import RuntimeConfig
 
 
-def use_device(name: str, threads: int | None = None) -> torch.device:
+def use_device(name: str, threads: int | None = None, *, where: str = "device") -> torch.device:
     """The device of that name, with CPU threads and denormals set right.
+
+    Args:
+        name: auto, cpu, cuda, cuda:1 ...
+        threads: of the CPU; torch's default if ``None``.
+        where: what the user set ``name`` by, for messages.
 
     Raises:
         UserError: for a device that this machine does not have.
@@ -32,21 +36,21 @@ def use_device(name: str, threads: int | None = None) -> torch.device:
     try:
         device = torch.device(name)
     except RuntimeError as error:
-        raise UserError(f"device: expected auto, cpu, cuda or cuda:N, got {name!r}") from error
+        raise UserError(f"{where}: expected auto, cpu, cuda or cuda:N, got {name!r}") from error
     if device.type == "cuda":
         if not torch.cuda.is_available():
-            raise UserError(f"device: {name} was asked for, but torch {torch.__version__} sees no GPU here")
+            raise UserError(f"{where}: {name} was asked for, but torch {torch.__version__} sees no GPU here")
         if device.index is not None and device.index >= torch.cuda.device_count():
-            raise UserError(f"device: {name} was asked for, but there are {torch.cuda.device_count()} GPUs")
+            raise UserError(f"{where}: {name} was asked for, but there are {torch.cuda.device_count()} GPUs")
         torch.backends.cuda.matmul.allow_tf32 = True
         torch.backends.cudnn.allow_tf32 = True
     elif device.type != "cpu":
-        raise UserError(f"device: expected auto, cpu, cuda or cuda:N, got {name!r}")
+        raise UserError(f"{where}: expected auto, cpu, cuda or cuda:N, got {name!r}")
     return device
 
 
 def keep_freed_memory() -> None:
-    """Let glibc reuse large blocks instead of giving them back: faulting them in again costs a third of a step."""
+    """Let glibc reuse large blocks; giving them back and faulting them in again costs a third of a step."""
     if sys.platform != "linux":
         return
     try:
@@ -68,10 +72,10 @@ def forward_precision(runtime: RuntimeConfig, device: torch.device) -> torch.dty
     return torch.bfloat16 if supported else torch.float32
 
 
-def build_model(model: dict[str, Any], tokenizers: TokenizerPair, plugins: list[str]) -> Seq2Seq:
-    """The model that ``model`` describes, with random weights."""
-    sizes = {"source_vocabulary": len(tokenizers.source), "target_vocabulary": len(tokenizers.target)}
-    built = instantiate(model, "model", plugins, **sizes)
+def build_model(model: dict[str, Any], vocabulary_sizes: tuple[int, int], plugins: list[str]) -> Seq2Seq:
+    """The model that ``model`` describes, with random weights; sizes are of source and target."""
+    source, target = vocabulary_sizes
+    built = instantiate(model, "model", plugins, source_vocabulary=source, target_vocabulary=target)
     if not isinstance(built, Seq2Seq):
         raise UserError(f"model._target_: expected a translate.models.Seq2Seq, got {type(built).__name__}")
     return built

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from translate.alignment.settings import AlignmentConfig
 from translate.config import check_target, nearest, to_schema
+from translate.config.schema import plain
 from translate.errors import UserError
 from translate.search import SearchConfig
 from translate.text.data_config import DataConfig
@@ -60,8 +61,7 @@ class Settings:
 
 def check_config(config: DictConfig | Mapping[str, Any]) -> Settings:
     """Check every section; raises :class:`UserError` with the path, what came and the nearest valid name."""
-    values = OmegaConf.to_container(config, resolve=True) if isinstance(config, DictConfig) else dict(config)
-    assert isinstance(values, dict)
+    values = plain(config)
     known = [*SCHEMAS, *TARGETS]
     for key in values:
         if key not in known:
@@ -70,7 +70,9 @@ def check_config(config: DictConfig | Mapping[str, Any]) -> Settings:
     missing = [name for name in known if name not in values]
     if missing:
         raise UserError(f"the configuration has no section {missing[0]}")
-    sections = {name: to_schema(values[name], schema, name) for name, schema in SCHEMAS.items()}
+    sections: dict[str, Any] = {
+        name: to_schema(values[name], schema, name) for name, schema in SCHEMAS.items()
+    }
     plugins = sections["run"].plugins
     for name, provided in TARGETS.items():
         check_target(values[name], name, plugins, provided)

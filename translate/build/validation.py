@@ -6,7 +6,9 @@ import torch
 
 from translate.alignment.calibrate import calibrate
 from translate.alignment.extract import evaluation_mode
+from translate.alignment.guide import piece_links, words_of
 from translate.alignment.links import parse_gold
+from translate.alignment.statistical import align_corpus
 from translate.build.schema import Settings
 from translate.evaluation import bleu_score
 from translate.text.batching import EncodedCorpus, Ragged, collate, sequential_batches
@@ -24,9 +26,25 @@ def encode(split: Split, tokenizers: TokenizerPair) -> EncodedCorpus:
     )
 
 
+def encode_training(settings: Settings, split: Split, tokenizers: TokenizerPair) -> EncodedCorpus:
+    """The training split as ids, with links to guide the attention if it is guided; gold is never read."""
+    if not settings.training.guided_alignment:
+        return encode(split, tokenizers)
+    whitespace = settings.data.tokenised
+    sources = [tokenizers.source.encode_words(line, whitespace=whitespace) for line in split.source]
+    targets = [tokenizers.target.encode_words(line, whitespace=whitespace) for line in split.target]
+    links = align_corpus(words_of(sources), words_of(targets), method="intersection")
+    packed = [piece_links(*each) for each in zip(sources, targets, links, strict=True)]
+    return EncodedCorpus(
+        Ragged.of([each.ids for each in sources]),
+        Ragged.of([each.ids for each in targets]),
+        Ragged.of(packed),
+    )
+
+
 @dataclass
 class Validation:
-    """Scores the model on the validation split: loss, BLEU of greedy translations, AER where gold is known."""
+    """Scores a model on the validation split: loss, BLEU of greedy search, AER where gold is known."""
 
     settings: Settings
     translator: Translator
@@ -56,7 +74,16 @@ class Validation:
                 self.translator.encode_pair(source, target, whitespace=True)
                 for source, target in zip(self.split.source[:count], self.split.target[:count], strict=True)
             ]
-            found = calibrate(self.translator.model, pairs, self.gold, device=self.translator.device)
+            wanted = self.settings.alignment
+            found = calibrate(
+                self.translator.model,
+                pairs,
+                self.gold,
+                layer=wanted.layer,
+                heads=wanted.heads,
+                shift=wanted.shift,
+                device=self.translator.device,
+            )
             assert found.aer is not None
             scores["aer"] = found.aer
         return scores
@@ -68,7 +95,7 @@ class Validation:
         lengths = self.corpus.source.lengths, self.corpus.target.lengths
         with evaluation_mode(model):
             for indices in sequential_batches(*lengths, self.settings.training.batch_tokens):
-                batch = collate(self.corpus, indices).to(device)
+                batch = collate(self.corpus, indices.tolist()).to(device)
                 total += batch_loss(model, batch, 0.0, torch.float32).likelihood.item()
                 tokens += batch.num_tokens
         return total / tokens

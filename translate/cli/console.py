@@ -13,6 +13,10 @@ from translate.errors import UserError
 if TYPE_CHECKING:
     from translate.translator import Translator
 
+WRONG_USE = 2
+INTERRUPTED = 130
+READER_GONE = 1  # what typer makes of a closed pipe
+
 Device = Annotated[
     str,
     typer.Option(
@@ -26,6 +30,10 @@ Threads = Annotated[
 BatchSize = Annotated[
     int | None,
     typer.Option("--batch-size", min=1, metavar="N", help="Sentences at a time; the run's own if not given."),
+]
+Plugins = Annotated[
+    list[str] | None,
+    typer.Option("--plugin", metavar="MODULE", help="A module of yours that the run was trained with."),
 ]
 
 
@@ -61,11 +69,13 @@ def input_lines(stream: Iterable[bytes]) -> Iterator[str]:
             raise UserError(f"standard input, line {number}: not UTF-8; convert it to UTF-8") from error
 
 
-def load_translator(run: Path, device: str, threads: int | None) -> "Translator":
+def load_translator(
+    run: Path, device: str, threads: int | None, plugins: list[str] | None = None
+) -> "Translator":
     """The translator of a run; torch is imported here, so that ``--help`` need not wait for it."""
     from translate.build import load
 
-    return load(run, device=device, threads=threads)
+    return load(run, device=device, threads=threads, plugins=plugins or ())
 
 
 def print_warnings(translator: "Translator") -> None:

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from translate.errors import UserError
+
 EXAMPLES = """
 Examples:
 
@@ -22,13 +24,16 @@ def corpus(
     ] = None,
 ) -> None:
     """Write a corpus so that other tools can use it: one sentence a line, gold links beside it."""
-    from translate.build import check_config
+    from translate.build import SCHEMAS, check_config
     from translate.config import compose
     from translate.text.corpus import load_corpus
     from translate.text.writing import write_corpus
 
-    settings = check_config(compose([f"data={data}", *(overrides or [])]))
-    found = load_corpus(settings.data)
+    for override in overrides or []:
+        if not override.lstrip("+~").startswith("data."):
+            raise UserError(f"{override}: a corpus takes settings of data alone, such as data.num_train=1000")
+    composed = compose([f"data={data}", *(overrides or [])], check=check_config, schemas=SCHEMAS)
+    found = load_corpus(check_config(composed).data)
     for line in found.summary_lines():
         print(line)
     for path in write_corpus(found, out):

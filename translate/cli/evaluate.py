@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from translate.cli.console import BatchSize, Device, Threads, load_translator, print_warnings
+from translate.cli.console import BatchSize, Device, Plugins, Threads, load_translator, print_warnings
 
 EXAMPLES = """
 Examples:
@@ -31,6 +31,7 @@ def evaluate(
     batch_size: BatchSize = None,
     device: Device = "auto",
     threads: Threads = None,
+    plugin: Plugins = None,
 ) -> None:
     """Translate a test set and score it with sacrebleu; with --gold, score the forced alignments too.
 
@@ -47,9 +48,11 @@ def evaluate(
     if gold is not None:
         lengths = [[len(line.split()) for line in side] for side in (sources, references)]
         golds = read_gold(gold, source_lengths=lengths[0], target_lengths=lengths[1])
-    translator = load_translator(run, device, threads)
+    translator = load_translator(run, device, threads, plugin)
     results = translator.translate(sources, beam_size=beam_size, batch_size=batch_size)
-    found = corpus_scores([each.text for each in results], references, target_language=translator.languages[1])
+    found = corpus_scores(
+        [each.text for each in results], references, target_language=translator.languages[1]
+    )
     row: dict[str, Any] = {
         "bleu": found.bleu,
         "chrf": found.chrf,
@@ -70,5 +73,6 @@ def evaluate(
         print(f"chrF {found.chrf:.2f}   {found.signatures['chrf']}")
         print(f"TER  {found.ter:.2f}   {found.signatures['ter']}")
         if golds is not None:
-            print(f"AER  {100 * row['aer']:.2f} %   precision {row['precision']:.4f}, recall {row['recall']:.4f}")
+            measures = f"precision {row['precision']:.4f}, recall {row['recall']:.4f}"
+            print(f"AER  {100 * row['aer']:.2f} %   {measures}")
     print_warnings(translator)

@@ -9,17 +9,13 @@ from typing import Annotated, Any
 
 import typer
 
-from translate.cli.console import print_error, silence_stdout
+from translate.cli.console import INTERRUPTED, READER_GONE, WRONG_USE, print_error, silence_stdout
 from translate.errors import UserError
 from translate.version import __version__
 
 # In the order of `translate --help`. Each is a function in a file of its name, with EXAMPLES and
 # CONTEXT_SETTINGS for typer if it has any; none of the files imports torch at its top.
 COMMANDS = ("train", "text", "align", "evaluate", "compare", "export", "serve", "corpus", "doctor")
-
-WRONG_USE = 2
-INTERRUPTED = 130
-READER_GONE = 141  # as a shell reports SIGPIPE
 
 
 def _print_version(asked: bool) -> None:
@@ -57,7 +53,8 @@ def build_app() -> typer.Typer:
 def run(arguments: Sequence[str]) -> int:
     """Run a command line; returns the exit code.
 
-    0: done; 2: what the user gave is wrong, said in one line; 130: interrupted; 141: the output's reader left.
+    0: done; 2: what the user gave is wrong, said in one line; 130: interrupted; 1: nobody reads the output.
+    A command may leave with a code of its own by ``SystemExit``.
     """
     try:
         code = build_app()(list(arguments), prog_name="translate", standalone_mode=False)

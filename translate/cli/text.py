@@ -8,7 +8,16 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from translate.cli.console import BatchSize, Device, Threads, input_lines, load_translator, print_warnings
+from translate.cli.console import (
+    BatchSize,
+    Device,
+    Plugins,
+    Threads,
+    input_lines,
+    load_translator,
+    print_warnings,
+)
+from translate.errors import UserError
 
 EXAMPLES = """
 Examples:
@@ -22,6 +31,9 @@ Examples:
   translate text runs/mine --align "A man sleeps."
 """
 
+# Some readers of lines end one at these, too.
+LINE_BREAKS = {ord(each): f"\\u{ord(each):04x}" for each in "\x85\u2028\u2029"}
+
 
 def text(
     run: Annotated[Path, typer.Argument(help="Run directory.")],
@@ -32,26 +44,38 @@ def text(
         int | None, typer.Option(help="Hypotheses kept; 1 is greedy. [default: the run's search.beam_size]")
     ] = None,
     n_best: Annotated[int, typer.Option(help="Translations listed for each sentence, at most the beam.")] = 1,
-    format: Annotated[Literal["text", "jsonl"], typer.Option(help="One line, or one JSON object, a sentence.")] = (
-        "text"
-    ),
+    format: Annotated[
+        Literal["text", "jsonl"], typer.Option(help="One line, or one JSON object, a sentence.")
+    ] = ("text"),
     align: Annotated[
         bool, typer.Option("--align", help="Add word links, Pharaoh format (source-target), after a tab.")
     ] = False,
     batch_size: BatchSize = None,
     device: Device = "auto",
     threads: Threads = None,
+    plugin: Plugins = None,
 ) -> None:
     """Translate sentences, given as arguments or on standard input.
 
     The score is the log-probability divided by the length, end of sentence counted.
     """
-    translator = load_translator(run, device, threads)
+    _check_encoding(sentences or [])
+    translator = load_translator(run, device, threads, plugin)
     lines: Iterator[str] = iter(sentences) if sentences else input_lines(sys.stdin.buffer)
     options: dict[str, Any] = {"beam_size": beam_size, "batch_size": batch_size, "n_best": n_best}
+    if not sentences and sys.stdin.isatty():
+        options["chunk"] = 1  # somebody is typing, and waits for an answer
     for source, result in translator.stream(lines, alignments=align or format == "jsonl", **options):
         print(_json(source, result) if format == "jsonl" else _plain(result, align=align), flush=True)
     print_warnings(translator)
+
+
+def _check_encoding(sentences: list[str]) -> None:
+    for number, sentence in enumerate(sentences, 1):
+        try:
+            sentence.encode("utf-8")
+        except UnicodeEncodeError as error:  # Python keeps the bytes as lone surrogates
+            raise UserError(f"sentence {number} of the arguments: not UTF-8; convert it to UTF-8") from error
 
 
 def _plain(result: Any, *, align: bool) -> str:
@@ -74,4 +98,4 @@ def _json(source: str, result: Any) -> str:
         "links": alignment.pharaoh(),
         "weights": [[round(float(weight), 4) for weight in weights] for weights in alignment.weights],
     }
-    return json.dumps(row, ensure_ascii=False)
+    return json.dumps(row, ensure_ascii=False).translate(LINE_BREAKS)

@@ -1,16 +1,19 @@
 """``translate train``: a Hydra application, checked before anything is read or built."""
 
+import io
 import re
 import sys
 import tempfile
+import zlib
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from translate.cli.console import print_error, unbuffer_lines
+from translate.cli.console import READER_GONE, WRONG_USE, print_error, silence_stdout, unbuffer_lines
 from translate.errors import UserError
 from translate.version import __version__
 
@@ -84,7 +87,10 @@ def run_job(config: "DictConfig") -> None:
         code = leaving.code
     except UserError as error:
         print_error(error)
-        raise SystemExit(2) from None
+        code = WRONG_USE
+    except BrokenPipeError:
+        silence_stdout()
+        code = READER_GONE
     if code:
         raise SystemExit(code)
 
@@ -93,7 +99,10 @@ def job_suffix(overrides: Sequence[str], excluded: Sequence[str]) -> str:
     """What tells a job of a sweep from its siblings, fit for a file name: ``model=a,training.seed=2``."""
     overrides = [override.lstrip("+") for override in overrides]
     told = [each for each in overrides if each.split("=")[0] not in (*excluded, "run.name")]
-    return re.sub(r"[^\w.=,+@-]+", "-", ",".join(told))[:MAX_SUFFIX].strip("-")
+    suffix = re.sub(r"[^\w.=,+@-]+", "-", ",".join(told)).strip("-")
+    if len(suffix) <= MAX_SUFFIX:
+        return suffix
+    return f"{suffix[:MAX_SUFFIX]}-{zlib.crc32(suffix.encode()):08x}"  # siblings may differ in what is cut
 
 
 def _name_job(config: "DictConfig", hydra_config: Any) -> None:
@@ -187,10 +196,15 @@ def _run_hydra(options: Namespace) -> None:
         if options.multirun and not own:
             overrides.append(f"hydra.sweep.dir='{scratch}'")  # where Hydra leaves its multirun.yaml
         sys.argv = [f"{Path(before[0]).name} train", *arguments, *overrides]
+        shown = io.StringIO()
+        shows = options.cfg or options.info or options.hydra_help
         try:
-            application()
+            with redirect_stdout(shown) if shows else nullcontext():
+                application()
         finally:
             sys.argv = before
+            # Printed here, not by Hydra, which would answer a reader that left with a traceback.
+            print(shown.getvalue(), end="")
 
 
 def _help(options: Namespace) -> str:

@@ -1,5 +1,6 @@
 """Composing ``conf/`` with Hydra; every error is one sentence with the path and the nearest valid name."""
 
+import copy
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -27,7 +28,7 @@ from translate.config.sources import display_path
 from translate.errors import UserError
 
 VERSION_BASE = "1.3"
-MAX_CHECKED_JOBS = 100  # of a sweep, before it starts; each takes about a tenth of a second
+MAX_CHECKED_JOBS = 100  # of a sweep, before it starts; each takes some hundredths of a second
 EXPERIMENT = "experiment"  # the group whose files set keys of all sections
 
 Check = Callable[[DictConfig], Any]
@@ -95,18 +96,21 @@ class Composer:
             search.prepend(provider="command-line", path=f"file://{Path(folder).resolve()}", anchor=anchor)
         self.loader = ConfigLoaderImpl(config_search_path=search)
         self.parser = OverridesParser.create(config_loader=self.loader)
+        self._composed: dict[tuple[str, ...], DictConfig] = {}
+        self._repositories: dict[tuple[str, ...], IConfigRepository] = {}
         if not self.loader.repository.config_exists(self.config_name):
             raise UserError(f"{self.config_name}: no such file in {display_path(self.root)}")
 
     def choices(self) -> dict[str, list[str]]:
         """Every group (``model``, ``model/attention`` ...) and what may be chosen in it."""
-        return choices_of(self.loader.repository)
+        return choices_of(self._repository(()))
 
     def compose(self, overrides: Sequence[str] = (), check: Check | None = None) -> DictConfig:
         """As the function :func:`compose`."""
-        overrides = self.complete(overrides)
-        with self._explained(overrides):
-            config = self._load(overrides)
+        choices, keys = self._split(self.complete(overrides))
+        with self._explained(choices, keys):
+            config = copy.deepcopy(self._chosen(choices))
+            self.loader._apply_overrides_to_config(keys, config)
             with open_dict(config):
                 del config["hydra"]
             if EXPERIMENT in config:
@@ -155,16 +159,15 @@ class Composer:
     def _unwritten(self, overrides: Sequence[str]) -> set[str]:
         """Keys that exist but stand in no file; checks all groups, choices and keys of ``overrides``."""
         repository = self._repository(overrides)
-        groups = choices_of(repository)
+        groups = self.choices()
         choices, keys = self._split(overrides)
         for override in choices:
             if not override.is_hydra_override() and override.package is None:
                 check_choice(override, groups, repository)
         if not keys:
             return set()
-        chosen = [str(each.input_line) for each in choices]
-        with self._explained(chosen):
-            config = self._load(chosen)
+        with self._explained(choices, []):
+            config = self._chosen(choices)
         return {each.key_or_group for each in keys if is_unwritten(each, config, groups, self.schemas)}
 
     def _split(self, overrides: Sequence[str]) -> tuple[list[Override], list[Override]]:
@@ -183,11 +186,15 @@ class Composer:
         primary = OmegaConf.load(config_directory() / "config.yaml")
         return groups | ({str(key) for key in primary} - {"defaults", "hydra"})
 
-    def _load(self, overrides: Sequence[str]) -> DictConfig:
-        config = self.loader.load_configuration(self.config_name, list(overrides), run_mode=RunMode.RUN)
-        setup_globals()
-        HydraConfig.instance().set_config(config)  # for ${hydra:...} in files of the user
-        return config
+    def _chosen(self, choices: Sequence[Override]) -> DictConfig:
+        """What the files say, before any key is set; kept, for a sweep asks again and again."""
+        texts = tuple(str(each.input_line) for each in choices)
+        if texts not in self._composed:
+            config = self.loader.load_configuration(self.config_name, list(texts), run_mode=RunMode.RUN)
+            setup_globals()
+            HydraConfig.instance().set_config(config)  # for ${hydra:...} in files of the user
+            self._composed[texts] = config
+        return self._composed[texts]
 
     def _parse(self, overrides: Sequence[str]) -> list[Override]:
         parsed = []
@@ -201,8 +208,14 @@ class Composer:
 
     def _repository(self, overrides: Sequence[str]) -> IConfigRepository:
         """Where files are sought, ``hydra.searchpath`` included."""
-        return self.loader._parse_overrides_and_create_caching_repo(self.config_name, list(overrides))[1]
+        paths = tuple(each for each in overrides if "hydra.searchpath" in each)
+        if paths not in self._repositories:
+            found = self.loader._parse_overrides_and_create_caching_repo(self.config_name, list(paths))
+            self._repositories[paths] = found[1]
+        return self._repositories[paths]
 
-    def _explained(self, overrides: Sequence[str]) -> AbstractContextManager[None]:
-        given = [each.key_or_group for each in self._split(overrides)[1]]
-        return explained(self.loader, self.config_name, overrides, given)
+    def _explained(
+        self, choices: Sequence[Override], keys: Sequence[Override]
+    ) -> AbstractContextManager[None]:
+        texts = [str(each.input_line) for each in choices]
+        return explained(self.loader, self.config_name, texts, [each.key_or_group for each in keys])

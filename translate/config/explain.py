@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
+from hydra.core.object_type import ObjectType
 from hydra.errors import HydraException, MissingConfigException
 from hydra.types import RunMode
 from omegaconf.errors import OmegaConfBaseException
@@ -65,8 +66,8 @@ def _missing_choice(loader: ConfigLoaderImpl, name: str) -> str:
     choices = choices_of(loader.repository)
     place = find_default(option, _all_files(loader))
     where = f" ({place})" if place else ""
-    if group in choices:
-        near = nearest(option, choices[group])
+    if loader.repository.group_exists(group):
+        near = nearest(option, loader.repository.get_group_options(group, ObjectType.CONFIG))
         return f"{group}={option}: no such choice{did_you_mean(near and f'{group}={near}')}{where}"
     return f"{group or option}: no such group{did_you_mean(nearest(group or option, choices))}{where}"
 

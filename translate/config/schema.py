@@ -149,10 +149,7 @@ def _members(annotation: Any) -> list[Any]:
 
 
 def _convert_union(value: Any, annotation: Any, path: str) -> Any:
-    members = _members(annotation)
-    for member in members:  # 3 must stay an integer for `float | int`
-        if type(value) is member:
-            return convert(value, member, path)
+    members = sorted(_members(annotation), key=lambda each: type(value) is not each)  # 3 stays an integer
     refusals = []
     for member in members:
         try:
@@ -163,7 +160,8 @@ def _convert_union(value: Any, annotation: Any, path: str) -> Any:
     if len(others) == 1:
         member, refusal = others[0]
         if member in _NAMES:
-            raise UserError(f"{path}: expected {_NAMES[member]} or null, got {show(value)}")
+            wanted = "true, false" if member is bool else _NAMES[member]
+            raise UserError(f"{path}: expected {wanted} or null, got {show(value)}")
         raise refusal
     names = " or ".join(_NAMES.get(member, getattr(member, "__name__", str(member))) for member in members)
     raise UserError(f"{path}: expected {names}, got {show(value)}")

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import yaml  # type: ignore[import-untyped]
 
-
 YAMLError = yaml.YAMLError
 
 

@@ -1,5 +1,6 @@
 """``_target_`` nodes: which classes they may name, their options checked before anything is built."""
 
+import functools
 import importlib
 import inspect
 import sys
@@ -23,7 +24,6 @@ REFUSALS = (ValueError, TypeError, RuntimeError, ArithmeticError, AssertionError
 class Call(NamedTuple):
     """A checked node: what will be called, and with which options."""
 
-    name: str
     target: Callable[..., Any]
     options: dict[str, Any]
     partial: bool
@@ -54,7 +54,7 @@ def resolve_target(name: Any, plugins: Sequence[str] = (), path: str = "_target_
     defined = getattr(found, "__module__", None) or ""
     if not suits or not any(f"{defined}.".startswith(f"{each}.") for each in roots):
         raise UserError(f"{path}: {name} is not a class of {root}")
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def import_plugin(name: str) -> ModuleType:
@@ -107,17 +107,15 @@ def instantiate(node: Mapping[str, Any], path: str, plugins: Sequence[str], *arg
     positional = list(_parameters(target))[: len(args)]
     call = _bind(node, path, plugins, (*positional, *kwargs))
     options = {key: _build(value, f"{path}.{key}", plugins) for key, value in call.options.items()}
-    construct = Construct(call.name, call.target, path, options)
-    if not call.partial:
-        return construct(*args, **kwargs)
-    return Construct(call.name, lambda *a, **k: call.target(*args, *a, **kwargs, **k), path, options)
+    construct = Construct(call.target, path, options)
+    return functools.partial(construct, *args, **kwargs) if call.partial else construct(*args, **kwargs)
 
 
 class Construct:
     """Calls a target; its refusal becomes a ``UserError`` with the path of the node."""
 
-    def __init__(self, name: str, target: Callable[..., Any], path: str, options: dict[str, Any]) -> None:
-        self.name, self.target, self.path, self.options = name, target, path, options
+    def __init__(self, target: Callable[..., Any], path: str, options: dict[str, Any]) -> None:
+        self.target, self.path, self.options = target, path, options
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -126,10 +124,7 @@ class Construct:
             raise
         except REFUSALS as error:
             message = str(error).strip().split("\n")[0] or type(error).__name__
-            raise UserError(join_message(self.path, message, self.options)) from error
-
-    def __repr__(self) -> str:
-        return f"{self.name}({', '.join(f'{key}={value!r}' for key, value in self.options.items())})"
+            raise UserError(join_message(self.path, message, _parameters(self.target))) from error
 
 
 def parameters_of(node: Mapping[str, Any], plugins: Sequence[str]) -> list[str]:
@@ -190,7 +185,7 @@ def _bind(node: Mapping[str, Any], path: str, plugins: Sequence[str], provided: 
         key: value if _is_target(value) else convert(value, understood(hints.get(key, Any)), f"{path}.{key}")
         for key, value in options.items()
     }
-    return Call(name, target, converted, partial)
+    return Call(target, converted, partial)
 
 
 def _check_names(

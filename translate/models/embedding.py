@@ -20,7 +20,9 @@ def embeddings(
     if tie not in TIES:
         raise ValueError(f"tie: expected one of {', '.join(TIES)}, got {tie!r}")
     if tie == "all" and source_vocabulary != target_vocabulary:
-        raise ValueError("tie: all needs one vocabulary for both sides (tokenizer.shared=true); use tie=target")
+        raise ValueError(
+            "tie: all needs one vocabulary for both sides (tokenizer.shared=true); use tie=target"
+        )
     target = nn.Embedding(target_vocabulary, width)
     source = target if tie == "all" else nn.Embedding(source_vocabulary, width)
     for embedding in (source, target):
@@ -74,7 +76,7 @@ class Positions(nn.Module):
         if self.kind == "learned":
             if start + length > self.max_length:
                 raise ValueError(
-                    f"learned positions: a sentence of {start + length} pieces is over max_length={self.max_length}"
+                    f"learned positions: {start + length} pieces are more than max_length={self.max_length}"
                 )
             return states + self.table[start : start + length]
         return states

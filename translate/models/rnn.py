@@ -18,7 +18,6 @@ from translate.models.embedding import embeddings
 from translate.models.seq2seq import DecodeState, Encoded, Seq2Seq, beams, new_output
 
 READOUTS = ("maxout", "linear")
-INITIAL_STATES = ("encoder", "zero")
 
 
 class RNNEncoder(nn.Module):
@@ -61,6 +60,12 @@ class RNNEncoder(nn.Module):
         return states, layers
 
 
+def loop_parameter(rnn: nn.RNNBase, name: str) -> Tensor:
+    """A weight or bias of a torch RNN whose loop is written out here, by torch's name for it."""
+    parameter: Tensor = getattr(rnn, name)
+    return parameter
+
+
 def initialise_recurrent(rnn: nn.RNNBase) -> None:
     """Orthogonal recurrent matrices gate by gate, Xavier inputs, zero biases with open forget gates."""
     for name, parameter in rnn.named_parameters():
@@ -92,22 +97,15 @@ class _RecurrentSeq2Seq(Seq2Seq):
         encoder_layers: int,
         decoder_size: int,
         readout_size: int,
-        initial_state: str,
-        source_skip: bool,
         dropout: float,
         tie: str,
     ) -> None:
         super().__init__()
-        if initial_state not in INITIAL_STATES:
-            raise ValueError(f"initial_state: expected one of {', '.join(INITIAL_STATES)}, got {initial_state!r}")
-        self.initial_state = initial_state
-        self.source_skip = source_skip
         self.source_embedding, self.target_embedding = embeddings(
             source_vocabulary, target_vocabulary, embedding_size, tie=tie
         )
         self.encoder = RNNEncoder(cell, embedding_size, encoder_size, encoder_layers, dropout)
-        state_size = self.encoder.output_size + (embedding_size if source_skip else 0)
-        self.attention = attention(decoder_size, state_size)
+        self.attention = attention(decoder_size, self.encoder.output_size)
         self.num_attention_heads = self.attention.num_heads
         self.decoder_size = decoder_size
         self.output_weight = new_output(
@@ -119,10 +117,7 @@ class _RecurrentSeq2Seq(Seq2Seq):
         self.embedding_scale = embedding_size**0.5
 
     def encode(self, source: Tensor, source_mask: Tensor | None) -> Encoded:
-        embedded = self.embed(source, self.source_embedding)
-        states, final = self.encoder(embedded, source_mask)
-        if self.source_skip:
-            states = torch.cat([states, embedded], dim=-1)
+        states, final = self.encoder(self.embed(source, self.source_embedding), source_mask)
         return Encoded((self.attention.prepare(self.dropout(states), source_mask),), source_mask, (final,))
 
     def embed(self, ids: Tensor, embedding: nn.Embedding) -> Tensor:
@@ -136,12 +131,22 @@ class _RecurrentSeq2Seq(Seq2Seq):
         context, weights = self.attention(query, memory, need_weights=need_weights, state=state)
         return context, weights, self.attention.advance(state, weights) if weights is not None else state
 
-    def force(self, encoded: Encoded, target_in: Tensor, *, need_weights: bool) -> tuple[Tensor, Tensor | None]:
+    def force(
+        self, encoded: Encoded, target_in: Tensor, *, need_weights: bool
+    ) -> tuple[Tensor, Tensor | None]:
         """Hidden states (B, T, D) of a given target, with weights (B, H, T, S) on request."""
         raise NotImplementedError
 
     def forward(self, source: Tensor, source_mask: Tensor | None, target_in: Tensor) -> Tensor:
         return self.force(self.encode(source, source_mask), target_in, need_weights=False)[0]
+
+    def forward_with_weights(
+        self, source: Tensor, source_mask: Tensor | None, target_in: Tensor, layer: int
+    ) -> tuple[Tensor, Tensor]:
+        self.check_layers([layer])
+        hidden, weights = self.force(self.encode(source, source_mask), target_in, need_weights=True)
+        assert weights is not None
+        return hidden, weights
 
     def forced_weights(
         self, source: Tensor, source_mask: Tensor | None, target_in: Tensor, layers: Sequence[int]
@@ -167,10 +172,6 @@ class BahdanauRNN(_RecurrentSeq2Seq):
         encoder_layers: depth of the encoder.
         decoder_size: width of the decoder.
         readout: ``maxout`` over pairs (A.2.2) or ``linear``.
-        initial_state: what the decoder starts from: ``encoder`` (its last states) or ``zero``, so that all that
-            it knows of the source has passed through the attention.
-        source_skip: attend to the source embeddings beside the encoder's states, so that a place tells most of
-            its own word.
         dropout: on embeddings, encoder states and readout.
         tie: ``all`` (one matrix for both embeddings and the output), ``target`` or ``none``.
     """
@@ -186,8 +187,6 @@ class BahdanauRNN(_RecurrentSeq2Seq):
         encoder_layers: int = 1,
         decoder_size: int = 512,
         readout: str = "maxout",
-        initial_state: str = "encoder",
-        source_skip: bool = False,
         dropout: float = 0.2,
         tie: str = "target",
     ) -> None:
@@ -201,30 +200,22 @@ class BahdanauRNN(_RecurrentSeq2Seq):
             encoder_layers=encoder_layers,
             decoder_size=decoder_size,
             readout_size=embedding_size,
-            initial_state=initial_state,
-            source_skip=source_skip,
             dropout=dropout,
             tie=tie,
         )
         if readout not in READOUTS:
             raise ValueError(f"readout: expected one of {', '.join(READOUTS)}, got {readout!r}")
         context_size = self.attention.context_size
-        if initial_state == "encoder":
-            self.initial = nn.Linear(encoder_size, decoder_size)
+        self.initial = nn.Linear(encoder_size, decoder_size)
         self.cell = nn.GRU(embedding_size + context_size, decoder_size)  # holds the parameters of the loop
         initialise_recurrent(self.cell)
         self.pieces = 2 if readout == "maxout" else 1
-        self.readout = nn.Linear(
-            decoder_size + embedding_size + context_size, self.pieces * embedding_size
-        )
+        self.readout = nn.Linear(decoder_size + embedding_size + context_size, self.pieces * embedding_size)
 
     def start(self, encoded: Encoded, num_hypotheses: int = 1) -> DecodeState:
         # The backward direction ends at the first word: s_0 = tanh(W_s h_1), A.2.2.
         backward = encoded.final[0][:, -1].chunk(2, dim=-1)[1]
-        if self.initial_state == "encoder":
-            hidden = torch.tanh(self.initial(backward)).repeat_interleave(num_hypotheses, 0)  # (N, D)
-        else:
-            hidden = backward.new_zeros(len(backward) * num_hypotheses, self.decoder_size)
+        hidden = torch.tanh(self.initial(backward)).repeat_interleave(num_hypotheses, 0)  # (N, D)
         history = self.attention.initial_state(encoded.memories[0], num_hypotheses)
         return DecodeState(0, (hidden,), history)
 
@@ -232,7 +223,7 @@ class BahdanauRNN(_RecurrentSeq2Seq):
         embedded = self.embed(ids, self.target_embedding)
         inputs, from_context = self._input_weights()
         hidden, context, _, history = self._advance(
-            F.linear(embedded, inputs, self.cell.bias_ih_l0),
+            F.linear(embedded, inputs, loop_parameter(self.cell, "bias_ih_l0")),
             from_context,
             state.tensors[0],
             encoded,
@@ -241,10 +232,14 @@ class BahdanauRNN(_RecurrentSeq2Seq):
         )
         return self._read(hidden, embedded, context), DecodeState(state.position + 1, (hidden,), history)
 
-    def force(self, encoded: Encoded, target_in: Tensor, *, need_weights: bool) -> tuple[Tensor, Tensor | None]:
+    def force(
+        self, encoded: Encoded, target_in: Tensor, *, need_weights: bool
+    ) -> tuple[Tensor, Tensor | None]:
         embedded = self.embed(target_in, self.target_embedding)  # (B, T, E)
         inputs, from_context = self._input_weights()
-        projected = F.linear(embedded, inputs, self.cell.bias_ih_l0).unbind(1)  # T of (B, 3D)
+        projected = F.linear(embedded, inputs, loop_parameter(self.cell, "bias_ih_l0")).unbind(
+            1
+        )  # T of (B, 3D)
         state = self.start(encoded)
         hidden, history = state.tensors[0], state.attention
         states, contexts, rows = [], [], []
@@ -260,7 +255,7 @@ class BahdanauRNN(_RecurrentSeq2Seq):
 
     def _input_weights(self) -> tuple[Tensor, Tensor]:
         """The input matrix of the cell, cut into its embedding and its context part."""
-        weight = self.cell.weight_ih_l0
+        weight = loop_parameter(self.cell, "weight_ih_l0")
         size = self.target_embedding.embedding_dim
         return weight[:, :size], weight[:, size:]
 
@@ -280,7 +275,9 @@ class BahdanauRNN(_RecurrentSeq2Seq):
         attended, weights, history = self.attend(query, memory, history, need_weights=need_weights)
         context = attended.flatten(0, 1)
         gates = step_input + F.linear(context, from_context)
-        hidden = gru_step(gates, hidden, self.cell.weight_hh_l0, self.cell.bias_hh_l0)
+        hidden = gru_step(
+            gates, hidden, loop_parameter(self.cell, "weight_hh_l0"), loop_parameter(self.cell, "bias_hh_l0")
+        )
         return hidden, context, weights, history
 
     def _read(self, hidden: Tensor, embedded: Tensor, context: Tensor) -> Tensor:
@@ -306,10 +303,6 @@ class LuongRNN(_RecurrentSeq2Seq):
         decoder_size: width of the decoder.
         num_layers: depth of encoder and decoder.
         input_feeding: see above.
-        initial_state: what the decoder starts from: ``encoder`` (its last states) or ``zero``, so that all that
-            it knows of the source has passed through the attention.
-        source_skip: attend to the source embeddings beside the encoder's states, so that a place tells most of
-            its own word.
         dropout: on embeddings, encoder states, between layers and on h~.
         tie: ``all`` or ``target`` (h~ is then as wide as the embeddings) or ``none``.
     """
@@ -325,8 +318,6 @@ class LuongRNN(_RecurrentSeq2Seq):
         decoder_size: int = 512,
         num_layers: int = 1,
         input_feeding: bool = True,
-        initial_state: str = "encoder",
-        source_skip: bool = False,
         dropout: float = 0.2,
         tie: str = "target",
     ) -> None:
@@ -341,8 +332,6 @@ class LuongRNN(_RecurrentSeq2Seq):
             encoder_layers=num_layers,
             decoder_size=decoder_size,
             readout_size=readout_size,
-            initial_state=initial_state,
-            source_skip=source_skip,
             dropout=dropout,
             tie=tie,
         )
@@ -357,17 +346,11 @@ class LuongRNN(_RecurrentSeq2Seq):
             dropout=dropout if num_layers > 1 else 0.0,
         )
         initialise_recurrent(self.cell)
-        if initial_state == "encoder":
-            self.bridge = nn.Linear(2 * encoder_size, 2 * decoder_size)  # to the first h and c
+        self.bridge = nn.Linear(2 * encoder_size, 2 * decoder_size)  # to the first h and c
         self.combine = nn.Linear(self.attention.context_size + decoder_size, readout_size)
 
     def start(self, encoded: Encoded, num_hypotheses: int = 1) -> DecodeState:
-        final = encoded.final[0]
-        if self.initial_state == "encoder":
-            bridged = torch.tanh(self.bridge(final))
-        else:
-            bridged = final.new_zeros(*final.shape[:2], 2 * self.decoder_size)
-        bridged = bridged.repeat_interleave(num_hypotheses, 0)
+        bridged = torch.tanh(self.bridge(encoded.final[0])).repeat_interleave(num_hypotheses, 0)
         hidden, cell = bridged.chunk(2, dim=-1)  # (N, L, D) each
         fed = hidden.new_zeros(hidden.shape[0], self.readout_size)
         history = self.attention.initial_state(encoded.memories[0], num_hypotheses)
@@ -375,11 +358,13 @@ class LuongRNN(_RecurrentSeq2Seq):
 
     def step(self, ids: Tensor, state: DecodeState, encoded: Encoded) -> tuple[Tensor, DecodeState]:
         embedded = self.embed(ids, self.target_embedding)
-        projected = F.linear(embedded, self._input_weight(), self.cell.bias_ih_l0)
+        projected = F.linear(embedded, self._input_weight(), loop_parameter(self.cell, "bias_ih_l0"))
         read, state, _ = self._advance(projected, self._loop_weight(), state, encoded, need_weights=False)
         return self.dropout(read), state
 
-    def force(self, encoded: Encoded, target_in: Tensor, *, need_weights: bool) -> tuple[Tensor, Tensor | None]:
+    def force(
+        self, encoded: Encoded, target_in: Tensor, *, need_weights: bool
+    ) -> tuple[Tensor, Tensor | None]:
         embedded = self.embed(target_in, self.target_embedding)  # (B, T, E)
         state = self.start(encoded)
         if not self.input_feeding and not self.attention.stateful:
@@ -389,7 +374,9 @@ class LuongRNN(_RecurrentSeq2Seq):
             memory = encoded.memories[0]
             context, weights, _ = self.attend(outputs, memory, None, need_weights=need_weights)
             return self.dropout(self._combine(context, outputs)), weights
-        projected = F.linear(embedded, self._input_weight(), self.cell.bias_ih_l0).unbind(1)
+        projected = F.linear(embedded, self._input_weight(), loop_parameter(self.cell, "bias_ih_l0")).unbind(
+            1
+        )
         loop_weight = self._loop_weight()
         reads, rows = [], []
         for step_input in projected:
@@ -402,24 +389,31 @@ class LuongRNN(_RecurrentSeq2Seq):
         return hidden_states, torch.cat(rows, dim=2) if need_weights else None  # type: ignore[arg-type]
 
     def _input_weight(self) -> Tensor:
-        return self.cell.weight_ih_l0[:, : self.target_embedding.embedding_dim]
+        return loop_parameter(self.cell, "weight_ih_l0")[:, : self.target_embedding.embedding_dim]
 
     def _loop_weight(self) -> Tensor:
         """What the first layer applies to [h~; h] (or h alone), as one matrix."""
-        fed = self.cell.weight_ih_l0[:, self.target_embedding.embedding_dim :]
-        return torch.cat([fed, self.cell.weight_hh_l0], dim=1)
+        fed = loop_parameter(self.cell, "weight_ih_l0")[:, self.target_embedding.embedding_dim :]
+        return torch.cat([fed, loop_parameter(self.cell, "weight_hh_l0")], dim=1)
 
     def _advance(
-        self, step_input: Tensor, loop_weight: Tensor, state: DecodeState, encoded: Encoded, *, need_weights: bool
+        self,
+        step_input: Tensor,
+        loop_weight: Tensor,
+        state: DecodeState,
+        encoded: Encoded,
+        *,
+        need_weights: bool,
     ) -> tuple[Tensor, DecodeState, Tensor | None]:
         """One step of N hypotheses: h~ (N, R), the next state, and weights."""
         hidden, cell, fed = state.tensors
-        hiddens, cells = [], []
+        hiddens: list[Tensor] = []
+        cells: list[Tensor] = []
         for layer in range(self.cell.num_layers):
             before = hidden[:, layer]
             if layer == 0:
                 inputs = torch.cat([fed, before], dim=1) if self.input_feeding else before
-                gates = step_input + F.linear(inputs, loop_weight, self.cell.bias_hh_l0)
+                gates = step_input + F.linear(inputs, loop_weight, loop_parameter(self.cell, "bias_hh_l0"))
             else:
                 below = F.dropout(hiddens[-1], self.cell.dropout, self.training)
                 gates = F.linear(below, *self._weights("ih", layer)) + F.linear(

@@ -5,7 +5,7 @@ Shapes: B batch, S source, T target, D width, H heads, V vocabulary, N = B W hyp
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
@@ -95,6 +95,15 @@ class Seq2Seq(nn.Module):
         """
         raise NotImplementedError
 
+    def forward_with_weights(
+        self, source: Tensor, source_mask: Tensor | None, target_in: Tensor, layer: int
+    ) -> tuple[Tensor, Tensor]:
+        """Teacher forcing that also gives one layer's cross-attention weights (B, H, T, S), with gradients.
+
+        For losses on the attention itself; only that layer takes the explicit path.
+        """
+        raise NotImplementedError
+
     def logits(self, hidden: Tensor) -> Tensor:
         """Scores of the next token: (..., D) -> (..., V)."""
         return F.linear(hidden, self.output_weight, self.output_bias)
@@ -107,7 +116,9 @@ class Seq2Seq(nn.Module):
         """Raise ``ValueError`` for an attention layer that does not exist."""
         for layer in layers:
             if not 0 <= layer < self.num_attention_layers:
-                raise ValueError(f"attention layer: expected 0 to {self.num_attention_layers - 1}, got {layer}")
+                raise ValueError(
+                    f"attention layer: expected 0 to {self.num_attention_layers - 1}, got {layer}"
+                )
 
 
 def beams(states: Tensor, encoded: Encoded) -> Tensor:
@@ -121,4 +132,4 @@ def new_output(vocabulary_size: int, width: int, tied: nn.Embedding | None) -> n
         return nn.Parameter(torch.empty(vocabulary_size, width).uniform_(-(width**-0.5), width**-0.5))
     if tuple(tied.weight.shape) != (vocabulary_size, width):
         raise ValueError(f"tied output: expected {(vocabulary_size, width)}, got {tuple(tied.weight.shape)}")
-    return tied.weight
+    return cast(nn.Parameter, tied.weight)

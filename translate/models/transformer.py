@@ -1,6 +1,7 @@
 """The Transformer (Vaswani et al. 2017), on fused attention everywhere."""
 
 from collections.abc import Callable, Sequence
+from typing import cast
 
 import torch
 import torch.nn.functional as F
@@ -80,16 +81,25 @@ class Layer(nn.Module):
         self.feedforward_norm = NORMS[norm](width)
         if cross_attention is not None:
             self.cross_norm = NORMS[norm](width)
-            # Mechanisms whose context is as wide as the keys need nothing more; others are brought to the width.
+            # A context that is as wide as the keys needs nothing more; others are brought to the width.
             context_size = cross_attention.context_size
             self.cross_output = nn.Identity() if context_size == width else nn.Linear(context_size, width)
         self.dropout = Dropout(dropout)
 
-    def forward(self, states: Tensor, mask: Tensor | None, memory: Memory | None = None) -> Tensor:
-        """All places at once: (B, L, D) and mask (B, L) bool, True = visible."""
+    def forward(
+        self,
+        states: Tensor,
+        mask: Tensor | None,
+        memory: Memory | None = None,
+        weights: list[Tensor] | None = None,
+    ) -> Tensor:
+        """All places at once: (B, L, D) and mask (B, L) bool, True = visible.
+
+        A list of ``weights`` takes the explicit path, and is given those of the cross-attention (B, H, T, S).
+        """
         states = self._add(states, self.self_norm, lambda x: self._attend_self(x, mask))
         if memory is not None:
-            states = self._add(states, self.cross_norm, lambda x: self._attend_source(x, memory))
+            states = self._add(states, self.cross_norm, lambda x: self._attend_source(x, memory, weights))
         return self._add(states, self.feedforward_norm, self.feedforward)
 
     def step(
@@ -125,9 +135,12 @@ class Layer(nn.Module):
         query, keys = self._turn(query, memory.keys, 0)
         return self.self_attention.attend(query, Memory(keys, memory.values, mask))
 
-    def _attend_source(self, states: Tensor, memory: Memory) -> Tensor:
+    def _attend_source(self, states: Tensor, memory: Memory, weights: list[Tensor] | None = None) -> Tensor:
         assert self.cross_attention is not None
-        return self.cross_output(self.cross_attention(states, memory)[0])
+        context, found = self.cross_attention(states, memory, need_weights=weights is not None)
+        if weights is not None:
+            weights.append(found)
+        return self.cross_output(context)
 
     def _turn(self, query: Tensor, keys: Tensor, start: int) -> tuple[Tensor, Tensor]:
         return (rotate(query, start), rotate(keys, start)) if self.rotary else (query, keys)
@@ -212,14 +225,22 @@ class Transformer(Seq2Seq):
         self.encoder_norm = NORMS[norm](width) if pre_norm else nn.Identity()
         self.decoder_norm = NORMS[norm](width) if pre_norm else nn.Identity()
         self.num_attention_layers = decoder_layers
-        self.num_attention_heads = self.decoder[0].cross_attention.num_heads
+        self.num_attention_heads = self.cross_attentions[0].num_heads
+
+    @property
+    def decoder_layers(self) -> list[Layer]:
+        return cast(list[Layer], list(self.decoder))
+
+    @property
+    def cross_attentions(self) -> list[Attention]:
+        return [cast(Attention, layer.cross_attention) for layer in self.decoder_layers]
 
     def encode(self, source: Tensor, source_mask: Tensor | None) -> Encoded:
         states = self._embed(source, self.source_embedding, self.source_positions, 0)
         for layer in self.encoder:
             states = layer(states, source_mask)
         states = self.encoder_norm(states)
-        memories = tuple(layer.cross_attention.prepare(states, source_mask) for layer in self.decoder)
+        memories = tuple(attention.prepare(states, source_mask) for attention in self.cross_attentions)
         return Encoded(memories, source_mask)
 
     def start(self, encoded: Encoded, num_hypotheses: int = 1) -> DecodeState:
@@ -231,17 +252,30 @@ class Transformer(Seq2Seq):
         position = state.position
         states = self._embed(ids.unsqueeze(1), self.target_embedding, self.target_positions, position)
         caches = []
-        for layer, cache, memory in zip(self.decoder, state.tensors, encoded.memories, strict=True):
+        for layer, cache, memory in zip(self.decoder_layers, state.tensors, encoded.memories, strict=True):
             states, cache = layer.step(states, cache, position, memory, encoded)
             caches.append(cache)
         return self.decoder_norm(states).squeeze(1), DecodeState(position + 1, tuple(caches))
 
     def forward(self, source: Tensor, source_mask: Tensor | None, target_in: Tensor) -> Tensor:
+        return self._force(source, source_mask, target_in, {})
+
+    def forward_with_weights(
+        self, source: Tensor, source_mask: Tensor | None, target_in: Tensor, layer: int
+    ) -> tuple[Tensor, Tensor]:
+        self.check_layers([layer])
+        weights: list[Tensor] = []
+        hidden = self._force(source, source_mask, target_in, {layer: weights})
+        return hidden, weights[0]
+
+    def _force(
+        self, source: Tensor, source_mask: Tensor | None, target_in: Tensor, weights: dict[int, list[Tensor]]
+    ) -> Tensor:
         encoded = self.encode(source, source_mask)
         states = self._embed(target_in, self.target_embedding, self.target_positions, 0)
         # Padding stands at the end, where causality hides it already; its own rows are never read.
-        for layer, memory in zip(self.decoder, encoded.memories, strict=True):
-            states = layer(states, None, memory)
+        for index, (layer, memory) in enumerate(zip(self.decoder_layers, encoded.memories, strict=True)):
+            states = layer(states, None, memory, weights.get(index))
         return self.decoder_norm(states)
 
     def forced_weights(
@@ -252,7 +286,7 @@ class Transformer(Seq2Seq):
         states = self._embed(target_in, self.target_embedding, self.target_positions, 0)
         found = {}
         for index in range(max(layers) + 1):
-            layer, memory = self.decoder[index], encoded.memories[index]
+            layer, memory = self.decoder_layers[index], encoded.memories[index]
             if index in layers:
                 found[index] = layer.source_weights(states, None, memory)
             if index < max(layers):

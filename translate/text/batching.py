@@ -10,6 +10,9 @@ from torch import Tensor
 
 from translate.text.tokenizer import BOS, EOS, PAD
 
+PLACE_BITS = 16  # a link of pieces is packed as target place << PLACE_BITS | source place
+ROUNDING = 1e-9  # so that a batch that is full to the last place counts as one
+
 
 class Ragged(NamedTuple):
     """Sequences of different lengths in one array: row i is ``values[offsets[i]:offsets[i + 1]]``."""
@@ -38,6 +41,7 @@ class EncodedCorpus:
 
     source: Ragged
     target: Ragged
+    links: Ragged | None = None  # of pieces, packed: where the attention should be
 
     def __len__(self) -> int:
         return len(self.source.offsets) - 1
@@ -47,7 +51,7 @@ class EncodedCorpus:
 class Batch:
     """Padded pairs; a mask is ``None`` where nothing is padded (True = visible)."""
 
-    source: Tensor  # (B, S) ids y, ending in </s>
+    source: Tensor  # (B, S) ids, ending in </s>
     source_mask: Tensor | None  # (B, S) bool
     target_in: Tensor  # (B, T) <s> y1 ... yn
     target_out: Tensor  # (B, T) y1 ... yn </s>
@@ -55,12 +59,15 @@ class Batch:
     indices: list[int]  # places of the pairs in the corpus
     num_tokens: int  # target tokens, padding not counted
     num_source_tokens: int
+    guide: Tensor | None = None  # (B, T, S) where the attention should be; rows sum to 1, or 0 where unknown
 
     def to(self, device: torch.device) -> "Batch":
         def move(tensor: Tensor | None) -> Tensor | None:
             if tensor is None or device.type == "cpu":
                 return tensor
-            return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
+            if device.type == "cuda":
+                return tensor.pin_memory().to(device, non_blocking=True)
+            return tensor.to(device)
 
         source, target_in, target_out = (move(t) for t in (self.source, self.target_in, self.target_out))
         assert source is not None
@@ -75,10 +82,13 @@ class Batch:
             self.indices,
             self.num_tokens,
             self.num_source_tokens,
+            move(self.guide),
         )
 
 
-def pad(sequences: Sequence[Sequence[int] | np.ndarray], *, pad_id: int = PAD) -> tuple[Tensor, Tensor | None]:
+def pad(
+    sequences: Sequence[Sequence[int] | np.ndarray], *, pad_id: int = PAD
+) -> tuple[Tensor, Tensor | None]:
     """Stack sequences: ids (B, L) int64 and a mask (B, L), ``None`` if all are equally long."""
     longest = max(len(sequence) for sequence in sequences)
     ids = np.full((len(sequences), longest), pad_id, dtype=np.int64)
@@ -105,7 +115,17 @@ def collate(corpus: EncodedCorpus, indices: Sequence[int]) -> Batch:
         list(indices),
         sum(len(target) + 1 for target in targets),
         sum(len(source) for source in sources),
+        None if corpus.links is None else _guide(corpus.links, indices, (*target_in.shape, source.shape[1])),
     )
+
+
+def _guide(links: Ragged, indices: Sequence[int], shape: tuple[int, int, int]) -> Tensor:
+    """Rows (B, T, S) that are uniform over the source places each target place is linked to."""
+    guide = np.zeros(shape, np.float32)
+    for row, index in enumerate(indices):
+        packed = links.row(index)
+        guide[row, packed >> PLACE_BITS, packed & (1 << PLACE_BITS) - 1] = 1.0
+    return torch.from_numpy(guide / np.maximum(guide.sum(2, keepdims=True), 1.0))
 
 
 def plan_batches(
@@ -113,29 +133,54 @@ def plan_batches(
 ) -> list[np.ndarray]:
     """Cut a corpus into batches of at most ``batch_tokens`` target tokens, padding included.
 
-    Pairs of like lengths share a batch; which of them do, and the order of the batches, changes from
-    epoch to epoch and depends on ``(seed, epoch)`` alone. A pair longer than the budget is a batch.
+    A part that is over the budget is cut in two, at a source or target length, until all parts fit: a
+    batch is a small rectangle of the plane of both lengths. Which pairs share a batch, and the order of the
+    batches, changes from epoch to epoch and depends on ``(seed, epoch)`` alone. A pair longer than the
+    budget is a batch.
     """
     generator = np.random.Generator(np.random.PCG64([seed, epoch]))
-    chance = generator.permutation(len(target_lengths))
-    order = np.lexsort((chance, source_lengths, target_lengths))
-    widths = target_lengths[order] + 1  # with the end of sentence
-    batches, start = [], 0
+    lengths = np.stack([source_lengths, target_lengths]).astype(np.int32) + 1  # with the end of sentence
     # The budget also bounds the source, or one pair with a long source would pad a whole batch.
-    sources = source_lengths[order] + 1
-    while start < len(order):
-        stop, widest_source, widest_target = start, 0, 0
-        while stop < len(order):
-            widest_source = max(widest_source, int(sources[stop]))
-            widest_target = max(widest_target, int(widths[stop]))
-            count = stop - start + 1
-            if count > 1 and (widest_target * count > batch_tokens or widest_source * count > 2 * batch_tokens):
-                break
-            stop += 1
-        batches.append(order[start:stop])
-        start = stop
-    generator.shuffle(batches)  # type: ignore[arg-type]
+    budgets = np.array([2 * batch_tokens, batch_tokens])
+    # A cut at some lengths is favoured in this epoch, so that no rectangle is the same in all of them.
+    favour = generator.uniform(0.8, 1.0, lengths.max(initial=0) + 1)
+    parts: list[np.ndarray] = [generator.permutation(len(target_lengths))]
+    batches: list[np.ndarray] = []
+    while parts:
+        part = parts.pop()
+        if not _fits(lengths[:, part], budgets):
+            parts.extend(_cut(part, lengths[:, part], budgets, favour))
+        elif batches and _fits(lengths[:, both := np.concatenate([batches[-1], part])], budgets):
+            batches[-1] = both  # neighbours in the plane, too
+        elif len(part):
+            batches.append(part)
+    generator.shuffle(batches)
     return batches
+
+
+def _fits(lengths: np.ndarray, budgets: np.ndarray) -> bool:
+    """Whether pairs with ``lengths`` (2, number of pairs) can be one batch."""
+    count = lengths.shape[1]
+    return count <= 1 or bool((count * lengths.max(axis=1) <= budgets).all())
+
+
+def _cut(part: np.ndarray, lengths: np.ndarray, budgets: np.ndarray, favour: np.ndarray) -> list[np.ndarray]:
+    """Cut a part where most padding is saved among the cuts that need fewest batches; longer pairs first."""
+    longest = lengths.max(axis=1)
+    padding = longest - lengths.mean(axis=1)
+    if not padding.any():
+        size = max(1, int((budgets // longest).min()))
+        return [part[start : start + size] for start in range(0, len(part), size)][::-1]
+    side = int(padding[1] >= padding[0])
+    order = np.argsort(lengths[side], kind="stable")
+    below = lengths[side, order[:-1]]  # the longest below each place to cut at
+    count = np.arange(1, len(part))
+    shares = longest / budgets  # of a batch, for each pair
+    widest = np.maximum(below / budgets[side], shares[1 - side])
+    needed = np.ceil(count * widest - ROUNDING) + np.ceil((len(part) - count) * shares.max() - ROUNDING)
+    saved = count * (longest[side] - below) * favour[below]
+    place = 1 + int(np.where(needed == needed.min(), saved, -1.0).argmax())
+    return [part[order[place:]], part[order[:place]]]
 
 
 def sequential_batches(

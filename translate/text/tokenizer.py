@@ -47,6 +47,8 @@ class Tokenizer:
     """
 
     def __init__(self, model: bytes, *, tokenised: bool = False) -> None:
+        if not model:  # SentencePiece would take it for a model without pieces
+            raise ValueError("the SentencePiece model is empty")
         self.model = model
         self.tokenised = tokenised
         self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
@@ -132,17 +134,17 @@ def train_tokenizer(
     if not texts:
         raise UserError("tokenizer: there is no sentence to train it on")
     try:
-        model, message = _train(texts, config, config.vocabulary_size), None
-    except RuntimeError as error:
+        model = _train(texts, config, config.vocabulary_size)
+    except (RuntimeError, ValueError) as error:
         limit = re.search(r"value <= (\d+)", str(error))
         if limit is None:
             raise UserError(f"tokenizer: SentencePiece says: {error}") from error
-        size = int(limit.group(1))
-        model = _train(texts, config, size)
-        message = (
-            f"tokenizer.vocabulary_size={config.vocabulary_size} is too large for this corpus: shrunk to {size}"
-        )
-    return TrainedTokenizer(Tokenizer(model, tokenised=tokenised), message)
+        model = _train(texts, config, int(limit.group(1)))
+    tokenizer, wanted = Tokenizer(model, tokenised=tokenised), config.vocabulary_size
+    if len(tokenizer) == wanted:
+        return TrainedTokenizer(tokenizer, None)
+    message = f"tokenizer.vocabulary_size={wanted} is too large for this corpus: shrunk to {len(tokenizer)}"
+    return TrainedTokenizer(tokenizer, message)
 
 
 def _train(texts: list[str], config: TokenizerConfig, size: int) -> bytes:
@@ -158,6 +160,7 @@ def _train(texts: list[str], config: TokenizerConfig, size: int) -> bytes:
         max_sentence_length=65_536,  # bytes; longer lines would be skipped without a word
         pad_id=PAD,
         unk_id=UNK,
+        unk_surface="⁇",  # the default has spaces around it
         bos_id=BOS,
         eos_id=EOS,
         num_threads=2,  # fixed: the model must not depend on the machine
@@ -188,14 +191,14 @@ class TokenizerPair:
 
     @classmethod
     def load(cls, directory: Path) -> "TokenizerPair":
-        """Read what :meth:`save` wrote; raises :class:`UserError` if a file is missing."""
+        """Read what :meth:`save` wrote; raises :class:`UserError` if a file is missing or damaged."""
         try:
             description = json.loads((directory / "tokenizer.json").read_text(encoding="utf-8"))
             names = ["shared"] if description["shared"] else ["source", "target"]
             models = [(directory / f"{name}.model").read_bytes() for name in names]
-        except (OSError, ValueError, KeyError) as error:
+            sides = [Tokenizer(model, tokenised=description["tokenised"]) for model in models]
+        except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
             raise UserError(f"{directory}: not a tokenizer directory ({error})") from error
-        sides = [Tokenizer(model, tokenised=description["tokenised"]) for model in models]
         return cls(sides[0], sides[-1])
 
     @classmethod

@@ -22,13 +22,16 @@ def _pattern() -> re.Pattern[str]:
     # Python's \w leaves combining marks out, which would cut "e" + U+0301 and most Indic words apart.
     marks = "".join(chr(c) for c in range(0x300, min(0x1F000, sys.maxunicode)) if _is_mark(chr(c)))
     letter = rf"[\w{re.escape(marks)}\u200c\u200d]"
+    # What follows an emoji and changes it (skin, style, joined to the next one) is not a word.
+    emoji_part = rf"[{re.escape(marks)}\u200c\U0001f3fb-\U0001f3ff]|\u200d[^\w\s]?"
     clitic = rf"(?i:-(?:t-(?:il|elle|on)|{FRENCH_CLITICS})(?!{letter}|['’]))"
     return re.compile(
         rf"(?P<clitic>{clitic})"
         rf"|[Aa]ujourd['’]hui(?!{letter})"
         r"|\d+(?:[.,:]\d+)+"
         rf"|{letter}+(?:(?!{clitic})-{letter}+)*['’]?"
-        r"|(?P<mark>[^\w\s])(?P=mark)*"
+        r"|[\U0001f1e6-\U0001f1ff]{2}"  # a flag
+        rf"|(?P<mark>[^\w\s])(?:(?P=mark)|{emoji_part})*"
     )
 
 

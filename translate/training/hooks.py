@@ -1,21 +1,17 @@
-"""What happens between steps: limits, signals, validation, saving."""
+"""What happens between steps: limits, validation, saving."""
 
-import signal
 import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
-from types import FrameType
 
-from torch import Tensor
-
-from translate.training.checkpoint import point, save_checkpoint
+from translate.training.checkpoint import model_tensors, save_checkpoint
 from translate.training.loop import Progress, Training
 from translate.training.settings import TrainingConfig
+from translate.training.signals import Signals
 from translate.training.update import StepReport
 
-INTERRUPTED, TERMINATED = "interrupted", "terminated"
-EXIT_CODES = {INTERRUPTED: 130, TERMINATED: 75}  # 75: EX_TEMPFAIL, try again
+MAX_TIME, PATIENCE = "max_time", "patience"
 LOWER_IS_BETTER = ("loss", "aer")
 
 
@@ -34,35 +30,8 @@ class Limits:
         if config.max_epochs is not None and progress.epoch >= config.max_epochs:
             return "max_epochs"
         if config.max_time is not None and time.monotonic() - self.began >= config.max_time:
-            return "max_time"
+            return MAX_TIME
         return None
-
-    def __call__(self, training: Training, report: StepReport) -> str | None:
-        return self.reached(training.progress)
-
-
-class Signals:
-    """SIGTERM and the first Ctrl-C end the run after the step; a second Ctrl-C ends it at once."""
-
-    def __init__(self) -> None:
-        self.caught: str | None = None
-        self._before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-
-    def __enter__(self) -> "Signals":
-        for number in self._before:
-            signal.signal(number, self._catch)
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    def _catch(self, number: int, frame: FrameType | None) -> None:
-        self.caught = TERMINATED if number == signal.SIGTERM else INTERRUPTED
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    def __call__(self, training: Training, report: StepReport) -> str | None:
-        return self.caught
 
 
 class Keeper:
@@ -71,7 +40,7 @@ class Keeper:
     Args:
         config: of the training.
         directory: ``checkpoints`` of the run.
-        validate: scores of the model as it is, by metric name.
+        validate: scores of the model as it is, by metric name; none if there is nothing to validate on.
         report: is told the scores of each validation.
         limits: to validate and save at the last step.
         signals: to save when interrupted.
@@ -92,27 +61,36 @@ class Keeper:
         self.report = report
         self.limits = limits
         self.signals = signals
-        self.saved = 0  # step of the last checkpoint
 
     def __call__(self, training: Training, step_report: StepReport) -> str | None:
-        progress = training.progress
-        ends = self.limits.reached(progress)
-        interrupted = self.signals.caught is not None
-        reason = None
-        if not interrupted and (ends or progress.step % self.config.validate_every == 0):
-            improved = self._validate(training)
-            if self.config.patience is not None and progress.waited >= self.config.patience:
-                reason = "patience"
-            self.save(training, best=improved, finished=reason or (ends if ends != "max_time" else None))
-        elif interrupted or (self.config.save_every and progress.step % self.config.save_every == 0):
+        """Do what is due after a step; the reason to end a run is given once its checkpoint is written."""
+        progress, config = training.progress, self.config
+        if self.signals.caught is not None:
             self.save(training)
-        return reason
+            return self.signals.caught
+        reason = self.limits.reached(progress)
+        if reason or progress.step % config.validate_every == 0:
+            improved = self._validate(training)
+            if config.patience is not None and progress.waited >= config.patience:
+                reason = PATIENCE
+            self.save(training, best=improved, finished=None if reason == MAX_TIME else reason)
+            return self.signals.caught or reason
+        if config.save_every is not None and progress.step % config.save_every == 0:
+            self.save(training)
+        return None
 
     def _validate(self, training: Training) -> bool:
+        """Score the model; returns whether it is the best so far (without a validation split, always)."""
         progress, average = training.progress, training.update.average
+        began = time.monotonic()
         with average.applied() if average else nullcontext():
             scores = dict(self.validate())
-        metric = self.config.best_metric if self.config.best_metric in scores else "loss"
+        progress.validation_seconds += time.monotonic() - began
+        training.count_time()
+        if not scores:
+            progress.best_step = progress.step
+            return True
+        metric = self.config.best_metric
         value = -scores[metric] if metric in LOWER_IS_BETTER else scores[metric]
         improved = progress.best is None or value > progress.best
         progress.waited = 0 if improved else progress.waited + 1
@@ -127,12 +105,12 @@ class Keeper:
         training.progress.finished = finished
         average = training.update.average
         with average.applied() if average else nullcontext():
-            weights: dict[str, Tensor] = {
-                name: parameter.detach().clone() for name, parameter in training.update.model.named_parameters()
-            }
-        folder = save_checkpoint(
-            self.directory, training.progress.step, weights, training.state_dict(), keep_last=self.config.keep_last
+            weights = {name: tensor.clone() for name, tensor in model_tensors(training.update.model).items()}
+        save_checkpoint(
+            self.directory,
+            training.progress.step,
+            weights,
+            training.state_dict(),
+            best=best,
+            keep_last=self.config.keep_last,
         )
-        if best:
-            point(self.directory, "best", folder)
-        self.saved = training.progress.step

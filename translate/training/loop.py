@@ -21,10 +21,15 @@ class Progress:
     batch: int = 0  # batches of this epoch that are done
     tokens: int = 0  # target tokens, padding not counted
     seconds: float = 0.0  # of training and validation, all processes of the run together
-    best: float | None = None  # of training.best_metric
+    validation_seconds: float = 0.0  # of these, spent in validation
+    best: float | None = None  # of training.best_metric; larger is better
     best_step: int = 0
     waited: int = 0  # validations since the best one
     finished: str | None = None  # why the run ended, if it did
+
+    @property
+    def training_seconds(self) -> float:
+        return self.seconds - self.validation_seconds
 
     def state_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -37,12 +42,22 @@ class Training:
     stream: BatchStream
     update: Update
     progress: Progress = field(default_factory=Progress)
+    began: float = 0.0  # when the run would have begun, had it been one process without a pause
+
+    def start_clock(self) -> None:
+        """Go on counting seconds where the run stands."""
+        self.began = time.monotonic() - self.progress.seconds
+
+    def count_time(self) -> None:
+        """Bring ``progress.seconds`` up to now."""
+        self.progress.seconds = time.monotonic() - self.began
 
     def state_dict(self) -> dict[str, Any]:
         """All that the steps to come depend on."""
         generators = {"cpu": torch.get_rng_state()}
-        if torch.cuda.is_initialized():
-            generators["cuda"] = torch.cuda.get_rng_state()
+        device = self.update.device
+        if device.type == "cuda":
+            generators["cuda"] = torch.cuda.get_rng_state(device)
         return {
             "progress": self.progress.state_dict(),
             "generators": generators,
@@ -54,8 +69,9 @@ class Training:
         self.progress = Progress(**state["progress"])
         self.update.load_state_dict(state)
         torch.set_rng_state(state["generators"]["cpu"])
-        if "cuda" in state["generators"] and torch.cuda.is_available():
-            torch.cuda.set_rng_state(state["generators"]["cuda"])
+        device = self.update.device
+        if "cuda" in state["generators"] and device.type == "cuda":
+            torch.cuda.set_rng_state(state["generators"]["cuda"], device)
 
 
 # A hook looks at the run after each step, and may give the reason to end it.
@@ -63,19 +79,16 @@ Hook = Callable[[Training, StepReport], str | None]
 
 
 def fit(training: Training, hooks: Sequence[Hook]) -> str:
-    """Train until a hook gives a reason to stop, and return it.
-
-    All hooks see every step, so that one that stops does not keep a later one from saving.
-    """
+    """Train until a hook gives a reason to stop, and return it; all hooks see every step."""
     progress = training.progress
-    began = time.monotonic() - progress.seconds
+    training.start_clock()
     with closing(training.stream.from_position(Position(progress.epoch, progress.batch))) as groups:
         for group in groups:
             report = training.update(group.batches, progress.step + 1)
             progress.step = report.step
             progress.epoch, progress.batch = group.after
             progress.tokens += report.num_tokens
-            progress.seconds = time.monotonic() - began
+            training.count_time()
             reasons = [hook(training, report) for hook in hooks]
             if reason := next(filter(None, reasons), None):
                 return reason

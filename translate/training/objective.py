@@ -33,12 +33,14 @@ def cross_entropy(
         targets: (N,) int64.
         label_smoothing: share of the probability that is spread evenly over the vocabulary.
     """
-    if torch.is_autocast_enabled(hidden.device.type):
-        hidden = hidden.to(torch.get_autocast_dtype(hidden.device.type))
-    if not torch.is_grad_enabled():
-        totals = _forward(hidden, weight, bias, targets, label_smoothing, None)
-    else:
-        totals = _CrossEntropy.apply(hidden, weight, bias, targets, label_smoothing)
+    device = hidden.device.type
+    if torch.is_autocast_enabled(device):
+        hidden = hidden.to(torch.get_autocast_dtype(device))
+    with torch.autocast(device, enabled=False):  # below, each product says itself what it computes in
+        if not torch.is_grad_enabled():
+            totals = _forward(hidden, weight, bias, targets, label_smoothing, None)
+        else:
+            totals = _CrossEntropy.apply(hidden, weight, bias, targets, label_smoothing)
     return Loss(totals[0], totals[1])
 
 
@@ -67,7 +69,13 @@ class _CrossEntropy(torch.autograd.Function):
     def backward(ctx: Any, *outer: Tensor) -> tuple[Tensor | None, ...]:
         hidden, weight, bias = ctx.saved_tensors
         scale = outer[0]
-        return hidden * scale.to(hidden.dtype), weight * scale, None if bias is None else bias * scale, None, None
+        return (
+            hidden * scale.to(hidden.dtype),
+            weight * scale,
+            None if bias is None else bias * scale,
+            None,
+            None,
+        )
 
 
 def _forward(

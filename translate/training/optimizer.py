@@ -22,6 +22,11 @@ class Schedule:
         """Restore what :meth:`state_dict` gave."""
 
 
+def _check_warmup(warmup: int) -> None:
+    if warmup < 0:
+        raise ValueError(f"warmup: expected at least 0 steps, got {warmup}")
+
+
 class Constant(Schedule):
     """The same rate throughout, after a linear warm-up.
 
@@ -30,6 +35,7 @@ class Constant(Schedule):
     """
 
     def __init__(self, warmup: int = 0) -> None:
+        _check_warmup(warmup)
         self.warmup = warmup
 
     def factor(self, step: int) -> float:
@@ -65,6 +71,11 @@ class Plateau(Schedule):
     """
 
     def __init__(self, decay: float = 0.5, patience: int = 2, warmup: int = 0, minimum: float = 0.01) -> None:
+        if not 0.0 < decay < 1.0:
+            raise ValueError(f"decay: expected a factor between 0 and 1, got {decay}")
+        if patience < 1:
+            raise ValueError(f"patience: expected at least 1 validation, got {patience}")
+        _check_warmup(warmup)
         self.decay, self.patience, self.warmup, self.minimum = decay, patience, warmup, minimum
         self.scale = 1.0
         self.waited = 0
@@ -95,6 +106,7 @@ class Linear(Schedule):
     """
 
     def __init__(self, total: int, warmup: int = 0, minimum: float = 0.0) -> None:
+        _check_warmup(warmup)
         if total <= warmup:
             raise ValueError(f"total: expected more steps than warmup={warmup}, got {total}")
         self.total, self.warmup, self.minimum = total, warmup, minimum
@@ -109,7 +121,8 @@ class Linear(Schedule):
 def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
     """Matrices decay; vectors (biases, norms, score directions) and embeddings do not."""
     embeddings = {id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)}
-    decayed, kept = [], []
+    decayed: list[nn.Parameter] = []
+    kept: list[nn.Parameter] = []
     for parameter in model.parameters():
         if parameter.requires_grad:
             (decayed if parameter.dim() > 1 and id(parameter) not in embeddings else kept).append(parameter)

@@ -3,99 +3,145 @@
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 
+import torch
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.live import Live
+from rich.text import Text
 
-from translate.training.loop import Training
+from translate.training.loop import Progress, Training
 from translate.training.settings import TrainingConfig
 from translate.training.update import StepReport
 
+REFRESH_EVERY = 10  # optimizer steps, on a terminal
 
-class ProgressLine:
-    """Loss, speed and time left; call it after each step, and :meth:`note` for lines that stay."""
 
-    def __init__(self, config: TrainingConfig, *, began: float, start_step: int, epoch_batches: int) -> None:
-        self.config = config
-        self.began = began  # of the process, as training.max_time counts it
-        self.started = time.monotonic()
-        self.start_step = start_step
-        self.epoch_batches = epoch_batches
-        self.window_began = self.started
-        self.loss = self.likelihood = self.tokens = self.places = self.source_tokens = 0.0
-        self.console = Console(highlight=False, soft_wrap=True)
-        self.bar: Progress | None = None
-        if sys.stdout.isatty():
-            columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), TimeElapsedColumn())
-            self.bar = Progress(*columns, console=self.console, transient=True)
-            self.task = self.bar.add_task("training", total=1.0)
-            self.bar.start()
+class Window:
+    """Sums over the steps since the last line of ``metrics.jsonl``; time in validation does not count."""
 
-    def __call__(self, training: Training, report: StepReport) -> None:
+    def __init__(self, progress: Progress) -> None:
+        self.restart(progress)
+
+    def restart(self, progress: Progress) -> None:
+        """Begin anew with the next step."""
+        self.began = progress.training_seconds
+        self.loss: torch.Tensor | float = 0.0
+        self.likelihood: torch.Tensor | float = 0.0
+        self.tokens = self.source_tokens = self.places = 0
+
+    def add(self, report: StepReport) -> None:
+        """Count a step."""
+        self.loss = self.loss + report.loss  # stays on the device until it is read
+        self.likelihood = self.likelihood + report.likelihood
         self.tokens += report.num_tokens
         self.source_tokens += report.num_source_tokens
         self.places += report.padded_tokens
-        self.loss = self.loss + report.loss  # stays on the device until it is printed
-        self.likelihood = self.likelihood + report.likelihood
-        every = 10 if self.bar else self.config.log_every
-        if report.step % every == 0:
-            self._show(training, report)
 
-    def window(self) -> dict[str, float]:
-        """Means since the last call that logged."""
-        seconds = max(1e-9, time.monotonic() - self.window_began)
-        tokens = max(1.0, self.tokens)
+    def means(self, progress: Progress) -> dict[str, float]:
+        """Loss (label-smoothed) and likelihood in nats a target token, speed, and the share of padding."""
         return {
-            "loss": float(self.loss) / tokens,
-            "nll": float(self.likelihood) / tokens,
-            "tokens_per_second": self.tokens / seconds,
-            "padding": 1 - (self.tokens + self.source_tokens) / max(1.0, self.places),
+            "loss": float(self.loss) / self.tokens,
+            "nll": float(self.likelihood) / self.tokens,
+            "tokens_per_second": self.tokens / max(1e-9, progress.training_seconds - self.began),
+            "padding": 1 - (self.tokens + self.source_tokens) / self.places,
         }
 
-    def restart_window(self) -> None:
-        """Begin a new mean; time spent in validation does not count as training."""
-        self.window_began = time.monotonic()
-        self.loss = self.likelihood = self.tokens = self.places = self.source_tokens = 0.0
+
+@dataclass(frozen=True)
+class TimeLeft:
+    """How long this process' part of a run still takes, by the limit that ends it first.
+
+    Attributes:
+        config: with the limits.
+        began: when the process began, as ``training.max_time`` counts it.
+        started: when its first step began.
+        start_step: where it took the run up.
+        start_epoch: the same in epochs, with a fraction.
+    """
+
+    config: TrainingConfig
+    began: float
+    started: float
+    start_step: int
+    start_epoch: float
+
+    def seconds(self, step: int, epoch: float, *, now: float) -> float | None:
+        """Seconds from ``now``, or ``None`` for a run without a limit."""
+        config = self.config
+        found = []
+        for limit, here, start in (
+            (config.max_steps, step, self.start_step),
+            (config.max_epochs, epoch, self.start_epoch),
+        ):
+            if limit is not None and here > start:
+                found.append((now - self.started) * (limit - here) / (here - start))
+        if config.max_time is not None:
+            found.append(config.max_time - (now - self.began))
+        return max(0.0, min(found)) if found else None
+
+
+class ProgressLine:
+    """Loss, speed, memory and time left; call it after each step, and :meth:`note` for lines that stay."""
+
+    def __init__(self, config: TrainingConfig, training: Training, *, began: float) -> None:
+        self.config = config
+        self.window = Window(training.progress)
+        self.epoch_batches = max(1, training.stream.epoch_length())
+        self.started = time.monotonic()
+        self.left = TimeLeft(config, began, self.started, training.progress.step, self._epoch(training))
+        self.live: Live | None = None
+        if sys.stdout.isatty():
+            self.live = Live(console=Console(highlight=False), auto_refresh=False, transient=True)
+            self.live.start()
+
+    def __call__(self, training: Training, report: StepReport) -> None:
+        self.window.add(report)
+        if report.step % (REFRESH_EVERY if self.live else self.config.log_every) == 0:
+            self._show(training, report)
 
     def note(self, text: str) -> None:
         """Print a line that stays."""
-        if self.bar:
-            self.bar.console.print(text, markup=False)
+        if self.live:
+            self.live.console.print(text, markup=False, soft_wrap=True)
         else:
             print(text, flush=True)
 
     def close(self) -> None:
-        if self.bar:
-            self.bar.stop()
+        """Give the terminal back."""
+        if self.live:
+            self.live.stop()
+
+    def _epoch(self, training: Training) -> float:
+        return training.progress.epoch + training.progress.batch / self.epoch_batches
 
     def _show(self, training: Training, report: StepReport) -> None:
-        now = self.window()
-        share = self.share_done(training)
-        elapsed = time.monotonic() - self.started
-        left = f"  {_clock(elapsed * (1 - share) / share)} left" if 0 < share < 1 else ""
-        epoch = training.progress.epoch + training.progress.batch / max(1, self.epoch_batches)
-        line = (
-            f"epoch {epoch:.2f}  step {report.step}  loss {now['loss']:.3f}  "
-            f"{now['tokens_per_second']:,.0f} tokens/s  padding {100 * now['padding']:.1f} %  "
-            f"lr {report.learning_rate:.2e}{left}"
-        )
-        if self.bar:
-            self.bar.update(self.task, completed=share, description=line)
+        means, epoch, now = self.window.means(training.progress), self._epoch(training), time.monotonic()
+        left = self.left.seconds(report.step, epoch, now=now)
+        memory = peak_memory(training.update.device)
+        parts = [
+            f"epoch {epoch:.2f}",
+            f"step {report.step}",
+            f"loss {means['loss']:.3f}",
+            f"{means['tokens_per_second']:,.0f} tokens/s",
+            *([] if left is None else [f"{clock(left)} left"]),
+            f"padding {100 * means['padding']:.1f} %",
+            f"lr {report.learning_rate:.2e}",
+            *([] if memory is None else [f"{memory / 2**30:.2f} GiB"]),
+        ]
+        if self.live:
+            past = now - self.started
+            share = 0.0 if left is None else past / max(1e-9, past + left)
+            self.live.update(bar("  ".join(parts), share, self.live.console.width), refresh=True)
         else:
-            print(line, flush=True)
+            print("  ".join(parts), flush=True)
 
-    def share_done(self, training: Training) -> float:
-        """How much of this process' part of the run is done, by the limit that ends it first."""
-        config, progress = self.config, training.progress
-        shares = [0.0]
-        if config.max_steps:
-            shares.append((progress.step - self.start_step) / max(1, config.max_steps - self.start_step))
-        if config.max_epochs:
-            done = progress.epoch + progress.batch / max(1, self.epoch_batches)
-            shares.append(done / config.max_epochs)
-        if config.max_time:
-            shares.append((time.monotonic() - self.started) / max(1.0, config.max_time))
-        return min(1.0, max(shares))
+
+def bar(text: str, share: float, width: int) -> Text:
+    """``text`` as a line of a terminal, on a ground that grows with the share of the run that is done."""
+    line = text[: width - 1].ljust(width - 1)
+    done = round(share * len(line))
+    return Text.assemble((line[:done], "reverse"), line[done:], no_wrap=True)
 
 
 def score_line(step: int, scores: Mapping[str, float]) -> str:
@@ -106,7 +152,20 @@ def score_line(step: int, scores: Mapping[str, float]) -> str:
     return f"validation at step {step}: " + "  ".join(parts)
 
 
-def _clock(seconds: float) -> str:
-    minutes, seconds = divmod(int(seconds), 60)
+def peak_memory(device: torch.device) -> int | None:
+    """Most bytes held at a time, of the process or of its GPU; ``None`` where the system does not tell."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device)
+    try:
+        import resource  # not on every system
+    except ImportError:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
+
+
+def clock(seconds: float) -> str:
+    """``4:05``, or ``1:04:05`` from an hour on."""
+    minutes, left = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
+    return f"{hours}:{minutes:02d}:{left:02d}" if hours else f"{minutes}:{left:02d}"

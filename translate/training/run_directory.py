@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml  # type: ignore[import-untyped]
+
 from translate.errors import UserError
+from translate.training.checkpoint import step_folders
 
 
 @dataclass(frozen=True)
@@ -33,12 +36,20 @@ class RunDirectory:
         return self.path / "metrics.jsonl"
 
     @property
+    def _metrics_aside(self) -> Path:
+        return self.path / "metrics.jsonl.new"
+
+    @property
     def alignment(self) -> Path:
         return self.path / "alignment.json"
 
     @property
     def scores(self) -> Path:
         return self.path / "scores.json"
+
+    @property
+    def tensorboard(self) -> Path:
+        return self.path / "tensorboard"
 
     @property
     def plots(self) -> Path:
@@ -53,28 +64,64 @@ class RunDirectory:
         return self.checkpoints / "last"
 
     def has_checkpoint(self) -> bool:
-        """Whether there is something to resume from."""
-        return (self.last / "state.pt").exists()
+        """Whether there is something to resume from, be it damaged."""
+        return bool(step_folders(self.checkpoints))
+
+    def is_scored(self, step: int) -> bool:
+        """Whether the final scores are those of a run of so many steps."""
+        try:
+            return bool(json.loads(self.scores.read_text(encoding="utf-8"))["steps"] == step)
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
 
     def check_free(self, *, overwrite: bool) -> None:
-        """Raise :class:`UserError` if the folder holds something that must not be harmed."""
+        """Raise :class:`UserError` if the folder holds something that must not be harmed.
+
+        Args:
+            overwrite: whether a run may be replaced; anything that no run wrote is never harmed.
+        """
         if self.path.exists() and not self.path.is_dir():
             raise UserError(f"{self.path}: expected a folder, or nothing; there is a file of that name")
         if not self.path.is_dir() or not any(self.path.iterdir()):
             return
-        if not self.config.exists():
+        if not self._holds_run():
             raise UserError(f"{self.path}: the folder is not empty and holds no run; choose another run.name")
         if not overwrite:
             raise UserError(
-                f"{self.path}: there is a run of this name already; choose another run.name, continue it with "
-                "training.resume=true, or replace it with run.overwrite=true"
+                f"{self.path}: there is a run of this name already; choose another run.name, continue it "
+                "with training.resume=true, or replace it with run.overwrite=true"
             )
+        foreign = sorted({path.name for path in self.path.iterdir()} - {path.name for path in self._own()})
+        if foreign:
+            raise UserError(
+                f"{self.path}: the folder holds {foreign[0]}, which no run wrote and which would be lost; "
+                "move it elsewhere, or choose another run.name"
+            )
+
+    def _own(self) -> tuple[Path, ...]:
+        """All that a run writes."""
+        files = (self.config, self.metrics, self._metrics_aside, self.alignment, self.scores, self.card)
+        return (*files, self.tokenizer, self.checkpoints, self.plots, self.tensorboard)
+
+    def _holds_run(self) -> bool:
+        """Whether ``config.yaml`` is that of a run: other programs have files of that name, too."""
+        try:
+            values = yaml.safe_load(self.config.read_text(encoding="utf-8"))
+        except (OSError, ValueError, yaml.YAMLError):
+            return False
+        return isinstance(values, dict) and {"data", "model", "training", "run"} <= values.keys()
 
     def clear(self) -> None:
         """Start with an empty folder; call :meth:`check_free` first."""
-        if self.path.is_dir():
-            shutil.rmtree(self.path)
-        self.path.mkdir(parents=True)
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            for path in self._own():
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink(missing_ok=True)
+        except OSError as error:
+            raise UserError(f"{self.path}: cannot be written ({error.strerror})") from error
 
     def log(self, row: Mapping[str, Any]) -> None:
         """Append a line to ``metrics.jsonl``."""
@@ -96,4 +143,6 @@ class RunDirectory:
     def cut_metrics(self, step: int) -> None:
         """Forget what was logged after ``step``: a resumed run goes through it again."""
         kept = [row for row in self.rows() if row["step"] <= step]
-        self.metrics.write_text("".join(json.dumps(row) + "\n" for row in kept), encoding="utf-8")
+        aside = self._metrics_aside
+        aside.write_text("".join(json.dumps(row) + "\n" for row in kept), encoding="utf-8")
+        aside.replace(self.metrics)

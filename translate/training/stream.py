@@ -6,6 +6,8 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from translate.text.batching import Batch, EncodedCorpus, collate, plan_batches
 
 PREPARED = 4  # groups of batches kept ready
@@ -43,35 +45,42 @@ class BatchStream:
         ready: queue.Queue[Group | BaseException] = queue.Queue(maxsize=PREPARED)
         stopped = threading.Event()
 
+        def offer(item: Group | BaseException) -> None:
+            while not stopped.is_set():
+                try:
+                    ready.put(item, timeout=0.1)
+                except queue.Full:
+                    continue
+                return
+
         def prepare() -> None:
             try:
                 for group in self._groups(start):
-                    while not stopped.is_set():
-                        try:
-                            ready.put(group, timeout=0.2)
-                            break
-                        except queue.Full:
-                            continue
+                    offer(group)
                     if stopped.is_set():
                         return
             except BaseException as error:  # handed to the reader, who raises it
-                ready.put(error)
+                offer(error)
 
-        thread = threading.Thread(target=prepare, daemon=True)
+        thread = threading.Thread(target=prepare, name="batches", daemon=True)
         thread.start()
         try:
             while True:
-                group = ready.get()
-                if isinstance(group, BaseException):
-                    raise group
-                yield group
+                item = ready.get()
+                if isinstance(item, BaseException):
+                    raise item
+                yield item
         finally:
             stopped.set()
             thread.join()
 
-    def _plan(self, epoch: int) -> list:
+    def _plan(self, epoch: int) -> list[np.ndarray]:
         return plan_batches(
-            self.corpus.source.lengths, self.corpus.target.lengths, self.batch_tokens, seed=self.seed, epoch=epoch
+            self.corpus.source.lengths,
+            self.corpus.target.lengths,
+            self.batch_tokens,
+            seed=self.seed,
+            epoch=epoch,
         )
 
     def _groups(self, start: Position) -> Iterator[Group]:
@@ -82,5 +91,5 @@ class BatchStream:
                 chosen = plan[begin : begin + self.accumulate]
                 done = begin + len(chosen)
                 after = Position(epoch + 1, 0) if done == len(plan) else Position(epoch, done)
-                yield Group([collate(self.corpus, indices) for indices in chosen], after)
+                yield Group([collate(self.corpus, indices.tolist()) for indices in chosen], after)
             epoch, first = epoch + 1, 0

@@ -57,7 +57,7 @@ class ClauseChooser(StateChooser):
     def clause(
         self, subject: Phrase | None = None, *, kind: str = "", tense: str = "", positive: bool = False
     ) -> Clause:
-        """A clause of the given subject, kind and tense, where they are given; `positive` without a negation."""
+        """A clause of the given subject, kind and tense, where they are given; no negation if `positive`."""
         kind = kind or self.weighted(_KINDS)
         if kind == "miss":
             return self._missing(subject, tense, positive=positive)
@@ -92,6 +92,8 @@ class ClauseChooser(StateChooser):
             tense = "present"
         elif tense == "perfect" and "imperfect" in flags:
             tense = "past"
+        elif tense == "modal" and "unwilled" in flags:
+            tense = "future"
         if tense == "past" and "fixed" in flags:
             tense = "perfect"
         if tense == "modal":
@@ -125,11 +127,9 @@ class ClauseChooser(StateChooser):
         content = content._replace(object=thing or self.object_noun(verb, content))
         if "given" not in verb.flags:
             return content
-        person = (
-            self.other_person(subject)
-            if self.chance(0.5)
-            else self.other_than_pronoun("definite", plain=True)
-        )
+        person = self.other_than_pronoun("definite", plain=True)
+        if person.head is subject.head or self.chance(0.5):
+            person = self.other_person(subject)
         return content._replace(recipient=person)
 
     def _object_pronoun(self, verb: Verb, subject: Phrase) -> Phrase | None:
@@ -165,7 +165,9 @@ class ClauseChooser(StateChooser):
             else:
                 goal = Phrase(head)
             return content._replace(place=Place(WORD["to" if "motion" in flags else "from"], goal))
-        return content._replace(place=self.place(cities=0.35)) if "settled" in flags else content
+        if "settled" not in flags:
+            return content
+        return content._replace(place=self.near() if self.chance(0.4) else self.place(cities=1.0))
 
     def _adjuncts(self, content: Clause) -> Clause:
         """Adverbs, place, company and time, as far as the budget goes."""
@@ -173,7 +175,7 @@ class ClauseChooser(StateChooser):
         if "stative" in flags:
             return content
         place, company, time = content.place, None, None
-        if place is None and self.ornament(0.14):
+        if place is None and "nowhere" not in flags and self.ornament(0.14):
             place = self.place()
         if self.ornament(0.08):
             whom = (

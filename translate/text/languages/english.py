@@ -56,7 +56,7 @@ def _first_clause(sentence: Sentence) -> list[Token]:
     if sentence.mood == "proposal":
         start = [Token("let", (), ("v0",)), Token("us", (), ("v0",))]
     elif first.negation is not None and first.negation.pair.english == ("not",):
-        start = [Token("do", (), ("v0",)), *said(first.negation.pair, "n")]
+        start = [Token("do", (), ("v0", "n0")), *said(first.negation.pair, "n")]
     return [*start, Token(first.verb.english.base, ("v0",)), *_complements(first, "")]
 
 
@@ -69,6 +69,8 @@ def clause(content: Clause, path: str, *, inverted: bool = False) -> list[Token]
     if negated and auxiliary[0].text == "can":
         auxiliary, negation = [Token("cannot", (path + "m0", path + "n0"))], []
     adverb = said(content.adverb.pair, path + "a") if content.adverb is not None else []
+    if negated and auxiliary and auxiliary[0].text in ("do", "does", "did"):  # there for the negation alone
+        auxiliary[0] = auxiliary[0]._replace(weak=(*auxiliary[0].weak, path + "n0"))
     start = subject + auxiliary[:1]
     if inverted:
         first = auxiliary[0]
@@ -115,12 +117,12 @@ def _tensed(
         have = Token("has" if third else "have", (path + "t0",), (concept,))
         return [have], [Token(forms.participle, (concept,))]
     if tense == "progressive":
-        return [Token(_BE["present"][person], (), (concept,))], [Token(forms.ing, (concept,))]
+        return [Token(_BE["present"][person], (), (concept, path + "t0"))], [Token(forms.ing, (concept,))]
     if forms is BE.english:
         return [Token(_BE[tense][person], (concept,))], []
     if supported:
         do = "did" if tense == "past" else "does" if third else "do"
-        return [Token(do, (), (concept,))], [Token(forms.base, (concept,))]
+        return [Token(do, (), (concept, path + "t0"))], [Token(forms.base, (concept,))]
     form = forms.past if tense == "past" else forms.third if third else forms.base
     return [], [Token(form, (concept,))]
 

@@ -1,11 +1,17 @@
 """Realises an abstract sentence in French."""
 
-from typing import NamedTuple
-
-from translate.text.languages.conjugation import Conjugation, agree, conjugate
-from translate.text.languages.entries import Name, Pronoun, State
+from translate.text.languages.entries import Pronoun, State
 from translate.text.languages.french_phrases import contract, elide, phrase, prepositional
-from translate.text.languages.lexicon import PRONOUNS
+from translate.text.languages.french_verbs import (
+    Arguments,
+    arguments_of,
+    clitics_of,
+    has_infinitive,
+    is_clitic,
+    is_nothing,
+    negation_of,
+    verb_group,
+)
 from translate.text.languages.meaning import (
     Age,
     Clause,
@@ -50,47 +56,54 @@ def _first_clause(sentence: Sentence) -> list[Token]:
     front = rendered(sentence.asked.pair, "w") if sentence.asked is not None else []
     if first.gap == "object" and first.object is not None:
         front = phrase(first.object, "O", clause)
-    subject = arguments(first, "").subject[0].head
-    if isinstance(subject, Pronoun) and subject.person != 0:
+    subject = arguments_of(first, "").subject[0]
+    if is_clitic(subject) and features(subject).person != 0:
         return front + clause(first, "", inverted=True)
-    question = ("w9", *(concept for token in front[:1] for concept in token.strong))
-    return [*front, *(Token(word, (), question) for word in ("est", "-ce", "que")), *clause(first, "")]
+    # the question mark asks too
+    asked = (*(concept for token in front[:1] for concept in token.strong), "e0")
+    return [*front, *(Token(word, ("w9",), asked) for word in ("est", "-ce", "que")), *clause(first, "")]
 
 
 def clause(content: Clause, path: str, *, inverted: bool = False) -> list[Token]:
     """A clause with its concepts under `path`, a pronoun subject after the verb if `inverted`."""
-    arguments = arguments(content, path)
-    subject, subject_path = arguments.subject
-    before, after = [], []
-    if isinstance(subject.head, Pronoun) and subject.joined is None:
-        word = Token(subject.head.subject, (subject_path + "h0",))
-        before = [word] if content.gap != "subject" and not inverted else []
-    elif content.gap != "subject":
-        before = phrase(subject, subject_path, clause)
+    arguments = arguments_of(content, path)
     group = verb_group(content, path, arguments)
-    if inverted:
-        assert isinstance(subject.head, Pronoun)
-        vowels = group.finite.text[-1] in "ae" and subject.head.subject[0] in "ie"
-        hyphen = "-t-" if vowels else "-"
-        after = [Token(hyphen + subject.head.subject, (subject_path + "h0",))]
-    first, second = negation(content, path, arguments)
-    clitics = clitics(content, path, arguments, features(subject).person)
-    tokens = [*before, *first]
-    if group.infinitive:
-        clitics, infinitive = [], [*clitics, *group.infinitive]
-    else:
-        infinitive = []
+    before, hung = _subject(content, arguments, group.finite, inverted=inverted)
+    first, second = negation_of(content, path, arguments)
+    pronouns = clitics_of(content, path, arguments, features(arguments.subject[0]).person)
     adverbs, noun = _early(content, path, negated=bool(first))
-    tokens += [*clitics, group.finite, *after, *second, *adverbs]
-    if infinitive:
-        return [
-            *tokens,
+    complements = _complements(content, path, arguments, second)
+    if group.infinitive:
+        verb = [
+            group.finite,
+            *hung,
+            *second,
+            *adverbs,
             *group.participle,
-            *infinitive,
+            *pronouns,
+            *group.infinitive,
             *noun,
-            *_complements(content, path, arguments, second),
         ]
-    return [*tokens, *noun, *group.participle, *_complements(content, path, arguments, second)]
+    else:
+        verb = [*pronouns, group.finite, *hung, *second, *adverbs, *noun, *group.participle]
+    return [*before, *first, *verb, *complements]
+
+
+def _subject(
+    content: Clause, arguments: Arguments, finite: Token, *, inverted: bool
+) -> tuple[list[Token], list[Token]]:
+    """The subject before the verb, and the pronoun that hangs on it in a question; one of them is empty."""
+    subject, path = arguments.subject
+    if content.gap == "subject":
+        return [], []
+    if not is_clitic(subject):
+        return phrase(subject, path, clause), []
+    assert isinstance(subject.head, Pronoun)
+    pronoun = Token(subject.head.subject, (path + "h0",))
+    if not inverted:
+        return [pronoun], []
+    two_vowels = finite.text[-1] in "ae" and pronoun.text[0] in "ie"
+    return [], [pronoun._replace(text=("-t-" if two_vowels else "-") + pronoun.text)]
 
 
 def _early(content: Clause, path: str, *, negated: bool) -> tuple[list[Token], list[Token]]:
@@ -106,10 +119,10 @@ def _early(content: Clause, path: str, *, negated: bool) -> tuple[list[Token], l
 
 def _command(content: Clause, person: int) -> list[Token]:
     """An imperative: pronouns hang on the verb, or stand before it if it is negated."""
-    arguments = arguments(content, "")
+    arguments = arguments_of(content, "")
     verb = Token(content.verb.french.present[person], ("v0",))
-    clitics = clitics(content, "", arguments, person)
-    first, second = negation(content, "", arguments)
+    clitics = clitics_of(content, "", arguments, person)
+    first, second = negation_of(content, "", arguments)
     if first:
         start = [*first, *clitics, verb, *second]
     else:
@@ -121,15 +134,12 @@ def _command(content: Clause, person: int) -> list[Token]:
 
 
 def _complements(content: Clause, path: str, arguments: Arguments, negation: list[Token]) -> list[Token]:
-    tokens: list[Token] = []
-    late: list[Token] = []
+    tokens = _objects(content, path, arguments, negation)
+    tokens += _predicate(content, path, features(arguments.subject[0]))
     manner = content.manner
     if manner is not None and ("early" not in manner.flags or has_infinitive(content)):
         words = rendered(manner.pair, path + "i")
-        tokens, late = ([], words) if "late" in manner.flags else (words, [])
-    tokens += _objects(content, path, arguments, negation)
-    tokens += _predicate(content, path, features(arguments.subject[0]))
-    tokens += late
+        tokens = tokens + words if "late" in manner.flags else words + tokens
     if content.place is not None and content.gap != "place":
         tokens += prepositional(content.place, path + "L", clause)
     if content.company is not None:
@@ -142,26 +152,30 @@ def _complements(content: Clause, path: str, arguments: Arguments, negation: lis
 
 
 def _objects(content: Clause, path: str, arguments: Arguments, negation: list[Token]) -> list[Token]:
-    """The objects that are not pronouns."""
+    """The objects that do not stand before the verb."""
     tokens: list[Token] = []
-    verb, thing, recipient = content.verb, arguments.object, arguments.recipient
-    # what stands before an object: strong only where English has a preposition of its own
-    bridge = ((path + "p0",), ()) if verb.particle else ((), (path + "v0",))
-    if thing is not None and content.gap != "object" and not is_clitic(thing[0]):
-        if isinstance(thing[0].head, Name) and thing[0].head.pair.french == ("rien",):
-            pass
-        elif verb.preposition:
-            tokens += contract([Token(verb.preposition, *bridge)], phrase(thing[0], thing[1], clause))
-        else:
-            concepts = tuple(c for token in negation for c in token.strong) if negation else None
-            tokens += phrase(thing[0], thing[1], clause, negation=concepts)
-    if recipient is not None and not is_clitic(recipient[0]):
-        if content.recipient is None:
-            bridge = ((), (path + "v0",))
-        else:
-            bridge = ((path + "i0",), ())
-        tokens += contract([Token("à", *bridge)], phrase(recipient[0], recipient[1], clause))
+    verb = content.verb
+    if arguments.object is not None and content.gap != "object":
+        thing, thing_path = arguments.object
+        if verb.preposition and not is_clitic(thing):
+            # surely linked only where English has a preposition of its own
+            bridge = (
+                Token(verb.preposition, (path + "p0",)) if verb.particle else _weak(verb.preposition, path)
+            )
+            tokens = contract([bridge], phrase(thing, thing_path, clause))
+        elif not (is_clitic(thing) or is_nothing(thing)):
+            concepts = tuple(concept for token in negation for concept in token.strong) if negation else None
+            tokens = phrase(thing, thing_path, clause, negation=concepts)
+    if arguments.recipient is not None and not is_clitic(arguments.recipient[0]):
+        recipient, recipient_path = arguments.recipient
+        bridge = _weak("à", path) if content.recipient is None else Token("à", (path + "i0",))
+        tokens = [*tokens, *contract([bridge], phrase(recipient, recipient_path, clause))]
     return tokens
+
+
+def _weak(preposition: str, path: str) -> Token:
+    """A preposition that belongs to the verb."""
+    return Token(preposition, (), (path + "v0",))
 
 
 def _predicate(content: Clause, path: str, subject: Features) -> list[Token]:

@@ -9,17 +9,9 @@ from translate.text.languages.meaning import Age, Clause, Features, Phrase, Toke
 
 _REFLEXIVE = ("me", "te", "se", "nous", "vous", "se")
 _RANK = {
-    "me": 0,
-    "te": 0,
-    "se": 0,
-    "nous": 0,
-    "vous": 0,
-    "le": 1,
-    "la": 1,
-    "les": 1,
-    "lui": 2,
-    "leur": 2,
-    "y": 3,
+    word: rank
+    for rank, words in enumerate(("me te se nous vous", "le la les", "lui leur", "y"))
+    for word in words.split()
 }
 _AVOIR, _ETRE, _ALLER = conjugate("avoir"), conjugate("être"), conjugate("aller")
 _THERE = PRONOUNS["there"]
@@ -41,7 +33,8 @@ class VerbGroup(NamedTuple):
     infinitive: list[Token]
 
 
-def arguments(content: Clause, path: str) -> Arguments:
+def arguments_of(content: Clause, path: str) -> Arguments:
+    """The arguments of a clause whose concepts stand under `path`."""
     subject = (content.subject, path + "S")
     thing = (content.object, path + "O") if content.object is not None else None
     if "swapped" in content.verb.flags and thing is not None:
@@ -51,14 +44,22 @@ def arguments(content: Clause, path: str) -> Arguments:
 
 
 def is_clitic(content: Phrase) -> bool:
+    """Whether the phrase is a pronoun that stands before the verb."""
     return isinstance(content.head, Pronoun) and content.joined is None
 
 
+def is_nothing(content: Phrase) -> bool:
+    """Whether the phrase is `rien`, which stands before a participle like `pas`."""
+    return isinstance(content.head, Name) and content.head.pair.french == ("rien",)
+
+
 def has_infinitive(content: Clause) -> bool:
+    """Whether the verb of the clause is an infinitive after another verb."""
     return content.modal is not None or content.tense == "going"
 
 
 def verb_group(content: Clause, path: str, arguments: Arguments) -> VerbGroup:
+    """The verb of the clause with its auxiliaries."""
     verb, modal, predicate = content.verb, content.modal, content.predicate
     french, concept = verb.french, path + "v0"
     if isinstance(predicate, State):
@@ -70,8 +71,6 @@ def verb_group(content: Clause, path: str, arguments: Arguments) -> VerbGroup:
     if modal is not None:
         group = _tensed(content, path, modal.french, path + "m0", subject, agreeing=None)
         between = [Token(modal.preposition, (path + "m1",))] if modal.preposition else []
-        if content.tense == "going":
-            return group._replace(infinitive=[*group.infinitive, *between, *infinitive])
         return group._replace(participle=[*group.participle, *between], infinitive=infinitive)
     moves = "être" in verb.flags or verb.reflexive
     agreeing = subject if moves else _preceding_object(content, arguments)
@@ -82,8 +81,7 @@ def _preceding_object(content: Clause, arguments: Arguments) -> Features | None:
     if arguments.object is None or content.verb.preposition:
         return None
     thing = arguments.object[0]
-    clitic = isinstance(thing.head, Pronoun) and thing.joined is None
-    return features(thing) if clitic or content.gap == "object" else None
+    return features(thing) if content.gap == "object" or is_clitic(thing) else None
 
 
 def _tensed(
@@ -114,38 +112,38 @@ def _tensed(
     return VerbGroup(Token(forms[person], (concept,)), [], [])
 
 
-def negation(content: Clause, path: str, arguments: Arguments) -> tuple[list[Token], list[Token]]:
+def negation_of(content: Clause, path: str, arguments: Arguments) -> tuple[list[Token], list[Token]]:
     """`ne` and what follows the finite verb: `pas`, `jamais`, `plus`, `rien`."""
     if content.negation is not None:
         tokens = rendered(content.negation.pair, path + "n")
         return tokens[:1], tokens[1:]
-    subject, thing = arguments.subject, arguments.object
-    if isinstance(subject[0].head, Name) and subject[0].head.kind == "negative":
-        return [Token("ne", (subject[1] + "h0",))], []
-    if thing is None:
+    subject, subject_path = arguments.subject
+    if _is_negative(subject):
+        return [Token("ne", (subject_path + "h0",))], []
+    if arguments.object is None:
         return [], []
-    head = thing[0].head
-    if thing[0].determiner == "no":
-        return [Token("ne", (thing[1] + "d0",))], [Token("pas", (thing[1] + "d0",))]
-    if isinstance(head, Name) and head.kind == "negative":
-        second = [Token("rien", (thing[1] + "h0",))] if head.pair.french == ("rien",) else []
-        return [Token("ne", (thing[1] + "h0",))], second
+    thing, path = arguments.object
+    if thing.determiner == "no":
+        return [Token("ne", (path + "d0",))], [Token("pas", (path + "d0",))]
+    if _is_negative(thing):
+        return [Token("ne", (path + "h0",))], [Token("rien", (path + "h0",))] if is_nothing(thing) else []
     return [], []
 
 
-def clitics(content: Clause, path: str, arguments: Arguments, person: int) -> list[Token]:
+def _is_negative(content: Phrase) -> bool:
+    return isinstance(content.head, Name) and content.head.kind == "negative"
+
+
+def clitics_of(content: Clause, path: str, arguments: Arguments, person: int) -> list[Token]:
     """Pronouns before the verb, in their order: `me le`, `le lui`, `te les`, `y`."""
     clitics = [Token(_REFLEXIVE[person], (), (path + "v0",))] if content.verb.reflexive else []
     if content.subject.head is _THERE:
         clitics.append(Token("y", (path + "Sh0",)))
     thing, recipient = arguments.object, arguments.recipient
-    if thing is not None and content.gap != "object":
-        head = thing[0].head
-        if isinstance(head, Pronoun) and thing[0].joined is None:
-            form = head.indirect if content.verb.preposition == "à" else head.direct
-            clitics.append(Token(form, (thing[1] + "h0",)))
-    if recipient is not None and content.gap != "recipient":
-        head = recipient[0].head
-        if isinstance(head, Pronoun) and recipient[0].joined is None:
-            clitics.append(Token(head.indirect, (recipient[1] + "h0",)))
+    if thing is not None and content.gap != "object" and isinstance(thing[0].head, Pronoun):
+        indirect = content.verb.preposition == "à"
+        form = thing[0].head.indirect if indirect else thing[0].head.direct
+        clitics.append(Token(form, (thing[1] + "h0",)))
+    if recipient is not None and isinstance(recipient[0].head, Pronoun):
+        clitics.append(Token(recipient[0].head.indirect, (recipient[1] + "h0",)))
     return sorted(clitics, key=lambda token: _RANK[token.text])

@@ -45,13 +45,13 @@ horse | cheval/chevaux | m | animal own
 bird | oiseau/oiseaux | m | animal
 mouse/mice | souris | f | animal
 hedgehog | hérisson | m | animal
-apple | pomme | f | food
-potato/potatoes | pomme de terre/pommes de terre | f | food
-cake | gâteau/gâteaux | m | food dish
-egg | œuf | m | food
-orange | orange | f | food
-onion | oignon | m | food
-bean | haricot | m | food
+apple | pomme | f | food piece
+potato/potatoes | pomme de terre/pommes de terre | f | food piece
+cake | gâteau/gâteaux | m | food piece dish
+egg | œuf | m | food piece
+orange | orange | f | food piece
+onion | oignon | m | food piece
+bean | haricot | m | food piece
 bread | pain | m | food mass dish
 meat | viande | f | food mass
 ice cream | glace | f | food mass
@@ -147,59 +147,60 @@ what | que | m | question
 """
 
 # english [particle] | french | objects: classes or nouns | flags:
-#   stative: no progressive, no adverbs; imperfect: the simple past is an imparfait; fixed: base and past are spelt
-#   alike, so no simple past; generic: bare objects take the definite article; nounal: no pronoun as its object;
-#   separable: a pronoun stands before the particle; animal: animals do it too; skill: one knows how to do it;
-#   slow, care, quiet, well, alot: the adverbs of manner that it takes
+#   stative: no progressive, no adverbs; imperfect: the simple past is an imparfait; fixed: base and past are
+#   spelt alike, so no simple past; generic: bare objects take the definite article; nounal: no pronoun as its
+#   object; separable: a pronoun stands before the particle; animal: animals do it too; nowhere: not said with
+#   a place; unwilled: nobody wants it or is told to do it; skill: one knows how to do it; slow, care, quiet,
+#   well, alot: the adverbs of manner that it takes
 _TRANSITIVE = """
 eat/ate/eaten | manger | food | animal slow quiet
 drink/drank/drunk | boire | drink | animal slow
-buy/bought/bought | acheter | food thing clothes vehicle cycle newspaper nature |
+buy/bought/bought | acheter | food thing clothes vehicle cycle newspaper nature furniture |
 sell/sold/sold | vendre | food thing clothes vehicle cycle house |
 see/saw/seen | voir | person animal thing place vehicle sky nature | stative
-look at | regarder | view person |
+look at | regarder | view person | nowhere
 look for | chercher | thing clothes person animal |
-look up | chercher | word answer name | separable
+look up | chercher | word answer name | separable nowhere
 wait for | attendre | person ride |
 listen to | écouter | person tune tale animal |
 find/found/found | trouver | thing clothes animal answer |
-lose/lost/lost | perdre | thing clothes |
+lose/lost/lost | perdre | thing clothes | unwilled
 read/read/read | lire | text tale | slow quiet care fixed skill
 write/wrote/written | écrire | letter book tale word | slow care well skill
-open | ouvrir | opening container letter book | slow care
-close | fermer | opening container | slow care
-turn on | allumer | device | separable
-turn off | éteindre | device | separable
-wear/wore/worn | porter | clothes |
+open | ouvrir | opening container letter book | slow care nowhere
+close | fermer | opening container | slow care nowhere
+turn on | allumer | device | separable nowhere
+turn off | éteindre | device | separable nowhere
+wear/wore/worn | porter | clothes | nowhere
 wash | laver | clothes vehicle cycle dog horse | care
 know/knew/known | connaître | person place tune | stative imperfect
 understand/understood/understood | comprendre | matter text tale | stative
 love | aimer | person animal food drink place show tune | stative generic
 like | aimer bien | person animal food drink place show | stative generic
 help | aider | person |
-visit | visiter | building city country |
-finish | finir | lesson text tale dish |
-choose/chose/chosen | choisir | thing clothes vehicle food |
+visit | visiter | building city country | nowhere
+finish | finir | lesson text tale dish | nowhere
+choose/chose/chosen | choisir | thing clothes vehicle food | nowhere
 prepare | préparer | dish | slow care skill
-drive/drove/driven | conduire | vehicle ride | slow care well skill
+drive/drove/driven | conduire | vehicle ride | slow care well skill nowhere
 sing/sang/sung | chanter | tune | well skill
 speak/spoke/spoken | parler | language | nounal well slow skill
 need | avoir besoin de | thing vehicle device person | stative nounal imperfect
 remember | se souvenir de | person tale word | stative nounal
 have/had/had | avoir | thing animal vehicle cycle house clothes thought | stative imperfect
-throw/threw/thrown away | jeter | thing food | separable
-pick up | ramasser | thing | separable
-answer | répondre à | person | slow
+throw/threw/thrown away | jeter | thing food | separable nowhere
+pick up | ramasser | thing | separable nowhere
+answer | répondre à | person | slow nowhere
 talk to | parler à | person |
 think/thought/thought about | penser à | person matter | nounal
 """
 
 # english | french | objects | flags: what is given to somebody
 _DITRANSITIVE = """
-give/gave/given | donner | thing food flower letter |
-show/showed/shown | montrer | thing building clothes vehicle |
-send/sent/sent | envoyer | letter book gift picture key |
-lend/lent/lent | prêter | vehicle cycle thing |
+give/gave/given | donner | thing food flower letter | nowhere
+show/showed/shown | montrer | thing building clothes vehicle | nowhere
+send/sent/sent | envoyer | letter book gift picture key | nowhere
+lend/lent/lent | prêter | vehicle cycle thing | nowhere
 """
 
 # english | french | | flags, also: motion: leads to a place; source: comes from one; settled: needs a place;
@@ -211,15 +212,15 @@ dance | danser | | well alot skill
 cry | pleurer | | alot quiet
 walk | marcher | | animal slow quiet alot
 run/ran/run | courir | | animal alot
-arrive | arriver | | être ride
-leave/left/left | partir | | être ride
-fall/fell/fallen | tomber | | être animal
+arrive | arriver | | être ride nowhere unwilled
+leave/left/left | partir | | être ride nowhere
+fall/fell/fallen | tomber | | être animal nowhere unwilled
 live | habiter | | settled stative imperfect
 go/went/gone | aller | | être motion
 come/came/come back | revenir | | être source
-get/got/got up | se lever | |
+get/got/got up | se lever | | nowhere
 rest | se reposer | | animal
-hurry | se dépêcher | |
+hurry | se dépêcher | | nowhere
 """
 
 # english | french | | flags: verbs with a clause as their object
@@ -243,10 +244,10 @@ know/knew/known | savoir | how to | full stative
 
 # english[/comparative] | french: masculine [before a vowel] [feminine] | before or after the noun | classes
 _ADJECTIVES = """
-big/bigger | grand | before | animal thing place vehicle furniture clothes nature room food
-small/smaller | petit | before | animal thing place vehicle furniture clothes nature person room food
+big/bigger | grand | before | animal thing place vehicle furniture clothes nature room piece
+small/smaller | petit | before | animal thing place vehicle furniture clothes nature person room piece
 beautiful | beau bel belle | before | person animal place vehicle clothes nature tune view sky text
-new/newer | nouveau nouvel nouvelle | before | thing vehicle clothes device furniture building text cycle
+new/- | nouveau nouvel nouvelle | before | thing vehicle clothes device furniture building text cycle
 old/older | vieux vieil vieille | before | person animal thing place vehicle clothes device nature
 good/- | bon bonne | before | food drink text show matter lesson thought
 young/younger | jeune | before | person animal
@@ -265,18 +266,18 @@ intelligent | intelligent | after | person animal
 serious | sérieux | after | person matter
 funny/funnier | drôle | after | person tale show
 active | actif | after | person animal
-French/- | français | after | person food text show tune
-red/- | rouge | after | thing clothes vehicle nature cycle
-blue/- | bleu | after | thing clothes vehicle cycle
-green/- | vert | after | thing clothes vehicle cycle furniture
-black/- | noir | after | thing clothes vehicle animal cycle
-white/- | blanc blanche | after | thing clothes vehicle animal nature building
+French/- | français | after | person food text show tune absolute
+red/- | rouge | after | thing clothes vehicle nature cycle absolute
+blue/- | bleu | after | thing clothes vehicle cycle absolute
+green/- | vert | after | thing clothes vehicle cycle furniture absolute
+black/- | noir | after | thing clothes vehicle animal cycle absolute
+white/- | blanc blanche | after | thing clothes vehicle animal nature building absolute
 expensive | cher | after | thing clothes vehicle device building food cycle
 heavy/heavier | lourd | after | thing furniture device
-empty/- | vide | after | container room
-full/- | plein | after | container
-clean/cleaner | propre | after | clothes room furniture vehicle opening
-fresh/fresher | frais fraîche | after | food
+empty/- | vide | after | container room absolute
+full/- | plein | after | container absolute
+clean/- | propre | after | clothes room furniture vehicle opening
+fresh/- | frais fraîche | after | food
 cold/colder | froid | after | drink dish
 hot/hotter | chaud | after | drink dish
 difficult | difficile | after | matter lesson text show
@@ -328,8 +329,9 @@ before dinner | avant le dîner | 0-0 1p1 1-2 | past future
 """
 
 # english | french | links | flags:
-#   mid: before the English verb; any, perfect: in some tenses too; slow, care, quiet, well, alot: of manner, with
-#   verbs of the same flag; early: before a French participle; late: after the French object; degree: of adjectives
+#   mid: before the English verb; any, perfect: in other tenses; slow, care, quiet, well, alot: of manner,
+#   with verbs of the same flag; early: before a French participle; late: after the French object; degree:
+#   with adjectives
 _ADVERBS = """
 often | souvent | | mid
 always | toujours | | mid

@@ -2,9 +2,9 @@
 
 A *concept* is a place in the abstract sentence, named by its path: capital letters lead down to a phrase or
 a clause (`S` subject, `O` object, `R` relative clause, ...), and a small letter with a number names what
-stands there (`h0` head, `d0` determiner, `v0` verb, `n0` negation, ...). A realiser says of each token which
-concepts it expresses, strongly or weakly. Two tokens of two languages are linked if they share a concept: surely if
-both express it strongly, else possibly.
+stands there (`h0` head, `d0` determiner, `v0` verb, `n0` negation, ...). A realiser says of each token
+which concepts it expresses, strongly or weakly. Two tokens of two languages are linked if they share a
+concept: surely if both express it strongly, possibly if only one does.
 """
 
 from typing import NamedTuple

@@ -1,7 +1,7 @@
 """Chooses whole sentences at random: statements, questions, commands, and two clauses together."""
 
 from translate.text.languages.clause_choice import ClauseChooser
-from translate.text.languages.entries import Name, Noun
+from translate.text.languages.entries import Name, Noun, Pronoun
 from translate.text.languages.lexicon import (
     DITRANSITIVE,
     INTRANSITIVE,
@@ -19,14 +19,16 @@ from translate.text.languages.meaning import Clause, Phrase, Sentence
 from translate.text.languages.phrase_choice import DEFINITE, VERBS_OF, key, weights
 
 _KINDS = weights(
-    "statement 46 question 11 asked 11 command 10 proposal 3 joined 7 anaphora 4 saying 6 there 4"
+    "statement 64 question 10 asked 5 command 10 proposal 2 joined 3 anaphora 2 saying 2 there 2"
     " weather 2 this 3"
 )
 _ASKED = weights("adverb 40 who 16 whom 10 what 14 which 12 many 8")
 _WHEN_TENSES = weights("past 1 future 1 going 1")
 _TOLD_TENSES = weights("present 3 past 4 future 2 perfect 1")
 _CONJUNCTIONS = weights("because 30 when 22 if 22 and 14 but 12")
-_REASONS = weights("state 3 quality 4 intransitive 4 transitive 4 weather 1")
+_CIRCUMSTANCES = weights("state 4 quality 3 intransitive 3 transitive 1")
+_EVENTS = weights("transitive 6 intransitive 5")
+_JOINED_TENSES = weights("present 5 past 4 future 3")
 _ASKING = tuple(word for word in WORDS if "ask" in word.flags)
 _WHY = next(word for word in _ASKING if word.pair.english == ("why",))
 _HOW_MANY = next(quantity for quantity in QUANTITIES if "asked" in quantity.flags)
@@ -34,7 +36,7 @@ _WHO, _WHAT = (name for name in NAMES if name.kind == "question")
 _ASKED_VERBS = tuple(
     v for v in TRANSITIVE if not v.preposition and not v.flags & {"nounal", "generic", "imperfect"}
 )
-_COMMANDED = tuple(v for v in TRANSITIVE if not v.flags & {"stative", "nounal"} and v.english.base != "lose")
+_COMMANDED = tuple(v for v in TRANSITIVE if not v.flags & {"stative", "nounal", "unwilled"})
 _COMMANDED_ALONE = tuple(
     v
     for v in INTRANSITIVE
@@ -53,7 +55,7 @@ class SentenceChooser(ClauseChooser):
 
     def sentence(self) -> Sentence:
         """The next sentence."""
-        self.budget = int(self.draw() * 3.4)
+        self.budget = int(self.draw() * 2.0)
         self.antecedent_free = True
         kind = self.weighted(_KINDS)
         if kind == "statement":
@@ -106,7 +108,8 @@ class SentenceChooser(ClauseChooser):
         self.budget = min(self.budget, 1)
         tense = self.weighted(_WHEN_TENSES) if name == "when" else ""
         content = self.clause(kind=kind, tense=tense, positive=True)._replace(time=None, adverb=None)
-        if "stative" in content.verb.flags and name == "where" and content.verb.english.base != "live":
+        flags = content.verb.flags
+        if name == "where" and flags & {"stative", "nowhere"} and not flags & {"settled", "ride"}:
             word, name = _WHY, "why"
         if name == "where":
             content = content._replace(place=None)
@@ -155,31 +158,34 @@ class SentenceChooser(ClauseChooser):
         subject = self.person(pronouns=0.7)
         if leading and self.chance(0.2):
             first = self.weather(tense="present")
+        elif leading:
+            first = self.clause(subject, kind=self.weighted(_CIRCUMSTANCES), tense="present")
         else:
-            reason = (
-                self.weighted(_REASONS) if leading else "transitive" if self.chance(0.6) else "intransitive"
-            )
-            first = self._about(subject, reason, "present" if leading else "")
+            first = self.clause(subject, kind=self.weighted(_EVENTS), tense=self.weighted(_JOINED_TENSES))
         self.antecedent_free = False
-        other = subject if self._repeatable(subject) and self.chance(0.6) else self.pronoun()
-        second_tense = {"when": "present", "if": "future", "because": ""}.get(kind, first.tense)
-        reason = (
-            self.weighted(_REASONS)
-            if kind == "because"
-            else "transitive"
-            if self.chance(0.5)
-            else "intransitive"
-        )
-        second = self._about(other, reason, second_tense)
+        tense = "future" if kind == "if" else "present" if kind == "when" else first.tense
+        if kind == "because" and self.chance(0.12):
+            second = self.weather(tense=tense)
+        else:
+            same = subject.joined is None and self.chance(0.85)
+            table = _CIRCUMSTANCES if kind == "because" else _EVENTS
+            second = self.clause(
+                self._again(subject) if same else self.pronoun(), kind=self.weighted(table), tense=tense
+            )
+        first, second = self._single(first), self._single(second)
         return Sentence(first, conjunction=WORD[kind], second=second, conjunction_first=leading)
 
-    def _about(self, subject: Phrase, kind: str, tense: str) -> Clause:
-        if kind == "weather":
-            return self.weather(tense=tense or "present")._replace(time=None)
-        return self.clause(subject, kind=kind, tense=tense)._replace(time=None)
+    def _single(self, content: Clause) -> Clause:
+        """The clause as one of two: said of one time, not of often or never."""
+        negation = WORD["not"] if content.negation is not None else None
+        return content._replace(time=None, adverb=None, negation=negation)
 
-    def _repeatable(self, subject: Phrase) -> bool:
-        return subject.head in PRONOUNS.values() and subject.joined is None
+    def _again(self, subject: Phrase) -> Phrase:
+        """The subject, or the pronoun for it."""
+        head = subject.head
+        if isinstance(head, Name):
+            return Phrase(PRONOUNS["she" if head.feminine else "he"])
+        return subject if isinstance(head, Pronoun) else self.pronoun()
 
     def _anaphora(self) -> Sentence:
         """`it` and `them` stand for the object of the first clause, whose gender French must remember."""
@@ -188,16 +194,13 @@ class SentenceChooser(ClauseChooser):
         head = self.pick(_ANAPHORIC)
         verbs = [verb for verb in VERBS_OF[key(head)] if "stative" not in verb.flags]
         thing = self.noun(head, "definite", plural=self.chance(0.3), plain=True)
-        first_verb, second_verb = self.pick(verbs), self.pick(verbs)
+        first_verb = self.pick(verbs)
+        second_verb = self.pick([verb for verb in verbs if verb is not first_verb])
         tense = self.weighted(_TOLD_TENSES)
         first = self.inflected(Clause(subject, first_verb, object=thing), tense, positive=True)
-        again = subject
-        if isinstance(subject.head, Name):
-            again = Phrase(PRONOUNS["she" if subject.head.feminine else "he"])
         pronoun = Phrase(PRONOUNS[("they" if thing.plural else "it") + ("-f" if head.feminine else "")])
-        same = first_verb is second_verb
-        second = Clause(again, second_verb, object=pronoun)
-        second = self.inflected(second, "" if same else tense, positive=not same and self.chance(0.5))
+        second = Clause(self._again(subject), second_verb, object=pronoun)
+        second = self.inflected(second, tense, positive=self.chance(0.5))
         word = WORD["and" if second.negation is None else "but"]
         return Sentence(first, conjunction=word, second=second)
 

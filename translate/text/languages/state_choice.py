@@ -16,7 +16,7 @@ from translate.text.languages.lexicon import (
     WORDS,
     of_classes,
 )
-from translate.text.languages.meaning import Age, Clause, Phrase, Quality
+from translate.text.languages.meaning import Age, Clause, Phrase, Place, Quality
 from translate.text.languages.phrase_choice import (
     ADJECTIVES_OF,
     DEFINITE,
@@ -37,7 +37,9 @@ _SELF = tuple(state for state in STATES if state.kind == "self")
 _WEATHER = tuple(state for state in STATES if state.kind == "weather")
 _QUALIFIED = tuple(noun for noun in NOUNS if len(ADJECTIVES_OF[key(noun)]) > 1)
 _OF_PERSONS = tuple(a for a in ADJECTIVES if "person" in a.classes)
-_OF_IT = tuple(a for a in ADJECTIVES if a.classes & {"thing", "clothes", "text"})
+_OF_IT = tuple(
+    a for a in ADJECTIVES if a.classes & {"thing", "clothes", "text"} and "person" not in a.classes
+)
 _THINGS = tuple(
     n for n in NOUNS if n.classes & {"thing", "clothes", "text", "animal", "food"} and "mass" not in n.classes
 )
@@ -50,7 +52,7 @@ _BUILDINGS = tuple(n for n in of_classes("goal building") if isinstance(n, Noun)
 _BY_WORD = {" ".join(word.pair.english): (word, persons, things) for word, persons, things in PLACES}
 _NEAR = tuple((_BY_WORD[name][0], _BY_WORD[name][1]) for name in ("near", "behind", "next to"))
 _SERVED = ((WORD["on"], of_classes("table")), (WORD["in"], of_classes("kitchen")))
-_SHORT_TIMES = tuple(t for t in TIMES if len(t.pair.english) < 3)
+_SHORT_TIMES = tuple(t for t in TIMES if len(t.pair.english) < 3 and t.pair.english[0] != "in")
 
 
 class StateChooser(PhraseChooser):
@@ -90,8 +92,8 @@ class StateChooser(PhraseChooser):
             usable = [a for a in self._fitting(subject) if a.comparative != "-"]
             if usable:
                 quality = Quality(self.pick(usable), self.pick(_COMPARISONS), self._rival(subject))
-                return Clause(subject, BE, tense, predicate=quality)
-        return self.quality_clause(subject, tense, positive=positive)
+                return Clause(subject._replace(adjectives=()), BE, tense, predicate=quality)
+        return self.quality_clause(subject._replace(adjectives=()), tense, positive=positive)
 
     def _fitting(self, subject: Phrase) -> tuple[Adjective, ...]:
         head = subject.head
@@ -108,8 +110,9 @@ class StateChooser(PhraseChooser):
 
     def quality_clause(self, subject: Phrase, tense: str, *, positive: bool = False) -> Clause:
         """How the subject is."""
-        degree = self.pick(_DEGREES) if self.ornament(0.25) else None
-        content = Clause(subject, BE, tense, predicate=Quality(self.pick(self._fitting(subject)), degree))
+        adjective = self.pick(self._fitting(subject))
+        degree = self.pick(_DEGREES) if "absolute" not in adjective.classes and self.ornament(0.25) else None
+        content = Clause(subject, BE, tense, predicate=Quality(adjective, degree))
         if tense != "present" or degree is not None:
             return content
         return self._negated_or_often(content, positive=positive) if self.ornament(0.3) else content
@@ -134,8 +137,7 @@ class StateChooser(PhraseChooser):
         head = self.pick(_BUILDINGS if near else _THERE)
         mass = "mass" in head.classes
         if near:
-            preposition, places = self.pick(_NEAR)
-            where = self.place_at((preposition, tuple(place for place in places if place is not head)))
+            where = self.near(apart_from=head)
         else:
             where = self.place_at(self.pick(_SERVED)) if mass else self.place(cities=0, things=True)
         plural = not (mass or near or asking) and self.chance(0.6)
@@ -146,6 +148,11 @@ class StateChooser(PhraseChooser):
             thing = thing._replace(determiner="no" if none else name, quantity=None)
         tense = self.weighted(_TENSES)
         return Clause(Phrase(PRONOUNS["there"]), BE, tense, object=thing, place=where)
+
+    def near(self, *, apart_from: Noun | None = None) -> Place:
+        """Near, behind or next to somewhere else."""
+        preposition, places = self.pick(_NEAR)
+        return self.place_at((preposition, tuple(place for place in places if place is not apart_from)))
 
     def weather(self, *, tense: str = "") -> Clause:
         """What the weather is like, perhaps at some time; that it rains or snows if the `tense` is given."""

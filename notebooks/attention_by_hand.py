@@ -1,0 +1,116 @@
+# %% [markdown]
+# # Attention by hand
+#
+# Every attention mechanism takes four steps: project the source states to **keys and values**, **score** how
+# relevant each key is to the query, **align** by normalising the scores, and take the **weighted** sum of the
+# values. Here we take them one by one for one sentence of a trained model, and compare with what the model does.
+#
+# The model is the RNN + Bahdanau of `make demo`; set `TRANSLATE_RUN` to use another `rnn_bahdanau` run.
+
+# %%
+import os
+from pathlib import Path
+
+import torch
+
+import translate
+from translate.text.tokenizer import BOS, EOS
+
+root = next(folder for folder in [Path.cwd(), *Path.cwd().parents] if (folder / "pyproject.toml").exists())
+run = Path(os.environ.get("TRANSLATE_RUN", root / "runs/demo/rnn_bahdanau"))
+translator = translate.load(run, device="cpu")
+model = translator.model
+sentence = "I love you ."
+result = translator.translate([sentence], alignments=True)[0]
+result.text
+
+# %% [markdown]
+# ## The source, read once
+#
+# The encoder reads the pieces of the sentence and gives one state for each.
+
+# %%
+source_ids = [*translator.tokenizers.source.encode(sentence), EOS]
+print(translator.tokenizers.source.pieces(source_ids))
+torch.set_grad_enabled(False)
+encoded = model.encode(torch.tensor([source_ids]), None)
+memory = encoded.memories[0]
+
+# %% [markdown]
+# ## 1. Keys and values
+#
+# The keys are the states, projected by the matrix $U$ of Bahdanau et al. (2015), A.1.2; the values are the states
+# themselves. This happens once a sentence, before the first target word.
+
+# %%
+attention = model.attention
+values = memory.values[0, 0]  # (S, width)
+keys = values @ attention.key_projection.weight.T  # (S, A)
+assert torch.allclose(keys, memory.keys[0, 0], atol=1e-5)
+keys.shape, values.shape
+
+# %% [markdown]
+# ## 2. Score
+#
+# The query is the decoder's state before the word. Let us walk to the word *aime*: the decoder has read the
+# beginning of the sentence and the words before it.
+
+# %%
+target_ids = translator.tokenizers.target.encode(result.text)
+pieces = translator.tokenizers.target.pieces(target_ids)
+place = next(i for i, piece in enumerate(pieces) if "aime" in piece) if "aime" in result.text else 0
+state = model.start(encoded)
+for token in [BOS, *target_ids[:place]]:
+    query = state.tensors[0]  # s_{i-1}: what this step attends with
+    _, state = model.step(torch.tensor([token]), state, encoded)
+
+# %% [markdown]
+# $e_j = v^\top \tanh(W s_{i-1} + U h_j)$: one number for each source piece.
+
+# %%
+projected = query @ attention.query_projection.weight.T + attention.query_projection.bias  # (1, A)
+scores = torch.tanh(projected + keys) @ attention.direction  # (S,)
+scores
+
+# %% [markdown]
+# ## 3. Align
+#
+# The softmax turns scores into weights that sum to one.
+
+# %%
+weights = torch.exp(scores - scores.max())
+weights = weights / weights.sum()
+for piece, weight in zip(translator.tokenizers.source.pieces(source_ids), weights, strict=True):
+    print(f"{piece:>10}  {'#' * int(40 * weight)} {weight:.2f}")
+
+# %% [markdown]
+# ## 4. Weight
+#
+# The context is the weighted sum of the values: what the decoder learns of the source at this step.
+
+# %%
+context = weights @ values
+context.shape
+
+# %% [markdown]
+# ## The same by the model
+#
+# One forced pass over the finished translation gives the weights of all steps at once, and they are the ones that
+# we computed.
+
+# %%
+target_in = torch.tensor([[BOS, *target_ids]])
+(forced,) = model.forced_weights(torch.tensor([source_ids]), None, target_in, [0])
+assert torch.allclose(forced[0, 0, place], weights, atol=1e-4)
+by_model, _ = attention(query.unsqueeze(0), memory)
+assert torch.allclose(by_model[0, 0], context, atol=1e-4)
+result.alignment.pharaoh()
+
+# %% [markdown]
+# Between words, with the end of sentence left out, this is the picture that `translate align` draws:
+
+# %%
+picture = result.alignment.heatmap(Path(os.environ.get("TRANSLATE_OUT", run)) / "by-hand.png", values=True)
+from IPython.display import Image  # noqa: E402
+
+Image(str(picture))

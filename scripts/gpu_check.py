@@ -1,0 +1,87 @@
+"""What a GPU is good for here: its tests and a Multi30k training of each backend, in under 10 minutes.
+
+    python scripts/gpu_check.py --data MULTI30K_DIRECTORY [--seconds 240] [--out runs/gpu-check]
+
+Prints one table. Without a GPU the GPU tests skip, and the training runs on the CPU for the given time.
+"""
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def run(command: list[str]) -> tuple[int, str, float]:
+    """Exit code, output and seconds of a command; what it prints is shown as it comes."""
+    print(f"\n$ {' '.join(command)}", flush=True)
+    began = time.monotonic()
+    lines = []
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            lines.append(line)
+    return process.returncode, "".join(lines), time.monotonic() - began
+
+
+def training(data: Path, backend: str, seconds: int, out: Path) -> list[str]:
+    """Train a backend on Multi30k en-de for so many seconds; a row of the table."""
+    directory = out / backend
+    command = [sys.executable, "-m", "translate.cli.main", "train", "data=multi30k", f"data.path={data}"]
+    command += [
+        "data.source_language=en",
+        "data.target_language=de",
+        f"model={backend}",
+        "run.overwrite=true",
+    ]
+    command += [f"run.name=gpu-check-{backend}", f"run.directory={directory}", f"training.max_time={seconds}"]
+    code, _, taken = run(command)
+    if code:
+        return [f"Multi30k en-de, {backend}", f"failed, exit code {code}", f"{taken:.0f}"]
+    scores = json.loads((directory / "scores.json").read_text(encoding="utf-8"))
+    test = scores["test"]
+    shown = (
+        f"BLEU {test['bleu']:.2f}, {scores['tokens_per_second']:,.0f} target tokens/s ({test['signature']})"
+    )
+    return [f"Multi30k en-de, {backend}", shown, f"{taken:.0f}"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument(
+        "--data", type=Path, required=True, help="directory with train.en.gz, train.de.gz ..."
+    )
+    parser.add_argument("--seconds", type=int, default=120, help="of each training")
+    parser.add_argument("--out", type=Path, default=Path("runs/gpu-check"))
+    parser.add_argument("--backends", nargs="*", default=["transformer", "rnn_bahdanau", "rnn_luong"])
+    arguments = parser.parse_args()
+
+    import torch
+    from rich.console import Console
+    from rich.table import Table
+
+    has_gpu = torch.cuda.is_available()
+    device = torch.cuda.get_device_name() if has_gpu else f"CPU, {torch.get_num_threads()} threads"
+    rows = []
+    code, output, taken = run([sys.executable, "-m", "pytest", "-q", "-m", "gpu", "-rs", "tests"])
+    summary = re.findall(r"^.*(?:passed|skipped|failed|deselected).*$", output, flags=re.MULTILINE)
+    rows.append(["GPU tests", summary[-1].strip("= ") if summary else f"exit code {code}", f"{taken:.0f}"])
+    for backend in arguments.backends:
+        rows.append(training(arguments.data.resolve(), backend, arguments.seconds, arguments.out))
+    table = Table(
+        "check", "result", "seconds", title=f"{device}, torch {torch.__version__}", title_justify="left"
+    )
+    for row in rows:
+        table.add_row(*row)
+    Console(highlight=False, width=140).print(table)
+
+
+if __name__ == "__main__":
+    main()

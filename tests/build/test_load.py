@@ -1,0 +1,119 @@
+"""Reading a run back, and what is said when that is not possible."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from tiny_runs import BACKENDS
+
+import translate
+from translate.alignment.extract import AlignmentChoice
+from translate.errors import UserError
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_run_is_read_back(tiny_runs: dict[str, Path], backend: str) -> None:
+    run = tiny_runs[backend]
+    translator = translate.load(run, device="cpu")
+    weights = load_file(run / "checkpoints" / "best" / "model.safetensors")
+    parameters = dict(translator.model.named_parameters())
+    assert weights.keys() == parameters.keys()
+    assert all(torch.equal(weights[name], parameters[name]) for name in weights)
+    assert not translator.model.training
+    assert translator.languages == ("en", "fr")
+    assert translator.search.beam_size == 2
+    chosen = json.loads((run / "alignment.json").read_text())["choice"]
+    assert translator.choice == AlignmentChoice.from_dict(chosen)
+
+
+def test_a_moved_run_is_read_back(tiny_runs: dict[str, Path], tmp_path: Path) -> None:
+    shutil.copytree(tiny_runs["rnn_luong"], tmp_path / "elsewhere", symlinks=True)
+    sentence = ["I love you ."]
+    found = [
+        translate.load(run).translate(sentence)[0] for run in (tiny_runs["rnn_luong"], tmp_path / "elsewhere")
+    ]
+    assert found[0] == found[1]
+
+
+def test_without_a_best_checkpoint_the_last_is_taken(tiny_runs: dict[str, Path], tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(tiny_runs["rnn_luong"], run, symlinks=True)
+    (run / "checkpoints" / "best").unlink()
+    (run / "alignment.json").unlink()  # not there before a run has ended
+    translator = translate.load(run)
+    last = load_file(run / "checkpoints" / "last" / "model.safetensors")
+    assert all(torch.equal(last[name], tensor) for name, tensor in translator.model.named_parameters())
+    assert translator.translate(["I love you ."], alignments=True)[0].alignment is not None
+
+
+def _write(name: str, content: str) -> Callable[[Path], None]:
+    return lambda run: (run / name).write_text(content) and None
+
+
+def _reshape(run: Path) -> None:
+    path = run / "checkpoints" / "best" / "model.safetensors"
+    weights = load_file(path)
+    name = next(iter(weights))
+    save_file(weights | {name: torch.zeros(2, 2)}, path)
+
+
+def _rename(run: Path) -> None:
+    path = run / "checkpoints" / "best" / "model.safetensors"
+    weights = load_file(path)
+    weights["another"] = weights.pop(next(iter(weights)))
+    save_file(weights, path)
+
+
+@pytest.mark.parametrize(
+    ("harm", "message"),
+    [
+        (shutil.rmtree, "no such run directory"),
+        (lambda run: (run / "config.yaml").unlink(), "not a run directory"),
+        (_write("config.yaml", "data: [\n"), "config.yaml: not readable as YAML"),
+        (_write("config.yaml", "- data\n"), "config.yaml: expected the sections of a run"),
+        (_write("config.yaml", "data: {}\n"), "config.yaml: the configuration has no section"),
+        (lambda run: shutil.rmtree(run / "checkpoints"), "no such checkpoint; has the run been trained?"),
+        (lambda run: shutil.rmtree(run / "tokenizer"), "tokenizer: not a tokenizer directory"),
+        (_write("tokenizer/tokenizer.json", "{"), "tokenizer: not a tokenizer directory"),
+        (_write("tokenizer/shared.model", "cut"), "tokenizer: not a tokenizer directory"),
+        (_write("alignment.json", "{"), "alignment.json: damaged"),
+        (_write("alignment.json", "{}"), "alignment.json: damaged"),
+        (
+            _write("alignment.json", '{"choice": {"layer": 9, "heads": [0], "shift": 0}}'),
+            "layer 9 does not exist",
+        ),
+        (_reshape, "has shape (2, 2), expected ("),
+        (_rename, "the checkpoint is of another model"),
+    ],
+)
+def test_what_is_missing_or_damaged_is_named(
+    tiny_runs: dict[str, Path], tmp_path: Path, harm: Callable[[Path], None], message: str
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(tiny_runs["rnn_luong"], run, symlinks=True)
+    harm(run)
+    with pytest.raises(UserError) as told:
+        translate.load(run)
+    assert message in str(told.value)
+    assert "\n" not in str(told.value)
+    assert str(run) in str(told.value) or "alignment layer" in str(told.value)
+
+
+def test_a_device_that_is_not_there(tiny_runs: dict[str, Path]) -> None:
+    with pytest.raises(UserError, match=r"^device: cuda:99 was asked for"):
+        translate.load(tiny_runs["rnn_luong"], device="cuda:99")
+    with pytest.raises(UserError, match=r"^threads: expected at least 1, got 0"):
+        translate.load(tiny_runs["rnn_luong"], threads=0)
+
+
+def test_no_code_of_a_run_is_executed(tiny_runs: dict[str, Path], tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(tiny_runs["rnn_luong"], run, symlinks=True)
+    config = (run / "config.yaml").read_text()
+    (run / "config.yaml").write_text(config.replace("translate.models.LuongRNN", "os.system"))
+    with pytest.raises(UserError, match=r"model\._target_"):
+        translate.load(run)

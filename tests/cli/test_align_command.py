@@ -1,0 +1,149 @@
+import shutil
+from pathlib import Path
+
+import pytest
+from commands import Command
+
+import translate
+from translate.alignment.alignment import Alignment
+from translate.translator import Translator
+
+PAIR = ("I love you .", "je t' aime .")
+
+
+@pytest.fixture(scope="module")
+def run(tiny_runs: dict[str, Path]) -> Path:
+    return tiny_runs["rnn_luong"]
+
+
+@pytest.fixture(scope="module")
+def translator(run: Path) -> Translator:
+    return translate.load(run, device="cpu")
+
+
+@pytest.fixture(scope="module")
+def alignment(translator: Translator) -> Alignment:
+    return translator.align([PAIR[0]], [PAIR[1]])[0]
+
+
+def write(path: Path, *lines: str) -> Path:
+    path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def test_links_go_to_standard_output(run: Path, alignment: Alignment, translate_command: Command) -> None:
+    result = translate_command("align", run, *PAIR)
+    assert result == (0, alignment.pharaoh() + "\n", "")
+    assert len(result.out.split()) == 4
+
+
+def test_a_target_that_is_absent_is_translated(
+    run: Path, translator: Translator, translate_command: Command
+) -> None:
+    found = translator.translate([PAIR[0]], alignments=True)[0]
+    assert found.alignment is not None
+    assert translate_command("align", run, PAIR[0]).out == f"{found.text}\n{found.alignment.pharaoh()}\n"
+    forced = translator.align([PAIR[0]], [found.text], whitespace=True)[0]
+    result = translate_command("align", run, PAIR[0], "--whitespace")
+    assert result.out == f"{found.text}\n{forced.pharaoh()}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [("a.png", b"\x89PNG"), ("a.pdf", b"%PDF"), ("a.svg", b"<?xml"), ("A.PNG", b"\x89PNG")],
+)
+def test_heatmaps(run: Path, tmp_path: Path, name: str, begins: bytes, translate_command: Command) -> None:
+    out = tmp_path / name
+    result = translate_command("align", run, *PAIR, "--out", out, "--values")
+    assert result == (0, f"heatmap written to {out}\n", "")
+    content = out.read_bytes()
+    assert content.startswith(begins)
+    if name.endswith("svg"):
+        assert all(word.encode() in content for word in ("love", "aime"))
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.LINKS", "a.pharaoh"])
+def test_links_to_a_file(
+    run: Path, tmp_path: Path, name: str, alignment: Alignment, translate_command: Command
+) -> None:
+    out = tmp_path / name
+    assert translate_command("align", run, *PAIR, "--out", out).out == f"links written to {out}\n"
+    assert out.read_text() == alignment.pharaoh() + "\n"
+
+
+def test_a_corpus_with_blank_lines(
+    run: Path, tmp_path: Path, translator: Translator, alignment: Alignment, translate_command: Command
+) -> None:
+    source = write(tmp_path / "text.en", PAIR[0], "", "I love", "you", PAIR[0])
+    target = write(tmp_path / "text.fr", PAIR[1], "", "", "toi", PAIR[1])
+    result = translate_command("align", run, "--source", source, "--target", target, "--batch-size", 2)
+    you = translator.align(["you"], ["toi"])[0].pharaoh()
+    assert result.out.split("\n") == [alignment.pharaoh(), "", "", you, alignment.pharaoh(), ""]
+    out = tmp_path / "out.txt"
+    translate_command("align", run, "--source", source, "--target", target, "--out", out)
+    assert out.read_text() == result.out
+
+
+def test_white_space_makes_words(run: Path, translator: Translator, translate_command: Command) -> None:
+    pair = ("l'homme I-love", "cherchez-le .")
+    result = translate_command("align", run, *pair, "--whitespace")
+    found = translator.align([pair[0]], [pair[1]], whitespace=True)[0]
+    assert (found.source_words, found.target_words) == (pair[0].split(), pair[1].split())
+    assert result.out == found.pharaoh() + "\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([*PAIR, "--out", "a.jpg"], "a.jpg: expected one of .png, .pdf, .svg, .txt"),
+        (
+            [*PAIR, "--out", "heatmap"],
+            "heatmap: expected one of .png, .pdf, .svg, .txt, .pharaoh, .links, got no extension",
+        ),
+        ([*PAIR, "--out", "none/a.png"], "none/a.png: there is no folder none"),
+        ([*PAIR, "--out", "folder.png"], "folder.png: expected a file; there is a folder of that name"),
+        ([*PAIR, "--values"], "--values writes the weights into a heatmap"),
+        ([], "give either a sentence, or --source FILE and --target FILE"),
+        ([*PAIR, "--source", "a"], "give either a sentence, or --source FILE and --target FILE"),
+        ([*PAIR, "--target", "a"], "--target FILE needs --source FILE"),
+        (["--source", "a"], "--source FILE needs --target FILE"),
+        (["--source", "short.en", "--target", "long.fr"], "short.en has 1 line"),
+        (["--source", "none.en", "--target", "long.fr"], "none.en: no such file"),
+        (["--source", "latin.fr", "--target", "long.fr"], "latin.fr, line 2: not UTF-8"),
+        (
+            ["--source", "long.fr", "--target", "long.fr", "--out", "a.png"],
+            "a.png: expected one of .txt, .pharaoh",
+        ),
+        (
+            ["--source", "long.fr", "--target", "long.fr", "--values"],
+            "--values is for the heatmap of one pair",
+        ),
+    ],
+)
+def test_wrong_use(
+    run: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    message: str,
+    translate_command: Command,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "short.en", "a")
+    write(tmp_path / "long.fr", "a", "b")
+    (tmp_path / "latin.fr").write_bytes(b"a\n\xe9\n")
+    (tmp_path / "folder.png").mkdir()
+    before = sorted(tmp_path.iterdir())
+    result = translate_command("align", run, *arguments)
+    assert (result.code, result.out) == (2, "")
+    assert message in result.err
+    assert len(result.err.splitlines()) == 1
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_run_without_a_checkpoint(run: Path, tmp_path: Path, translate_command: Command) -> None:
+    shutil.copytree(run, tmp_path / "run", symlinks=True)
+    shutil.rmtree(tmp_path / "run" / "checkpoints")
+    result = translate_command("align", tmp_path / "run", *PAIR)
+    assert (result.code, result.out) == (2, "")
+    assert "no such checkpoint; has the run been trained?" in result.err

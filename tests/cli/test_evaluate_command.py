@@ -1,0 +1,138 @@
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import sacrebleu
+from commands import Command
+
+import translate
+from translate.text.corpus import load_corpus
+from translate.text.data_config import data_config
+from translate.text.writing import write_corpus
+
+
+class Files(NamedTuple):
+    source: Path
+    reference: Path
+    gold: Path
+
+    def lines(self, name: str) -> list[str]:
+        path: Path = getattr(self, name)
+        return path.read_text(encoding="utf-8").splitlines()
+
+
+@pytest.fixture(scope="module")
+def run(tiny_runs: dict[str, Path]) -> Path:
+    return tiny_runs["transformer"]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    folder = tmp_path_factory.mktemp("corpus")
+    settings = {"name": "grammar", "kind": "grammar", "num_train": 1, "num_test": 17, "seed": 3}
+    write_corpus(load_corpus(data_config(settings)), folder)
+    return Files(folder / "test.en", folder / "test.fr", folder / "test.gold")
+
+
+def test_scores_agree_with_sacrebleu(run: Path, files: Files, translate_command: Command) -> None:
+    arguments = ("--source", files.source, "--reference", files.reference, "--json")
+    result = translate_command("evaluate", run, *arguments)
+    assert (result.code, result.err) == (0, "")
+    row = json.loads(result.out)
+    texts = [each.text for each in translate.load(run).translate(files.lines("source"))]
+    references = [files.lines("reference")]
+    metric = sacrebleu.metrics.BLEU()
+    assert row == {
+        "bleu": pytest.approx(metric.corpus_score(texts, references).score),
+        "chrf": pytest.approx(sacrebleu.corpus_chrf(texts, references).score),
+        "ter": pytest.approx(sacrebleu.corpus_ter(texts, references).score),
+        "signature": str(metric.get_signature()),
+        "beam_size": 2,
+        "length_penalty": 1.0,
+        "sentences": 17,
+    }
+
+
+def test_gold_links_add_the_alignment_error_rate(run: Path, files: Files, translate_command: Command) -> None:
+    arguments = ("--source", files.source, "--reference", files.reference, "--gold", files.gold)
+    row = json.loads(translate_command("evaluate", run, *arguments, "--json", "--beam-size", 1).out)
+    assert row["beam_size"] == 1
+    # The definition (Och and Ney 2003), from the links that `translate align` writes.
+    aligned = translate_command(
+        "align", run, "--source", files.source, "--target", files.reference, "--whitespace"
+    )
+    found = sure = both = possible = 0
+    for line, gold in zip(aligned.out.splitlines(), files.lines("gold"), strict=True):
+        links, marks = set(line.split()), gold.split()
+        certain = {mark for mark in marks if "-" in mark}
+        allowed = {mark.replace("p", "-") for mark in marks}
+        found, sure = found + len(links), sure + len(certain)
+        both, possible = both + len(links & certain), possible + len(links & allowed)
+    assert row["aer"] == pytest.approx(1 - (both + possible) / (found + sure))
+    assert row["precision"] == pytest.approx(possible / found)
+    assert row["recall"] == pytest.approx(both / sure)
+
+
+def test_the_table_shows_the_same(run: Path, files: Files, translate_command: Command) -> None:
+    arguments = ("--source", files.source, "--reference", files.reference, "--gold", files.gold)
+    row = json.loads(translate_command("evaluate", run, *arguments, "--json").out)
+    lines = translate_command("evaluate", run, *arguments).out.splitlines()
+    assert lines[0] == f"BLEU {row['bleu']:.2f}   {row['signature']}"
+    assert lines[1].startswith(f"chrF {row['chrf']:.2f}   nrefs:1")
+    assert lines[2].startswith(f"TER  {row['ter']:.2f}   nrefs:1")
+    assert lines[3].startswith(f"AER  {100 * row['aer']:.2f} %   precision {row['precision']:.4f}")
+    assert len(lines) == 4
+
+
+def test_perfect_translations_score_100(
+    run: Path, files: Files, tmp_path: Path, translate_command: Command
+) -> None:
+    own = tmp_path / "own.fr"
+    own.write_text(translate_command("text", run, stdin=files.source.read_bytes()).out, encoding="utf-8")
+    row = json.loads(
+        translate_command("evaluate", run, "--source", files.source, "--reference", own, "--json").out
+    )
+    assert (row["bleu"], row["chrf"], row["ter"]) == (pytest.approx(100), pytest.approx(100), 0)
+
+
+@pytest.mark.parametrize(
+    ("source", "reference", "gold", "message"),
+    [
+        ("two.en", "one.fr", None, "two.en has 2 lines"),
+        ("two.en", "none.fr", None, "none.fr: no such file"),
+        ("empty.en", "empty.en", None, "empty"),
+        ("two.en", "two.fr", "one.gold", "one.gold: 1 lines of links for 2 source sentences"),
+        ("two.en", "two.fr", "far.gold", "far.gold, line 2"),
+        ("two.en", "two.fr", "odd.gold", "odd.gold, line 1"),
+        ("two.en", "two.fr", "none.gold", "none.gold"),
+        ("latin.fr", "two.fr", None, "latin.fr, line 1: not UTF-8"),
+    ],
+)
+def test_wrong_files(
+    run: Path,
+    tmp_path: Path,
+    source: str,
+    reference: str,
+    gold: str | None,
+    message: str,
+    translate_command: Command,
+) -> None:
+    texts = {
+        "two.en": "a b\nc\n",
+        "two.fr": "d\ne f\n",
+        "one.fr": "d\n",
+        "empty.en": "",
+        "one.gold": "0-0\n",
+        "far.gold": "1-0\n0-2\n",  # the second sentence has two target words
+        "odd.gold": "zero-one\n0-0\n",
+        "latin.fr": "\xe9\nb\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="latin-1")
+    options = ["--gold", tmp_path / gold] if gold else []
+    arguments = ("--source", tmp_path / source, "--reference", tmp_path / reference, *options)
+    result = translate_command("evaluate", run, *arguments)
+    assert (result.code, result.out) == (2, "")
+    assert message in result.err
+    assert len(result.err.splitlines()) == 1

@@ -1,0 +1,186 @@
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from commands import Command
+from tiny_runs import BACKENDS
+
+import translate
+from translate.text.corpus import load_corpus
+from translate.text.data_config import data_config
+from translate.translator import Translator
+
+SENTENCE = "I love you."
+
+
+@pytest.fixture(scope="module")
+def run(tiny_runs: dict[str, Path]) -> Path:
+    return tiny_runs["transformer"]
+
+
+@pytest.fixture(scope="module")
+def translator(run: Path) -> Translator:
+    return translate.load(run, device="cpu")
+
+
+@pytest.fixture(scope="module")
+def sentences() -> list[str]:
+    data = data_config({"name": "grammar", "kind": "grammar", "num_train": 1, "num_test": 40, "seed": 7})
+    test = load_corpus(data).test
+    assert test is not None
+    return test.source
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_arguments_standard_input_and_load_agree(
+    tiny_runs: dict[str, Path], backend: str, sentences: list[str], translate_command: Command
+) -> None:
+    run = tiny_runs[backend]
+    wanted = [each.text for each in translate.load(run).translate(sentences)]
+    assert len(set(wanted)) > 1
+    by_argument = translate_command("text", run, *sentences)
+    by_input = translate_command("text", run, stdin="".join(line + "\n" for line in sentences).encode())
+    assert by_argument.code == by_input.code == 0
+    assert by_argument.out.splitlines() == by_input.out.splitlines() == wanted
+    alone = translate_command("text", run, sentences[0])
+    assert alone.out == wanted[0] + "\n"
+
+
+def test_a_thousand_lines_in_order_with_blank_ones(
+    run: Path, translator: Translator, sentences: list[str], translate_command: Command
+) -> None:
+    chance = random.Random(3)
+    lines = [chance.choice(["", "   ", "\t", *sentences[:7]]) for _ in range(1100)]  # more than a chunk
+    known = {line: translator.translate([line], beam_size=1)[0].text for line in set(lines)}
+    assert known[""] == known["   "] == ""
+    result = translate_command("text", run, "--beam-size", 1, stdin="\n".join(lines).encode())
+    assert result.out.split("\n") == [*(known[line] for line in lines), ""]
+
+
+@pytest.mark.parametrize("format", ["text", "jsonl"])
+def test_odd_characters_keep_the_number_of_lines(run: Path, format: str, translate_command: Command) -> None:
+    odd = [
+        "a\0b",
+        "one\rtwo",
+        "I\u2028love\u2029you",
+        "x\x85y\x0bz\x1c",
+        "\U0001f600 love \U0001f1eb\U0001f1f7",
+        "\ufeff",
+        "e\u0301",
+    ]
+    lines = [each for line in odd for each in (line, "")]
+    result = translate_command(
+        "text", run, "--format", format, stdin="".join(f"{x}\n" for x in lines).encode()
+    )
+    assert result.code == 0
+    found = result.out.removesuffix("\n").split("\n")
+    assert len(found) == len(lines)
+    if format == "jsonl":
+        assert [json.loads(line)["source"] for line in found] == lines
+        assert len(result.out.splitlines()) == len(lines)  # Python's idea of a line, with U+2028
+
+
+def test_windows_line_ends(run: Path, translate_command: Command) -> None:
+    lines = [b"I love you .", b"", b"you love me ."]
+    unix = translate_command("text", run, stdin=b"\n".join(lines) + b"\n")
+    windows = translate_command("text", run, stdin=b"\r\n".join(lines) + b"\r\n")
+    assert windows == unix
+
+
+def test_no_line_gives_no_line(run: Path, translate_command: Command) -> None:
+    assert translate_command("text", run, stdin=b"") == (0, "", "")
+
+
+def test_a_line_that_is_not_utf_8_is_named(run: Path, translate_command: Command) -> None:
+    result = translate_command("text", run, stdin=b"I love you .\n\xe9t\xe9\n")
+    assert (result.code, result.err) == (2, "error: standard input, line 2: not UTF-8; convert it to UTF-8\n")
+
+
+def test_an_argument_that_is_not_utf_8_is_named(run: Path, translate_command: Command) -> None:
+    result = translate_command("text", run, SENTENCE, os.fsdecode(b"\xe9t\xe9"))
+    message = "error: sentence 2 of the arguments: not UTF-8; convert it to UTF-8\n"
+    assert (result.code, result.out, result.err) == (2, "", message)
+
+
+def test_json_lines(run: Path, translator: Translator, translate_command: Command) -> None:
+    arguments = ("--format", "jsonl", "--n-best", 2, SENTENCE, "")
+    result = translate_command("text", run, *arguments)
+    rows = [json.loads(line) for line in result.out.splitlines()]
+    found = translator.translate([SENTENCE], n_best=2, alignments=True)[0]
+    assert rows[0]["source"] == SENTENCE
+    assert (rows[0]["text"], rows[0]["score"]) == (found.text, pytest.approx(found.score, abs=1e-5))
+    assert [each["text"] for each in rows[0]["n_best"]] == [each.text for each in found.n_best]
+    assert found.alignment is not None
+    alignment = rows[0]["alignment"]
+    assert alignment["links"] == found.alignment.pharaoh()
+    assert alignment["source_words"] == ["I", "love", "you", "."]
+    assert len(alignment["weights"]) == len(alignment["target_words"])
+    assert rows[1]["text"] == ""
+    assert rows[1]["alignment"] == {"source_words": [], "target_words": [], "links": "", "weights": []}
+
+
+def test_n_best_and_links_stand_on_the_line(
+    run: Path, translator: Translator, translate_command: Command
+) -> None:
+    result = translate_command("text", run, "--n-best", 2, "--align", SENTENCE)
+    found = translator.translate([SENTENCE], n_best=2, alignments=True)[0]
+    assert found.alignment is not None
+    parts = [*(each.text for each in found.n_best), found.alignment.pharaoh()]
+    assert result.out == "\t".join(parts) + "\n"
+
+
+def test_batch_size_changes_nothing(run: Path, sentences: list[str], translate_command: Command) -> None:
+    results = [translate_command("text", run, "--batch-size", size, *sentences[:9]) for size in (1, 4, 99)]
+    assert results[0] == results[1] == results[2]
+
+
+def test_long_sources_are_cut_with_a_warning(run: Path, translate_command: Command) -> None:
+    long = "I love you and " * 300
+    result = translate_command(
+        "text", run, "--beam-size", 1, stdin=f"{long}\nI love you .\n{long}\n".encode()
+    )
+    assert result.code == 0
+    assert len(result.out.splitlines()) == 3
+    assert result.err == "warning: 2 sentences: source cut at 512 pieces\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--n-best", 3], "n_best: expected 1 to beam_size=2, got 3"),
+        (["--beam-size", 0], "beam_size: expected at least 1, got 0"),
+        (["--device", "gpu"], "device: expected auto, cpu, cuda or cuda:N, got 'gpu'"),
+        (["--threads", 0], "0 is not in the range"),
+        (["--format", "xml"], "xml"),
+    ],
+)
+def test_impossible_options(
+    run: Path, arguments: list[object], message: str, translate_command: Command
+) -> None:
+    result = translate_command("text", run, *arguments, SENTENCE)
+    assert (result.code, result.out) == (2, "")
+    assert message in result.err
+    assert len(result.err.splitlines()) == 1
+
+
+def test_runs_that_are_not_there(tmp_path: Path, translate_command: Command) -> None:
+    for run, message in ((tmp_path / "none", "no such run directory"), (tmp_path, "not a run directory")):
+        result = translate_command("text", run, SENTENCE)
+        assert (result.code, result.out) == (2, "")
+        assert result.err.startswith(f"error: {run}: {message}")
+
+
+def test_in_a_pipe(run: Path, translator: Translator) -> None:
+    process = subprocess.run(
+        [sys.executable, "-m", "translate.cli.main", "text", str(run), "--threads", "1"],
+        input=f"{SENTENCE}\n\n{SENTENCE}\n".encode(),
+        capture_output=True,
+        check=True,
+    )
+    text = translator.translate([SENTENCE])[0].text
+    assert process.stdout.decode() == f"{text}\n\n{text}\n"
+    assert process.stderr == b""

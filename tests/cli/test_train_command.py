@@ -1,0 +1,203 @@
+"""`translate train` as a user meets it, with training itself replaced."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import translate.build.train
+from translate.cli import main
+from translate.cli.train import job_suffix
+from translate.config import Composer
+from translate.errors import UserError
+
+
+@pytest.fixture
+def trained(tmp_path, monkeypatch):
+    """Configurations that reached training; the working directory is empty."""
+    configs = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(translate.build.train, "train", configs.append)
+    return configs
+
+
+def run(*arguments: str) -> int:
+    try:
+        return main.run(["train", *arguments])
+    except SystemExit as leaving:
+        return leaving.code if isinstance(leaving.code, int) else 1
+
+
+def test_overrides_reach_training_and_hydra_leaves_nothing(trained, tmp_path):
+    assert run("model=rnn_luong", "training.max_steps=7") == 0
+    (config,) = trained
+    assert (config.model.name, config.training.max_steps) == ("rnn_luong", 7)
+    assert (config.run.name, config.run.directory) == ("grammar-rnn_luong", "runs/grammar-rnn_luong")
+    assert "hydra" not in config
+    assert list(tmp_path.iterdir()) == []
+    assert Path.cwd() == tmp_path
+
+
+def test_an_option_that_no_file_mentions_reaches_training(trained):
+    assert run("optimizer.amsgrad=true") == 0
+    assert trained[0].optimizer.amsgrad is True
+
+
+def test_options_and_overrides_may_be_mixed(trained):
+    assert run("training.max_steps=7", "--multirun", "training.seed=2,3") == 0
+    assert [(each.training.max_steps, each.training.seed) for each in trained] == [(7, 2), (7, 3)]
+
+
+def test_each_job_of_a_sweep_has_its_own_run(trained, tmp_path):
+    assert run("--multirun", "training.seed=1,2", "training.max_steps=7", "run.name=own") == 0
+    assert [each.run.directory for each in trained] == [
+        "runs/own-training.seed=1",
+        "runs/own-training.seed=2",
+    ]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_sweep_over_choices_takes_keys_of_the_choice(trained):
+    assert (
+        run("-m", "model=rnn_luong,rnn_bahdanau", "model/attention=general,additive", "model.decoder_size=64")
+        == 0
+    )
+    assert [each.run.name for each in trained] == [
+        f"grammar-{model}-model={model},model-attention={attention}"
+        for model in ("rnn_luong", "rnn_bahdanau")
+        for attention in ("general", "additive")
+    ]
+    assert {each.model.decoder_size for each in trained} == {64}
+
+
+def test_no_job_of_a_sweep_starts_if_one_is_wrong(trained, capsys):
+    assert run("-m", "training.best_metric=bleu,blue") == 2
+    assert capsys.readouterr().err.startswith("error: training.best_metric: expected one of")
+    assert trained == []
+
+
+@pytest.mark.parametrize(
+    ("overrides", "excluded", "suffix"),
+    [
+        (["training.seed=2", "model=a"], ["model"], "training.seed=2"),
+        (["++model.width=2", "+data.seed=3"], [], "model.width=2,data.seed=3"),
+        (["model/attention=dot", "data.path='a b/c'"], [], "model-attention=dot,data.path=-a-b-c"),
+        (["run.name=a"], [], ""),
+    ],
+)
+def test_the_suffix_of_a_job_is_fit_for_a_file_name(overrides, excluded, suffix):
+    assert job_suffix(overrides, excluded) == suffix
+
+
+def test_long_suffixes_stay_short_and_apart():
+    first, second = (job_suffix([f"data.path={'x' * 300}", f"training.seed={seed}"], []) for seed in (1, 2))
+    assert first != second
+    assert len(first) < 200
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["training.max_stepz=3"], "training.max_stepz: unknown key; did you mean training.max_steps?"),
+        (["--multrun"], "--multrun: no such option of translate train; did you mean --multirun?"),
+        (["--cfg", "jobs"], "translate train: argument --cfg/-c: invalid choice"),
+        (["--cfg", "job", "--multirun"], "--multirun and --cfg exclude each other"),
+        (["--config-dir", "nowhere"], "nowhere: no such folder of configuration files"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_2(trained, capsys, arguments, message):
+    assert run(*arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith(f"error: {message}")
+    assert captured.err.count("\n") == 1
+    assert (captured.out, trained) == ("", [])
+
+
+def test_a_user_error_of_training_is_one_line(trained, monkeypatch, capsys):
+    def refuse(config: object) -> None:
+        raise UserError("data: there is no such corpus")
+
+    monkeypatch.setattr(translate.build.train, "train", refuse)
+    assert run() == 2
+    assert capsys.readouterr().err == "error: data: there is no such corpus\n"
+
+
+def test_the_exit_code_of_training_is_passed_on_and_ends_a_sweep(trained, monkeypatch):
+    monkeypatch.setattr(translate.build.train, "train", lambda config: trained.append(config) or 130)
+    assert run("-m", "training.seed=1,2") == 130
+    assert len(trained) == 1
+
+
+def test_leaving_training_passes_the_code_on(trained, monkeypatch):
+    monkeypatch.setattr(translate.build.train, "train", lambda config: sys.exit(75))
+    assert run() == 75
+
+
+def test_cfg_shows_the_configuration_and_trains_nothing(trained, capsys):
+    assert run("--cfg", "job", "model=rnn_bahdanau", "--package", "model", "--resolve") == 0
+    assert "_target_: translate.models.BahdanauRNN" in capsys.readouterr().out
+    assert trained == []
+
+
+def test_help_lists_every_choice(capsys):
+    assert run("--help") == 0
+    shown = capsys.readouterr().out
+    for group, names in Composer().choices().items():
+        assert group in shown
+        assert all(name in shown for name in names)
+    assert "transformer*" in shown
+
+
+def test_hydra_help_is_hydras(trained, capsys):
+    assert run("--hydra-help") == 0
+    assert "hydra.cc" in capsys.readouterr().out
+
+
+def test_config_dir_adds_files_of_the_user(trained, tmp_path):
+    (tmp_path / "own" / "experiment").mkdir(parents=True)
+    (tmp_path / "own" / "experiment" / "mine.yaml").write_text(
+        "# @package _global_\ntraining:\n  max_steps: 11\n"
+    )
+    assert run("--config-dir", "own", "experiment=mine") == 0
+    assert trained[0].training.max_steps == 11
+
+
+class TestMain:
+    def test_version(self, capsys):
+        assert main.run(["--version"]) == 0
+        assert capsys.readouterr().out == f"translate {main.__version__}\n"
+
+    @pytest.mark.parametrize(
+        ("arguments", "nearest"), [(["trian"], "train"), (["text", "--bem-size", "3", "x"], "--beam-size")]
+    )
+    def test_a_misspelt_command_or_option_gives_the_nearest(self, capsys, arguments, nearest):
+        assert main.run(arguments) == 2
+        error = capsys.readouterr().err
+        assert error.startswith("error: no such")
+        assert nearest in error
+        assert error.count("\n") == 1
+
+    def test_interruption_is_exit_130(self, trained, monkeypatch):
+        def interrupt(config: object) -> None:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(translate.build.train, "train", interrupt)
+        assert run() == 130
+
+    def test_help_lists_the_commands_and_needs_no_torch(self):
+        code = "import sys; from translate.cli.main import run; run(['--help']); exit('torch' in sys.modules)"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert "train" in done.stdout
+
+    def test_a_reader_that_leaves_gets_no_traceback(self, tmp_path):
+        code = "from translate.cli.main import main; main()"
+        reading, writing = os.pipe()
+        os.close(reading)
+        done = subprocess.run(
+            [sys.executable, "-c", code, "train", "--help"], stdout=writing, stderr=subprocess.PIPE, text=True
+        )
+        os.close(writing)
+        assert (done.returncode, done.stderr) == (main.READER_GONE, "")

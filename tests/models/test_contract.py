@@ -1,0 +1,205 @@
+"""What every backend owes to search and alignment, whatever its options."""
+
+import pytest
+import torch
+from tiny_models import CASES, SOURCE_VOCABULARY, padded, random_sources, random_targets, tiny_model
+from torch import Tensor
+
+from translate.models import Seq2Seq
+
+ALL = list(CASES)
+PRECISIONS = [(torch.float64, 1e-10), (torch.float32, 1e-5)]
+LENGTHS = [5, 3, 7]
+
+
+def stepwise(model: Seq2Seq, source: Tensor, mask: Tensor | None, targets: Tensor, width: int) -> Tensor:
+    """Hidden states (N, T, D) of ``width`` targets a sentence, token by token."""
+    encoded = model.encode(source, mask)
+    state = model.start(encoded, width)
+    rows = []
+    for place in range(targets.shape[1]):
+        hidden, state = model.step(targets[:, place], state, encoded)
+        rows.append(hidden)
+    return torch.stack(rows, 1)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), PRECISIONS)
+@pytest.mark.parametrize("width", [1, 3])
+@pytest.mark.parametrize("name", ALL)
+@torch.no_grad()
+def test_cached_steps_equal_teacher_forcing(
+    name: str, width: int, dtype: torch.dtype, tolerance: float
+) -> None:
+    model = tiny_model(name, dtype)
+    source, mask = padded(random_sources(LENGTHS))
+    targets = random_targets(len(LENGTHS) * width, 6)
+    forced = model(source.repeat_interleave(width, 0), mask.repeat_interleave(width, 0), targets)
+    found = stepwise(model, source, mask, targets, width)
+    assert found.shape == (len(LENGTHS) * width, 6, model.output_weight.shape[1])
+    torch.testing.assert_close(found, forced, rtol=0, atol=tolerance)
+    assert forced.std() > 1e-2
+
+
+@pytest.mark.parametrize("name", ALL)
+@torch.no_grad()
+def test_steps_go_on_after_hypotheses_are_reordered_and_sentences_left(name: str) -> None:
+    model, width = tiny_model(name), 3
+    sources = random_sources(LENGTHS)
+    source, mask = padded(sources)
+    targets = random_targets(len(LENGTHS) * width, 7)
+    encoded = model.encode(source, mask)
+    state = model.start(encoded, width)
+    for place in range(3):
+        _, state = model.step(targets[:, place], state, encoded)
+    # Sentence 1 leaves; in the others hypotheses change places, and one is continued twice.
+    origins = torch.tensor([2, 0, 0, 7, 8, 6])
+    state, encoded = state.select(origins), encoded.select(torch.tensor([0, 2]))
+    targets = targets[origins]
+    rows = []
+    for place in range(3, 7):
+        hidden, state = model.step(targets[:, place], state, encoded)
+        rows.append(hidden)
+    kept = torch.tensor([0, 0, 0, 2, 2, 2])
+    forced = model(source[kept], mask[kept], targets)
+    torch.testing.assert_close(torch.stack(rows, 1), forced[:, 3:], rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ALL)
+@torch.no_grad()
+def test_padding_of_any_length_changes_nothing(name: str) -> None:
+    model = tiny_model(name)
+    sources = random_sources(LENGTHS)
+    targets = random_targets(len(LENGTHS), 6)
+    layers = range(model.num_attention_layers)
+    for extra in (0, 1, 11):
+        source, mask = padded(sources, extra)
+        hidden = model(source, mask, targets)
+        weights = model.forced_weights(source, mask, targets, layers)
+        for row, sentence in enumerate(sources):
+            alone, target = torch.tensor([sentence]), targets[row : row + 1]
+            torch.testing.assert_close(hidden[row : row + 1], model(alone, None, target), rtol=0, atol=1e-10)
+            expected = model.forced_weights(alone, None, target, layers)
+            for layer in layers:
+                found = weights[layer][row]  # (H, T, S)
+                assert (found[..., len(sentence) :] == 0).all()
+                torch.testing.assert_close(found[..., : len(sentence)], expected[layer][0], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ALL)
+@torch.no_grad()
+def test_a_target_sees_nothing_of_its_future(name: str) -> None:
+    model = tiny_model(name)
+    source, mask = padded(random_sources(LENGTHS))
+    targets = random_targets(len(LENGTHS), 6)
+    other = targets.clone()
+    other[:, 4] = 22 - other[:, 4] % 7
+    assert (other[:, 4] != targets[:, 4]).all()
+    before, after = model(source, mask, targets), model(source, mask, other)
+    torch.testing.assert_close(after[:, :4], before[:, :4], rtol=0, atol=1e-10)
+    assert (after[:, 4] - before[:, 4]).abs().max(-1).values.min() > 1e-4
+    longer = model(source, mask, torch.cat([targets, random_targets(len(LENGTHS), 4, seed=9)], 1))
+    torch.testing.assert_close(longer[:, :6], before, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ALL)
+@torch.no_grad()
+def test_order_and_size_of_the_batch_change_nothing(name: str) -> None:
+    model = tiny_model(name)
+    source, mask = padded(random_sources([5, 3, 7, 2, 5]))
+    targets = random_targets(5, 6)
+    hidden = model(source, mask, targets)
+    order = torch.tensor([3, 0, 4, 2, 1])
+    torch.testing.assert_close(
+        model(source[order], mask[order], targets[order]), hidden[order], rtol=0, atol=1e-10
+    )
+    part = torch.tensor([1, 3])
+    torch.testing.assert_close(
+        model(source[part], mask[part], targets[part]), hidden[part], rtol=0, atol=1e-10
+    )
+
+
+@pytest.mark.parametrize("name", ALL)
+@torch.no_grad()
+def test_forced_weights_are_distributions_over_the_source(name: str) -> None:
+    model = tiny_model(name)
+    source, mask = padded(random_sources(LENGTHS))
+    targets = random_targets(len(LENGTHS), 6)
+    every = model.forced_weights(source, mask, targets, range(model.num_attention_layers))
+    assert len(every) == model.num_attention_layers
+    for weights in every:
+        assert weights.shape == (len(LENGTHS), model.num_attention_heads, 6, max(LENGTHS))
+        assert weights.dtype == torch.float32
+        torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]), rtol=0, atol=1e-5)
+        assert (weights >= 0).all()
+        assert weights[0, :, :, :5].std() > 1e-3
+    last = model.num_attention_layers - 1
+    torch.testing.assert_close(model.forced_weights(source, mask, targets, [last])[0], every[last])
+    twice = model.forced_weights(source, mask, targets, [last, 0])
+    torch.testing.assert_close(twice[0], every[last])
+    torch.testing.assert_close(twice[1], every[0])
+    for wrong in (-1, model.num_attention_layers):
+        with pytest.raises(ValueError, match="attention layer"):
+            model.forced_weights(source, mask, targets, [wrong])
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_forward_with_weights_is_forward_and_its_weights_have_gradients(name: str) -> None:
+    model = tiny_model(name)
+    source, mask = padded(random_sources(LENGTHS))
+    targets = random_targets(len(LENGTHS), 6)
+    layer = model.num_attention_layers - 1
+    hidden, weights = model.forward_with_weights(source, mask, targets, layer)
+    torch.testing.assert_close(hidden, model(source, mask, targets), rtol=0, atol=1e-10)
+    expected = model.forced_weights(source, mask, targets, [layer])[0]
+    torch.testing.assert_close(weights.float(), expected, rtol=0, atol=1e-6)
+    weights.square().sum().backward()
+    assert model.source_embedding.weight.grad.abs().sum() > 0
+    with pytest.raises(ValueError, match="attention layer"):
+        model.forward_with_weights(source, mask, targets, layer + 1)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_training_draws_dropout_and_reaches_every_parameter(name: str) -> None:
+    model = tiny_model(name).train()
+    source, mask = padded(random_sources(LENGTHS))
+    targets = random_targets(len(LENGTHS), 6)
+    first, second = model(source, mask, targets), model(source, mask, targets)
+    assert not torch.equal(first, second)
+    model.eval()
+    assert torch.equal(model(source, mask, targets), model(source, mask, targets))
+    torch.logsumexp(model.logits(model(source, mask, targets)), -1).square().sum().backward()
+    for label, parameter in model.named_parameters():
+        assert parameter.grad is not None, label
+        assert torch.isfinite(parameter.grad).all(), label
+
+
+@pytest.mark.parametrize("name", ALL)
+@torch.no_grad()
+def test_logits_are_the_output_layer(name: str) -> None:
+    model = tiny_model(name)
+    hidden = torch.randn(2, 3, model.output_weight.shape[1], dtype=torch.float64)
+    expected = torch.einsum("btd,vd->btv", hidden, model.output_weight)
+    if model.output_bias is not None:
+        expected = expected + model.output_bias
+    torch.testing.assert_close(model.logits(hidden), expected)
+
+
+@pytest.mark.parametrize("backend", ["bahdanau", "luong", "transformer"])
+def test_tied_embeddings_are_one_matrix(backend: str) -> None:
+    tied = {"bahdanau": ["bahdanau-linear", "bahdanau-tied-deep"], "luong": ["luong-plain", "luong-deep"],
+            "transformer": ["transformer-rms", "transformer"]}[backend]  # fmt: skip
+    loose = tiny_model({"transformer": "transformer-post"}.get(backend, backend))
+    target, every = (tiny_model(name) for name in tied)
+    assert loose.output_weight is not loose.target_embedding.weight
+    assert loose.source_embedding.weight is not loose.target_embedding.weight
+    assert target.output_weight is target.target_embedding.weight
+    assert target.source_embedding.weight is not target.target_embedding.weight
+    assert target.source_embedding.weight.shape[0] == SOURCE_VOCABULARY
+    assert every.output_weight is every.target_embedding.weight is every.source_embedding.weight
+
+
+def test_parameters_that_are_shared_count_once() -> None:
+    loose = CASES["transformer-post"](23, 23)
+    tied = CASES["transformer"](23, 23)
+    norms = 2 * 2 * 12  # post-norm has none at the ends
+    assert loose.num_parameters() - tied.num_parameters() == 2 * 23 * 12 - norms

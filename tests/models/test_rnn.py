@@ -1,0 +1,201 @@
+"""The recurrences as plain loops from the papers' equations, with the model's weights."""
+
+import numpy as np
+import pytest
+import torch
+from tiny_models import attention, padded, random_sources, random_targets, tiny_model
+from torch import Tensor
+
+from translate.models import BahdanauRNN, LuongRNN, Seq2Seq
+
+LENGTHS = [5, 3, 7]
+
+
+def array(tensor: Tensor) -> np.ndarray:
+    return tensor.detach().numpy()
+
+
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))
+
+
+def softmax(energies: list[float]) -> list[float]:
+    powers = [np.exp(energy - max(energies)) for energy in energies]
+    return [power / sum(powers) for power in powers]
+
+
+class Cell:
+    """One layer and direction of a GRU or LSTM in torch's order of gates (r, z, n or i, f, g, o)."""
+
+    def __init__(self, rnn: torch.nn.RNNBase, suffix: str) -> None:
+        self.inputs, self.hidden = (array(getattr(rnn, f"weight_{kind}_{suffix}")) for kind in ("ih", "hh"))
+        self.input_bias, self.hidden_bias = (
+            array(getattr(rnn, f"bias_{kind}_{suffix}")) for kind in ("ih", "hh")
+        )
+        self.width = self.hidden.shape[1]
+
+    def gru(self, x: np.ndarray, h: np.ndarray) -> np.ndarray:
+        n = self.width
+        from_input = [
+            self.inputs[k * n : (k + 1) * n] @ x + self.input_bias[k * n : (k + 1) * n] for k in range(3)
+        ]
+        from_state = [
+            self.hidden[k * n : (k + 1) * n] @ h + self.hidden_bias[k * n : (k + 1) * n] for k in range(3)
+        ]
+        reset = sigmoid(from_input[0] + from_state[0])
+        update = sigmoid(from_input[1] + from_state[1])
+        proposal = np.tanh(from_input[2] + reset * from_state[2])
+        return (1 - update) * proposal + update * h
+
+    def lstm(self, x: np.ndarray, h: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        n = self.width
+        enter, forget, proposal, leave = (
+            self.inputs[k * n : (k + 1) * n] @ x
+            + self.input_bias[k * n : (k + 1) * n]
+            + self.hidden[k * n : (k + 1) * n] @ h
+            + self.hidden_bias[k * n : (k + 1) * n]
+            for k in range(4)
+        )
+        c = sigmoid(forget) * c + sigmoid(enter) * np.tanh(proposal)
+        return sigmoid(leave) * np.tanh(c), c
+
+
+def read_source(model: Seq2Seq, sentence: list[int]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Annotations h_j = [forward; backward], and each layer's last states of both directions."""
+    table = array(model.source_embedding.weight) * np.sqrt(model.source_embedding.weight.shape[1])
+    states, finals = [table[word] for word in sentence], []
+    rnn = model.encoder.rnn
+    for layer in range(rnn.num_layers):
+        directions = []
+        for suffix, order in ((f"l{layer}", states), (f"l{layer}_reverse", states[::-1])):
+            cell = Cell(rnn, suffix)
+            h, c = np.zeros(cell.width), np.zeros(cell.width)
+            outputs = []
+            for x in order:
+                if isinstance(rnn, torch.nn.LSTM):
+                    h, c = cell.lstm(x, h, c)
+                else:
+                    h = cell.gru(x, h)
+                outputs.append(h)
+            directions.append(outputs)
+        finals.append(np.concatenate([directions[0][-1], directions[1][-1]]))
+        states = [np.concatenate(pair) for pair in zip(directions[0], directions[1][::-1], strict=True)]
+    return states, finals
+
+
+def energies(model: Seq2Seq, query: np.ndarray, annotations: list[np.ndarray]) -> list[float]:
+    """v^T tanh(W s + U h_j) or s^T W h_j."""
+    mechanism = model.attention
+    keys = array(mechanism.key_projection.weight)
+    if not hasattr(mechanism, "direction"):
+        return [float(query @ (keys @ h)) for h in annotations]
+    projection = mechanism.query_projection
+    bias = 0.0 if projection.bias is None else array(projection.bias)
+    projected = array(projection.weight) @ query + bias
+    return [float(array(mechanism.direction) @ np.tanh(projected + keys @ h)) for h in annotations]
+
+
+def attend(
+    model: Seq2Seq, query: np.ndarray, annotations: list[np.ndarray]
+) -> tuple[np.ndarray, list[float]]:
+    weights = softmax(energies(model, query, annotations))
+    return sum(weight * h for weight, h in zip(weights, annotations, strict=True)), weights
+
+
+def bahdanau(model: BahdanauRNN, sentence: list[int], target: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Bahdanau et al. 2015, A.1.2 and A.2.2 -> hidden states (T, D) and weights (T, S)."""
+    annotations, finals = read_source(model, sentence)
+    table = array(model.target_embedding.weight) * np.sqrt(model.target_embedding.weight.shape[1])
+    cell, readout = Cell(model.cell, "l0"), model.readout
+    backward = finals[-1][len(finals[-1]) // 2 :]  # the backward reader ends at the first word
+    state = np.tanh(array(model.initial.weight) @ backward + array(model.initial.bias))
+    hidden, rows = [], []
+    for word in target:
+        context, weights = attend(model, state, annotations)  # with the state before this step
+        state = cell.gru(np.concatenate([table[word], context]), state)
+        read = array(readout.weight) @ np.concatenate([state, table[word], context]) + array(readout.bias)
+        width = table.shape[1]
+        if len(read) == 2 * width:
+            hidden.append(np.array([max(read[k], read[k + width]) for k in range(width)]))
+        else:
+            hidden.append(np.tanh(read))
+        rows.append(weights)
+    return np.array(hidden), np.array(rows)
+
+
+def luong(model: LuongRNN, sentence: list[int], target: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Luong et al. 2015, eq. 5, 7, 8 and 3.3 -> hidden states (T, D) and weights (T, S)."""
+    annotations, finals = read_source(model, sentence)
+    table = array(model.target_embedding.weight) * np.sqrt(model.target_embedding.weight.shape[1])
+    cells = [Cell(model.cell, f"l{layer}") for layer in range(model.cell.num_layers)]
+    bridged = [np.tanh(array(model.bridge.weight) @ final + array(model.bridge.bias)) for final in finals]
+    h, c = [np.split(each, 2)[0] for each in bridged], [np.split(each, 2)[1] for each in bridged]
+    combine = array(model.combine.weight), array(model.combine.bias)
+    attentional = np.zeros(len(combine[1]))
+    hidden, rows = [], []
+    for word in target:
+        x = np.concatenate([table[word], attentional]) if model.input_feeding else table[word]
+        for layer, cell in enumerate(cells):
+            h[layer], c[layer] = cell.lstm(x, h[layer], c[layer])
+            x = h[layer]
+        context, weights = attend(model, h[-1], annotations)  # with the state of this step
+        attentional = np.tanh(combine[0] @ np.concatenate([context, h[-1]]) + combine[1])
+        hidden.append(attentional)
+        rows.append(weights)
+    return np.array(hidden), np.array(rows)
+
+
+CASES = [
+    ("bahdanau", bahdanau),
+    ("bahdanau-linear", bahdanau),
+    ("bahdanau-tied-deep", bahdanau),
+    ("luong", luong),
+    ("luong-plain", luong),
+    ("luong-deep", luong),
+]
+
+
+@pytest.mark.parametrize(("name", "oracle"), CASES)
+@torch.no_grad()
+def test_recurrence_equals_the_papers(name: str, oracle) -> None:
+    model = tiny_model(name)
+    sources = random_sources(LENGTHS)
+    source, mask = padded(sources, extra=2)
+    targets = random_targets(len(sources), 6)
+    hidden = model(source, mask, targets)
+    (weights,) = model.forced_weights(source, mask, targets, [0])
+    for row, sentence in enumerate(sources):
+        states, expected = oracle(model, sentence, targets[row].tolist())
+        np.testing.assert_allclose(array(hidden[row]), states, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(array(weights[row, 0, :, : len(sentence)]), expected, rtol=0, atol=1e-6)
+
+
+def test_input_feeding_widens_the_cell_and_carries_what_was_attended() -> None:
+    fed, plain = tiny_model("luong"), tiny_model("luong-plain")
+    assert fed.cell.weight_ih_l0.shape[1] - plain.cell.weight_ih_l0.shape[1] == fed.output_weight.shape[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "width"), [("luong", 11), ("luong-plain", 5), ("luong-deep", 5), ("bahdanau", 5)]
+)
+def test_readout_is_as_wide_as_what_it_is_tied_to(name: str, width: int) -> None:
+    assert tiny_model(name).output_weight.shape == (23, width)
+
+
+def test_impossible_options_are_refused() -> None:
+    additive = attention("additive")
+    with pytest.raises(ValueError, match=r"readout: expected one of maxout, linear, got 'max'"):
+        BahdanauRNN(19, 23, additive, readout="max")
+    for kind in (BahdanauRNN, LuongRNN):
+        with pytest.raises(ValueError, match=r"tie: expected one of none, target, all, got 'both'"):
+            kind(19, 23, additive, tie="both")
+        with pytest.raises(ValueError, match="one vocabulary"):
+            kind(19, 23, additive, tie="all")
+
+
+def test_forget_gates_begin_open_and_recurrent_matrices_orthogonal() -> None:
+    model = LuongRNN(19, 23, attention("general"), embedding_size=5, encoder_size=7, decoder_size=11)
+    for gate in model.cell.weight_hh_l0.split(11):
+        torch.testing.assert_close(gate @ gate.T, torch.eye(11), rtol=0, atol=1e-5)
+    bias = (model.cell.bias_ih_l0 + model.cell.bias_hh_l0).split(11)
+    assert [gate.unique().tolist() for gate in bias] == [[0.0], [1.0], [0.0], [0.0]]

@@ -1,0 +1,213 @@
+"""Beam search against independent loops that know only teacher forcing."""
+
+import itertools
+import math
+
+import pytest
+import torch
+from tiny_models import BACKENDS, CASES, padded, random_sources, tiny_model
+from torch import Tensor
+
+from translate.models import DecodeState, Encoded, Seq2Seq
+from translate.search import Hypothesis, SearchConfig, beam_search
+
+LENGTHS = [5, 3, 7, 1]
+PAD, BOS, EOS = 0, 2, 3
+
+
+def log_probabilities(model: Seq2Seq, source: list[int], pieces: list[int]) -> Tensor:
+    """Of each next token after <s> and each of ``pieces``, by teacher forcing: (len(pieces) + 1, V)."""
+    hidden = model(torch.tensor([source]), None, torch.tensor([[BOS, *pieces]]))
+    return torch.log_softmax(model.logits(hidden)[0].double(), -1)
+
+
+def rescore(model: Seq2Seq, source: list[int], pieces: list[int]) -> float:
+    rows = log_probabilities(model, source, pieces)
+    return sum(float(row[token]) for row, token in zip(rows, [*pieces, EOS], strict=True))
+
+
+def greedy(model: Seq2Seq, source: list[int], max_length: int) -> list[int]:
+    pieces: list[int] = []
+    while len(pieces) + 1 < max_length:
+        scores = log_probabilities(model, source, pieces)[-1]
+        scores[[PAD, BOS]] = -math.inf
+        best = int(scores.argmax())
+        if best == EOS:
+            break
+        pieces.append(best)
+    return pieces
+
+
+def search(model: Seq2Seq, sources: list[list[int]], **options: float) -> list[list[Hypothesis]]:
+    source, mask = padded(sources)
+    return beam_search(model, source, mask, SearchConfig(**options))  # type: ignore[arg-type]
+
+
+def short_tempered(name: str, dtype: torch.dtype = torch.float64, seed: int = 2, **sizes: int) -> Seq2Seq:
+    """A model that is now sure to end and now sure not to, so that searches do not all run to the limit."""
+    model = tiny_model(name, dtype, seed=seed, **sizes)
+    with torch.no_grad():
+        model.output_weight[EOS] *= 2 if model.output_bias is not None else 4
+    return model
+
+
+@pytest.mark.parametrize("name", CASES)
+@torch.no_grad()
+def test_a_beam_of_one_is_greedy_search(name: str) -> None:
+    sources = random_sources(LENGTHS)
+    for seed in (2, 3):
+        model = short_tempered(name, seed=seed)
+        found = search(model, sources, beam_size=1, max_length_ratio=1.5, max_length_extra=3)
+        for source, hypotheses in zip(sources, found, strict=True):
+            assert [each.ids for each in hypotheses] == [greedy(model, source, int(1.5 * len(source)) + 3)]
+
+
+@pytest.mark.parametrize("penalty", [0.0, 1.0, 0.6])
+@pytest.mark.parametrize("name", BACKENDS)
+@torch.no_grad()
+def test_a_beam_as_wide_as_all_sequences_is_exhaustive(name: str, penalty: float) -> None:
+    vocabulary, max_length = 6, 4  # unknown (1), 4 and 5 go on; at most 3 of them
+    model = short_tempered(name, target_vocabulary=vocabulary)
+    sources = random_sources([4, 2], vocabulary=6)
+    every = [list(pieces) for n in range(max_length) for pieces in itertools.product((1, 4, 5), repeat=n)]
+    found = search(
+        model, sources, beam_size=len(every), length_penalty=penalty, max_length_ratio=0, max_length_extra=4
+    )
+    for source, hypotheses in zip(sources, found, strict=True):
+        expected = sorted(
+            ((rescore(model, source, pieces) / (len(pieces) + 1) ** penalty, pieces) for pieces in every),
+            reverse=True,
+        )
+        assert [each.ids for each in hypotheses] == [pieces for _, pieces in expected]
+        assert [each.score for each in hypotheses] == pytest.approx(
+            [score for score, _ in expected], abs=1e-9
+        )
+
+
+@pytest.mark.parametrize("penalty", [0.0, 1.0, 0.7])
+@pytest.mark.parametrize("name", CASES)
+@torch.no_grad()
+def test_scores_equal_rescoring_and_are_in_order(name: str, penalty: float) -> None:
+    model = short_tempered(name, torch.float32)
+    sources = random_sources(LENGTHS)
+    found = search(
+        model, sources, beam_size=4, length_penalty=penalty, max_length_ratio=1, max_length_extra=4
+    )
+    for source, hypotheses in zip(sources, found, strict=True):
+        assert len(hypotheses) == 4
+        assert len({tuple(each.ids) for each in hypotheses}) == 4
+        scores = [each.score for each in hypotheses]
+        assert scores == sorted(scores, reverse=True)
+        for each in hypotheses:
+            exact = rescore(model, source, each.ids)
+            assert each.log_probability == pytest.approx(exact, abs=1e-5 * max(1.0, abs(exact)))
+            assert each.score == pytest.approx(each.log_probability / (len(each.ids) + 1) ** penalty)
+            assert len(each.ids) + 1 <= len(source) + 4
+            assert not {PAD, BOS, EOS} & set(each.ids)
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+@torch.no_grad()
+def test_a_wider_beam_finds_no_worse(name: str) -> None:
+    model = short_tempered(name)
+    sources = random_sources([5, 3, 7, 4, 6])
+    options = {"length_penalty": 0.0, "max_length_ratio": 1, "max_length_extra": 2}
+    narrow, wide = (search(model, sources, beam_size=size, **options) for size in (1, 25))
+    pairs = list(zip(narrow, wide, strict=True))
+    assert all(w[0].score >= n[0].score - 1e-12 for n, w in pairs)
+    assert any(w[0].score > n[0].score for n, w in pairs)
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+@pytest.mark.parametrize("name", CASES)
+@torch.no_grad()
+def test_order_and_size_of_the_batch_change_no_translation(name: str, beam_size: int) -> None:
+    model = short_tempered(name)
+    sources = random_sources([5, 3, 7, 2, 5, 1])
+    options = {"beam_size": beam_size, "max_length_ratio": 1, "max_length_extra": 3}
+    together = search(model, sources, **options)
+    reversed_order = search(model, sources[::-1], **options)[::-1]
+    alone = [search(model, [source], **options)[0] for source in sources]
+    for other in (reversed_order, alone):
+        assert [[h.ids for h in each] for each in other] == [[h.ids for h in each] for each in together]
+        for found, expected in zip(other, together, strict=True):
+            assert [h.score for h in found] == pytest.approx([h.score for h in expected], abs=1e-10)
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+@torch.no_grad()
+def test_finished_sentences_leave_the_batch(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = short_tempered(name)
+    sources = random_sources([9, 2, 5, 2, 13])
+    sizes: list[int] = []
+    step = type(model).step
+
+    def spy(self: Seq2Seq, ids: Tensor, state: DecodeState, encoded: Encoded) -> tuple[Tensor, DecodeState]:
+        assert len(ids) == encoded.batch_size * (len(ids) // encoded.batch_size)
+        assert all(len(tensor) == len(ids) for tensor in state.tensors)
+        sizes.append(encoded.batch_size)
+        return step(self, ids, state, encoded)
+
+    monkeypatch.setattr(type(model), "step", spy)
+    found = search(model, sources, beam_size=1, max_length_ratio=1, max_length_extra=1)
+    steps = [len(each[0].ids) + 1 for each in found]  # the end of sentence is a step, too
+    assert sizes == [sum(n >= t for n in steps) for t in range(1, max(steps) + 1)]
+    assert len(set(sizes)) > 1
+    sizes.clear()
+    search(model, sources, beam_size=3, max_length_ratio=1, max_length_extra=1)
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] == 5
+    assert sizes[-1] < 5
+    assert all(size <= sum(len(s) + 1 >= t for s in sources) for t, size in enumerate(sizes, 1))
+
+
+@torch.no_grad()
+def test_a_model_that_never_ends_is_ended_at_the_limit() -> None:
+    model = tiny_model("luong")
+    model.output_bias[EOS] -= 1000.0
+    for beam_size in (1, 3):
+        found = search(
+            model, random_sources([4, 1]), beam_size=beam_size, max_length_ratio=1.5, max_length_extra=2
+        )
+        assert [[len(each.ids) + 1 for each in hypotheses] for hypotheses in found] == [
+            [8] * beam_size,
+            [3] * beam_size,
+        ]
+
+
+@torch.no_grad()
+def test_a_model_that_ends_at_once() -> None:
+    model = tiny_model("luong")
+    model.output_bias[EOS] += 1000.0
+    found = search(model, random_sources([4, 2]), beam_size=1)
+    assert [[each.ids for each in hypotheses] for hypotheses in found] == [[[]], [[]]]
+    assert found[0][0].log_probability == pytest.approx(0.0, abs=1e-9)
+
+
+@torch.no_grad()
+def test_a_vocabulary_smaller_than_the_beam() -> None:
+    model = tiny_model("luong", target_vocabulary=5)
+    found = search(
+        model, random_sources([4], vocabulary=5), beam_size=7, max_length_ratio=0, max_length_extra=2
+    )
+    assert sorted(each.ids for each in found[0]) == [[], [1], [4]]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("beam_size", 0),
+        ("batch_size", -1),
+        ("max_source_pieces", 0),
+        ("max_length_ratio", -0.5),
+        ("max_length_extra", 0),
+    ],
+)
+def test_impossible_settings_are_refused(name: str, value: float) -> None:
+    with pytest.raises(ValueError, match=name):
+        SearchConfig(**{name: value})  # type: ignore[arg-type]
+
+
+def test_the_limit_grows_with_the_source() -> None:
+    config = SearchConfig(max_length_ratio=1.5, max_length_extra=10)
+    assert [config.max_length(n) for n in (1, 2, 7)] == [11, 13, 20]

@@ -1,0 +1,49 @@
+import pytest
+import sacrebleu
+
+from translate.errors import UserError
+from translate.evaluation import bleu_score, corpus_scores
+
+REFERENCES = ["The cat sits on the mat, quietly.", "It's raining in the old town again today."]
+HYPOTHESES = ["The cat sat on the mat, quietly.", "it rains in the old town again today"]
+
+
+def test_scores_are_those_of_sacrebleu() -> None:
+    scores = corpus_scores(HYPOTHESES, REFERENCES)
+    assert scores.bleu == pytest.approx(sacrebleu.corpus_bleu(HYPOTHESES, [REFERENCES]).score)
+    assert scores.chrf == pytest.approx(sacrebleu.corpus_chrf(HYPOTHESES, [REFERENCES]).score)
+    assert scores.ter == pytest.approx(sacrebleu.corpus_ter(HYPOTHESES, [REFERENCES]).score)
+    assert 20 < scores.bleu < 80
+    assert bleu_score(HYPOTHESES, REFERENCES) == scores.bleu
+
+
+def test_signatures_tell_how() -> None:
+    scores = corpus_scores(HYPOTHESES, REFERENCES)
+    assert set(scores.signatures) == {"bleu", "chrf", "ter"}
+    assert scores.signature == scores.signatures["bleu"]
+    for part in ("nrefs:1", "case:mixed", "tok:13a", "smooth:exp", f"version:{sacrebleu.__version__}"):
+        assert part in scores.signature.split("|")
+
+
+def test_the_ends_of_the_scales() -> None:
+    assert corpus_scores(REFERENCES, REFERENCES)[:3] == pytest.approx((100.0, 100.0, 0.0))
+    nothing = corpus_scores(["", ""], REFERENCES)
+    assert nothing[:3] == pytest.approx((0.0, 0.0, 100.0))
+
+
+def test_case_counts_and_languages_have_their_tokenizer() -> None:
+    assert corpus_scores([line.upper() for line in REFERENCES], REFERENCES).bleu < 20
+    hypotheses, references = ["我喜欢猫和狗。"], ["我喜欢狗和猫。"]
+    chinese = corpus_scores(hypotheses, references, target_language="zh")
+    assert "tok:zh" in chinese.signature
+    assert "tok:char" in corpus_scores(hypotheses, references, target_language="ja").signature
+    assert bleu_score(hypotheses, references, target_language="zh") == chinese.bleu
+    assert chinese.bleu != bleu_score(hypotheses, references)
+
+
+@pytest.mark.parametrize("score", [bleu_score, corpus_scores])
+def test_what_cannot_be_scored(score) -> None:
+    with pytest.raises(UserError, match="1 translations but 2 references"):
+        score(["a"], ["a", "b"])
+    with pytest.raises(UserError, match="no translation"):
+        score([], [])

@@ -1,0 +1,100 @@
+"""The house has floors: a file imports from lower floors and its own package, never upward or sideways."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import translate
+
+PACKAGE = Path(translate.__file__).parent
+TOP = 6
+FLOORS = {
+    "errors": -1,
+    "version": -1,
+    "attention": 0,
+    "text": 0,
+    "config": 0,
+    "models": 1,
+    "search": 2,
+    "training": 2,
+    "alignment": 2,
+    "translator": 3,
+    "evaluation": 3,
+    "export": 3,
+    "build": 4,
+    "serve": 4,
+    "cli": 5,
+    "__init__": TOP,
+    "__main__": TOP,
+}
+
+
+def imported_rooms(tree: ast.AST, file: Path, root: Path) -> Iterator[tuple[str, int]]:
+    """Every part of the package that a file imports, at its top or in a function, with the line."""
+    rooms = {path.stem for path in root.iterdir()}
+    package = (root.name, *file.relative_to(root).parent.parts)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join((*base, *(node.module or "").split("."))).strip(".")
+            names = [f"{module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            parts = name.split(".")
+            if parts[0] == root.name:
+                # `import translate` and names of translate/__init__.py are the top floor
+                inside = len(parts) > 1 and parts[1] in rooms
+                yield parts[1] if inside else "__init__", node.lineno
+
+
+def upward_imports(root: Path) -> list[str]:
+    wrong = []
+    for file in sorted(root.rglob("*.py")):
+        room = file.relative_to(root).parts[0].removesuffix(".py")
+        for other, line in imported_rooms(ast.parse(file.read_text(encoding="utf-8")), file, root):
+            if other != room and FLOORS[other] >= FLOORS[room]:
+                wrong.append(f"{file.relative_to(root)}:{line}: {room} imports {other}")
+    return wrong
+
+
+def test_no_file_imports_upward_or_sideways():
+    assert upward_imports(PACKAGE) == []
+
+
+def test_every_room_has_a_floor():
+    rooms = {
+        path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    assert rooms - FLOORS.keys() == set()
+
+
+@pytest.mark.parametrize(
+    ("file", "source", "found"),
+    [
+        ("text/words.py", "import translate.models.rnn", ["text/words.py:1: text imports models"]),
+        ("models/rnn.py", "from translate.build import load", ["models/rnn.py:1: models imports build"]),
+        ("models/rnn.py", "from translate import build", ["models/rnn.py:1: models imports build"]),
+        ("models/rnn.py", "from translate import load", ["models/rnn.py:1: models imports __init__"]),
+        ("models/rnn.py", "from .. import build", ["models/rnn.py:1: models imports build"]),
+        ("models/rnn.py", "from ..build import load", ["models/rnn.py:1: models imports build"]),
+        ("models/rnn.py", "def f():\n    import translate.build", ["models/rnn.py:2: models imports build"]),
+        ("text/words.py", "from translate.attention import Dot", ["text/words.py:1: text imports attention"]),
+        ("errors.py", "import translate.version", ["errors.py:1: errors imports version"]),
+        ("models/rnn.py", "import torch\nfrom translate.text import words\nfrom . import seq2seq", []),
+        ("build/load.py", "from translate.models.rnn import RNN\nfrom translate.build import objects", []),
+        ("__init__.py", "from translate.build import load", []),
+    ],
+)
+def test_a_planted_import_is_judged(tmp_path, file, source, found):
+    root = tmp_path / "translate"
+    for room in ("text", "models", "build", "attention"):
+        (root / room).mkdir(parents=True)
+    for name in ("errors.py", "version.py", "__init__.py"):
+        (root / name).touch()
+    (root / file).write_text(source)
+    assert upward_imports(root) == found

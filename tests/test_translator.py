@@ -1,0 +1,232 @@
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from tiny_models import BACKENDS, tiny_model
+
+from translate.alignment.extract import AlignmentChoice
+from translate.errors import UserError
+from translate.search import SearchConfig, beam_search
+from translate.text.tokenizer import EOS, TokenizerConfig, TokenizerPair
+from translate.translator import Candidate, Translation, Translator
+
+SOURCES = [
+    "I love you .",
+    "the cats sleep on the old bed .",
+    "look for it !",
+    "it rains again , and the man who laughs sleeps on the bed .",
+    "you",
+]
+TARGETS = ["je t' aime .", "les chats dorment sur le lit .", "cherchez -le !", "il pleut encore", "l' homme"]
+SEARCH = SearchConfig(beam_size=4, max_length_ratio=1.0, max_length_extra=3, batch_size=3)
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["tokenised", "raw"])
+def tokenizers(request: pytest.FixtureRequest) -> TokenizerPair:
+    config = TokenizerConfig(vocabulary_size=45)
+    return TokenizerPair.train(SOURCES * 5, TARGETS * 5, config, tokenised=request.param)[0]
+
+
+def build(tokenizers: TokenizerPair, name: str = "transformer", seed: int = 1) -> Translator:
+    sizes = {"source_vocabulary": len(tokenizers.source), "target_vocabulary": len(tokenizers.target)}
+    choice = AlignmentChoice(0, (0,), 0)
+    return Translator(tiny_model(name, seed=seed, **sizes), tokenizers, SEARCH, choice, ("en", "fr"))
+
+
+@pytest.fixture
+def translator(tokenizers: TokenizerPair) -> Translator:
+    return build(tokenizers)
+
+
+def found_ids(translator: Translator, sentence: str) -> list[int]:
+    """The best path of one sentence alone."""
+    source = torch.tensor([[*translator.tokenizers.source.encode(sentence), EOS]])
+    return beam_search(translator.model, source, None, translator.search)[0][0].ids
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_translations_are_those_of_the_search_in_the_order_given(
+    tokenizers: TokenizerPair, name: str
+) -> None:
+    translator = build(tokenizers, name)
+    results = translator.translate(SOURCES)
+    for source, result in zip(SOURCES, results, strict=True):
+        ids = [*translator.tokenizers.source.encode(source), EOS]
+        best = beam_search(translator.model, torch.tensor([ids]), None, SEARCH)[0][0]
+        assert result.text == translator.tokenizers.target.decode(best.ids)
+        assert result.score == pytest.approx(best.score, abs=1e-9)
+        assert (result.alignment, result.n_best) == (None, ())
+    assert len({result.text for result in results}) > 2
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 64])
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_batches_and_order_change_nothing(translator: Translator, batch_size: int, beam_size: int) -> None:
+    expected = translator.translate(SOURCES, beam_size=beam_size)
+    for step in (1, -1):
+        found = translator.translate(SOURCES[::step], beam_size=beam_size, batch_size=batch_size)[::step]
+        assert [each.text for each in found] == [each.text for each in expected]
+        assert [each.score for each in found] == pytest.approx([each.score for each in expected], abs=1e-9)
+
+
+def test_blank_lines_stay_in_place(translator: Translator) -> None:
+    lines = ["", SOURCES[0], "   ", "\u2028\t", SOURCES[1], ""]
+    results = translator.translate(lines, n_best=2, alignments=True)
+    expected = translator.translate([SOURCES[0], SOURCES[1]])
+    assert [each.text for each in results] == ["", expected[0].text, "", "", expected[1].text, ""]
+    for place in (0, 2, 3, 5):
+        blank = results[place]
+        assert (blank.score, blank.n_best) == (0.0, ())
+        assert blank.alignment.weights.shape == (0, 0)
+        assert blank.alignment.pharaoh() == ""
+    assert translator.translate([]) == []
+    assert translator.align([], []) == []
+    assert not translator.warnings
+
+
+def test_too_long_a_source_is_cut_and_counted(translator: Translator) -> None:
+    translator.search = replace(SEARCH, max_source_pieces=7)
+    long = SOURCES[3]
+    ids = translator.tokenizers.source.encode(long)
+    assert len(ids) > 7
+    results = translator.translate([long, SOURCES[4], long], alignments=True)
+    assert translator.warnings == {"source cut at 7 pieces": 2}
+    source = torch.tensor([[*ids[:7], EOS]])
+    best = beam_search(translator.model, source, None, translator.search)[0][0]
+    assert results[0].text == results[2].text == translator.tokenizers.target.decode(best.ids)
+    alignment = results[0].alignment
+    assert " ".join(alignment.source_words) == long  # all its words, of which the last were not seen
+    kept = translator.tokenizers.source.encode_words(long).piece_words[:7]
+    assert (alignment.weights[:, max(kept) + 1 :] == 0).all()
+    np.testing.assert_allclose(alignment.weights.sum(1), 1, atol=1e-5)
+
+
+def test_a_source_as_long_as_the_limit_is_whole(translator: Translator) -> None:
+    count = len(translator.tokenizers.source.encode(SOURCES[0]))
+    translator.search = replace(SEARCH, max_source_pieces=count)
+    translator.translate([SOURCES[0]])
+    assert not translator.warnings
+
+
+def test_n_best(translator: Translator) -> None:
+    for result in translator.translate(SOURCES, n_best=3):
+        assert len(result.n_best) == 3
+        assert result.n_best[0] == Candidate(result.text, result.score)
+        scores = [candidate.score for candidate in result.n_best]
+        assert scores == sorted(scores, reverse=True)
+    assert len(translator.translate(SOURCES[:1], beam_size=9, n_best=9)[0].n_best) == 9
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"beam_size": 0}, "beam_size: expected at least 1, got 0"),
+        ({"batch_size": -3}, "batch_size: expected at least 1, got -3"),
+        ({"n_best": 0}, "n_best: expected 1 to beam_size=4, got 0"),
+        ({"n_best": 5}, "n_best: expected 1 to beam_size=4, got 5"),
+        ({"beam_size": 2, "n_best": 3}, "n_best: expected 1 to beam_size=2, got 3"),
+    ],
+)
+def test_impossible_options_are_errors_of_the_user(
+    translator: Translator, options: dict[str, int], message: str
+) -> None:
+    with pytest.raises(UserError, match=message):
+        translator.translate(SOURCES, **options)
+
+
+def test_one_string_is_not_a_list_of_sentences(translator: Translator) -> None:
+    with pytest.raises(UserError, match="list of sentences"):
+        translator.translate("I love you .")
+    for source, target in (("you", ["toi"]), (["you"], "toi"), ("you", "toi")):
+        with pytest.raises(UserError, match="list of sentences"):
+            translator.align(source, target)
+
+
+def test_pairs_must_be_pairs(translator: Translator) -> None:
+    with pytest.raises(UserError, match="2 sources but 1 targets"):
+        translator.align(SOURCES[:2], TARGETS[:1])
+    with pytest.raises(UserError, match="batch size is 0"):
+        translator.align(SOURCES[:2], TARGETS[:2], batch_size=0)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "I\x00love",
+        "\x00",
+        "you\r",
+        "you\u2028love you .",
+        "I 👍🏽 love 👩\u200d👧",
+        "日本",
+        "e\u0301",
+        "\ufeffyou",
+        "'",
+    ],
+)
+def test_odd_lines_neither_fail_nor_disturb_others(translator: Translator, line: str) -> None:
+    alone = translator.translate([SOURCES[0]])[0]
+    results = translator.translate([line, SOURCES[0], line], alignments=True)
+    assert results[1].text == alone.text
+    assert results[0].text == results[2].text
+    words = [word.text for word in translator.tokenizers.source.encode_words(line).words]
+    assert results[0].alignment.source_words == words
+    assert len(results[0].alignment.target_words) == len(results[0].alignment.weights)
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_the_alignment_of_a_translation_is_that_of_its_text(tokenizers: TokenizerPair, name: str) -> None:
+    target = tokenizers.target
+    compared = 0
+    for seed in range(1, 9):  # pieces of a random model seldom agree with those of its text
+        translator = build(tokenizers, name, seed)
+        for source, result in zip(SOURCES, translator.translate(SOURCES, alignments=True), strict=True):
+            ids = found_ids(translator, source)
+            assert result.alignment.target_words == [word.text for word in target.decode_words(ids)[1].words]
+            np.testing.assert_allclose(result.alignment.weights.sum(1), 1, atol=1e-5)
+            if target.encode_words(result.text).ids == ids:
+                forced = translator.align([source], [result.text])[0]
+                assert forced.source_words == result.alignment.source_words
+                assert forced.target_words == result.alignment.target_words
+                np.testing.assert_allclose(forced.weights, result.alignment.weights, rtol=0, atol=1e-6)
+                compared += 1
+    assert compared >= 1
+
+
+def test_forced_pairs_keep_their_order_and_do_not_depend_on_the_batch(translator: Translator) -> None:
+    together = translator.align(SOURCES, TARGETS)
+    for source, target, found in zip(SOURCES, TARGETS, together, strict=True):
+        (alone,) = translator.align([source], [target], batch_size=1)
+        assert found.source_words == alone.source_words == source.split()
+        assert found.target_words == alone.target_words == target.split()
+        np.testing.assert_allclose(found.weights, alone.weights, rtol=0, atol=1e-6)
+    assert translator.align(["it rains."], ["l'été"], whitespace=True)[0].target_words == ["l'été"]
+
+
+def test_a_stream_comes_in_order_with_its_lines(translator: Translator) -> None:
+    lines = [*SOURCES, "", *SOURCES]
+    drawn = 0
+
+    def source() -> Iterator[str]:
+        nonlocal drawn
+        for line in lines:
+            drawn += 1
+            yield line
+
+    stream = translator.stream(source(), chunk=2, beam_size=1)
+    first = next(stream)
+    assert drawn == 2  # no more is read than is needed
+    pairs = [first, *stream]
+    assert [line for line, _ in pairs] == lines
+    assert [each.text for _, each in pairs] == [
+        each.text for each in translator.translate(lines, beam_size=1)
+    ]
+
+
+def test_the_model_is_left_as_it_was(translator: Translator) -> None:
+    expected = translator.translate(SOURCES)
+    translator.model.train()
+    assert [each.text for each in translator.translate(SOURCES)] == [each.text for each in expected]
+    assert translator.model.training
+    assert isinstance(expected[0], Translation)

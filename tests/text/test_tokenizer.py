@@ -1,0 +1,224 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from translate.errors import UserError
+from translate.text.tokenizer import (
+    BOS,
+    EOS,
+    PAD,
+    UNK,
+    Tokenizer,
+    TokenizerConfig,
+    TokenizerPair,
+    train_tokenizer,
+)
+
+FRENCH = [
+    "Les chats dorment sur le lit .",
+    "je t' aime beaucoup .",
+    "cherchez -le vite !",
+    "aujourd'hui il pleut encore .",
+    "l' homme qui rit , et le chien .",
+    "un T-shirt à 3.14 euros",
+    "l'été, les élèves s'amusent.",
+] * 7
+ENGLISH = [
+    "The cats sleep on the bed .",
+    "I love you very much .",
+    "look for it quickly !",
+    "it rains again",
+] * 7
+# Each word's text where the text is not tokenised, with what may be odd about it.
+ODD = {
+    "apostrophes": ("l'homme aujourd'hui t’aime", ["l'", "homme", "aujourd'hui", "t’", "aime"]),
+    "hyphens": ("cherchez-le, T-shirt", ["cherchez", "-le", ",", "T-shirt"]),
+    "emoji": ("chat 👍🏽 ❤\ufe0f lit", ["chat", "👍🏽", "❤\ufe0f", "lit"]),
+    "combining": ("e\u0301te\u0301 le", ["e\u0301te\u0301", "le"]),
+    "unknown": ("日本語 chat ₯", ["日本語", "chat", "₯"]),
+    "ligature": ("ﬁn ½ lit", ["ﬁn", "½", "lit"]),
+    "spaces": ("  le   chien \u2028 rit ", ["le", "chien", "rit"]),
+    "control": ("le\x00chien\r rit", ["le", "\x00", "chien", "rit"]),
+}
+
+
+@pytest.fixture(scope="module", params=["unigram", "bpe"])
+def tokenizer(request: pytest.FixtureRequest) -> Tokenizer:
+    return train_tokenizer(FRENCH, TokenizerConfig(model_type=request.param, vocabulary_size=53)).tokenizer
+
+
+@pytest.fixture(scope="module")
+def tokenised() -> Tokenizer:
+    return train_tokenizer(FRENCH, TokenizerConfig(vocabulary_size=53), tokenised=True).tokenizer
+
+
+def test_round_trip(tokenizer: Tokenizer) -> None:
+    for line in FRENCH:
+        ids = tokenizer.encode(line)
+        assert tokenizer.decode(ids) == line
+        assert not {PAD, UNK, BOS, EOS} & set(ids)
+        assert tokenizer.decode([BOS, *ids, EOS, PAD, PAD]) == line
+    assert tokenizer.encode_corpus(FRENCH[:5]) == [tokenizer.encode(line) for line in FRENCH[:5]]
+
+
+def test_special_pieces(tokenizer: Tokenizer) -> None:
+    assert (PAD, UNK, BOS, EOS) == (0, 1, 2, 3)
+    assert tokenizer.pieces([PAD, UNK, BOS, EOS]) == ["<pad>", "<unk>", "<s>", "</s>"]
+    assert len(tokenizer) == 53
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\u2028\t"])
+def test_an_empty_line_has_no_pieces(tokenizer: Tokenizer, tokenised: Tokenizer, text: str) -> None:
+    for each in (tokenizer, tokenised):
+        assert each.encode(text) == []
+        assert each.encode_words(text) == ([], [], [])
+        assert each.decode([]) == ""
+        assert each.decode_words([]) == ("", ([], [], []))
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_each_piece_belongs_to_the_word_it_is_part_of(
+    tokenizer: Tokenizer, tokenised: Tokenizer, name: str
+) -> None:
+    text, words = ODD[name]
+    for each in (tokenizer, tokenised):
+        found = each.encode_words(text)
+        assert [word.text for word in found.words] == words
+        assert all(text[word.start : word.end] == word.text for word in found.words)
+        assert found.ids == each.encode(text)
+        assert found.piece_words == sorted(found.piece_words)
+        # In the tokenised text no piece may reach over a space, so each word alone gives its pieces.
+        if each is tokenised:
+            counts = [len(each.encode_corpus([word])[0]) for word in words]
+            assert found.piece_words == [i for i, count in enumerate(counts) for _ in range(count)]
+        else:
+            visible = {i for i, word in enumerate(words) if word.isprintable()}
+            assert visible <= set(found.piece_words) <= set(range(len(words)))
+
+
+def test_pieces_spell_their_words(tokenizer: Tokenizer) -> None:
+    text = "aujourd'hui, cherchez-le: l'homme qui rit."
+    found = tokenizer.encode_words(text)
+    for index, word in enumerate(found.words):
+        pieces = tokenizer.pieces(
+            [i for i, w in zip(found.ids, found.piece_words, strict=True) if w == index]
+        )
+        spelt = "".join(pieces).replace("▁", "")
+        assert spelt == word.text or "<unk>" in spelt or word.text in (",", ":")
+
+
+def test_tokenised_text_is_split_first_unless_asked_not_to(tokenised: Tokenizer) -> None:
+    assert tokenised.encode("je t'aime.") == tokenised.encode("je t' aime .")
+    assert tokenised.encode_words("je t'aime.").ids == tokenised.encode("je t' aime .")
+    found = tokenised.encode_words("je t'aime .", whitespace=True)
+    assert [word.text for word in found.words] == ["je", "t'aime", "."]
+    assert found.ids == tokenised.encode_corpus(["je t'aime ."])[0]
+    assert set(found.piece_words) == {0, 1, 2}
+
+
+def test_untokenised_text_is_left_as_it_is(tokenizer: Tokenizer) -> None:
+    assert tokenizer.encode("l'été") != tokenizer.encode("l' été")
+    found = tokenizer.encode_words("l'été, vite", whitespace=True)
+    assert [word.text for word in found.words] == ["l'été,", "vite"]
+    assert found.ids == tokenizer.encode("l'été, vite")
+
+
+def test_decoded_pieces_know_their_words(tokenizer: Tokenizer, tokenised: Tokenizer) -> None:
+    for line in FRENCH[:7]:
+        text, found = tokenizer.decode_words(tokenizer.encode(line))
+        assert text == line
+        assert found == tokenizer.encode_words(line)
+    line = "un T-shirt à 3.14 euros , cherchez -le"
+    text, found = tokenised.decode_words(tokenised.encode(line))
+    assert (text, [word.text for word in found.words]) == (line, line.split())
+    assert found == tokenised.encode_words(line)
+
+
+def test_decoding_whatever_a_model_may_find(tokenizer: Tokenizer, tokenised: Tokenizer) -> None:
+    for each in (tokenizer, tokenised):
+        ids = [*range(4, len(each), 3), UNK, *range(len(each) - 1, 3, -7), UNK, UNK]
+        text, found = each.decode_words(ids)
+        assert text == each.decode(ids)
+        assert found.ids == ids
+        assert len(found.piece_words) == len(ids)
+        assert set(found.piece_words) <= set(range(len(found.words)))
+
+
+def test_an_unknown_character_keeps_its_neighbours_apart(tokenizer: Tokenizer) -> None:
+    assert tokenizer.decode(tokenizer.encode("le 日 chien")) == "le ⁇ chien"
+
+
+def test_same_sentences_give_the_same_model() -> None:
+    config = TokenizerConfig(vocabulary_size=53)
+    assert train_tokenizer(FRENCH, config).tokenizer.model == train_tokenizer(FRENCH, config).tokenizer.model
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe", "char", "word"])
+def test_a_vocabulary_too_large_is_shrunk_with_a_message(kind: str) -> None:
+    trained = train_tokenizer(FRENCH, TokenizerConfig(model_type=kind, vocabulary_size=4000))
+    size = len(trained.tokenizer)
+    assert 20 < size < 400
+    expected = f"tokenizer.vocabulary_size=4000 is too large for this corpus: shrunk to {size}"
+    assert trained.message == expected
+    assert train_tokenizer(FRENCH, TokenizerConfig(model_type=kind, vocabulary_size=size)).message is None
+
+
+@pytest.mark.parametrize(
+    ("sentences", "config", "message"),
+    [
+        ([], TokenizerConfig(), "no sentence"),
+        (["", "  "], TokenizerConfig(), "no sentence"),
+        (FRENCH, TokenizerConfig(vocabulary_size=9), "smaller than required_chars"),
+        (FRENCH, TokenizerConfig(model_type="wordpiece"), "wordpiece"),
+        (FRENCH, TokenizerConfig(normalization="nfq"), "nfq"),
+    ],
+)
+def test_what_cannot_be_trained_is_an_error_of_the_user(
+    sentences: list[str], config: TokenizerConfig, message: str
+) -> None:
+    with pytest.raises(UserError, match=f"tokenizer: .*{message}"):
+        train_tokenizer(sentences, config)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("tokenised_text", [True, False])
+def test_save_and_load(tmp_path: Path, shared: bool, tokenised_text: bool) -> None:
+    config = TokenizerConfig(vocabulary_size=50, shared=shared)
+    pair, messages = TokenizerPair.train(ENGLISH, FRENCH, config, tokenised=tokenised_text)
+    assert pair.shared is shared
+    assert len(messages) == (not shared)  # the English side is small
+    pair.save(tmp_path / "tokenizer")
+    files = {"shared.model"} if shared else {"source.model", "target.model"}
+    assert {path.name for path in (tmp_path / "tokenizer").iterdir()} == {"tokenizer.json", *files}
+    loaded = TokenizerPair.load(tmp_path / "tokenizer")
+    assert loaded.shared is shared
+    for before, after in ((pair.source, loaded.source), (pair.target, loaded.target)):
+        assert after.model == before.model
+        assert after.tokenised is tokenised_text
+        assert after.encode("it rains, l'été.") == before.encode("it rains, l'été.")
+
+
+@pytest.mark.parametrize(
+    "damage", ["no folder", "no model", "no json", "bad json", "half json", "bad model", "empty"]
+)
+def test_a_damaged_folder_is_an_error_of_the_user(tmp_path: Path, damage: str) -> None:
+    folder = tmp_path / "tokenizer"
+    if damage != "no folder":
+        TokenizerPair.train(ENGLISH, FRENCH, TokenizerConfig(vocabulary_size=50))[0].save(folder)
+    description = folder / "tokenizer.json"
+    match damage:
+        case "no model":
+            (folder / "shared.model").unlink()
+        case "no json":
+            description.unlink()
+        case "bad json":
+            description.write_text("{shared", encoding="utf-8")
+        case "half json":
+            description.write_text(json.dumps({"shared": True}), encoding="utf-8")
+        case "bad model":
+            (folder / "shared.model").write_bytes(b"rubbish")
+        case "empty":
+            (folder / "shared.model").write_bytes(b"")
+    with pytest.raises(UserError, match="not a tokenizer directory"):
+        TokenizerPair.load(folder)

@@ -1,0 +1,79 @@
+from itertools import pairwise
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from translate.text.words import split_words, tokenise, whitespace_words
+
+TABLE = {
+    "": "",
+    "   ": "",
+    "I love you.": "I love you .",
+    "je t'aime": "je t' aime",
+    "l’homme": "l’ homme",
+    "aujourd'hui": "aujourd'hui",
+    "Aujourd’hui, oui": "Aujourd’hui , oui",
+    "qu'aujourd'hui": "qu' aujourd'hui",
+    "cherchez-le": "cherchez -le",
+    "Donne-le-moi !": "Donne -le -moi !",
+    "a-t-il": "a -t-il",
+    "Vont-ELLES": "Vont -ELLES",
+    "qu'est-ce que c'est": "qu' est -ce que c' est",
+    "donne-m'en": "donne-m' en",
+    "celui-là": "celui-là",  # là is not the pronoun la
+    "porte-leurs": "porte-leurs",  # nor is leurs leur
+    "vingt-et-un": "vingt-et-un",
+    "peut-être": "peut-être",
+    "T-shirt": "T-shirt",
+    "3.14": "3.14",
+    "3,14 à 20:15": "3,14 à 20:15",
+    "1.234.567,89.": "1.234.567,89 .",
+    "50% (ou $5)": "50 % ( ou $ 5 )",
+    "don't": "don' t",
+    "rock'n'roll": "rock' n' roll",
+    "'tis": "' tis",
+    "Attends... quoi ?!": "Attends ... quoi ? !",
+    "« Oui », dit-elle.": "« Oui » , dit -elle .",
+    "e\u0301te\u0301": "e\u0301te\u0301",
+    "हिन्दी में": "हिन्दी में",
+    "日本語": "日本語",
+    "chat😀chien": "chat 😀 chien",
+    "❤\ufe0f!": "❤\ufe0f !",
+    "👩\u200d👩\u200d👧 👍🏽🇫🇷🇩🇪": "👩\u200d👩\u200d👧 👍🏽 🇫🇷 🇩🇪",
+    "a\u00a0b\u2028c\td\re": "a b c d e",
+    "a\x00b": "a \x00 b",
+    "user_name@example.org": "user_name @ example . org",
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), TABLE.items())
+def test_table(text: str, expected: str) -> None:
+    assert tokenise(text) == expected
+
+
+ODD = st.text(alphabet="ab1Lélàt'’-.,:! \t\u0301\u200d\ufe0f😀🏽🇫🇷\x00\u2028", max_size=25)
+FRENCH = st.lists(
+    st.sampled_from(["-le", "-t-il", "cherche", "l'", "aujourd'hui", "-", "'", "3.1", " ", "à", "ll"])
+)
+
+
+@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+@given(st.one_of(st.text(max_size=25), ODD, FRENCH.map("".join)))
+def test_splitting_is_idempotent_loses_nothing_and_knows_its_places(text: str) -> None:
+    words = split_words(text)
+    assert "".join(word.text for word in words) == "".join(text.split())
+    assert all(text[word.start : word.end] == word.text for word in words)
+    assert all(word.text and not any(map(str.isspace, word.text)) for word in words)
+    assert all(first.end <= second.start for first, second in pairwise(words))
+    once = tokenise(text)
+    assert tokenise(once) == once
+    assert [word.text for word in split_words(once)] == once.split()
+
+
+def test_white_space_words_are_cut_nowhere_else() -> None:
+    text = "  l'homme, \u2028 T-shirt\n"
+    assert [(w.text, w.start, w.end) for w in whitespace_words(text)] == [
+        ("l'homme,", 2, 10),
+        ("T-shirt", 13, 20),
+    ]

@@ -1,0 +1,67 @@
+"""Runs of the real `translate train`, small enough for tests."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from translate.build import SCHEMAS, check_config
+from translate.build.train import train
+from translate.config import compose
+
+RECURRENT = ["model.embedding_size=24", "model.encoder_size=14", "model.decoder_size=26"]
+SIZES = {
+    "rnn_bahdanau": RECURRENT,
+    "rnn_luong": RECURRENT,
+    "transformer": [
+        "model.width=24",
+        "model.feedforward_size=40",
+        "model.num_heads=2",
+        "model.attention.num_heads=3",
+        "model.encoder_layers=1",
+        "model.decoder_layers=2",
+        "model.feedforward_dropout=0.1",
+    ],
+}
+BACKENDS = list(SIZES)
+COMMON = [
+    "data.num_train=300",
+    "data.num_validation=11",
+    "data.num_test=13",
+    "tokenizer.vocabulary_size=320",
+    "optimizer.lr=5e-3",
+    "schedule=constant",
+    "schedule.warmup=7",
+    "training.batch_tokens=311",
+    "training.ema=0.9",
+    "training.log_every=1",
+    "training.validate_every=1000",
+    "training.max_steps=10",
+    "alignment.calibration_pairs=7",
+    "search.beam_size=2",
+    "runtime.device=cpu",
+    "runtime.threads=1",
+]
+
+
+def overrides_of(directory: Path, backend: str = "transformer", *overrides: str) -> list[str]:
+    """What follows `translate train` on the command line; later overrides win."""
+    chosen = [f"model={backend}", f"run.directory={directory}", *SIZES[backend], *COMMON, *overrides]
+    return list({override.split("=")[0]: override for override in chosen}.values())
+
+
+def train_tiny(directory: Path, backend: str = "transformer", *overrides: str) -> int:
+    """Train in this process; returns the exit code."""
+    return train(compose(overrides_of(directory, backend, *overrides), check=check_config, schemas=SCHEMAS))
+
+
+def rows(directory: Path, kind: str = "train") -> list[dict[str, Any]]:
+    """The lines of a kind in `metrics.jsonl`, without what depends on the clock."""
+    found = [json.loads(line) for line in (directory / "metrics.jsonl").read_text().splitlines()]
+    timed = ("seconds", "tokens_per_second")
+    return [{key: row[key] for key in row if key not in timed} for row in found if row["kind"] == kind]
+
+
+def files(directory: Path) -> dict[str, bytes]:
+    """The content of every file below a folder, to see that nothing was harmed."""
+    found = [path for path in sorted(directory.rglob("*")) if path.is_file()]
+    return {str(path.relative_to(directory)): path.read_bytes() for path in found}

@@ -1,0 +1,104 @@
+import threading
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from translate.text.batching import EncodedCorpus, Ragged
+from translate.training import stream as stream_module
+from translate.training.stream import BatchStream, Group, Position
+
+PAIRS = 101
+
+
+@pytest.fixture
+def stream() -> BatchStream:
+    generator = np.random.default_rng(7)
+    sides = [
+        [generator.integers(4, 90, n).tolist() for n in generator.integers(1, 13, PAIRS)] for _ in range(2)
+    ]
+    return BatchStream(EncodedCorpus(Ragged.of(sides[0]), Ragged.of(sides[1])), 61, accumulate=3, seed=5)
+
+
+def take(stream: BatchStream, start: Position, count: int) -> list[Group]:
+    groups = stream.from_position(start)
+    try:
+        return list(islice(groups, count))
+    finally:
+        groups.close()
+
+
+def threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name == "batches"]
+
+
+def test_an_epoch_holds_every_pair_once(stream: BatchStream) -> None:
+    batches = [batch for group in take(stream, Position(), 100) for batch in group.batches]
+    first = batches[: stream.epoch_length(0)]
+    assert sorted(i for batch in first for i in batch.indices) == list(range(PAIRS))
+    second = batches[stream.epoch_length(0) :][: stream.epoch_length(1)]
+    assert sorted(i for batch in second for i in batch.indices) == list(range(PAIRS))
+    assert [batch.indices for batch in first] != [batch.indices for batch in second]
+
+
+def test_groups_have_so_many_batches_and_end_with_the_epoch(stream: BatchStream) -> None:
+    length = stream.epoch_length(0)
+    groups = take(stream, Position(), -(-length // 3) + 1)
+    assert [len(group.batches) for group in groups[:-2]] == [3] * (length // 3 - (length % 3 == 0))
+    assert sum(len(group.batches) for group in groups[:-1]) == length
+    assert groups[-2].after == Position(1, 0)
+    assert groups[-1].after == Position(1, 3)
+
+
+def test_it_goes_on_from_anywhere_identically(stream: BatchStream) -> None:
+    whole = take(stream, Position(), 40)  # over an epoch and more
+    assert whole[-1].after.epoch >= 2
+    for place in range(0, 30, 3):
+        resumed = take(stream, whole[place].after, 5)
+        for mine, other in zip(resumed, whole[place + 1 : place + 6], strict=True):
+            assert mine.after == other.after
+            assert [b.indices for b in mine.batches] == [b.indices for b in other.batches]
+            for one, two in zip(mine.batches, other.batches, strict=True):
+                assert one.source.equal(two.source)
+                assert one.target_out.equal(two.target_out)
+
+
+def test_the_thread_ends_with_the_reader(stream: BatchStream) -> None:
+    groups = stream.from_position(Position())
+    next(groups)
+    assert threads() == ["batches"]
+    groups.close()
+    assert threads() == []
+
+
+def test_what_fails_in_the_thread_reaches_the_reader(
+    stream: BatchStream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*arguments: object) -> None:
+        raise MemoryError("no room for a batch")
+
+    monkeypatch.setattr(stream_module, "collate", fail)
+    with pytest.raises(MemoryError, match="no room"):
+        next(stream.from_position(Position()))
+    assert threads() == []
+
+
+def test_a_failure_that_nobody_reads_does_not_keep_the_thread(
+    stream: BatchStream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, failed, count = stream_module.collate, threading.Event(), 0
+
+    def fail_late(*arguments: object) -> object:
+        nonlocal count
+        count += 1
+        if count > 3 * (stream_module.PREPARED + 1):  # the queue is full, and a group has been read
+            failed.set()
+            raise MemoryError("no room for a batch")
+        return real(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(stream_module, "collate", fail_late)
+    groups = stream.from_position(Position())
+    next(groups)
+    assert failed.wait(5)
+    groups.close()
+    assert threads() == []

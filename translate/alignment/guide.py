@@ -1,0 +1,28 @@
+"""Where the attention should be in training: word links spread over the pieces of the words."""
+
+from collections.abc import Sequence
+
+from translate.alignment.links import Links
+from translate.text.batching import PLACE_BITS
+from translate.text.tokenizer import NO_WORD, Pieces
+
+
+def piece_links(source: Pieces, target: Pieces, links: Links) -> list[int]:
+    """Places of pieces whose words are linked, packed as ``target << PLACE_BITS | source``.
+
+    A row of the guide is uniform over the pieces of all source words that the target word is linked to;
+    Garg et al. 2019, 4.2, spread word links in this way.
+    """
+    by_target: dict[int, set[int]] = {}
+    for source_word, target_word in links:
+        by_target.setdefault(target_word, set()).add(source_word)
+    packed = []
+    for t, target_word in enumerate(target.piece_words):
+        wanted = by_target.get(target_word, ()) if target_word != NO_WORD else ()
+        packed += [t << PLACE_BITS | s for s, word in enumerate(source.piece_words) if word in wanted]
+    return packed
+
+
+def words_of(pieces: Sequence[Pieces]) -> list[list[str]]:
+    """The words of sentences, as the statistical aligner counts them."""
+    return [[word.text for word in each.words] for each in pieces]

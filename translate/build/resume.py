@@ -1,0 +1,71 @@
+"""Going on with a run: what is there, whether it is the same run, whether it has ended."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from translate.build.load import read_settings
+from translate.build.schema import Settings
+from translate.errors import UserError
+from translate.training.checkpoint import load_state
+from translate.training.hooks import MAX_TIME, PATIENCE, Limits
+from translate.training.loop import Progress
+from translate.training.run_directory import RunDirectory
+
+SECTIONS = ("data", "tokenizer", "model", "optimizer", "schedule", "training")
+FOUND_IN_CORPUS = ("data.source_language", "data.target_language")  # filled in when they are null
+# What the steps themselves do not depend on
+MAY_CHANGE = tuple(
+    f"training.{name}"
+    for name in (
+        "max_steps",
+        "max_epochs",
+        "max_time",
+        "validate_every",
+        "validation_pairs",
+        "patience",
+        "save_every",
+        "log_every",
+        "keep_last",
+        "resume",
+    )
+)
+
+
+def state_to_resume(settings: Settings, directory: RunDirectory) -> dict[str, Any] | None:
+    """The state of the last checkpoint if the run is to be continued; ``None`` if it begins.
+
+    Raises:
+        UserError: if the folder holds something that must not be harmed, a run of other settings, or a
+            damaged checkpoint.
+    """
+    if settings.training.resume and directory.has_checkpoint():
+        check_same(settings, read_settings(directory, settings.run.plugins), directory)
+        return load_state(directory.last)
+    directory.check_free(overwrite=settings.run.overwrite or settings.training.resume)
+    return None
+
+
+def check_same(settings: Settings, before: Settings, directory: RunDirectory) -> None:
+    """Raise :class:`UserError` listing what differs between a run and the settings it is resumed with."""
+    differing = []
+    for section in SECTIONS:
+        now, then = _flat(getattr(settings, section), section), _flat(getattr(before, section), section)
+        for key in [key for key in {**then, **now} if key not in MAY_CHANGE]:
+            given = key not in FOUND_IN_CORPUS or now.get(key) is not None
+            if given and now.get(key) != then.get(key):
+                differing.append(f"{key} was {then.get(key)!r}, now {now.get(key)!r}")
+    if differing:
+        raise UserError(f"{directory.path}: cannot resume with other settings: " + "; ".join(differing))
+
+
+def _flat(value: object, path: str) -> dict[str, object]:
+    """``section.key`` of every value in nested mappings and dataclasses."""
+    items = value if isinstance(value, Mapping) else getattr(value, "__dict__", None)
+    if items is None:
+        return {path: value}
+    return {key: each for name, item in items.items() for key, each in _flat(item, f"{path}.{name}").items()}
+
+
+def is_finished(progress: Progress, limits: Limits) -> bool:
+    """Whether a run has no step left to do; one that ran out of time may go on."""
+    return progress.finished == PATIENCE or limits.reached(progress) not in (None, MAX_TIME)
