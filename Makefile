@@ -1,6 +1,7 @@
 # Everything a newcomer needs: `make demo` and `make test`. Both install by themselves, once.
 PYTHON ?= python3
 VENV := .venv
+TEST_JOBS ?= 2  # processes, of one thread each
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
@@ -34,7 +35,7 @@ types: $(STAMP)
 	@$(BIN)/mypy
 
 test: lint types
-	@$(BIN)/python -m pytest
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TEST_JOBS) --dist loadfile
 
 notebook: $(STAMP)
 	@$(BIN)/python scripts/notebook.py notebooks/attention_by_hand.py

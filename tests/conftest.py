@@ -8,10 +8,9 @@ import pytest
 @pytest.fixture(scope="session")
 def tiny_runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A finished run of each backend, trained just enough that it says something. Not to be changed."""
-    from tiny_runs import BACKENDS, train_tiny  # torch, which most tests of text do without
+    from tiny_runs import BACKENDS, TRAINED, train_tiny  # torch, which most tests of text do without
 
     root = tmp_path_factory.mktemp("runs")
     for backend in BACKENDS:
-        settings = ["data.num_train=1000", "training.max_steps=120", "training.validate_every=60"]
-        assert train_tiny(root / backend, backend, *settings, "training.log_every=40") == 0
+        assert train_tiny(root / backend, backend, *TRAINED) == 0
     return {backend: root / backend for backend in BACKENDS}

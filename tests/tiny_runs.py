@@ -41,11 +41,23 @@ COMMON = [
     "runtime.device=cpu",
     "runtime.threads=1",
 ]
+# Enough that different sentences get different translations.
+TRAINED = [
+    "data.num_train=1000",
+    "model.dropout=0",
+    "optimizer.lr=1e-2",
+    "training.batch_tokens=500",
+    "training.label_smoothing=0",
+    "training.max_steps=160",
+    "training.validate_every=80",
+    "training.log_every=40",
+]
 
 
 def overrides_of(directory: Path, backend: str = "transformer", *overrides: str) -> list[str]:
     """What follows `translate train` on the command line; later overrides win."""
-    chosen = [f"model={backend}", f"run.directory={directory}", *SIZES[backend], *COMMON, *overrides]
+    common = [each for each in COMMON if "data=files" not in overrides or not each.startswith("data.")]
+    chosen = [f"model={backend}", f"run.directory={directory}", *SIZES[backend], *common, *overrides]
     return list({override.split("=")[0]: override for override in chosen}.values())
 
 

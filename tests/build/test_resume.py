@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tiny_runs import BACKENDS, files, rows, train_tiny
+from tiny_runs import BACKENDS, TRAINED, files, rows, train_tiny
 
 import translate
 from translate.errors import UserError
@@ -98,16 +98,17 @@ def test_every_key_that_differs_is_listed_and_nothing_harmed(
     before = files(run)
     changed = {
         "model.width": "48",
-        "model.dropout": "0.0",
+        "model.dropout": "0.5",
         "tokenizer.vocabulary_size": "222",
         "data.num_train": "77",
         "optimizer.lr": "0.25",
+        "schedule.warmup": "3",
         "training.batch_tokens": "99",
         "training.best_metric": "loss",
     }
     overrides = [f"{key}={value}" for key, value in changed.items()]
     with pytest.raises(UserError, match="cannot resume with other settings: ") as told:
-        train_tiny(run, "transformer", *overrides, "training.resume=true")
+        train_tiny(run, "transformer", *TRAINED, *overrides, "training.resume=true")
     for key in changed:
         assert f"{key} was " in str(told.value)
     listed = str(told.value).split("cannot resume with other settings: ")[1].split("; ")
@@ -118,7 +119,7 @@ def test_every_key_that_differs_is_listed_and_nothing_harmed(
 
 def test_another_backend_is_another_model(tiny_runs: dict[str, Path]) -> None:
     with pytest.raises(UserError, match=r"model\._target_ was 'translate.models.LuongRNN', now"):
-        train_tiny(tiny_runs["rnn_luong"], "rnn_bahdanau", "data.num_train=1000", "training.resume=true")
+        train_tiny(tiny_runs["rnn_luong"], "rnn_bahdanau", *TRAINED, "training.resume=true")
 
 
 def test_resuming_without_a_checkpoint_starts_afresh(tmp_path: Path) -> None:

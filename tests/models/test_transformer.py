@@ -111,7 +111,7 @@ def test_a_sentence_longer_than_the_learned_places_is_refused() -> None:
     model = build(positions="learned", max_length=4)
     source, target = torch.tensor([[4, 5, 6, 3]]), random_targets(1, 5, vocabulary=19)
     assert model(source, None, target[:, :4]).shape == (1, 4, WIDTH)
-    with pytest.raises(ValueError, match=r"5 pieces is over max_length=4"):
+    with pytest.raises(ValueError, match=r"5 pieces are more than max_length=4"):
         model(source, None, target)
     with pytest.raises(ValueError, match="max_length=4"):
         model(target, None, target[:, :4])

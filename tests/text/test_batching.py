@@ -1,5 +1,5 @@
 from collections import Counter
-from itertools import chain, pairwise
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -70,17 +70,17 @@ def test_the_order_depends_on_seed_and_epoch_alone() -> None:
 
 def test_pairs_meet_others_in_other_epochs() -> None:
     source, target = lengths_like_multi30k()
-    plans = [plan_batches(source, target, 2048, seed=1, epoch=epoch) for epoch in range(3)]
-    place = np.empty(len(source), dtype=np.int64)
-    for number, batch in enumerate(plans[1]):
-        place[batch] = number
-    neighbours = [(a, b) for batch in plans[0] for a, b in pairwise(batch)]
-    together = np.mean([place[a] == place[b] for a, b in neighbours])
-    assert together < 0.6
-    kept = {frozenset(batch.tolist()) for batch in plans[0]} & {
-        frozenset(batch.tolist()) for batch in plans[2]
-    }
-    assert len(kept) < 0.1 * len(plans[0])
+    same = []
+    for seed in (1, 2, 3):
+        first, *others = [
+            {
+                frozenset(batch.tolist())
+                for batch in plan_batches(source, target, 4096, seed=seed, epoch=epoch)
+            }
+            for epoch in range(3)
+        ]
+        same += [len(first & other) / len(first) for other in others]
+    assert np.mean(same) < 0.09  # 0.15 if every epoch cut at the same lengths
 
 
 def test_batches_come_in_random_order_of_length() -> None:

@@ -1,5 +1,6 @@
 import re
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -125,12 +126,9 @@ def test_clock() -> None:
     assert [clock(seconds) for seconds in (0, 59.9, 61, 3661)] == ["0:00", "0:59", "1:01", "1:01:01"]
 
 
-def test_memory_is_that_of_the_process() -> None:
-    found = peak_memory(torch.device("cpu"))
-    assert found is not None
-    assert 50 * 2**20 < found < 64 * 2**30
-    held = torch.ones(max(1, (found + 2**28) // 4))  # more than there ever was
-    grown = peak_memory(torch.device("cpu"))
-    assert grown is not None
-    assert grown >= found + 2**27
-    del held
+@pytest.mark.skipif(sys.platform != "linux", reason="the oracle is Linux' own count")
+def test_memory_is_the_peak_of_the_process() -> None:
+    status = Path("/proc/self/status").read_text()
+    kilobytes = re.search(r"VmHWM:\s+(\d+) kB", status)
+    assert kilobytes is not None
+    assert peak_memory(torch.device("cpu")) == pytest.approx(1024 * int(kilobytes[1]), rel=0.02)

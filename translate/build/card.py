@@ -68,10 +68,10 @@ def _facts(
     *,
     validated: bool,
 ) -> list[str]:
-    choice, aer = alignment["choice"], alignment["aer"]
+    choice, aer = alignment["choice"], alignment["validation_aer"]
     name = settings.model.get("name", settings.model["_target_"])
     heads = ", ".join(str(head) for head in choice["heads"])
-    measured = f", {alignment['split']} AER {100 * aer:.2f} %" if aer is not None else ""
+    measured = f", AER {100 * aer:.2f} %" if aer is not None else ""
     kept = f"best at step {scores['best_step']:,} by {settings.training.best_metric}"
     if not validated:
         kept = "the last step kept: the corpus has no validation split"

@@ -86,7 +86,7 @@ def choose_alignment(settings: Settings, translator: Translator, corpus: Corpus)
         "choice": found.choice.to_dict(),
         "criterion": found.criterion,
         "split": "validation" if corpus.validation else "train",
-        "aer": found.aer,
+        "validation_aer": found.aer,
     }
 
 
