@@ -2,13 +2,15 @@
 
 import itertools
 import math
+from functools import partial
 
 import pytest
 import torch
 from tiny_models import BACKENDS, CASES, padded, random_sources, tiny_model
 from torch import Tensor
 
-from translate.models import DecodeState, Encoded, Seq2Seq
+from translate.attention import MultiHead
+from translate.models import DecodeState, Encoded, Seq2Seq, Transformer
 from translate.search import Hypothesis, SearchConfig, beam_search
 
 LENGTHS = [5, 3, 7, 1]
@@ -211,3 +213,15 @@ def test_impossible_settings_are_refused(name: str, value: float) -> None:
 def test_the_limit_grows_with_the_source() -> None:
     config = SearchConfig(max_length_ratio=1.5, max_length_extra=10)
     assert [config.max_length(n) for n in (1, 2, 7)] == [11, 13, 20]
+
+
+def test_learned_positions_bound_the_length() -> None:
+    torch.manual_seed(5)
+    attention = partial(MultiHead, num_heads=1)
+    model = Transformer(
+        11, 11, attention, width=6, feedforward_size=6, num_heads=1, positions="learned", max_length=5
+    )
+    model.eval()
+    source = torch.tensor([[4, 5, 6, 3]])
+    found = beam_search(model, source, None, SearchConfig(beam_size=3, max_length_extra=40))
+    assert all(len(hypothesis.ids) <= 4 for hypothesis in found[0])  # and the end of sentence

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from translate.attention import Memory
+from translate.attention import Memory, select_rows
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,11 @@ class DecodeState:
 
     position: int  # target tokens read so far
     tensors: tuple[Tensor, ...]  # (N, ...) each
-    attention: Any = None  # state of a mechanism with a history: a tensor (N, ...) or None
+    attention: Any = None  # states of mechanisms with a history: tensors (N, ...) in tuples or dataclasses
 
     def select(self, hypotheses: Tensor) -> "DecodeState":
         """The state of the hypotheses at the given places, in that order."""
-        attention = None if self.attention is None else self.attention.index_select(0, hypotheses)
-        tensors = tuple(tensor.index_select(0, hypotheses) for tensor in self.tensors)
+        tensors, attention = select_rows((self.tensors, self.attention), hypotheses)
         return replace(self, tensors=tensors, attention=attention)
 
 

@@ -81,12 +81,15 @@ def beam_search(
 def _begin(model: Seq2Seq, source: Tensor, source_mask: Tensor | None, config: SearchConfig) -> _Alive:
     count, device = len(source), source.device
     lengths = [source.shape[1]] * count if source_mask is None else source_mask.sum(1).tolist()
+    longest = [config.max_length(length) for length in lengths]
+    if model.max_target_length is not None:
+        longest = [min(length, model.max_target_length) for length in longest]
     encoded = model.encode(source, source_mask)
     scores = torch.full((count, config.beam_size), IMPOSSIBLE, device=device)
     scores[:, 0] = 0.0  # the first step has one hypothesis a sentence
     return _Alive(
         torch.arange(count, device=device),
-        torch.tensor([config.max_length(length) for length in lengths], device=device),
+        torch.tensor(longest, device=device),
         scores,
         torch.full((count, config.beam_size, 1), BOS, device=device),
         model.start(encoded, config.beam_size),
