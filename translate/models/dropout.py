@@ -10,8 +10,8 @@ from torch import Tensor, nn
 class Dropout(nn.Module):
     """Zero each element with probability ``p`` in training, and scale the others (Srivastava et al. 2014).
 
-    On the CPU one random byte decides an element, so ``p`` is rounded to a multiple of 1/256: torch's own
-    kernel draws a double for each, which costs up to a fifth of a training step there.
+    On the CPU one random byte decides an element, so ``p`` is rounded to a multiple of 1/256, from 1 to 255
+    of them: torch's own kernel draws a double for each, which costs up to a fifth of a training step there.
     """
 
     def __init__(self, p: float = 0.1) -> None:
@@ -25,7 +25,7 @@ class Dropout(nn.Module):
             return states
         if states.device.type != "cpu":
             return F.dropout(states, self.p)
-        return _ByteDropout.apply(states, round(256 * self.p))
+        return _ByteDropout.apply(states, min(255, max(1, round(256 * self.p))))
 
     def extra_repr(self) -> str:
         return f"p={self.p}"

@@ -31,7 +31,10 @@ def embeddings(
 
 
 def sinusoids(start: int, length: int, width: int, device: torch.device) -> Tensor:
-    """Sine and cosine of geometrically growing wave lengths: Vaswani et al. 2017, 3.5. -> (L, D)."""
+    """Sine and cosine of geometrically growing wave lengths: Vaswani et al. 2017, 3.5. -> (L, D).
+
+    As in tensor2tensor all sines come before all cosines, and the longest wave is reached exactly.
+    """
     position = torch.arange(start, start + length, device=device, dtype=torch.float32).unsqueeze(1)
     half = (width + 1) // 2
     frequency = torch.exp(torch.arange(half, device=device) * (-math.log(10_000.0) / max(1, half - 1)))
