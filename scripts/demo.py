@@ -7,13 +7,15 @@ import argparse
 import json
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 BACKENDS = ("rnn_bahdanau", "rnn_luong", "transformer")
 TITLES = {"rnn_bahdanau": "RNN, Bahdanau", "rnn_luong": "RNN, Luong", "transformer": "Transformer"}
-CLASSIC = "I love you ."
+CLASSIC = ("I love you .", "je t' aime .")
 SENTENCES = (
     CLASSIC,
     "look it up .",
@@ -22,15 +24,42 @@ SENTENCES = (
 )
 
 
-def train(backend: str, run: Path, overrides: list[str]) -> None:
-    """One backend by the command that a user would type."""
+def start(backend: str, run: Path, overrides: list[str]) -> subprocess.Popen[str]:
+    """One backend by the command that a user would type; what it prints comes through a pipe."""
     command = ["train", f"experiment=demo_{backend}", f"run.name={run.name}", f"run.directory={run}"]
     command += ["run.overwrite=true", *overrides]
-    print(f"\n$ translate {' '.join(command)}", flush=True)
+    print(f"$ translate {' '.join(command)}", flush=True)
     # A process of its own: memory is given back, and the demo does what the command line does.
-    code = subprocess.run([sys.executable, "-m", "translate.cli.main", *command]).returncode
-    if code:
-        raise SystemExit(code)
+    whole = [sys.executable, "-m", "translate.cli.main", *command]
+    return subprocess.Popen(whole, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def show_output(backend: str, process: subprocess.Popen[str]) -> None:
+    """Print what a training prints, line by line, each behind the backend's name."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        print(f"{backend:>12} | {line}", end="", flush=True)
+
+
+def train(backends: Sequence[str], out: Path, overrides: list[str]) -> None:
+    """Train backends side by side, and wait for all of them; leaves with the exit code of one that fails."""
+    side_by_side = len(backends) > 1
+    if side_by_side and not any(each.startswith("runtime.threads=") for each in overrides):
+        overrides = [*overrides, "runtime.threads=1"]
+    processes = {backend: start(backend, out / backend, overrides) for backend in backends}
+    readers = [threading.Thread(target=show_output, args=each) for each in processes.items()]
+    for reader in readers:
+        reader.start()
+    try:
+        for reader in readers:
+            reader.join()
+    except KeyboardInterrupt:  # the trainings have heard it too: they save and end
+        for reader in readers:
+            reader.join()
+        raise SystemExit(130) from None
+    for process in processes.values():
+        if process.wait():
+            raise SystemExit(process.returncode)
 
 
 def summary(out: Path) -> list[dict[str, Any]]:
@@ -79,10 +108,10 @@ def show(rows: list[dict[str, Any]], out: Path) -> None:
     for backend in BACKENDS:
         translator = translate.load(out / backend)
         print(f"\n{backend}")
-        results = translator.translate(SENTENCES, alignments=True)
+        results = translator.translate(SENTENCES)
         for sentence, result in zip(SENTENCES, results, strict=True):
             print(f"  {sentence}  ->  {result.text}")
-        alignments.append(results[0].alignment)
+        alignments += translator.align([CLASSIC[0]], [CLASSIC[1]])
     picture = draw(
         alignments, out / "alignments.png", titles=[TITLES[name] for name in BACKENDS], values=True
     )
@@ -95,8 +124,9 @@ def main() -> None:
     parser.add_argument("overrides", nargs="*", help="settings, such as training.max_steps=50")
     arguments = parser.parse_args()
     began = time.monotonic()
-    for backend in BACKENDS:
-        train(backend, arguments.out / backend, arguments.overrides)
+    # Small recurrences gain little from a second core, so each of the two has one of its own.
+    train(("rnn_bahdanau", "rnn_luong"), arguments.out, arguments.overrides)
+    train(("transformer",), arguments.out, arguments.overrides)
     rows = summary(arguments.out)
     (arguments.out / "summary.json").write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
     show(rows, arguments.out)

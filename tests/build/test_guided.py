@@ -8,7 +8,7 @@ from tiny_runs import BACKENDS, train_tiny
 
 from translate.errors import UserError
 
-SETTINGS = ("data.num_train=1000", "training.max_steps=120", "training.label_smoothing=0")
+SETTINGS = ("data.num_train=1000", "training.max_steps=300", "training.label_smoothing=0")
 
 
 def _validation_aer(run: Path) -> float:
