@@ -17,7 +17,7 @@ BACKENDS = ("rnn_bahdanau", "rnn_luong", "transformer")
 TITLES = {"rnn_bahdanau": "RNN, Bahdanau", "rnn_luong": "RNN, Luong", "transformer": "Transformer"}
 CLASSIC = ("I love you .", "je t' aime .")
 SENTENCES = (
-    CLASSIC,
+    CLASSIC[0],
     "look it up .",
     "she does not like the green apples .",
     "where are my small black dogs ?",
