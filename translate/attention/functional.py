@@ -6,6 +6,7 @@ Shapes: B batch, S source, T target, H heads, E width of a head, A width of the 
 import math
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 
@@ -28,25 +29,58 @@ def masked_softmax(scores: Tensor, visible: Tensor | None) -> Tensor:
     return weights.masked_fill(~visible, 0.0)
 
 
+def normalise(scores: Tensor, visible: Tensor | None) -> Tensor:
+    """Scores that are not negative over their sum among visible places; zeros where nothing is visible."""
+    if visible is not None:
+        scores = scores.masked_fill(~visible, 0.0)
+    total = scores.sum(-1, keepdim=True)
+    return scores / torch.where(total > 0, total, 1.0)
+
+
 def additive_scores(query: Tensor, keys: Tensor, direction: Tensor) -> Tensor:
     """v^T tanh(W q + U k): Bahdanau et al. 2015, A.1.2; q and k come projected.
 
+    Holds (B, T, S, A); :mod:`translate.attention.recompute` gives the same without.
+
     Args:
         query: W q, (B, T, A).
-        keys: U k, (B, S, A).
+        keys: U k, (B, S, A), or (B, T, S, A) if they differ from query to query.
         direction: v, (A,).
 
     Returns:
         Scores (B, T, S).
     """
-    return torch.tanh(query.unsqueeze(2) + keys.unsqueeze(1)) @ direction
+    keys = keys.unsqueeze(1) if keys.dim() == 3 else keys
+    return torch.tanh(query.unsqueeze(2) + keys) @ direction.to(keys.dtype)
 
 
 def dot_scores(query: Tensor, keys: Tensor) -> Tensor:
-    """q^T k: Luong et al. 2015, eq. 8, dot (or general). (B, T, E), (B, S, E) -> (B, T, S)."""
-    return query @ keys.transpose(-2, -1)
+    """q^T k: Luong et al. 2015, eq. 8: dot, or with projected keys general.
+
+    (..., T, E), (..., S, E) -> (..., T, S).
+    """
+    return query.to(keys.dtype) @ keys.transpose(-2, -1)
 
 
 def scaled_dot_scores(query: Tensor, keys: Tensor) -> Tensor:
     """q^T k / sqrt(E): Vaswani et al. 2017, eq. 1. (..., T, E), (..., S, E) -> (..., T, S)."""
-    return query @ keys.transpose(-2, -1) * (1.0 / math.sqrt(query.shape[-1]))
+    return dot_scores(query, keys) * (1.0 / math.sqrt(query.shape[-1]))
+
+
+def elu_features(states: Tensor) -> Tensor:
+    """elu(x) + 1, the positive features of Katharopoulos et al. 2020, eq. 7. (..., E) -> (..., E)."""
+    return F.elu(states) + 1
+
+
+def dpfp_features(states: Tensor) -> Tensor:
+    """Products of neighbours of [relu(x); relu(-x)], summing to 1: Schlag et al. 2021, 5.3 and 4.2, nu = 1.
+
+    Args:
+        states: (..., E).
+
+    Returns:
+        (..., 2 E), not negative; they sum to 1, or to 0 where every product vanishes.
+    """
+    halves = torch.cat([F.relu(states), F.relu(-states)], dim=-1)
+    products = halves * halves.roll(1, dims=-1)
+    return products / products.sum(-1, keepdim=True).clamp_min(1e-6)

@@ -1,79 +1,188 @@
-"""Which kernel runs: one signature that hides the choice."""
+"""Which kernel runs: one signature that hides the choice.
 
-from typing import NamedTuple
+Shapes: B batch, H heads, T queries, S keys, E width of a head.
+"""
+
+import functools
+import warnings
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from translate.attention.masks import visible
+from translate.attention.functional import masked_softmax
+from translate.attention.gpu import flex, varlen_packed
+from translate.attention.kernels import KERNELS, KernelStatus, compiler, refusal
+from translate.attention.masks import Pattern
+from translate.attention.memory import HALF
+from translate.attention.recompute import chunked_additive_scores, compiled_additive_scores
+
+BACKENDS = {
+    "flash": SDPBackend.FLASH_ATTENTION,
+    "cudnn": SDPBackend.CUDNN_ATTENTION,
+    "efficient": SDPBackend.EFFICIENT_ATTENTION,
+    "math": SDPBackend.MATH,
+}
+LONG = 1024  # keys from which FlexAttention's skipped blocks repay its block mask
 
 
 def fused_attention(
     query: Tensor,
     keys: Tensor,
     values: Tensor,
+    pattern: Pattern | None = None,
     *,
-    mask: Tensor | None = None,
-    causal: bool = False,
     scale: float | None = None,
+    kernel: str = "auto",
 ) -> Tensor:
-    """softmax(scale q k^T) v without ever writing the weights down (Dao et al. 2022).
+    """softmax(scale q k^T + bias) v without writing the weights down (Dao et al. 2022).
 
     Args:
         query: (B, H, T, E).
-        keys: (B, H, S, E).
-        values: (B, H, S, E).
-        mask: (B, S) bool, True = visible, or ``None``.
-        causal: hide the keys in a query's future; the last query sees the last key.
+        keys: (B, H, S, E), or fewer heads that divide H.
+        values: (B, H, S, E'), with as many heads as the keys.
+        pattern: which keys each query sees; all by default.
         scale: 1 / sqrt(E) by default.
+        kernel: one of ``KERNELS``.
 
     Returns:
-        Context (B, H, T, E); zeros where a query sees nothing.
+        Context (B, H, T, E'); zeros where a query sees nothing.
+
+    Raises:
+        ValueError: if ``kernel`` cannot run on this input, saying why.
     """
-    num_queries, num_keys = query.shape[-2], keys.shape[-2]
-    if mask is None and (num_queries == num_keys or not causal):
-        return F.scaled_dot_product_attention(
-            query, keys, values, is_causal=causal and num_queries > 1, scale=scale
-        )
-    seen = visible(mask, causal=causal, num_queries=num_queries, num_keys=num_keys, device=query.device)
-    context = F.scaled_dot_product_attention(query, keys, values, attn_mask=seen, scale=scale)
-    if mask is None or seen is None:
-        return context
-    # Kernels differ in what they give where nothing is visible.
-    return context.masked_fill(~seen.any(-1, keepdim=True), 0.0)
+    pattern = pattern or Pattern()
+    if kernel == "auto":
+        return _RUN[_fastest(query, keys, values, pattern)](query, keys, values, pattern, scale)
+    reason = refusal(kernel, query, keys, values, pattern)
+    if reason is not None:
+        raise ValueError(f"kernel: {kernel} cannot run here: {reason}")
+    if kernel not in BACKENDS:
+        return _RUN[kernel](query, keys, values, pattern, scale)
+    try:
+        with sdpa_kernel(BACKENDS[kernel]), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they say in many lines what the error says in one
+            return _sdpa(query, keys, values, pattern, scale)
+    except RuntimeError as error:
+        raise ValueError(f"kernel: {kernel} cannot run here: {str(error).split(chr(10))[0]}") from error
 
 
-class KernelStatus(NamedTuple):
-    """Whether a kernel runs on a device, and if not, why."""
+def _fastest(query: Tensor, keys: Tensor, values: Tensor, pattern: Pattern) -> str:
+    """The kernel that ``auto`` stands for."""
+    device = query.device.type
+    if device == "cpu":
+        # Without the flash kernel torch would run its reference, which copies what it scales.
+        return "sdpa" if refusal("flash", query, keys, values, pattern) is None else "explicit"
+    if device != "cuda" or query.dtype not in HALF:
+        return "sdpa"
+    if pattern.mask is not None and query.shape[2] > 1 and _runs("varlen", query, keys, values, pattern):
+        return "varlen"
+    structured = pattern.window is not None or pattern.bias is not None
+    if structured and keys.shape[2] >= LONG and _runs("flex", query, keys, values, pattern):
+        return "flex"
+    return "sdpa"
 
-    name: str
-    runs: bool
-    reason: str
+
+def _runs(kernel: str, query: Tensor, keys: Tensor, values: Tensor, pattern: Pattern) -> bool:
+    return (
+        refusal(kernel, query, keys, values, pattern) is None
+        and _tried(kernel, query.device, query.dtype) is None
+    )
 
 
-_BACKENDS = {
-    "flash": SDPBackend.FLASH_ATTENTION,
-    "cudnn": SDPBackend.CUDNN_ATTENTION,
-    "efficient": SDPBackend.EFFICIENT_ATTENTION,
-    "math": SDPBackend.MATH,
+def _sdpa(query: Tensor, keys: Tensor, values: Tensor, pattern: Pattern, scale: float | None) -> Tensor:
+    """torch's own choice among its backends."""
+    num_queries, num_keys, device = query.shape[2], keys.shape[2], query.device
+    options: dict[str, Any] = {"scale": scale}
+    if query.shape[1] != keys.shape[1]:
+        options["enable_gqa"] = True
+    whole = (
+        pattern.mask is None and pattern.window is None and pattern.bias is None and pattern.places is None
+    )
+    if whole and (not pattern.causal or (pattern.start == 0 and num_queries == num_keys)):
+        causal = pattern.causal and num_queries > 1
+        return F.scaled_dot_product_attention(query, keys, values, is_causal=causal, **options)
+    seen = pattern.visible(num_queries, num_keys, device)
+    blank = None
+    if seen is not None:
+        # Kernels differ in what they give where nothing is visible: such rows see all, and are blanked after.
+        blank = ~seen.any(-1, keepdim=True)
+        seen = seen | blank
+    mask = pattern.added(num_queries, num_keys, device)
+    if mask is None:
+        mask = seen
+    else:
+        mask = mask.to(query.dtype)
+        mask = mask if seen is None else mask.masked_fill(~seen, float("-inf"))
+    context = F.scaled_dot_product_attention(query, keys, values, attn_mask=mask, **options)
+    return context if blank is None else context.masked_fill(blank, 0.0)
+
+
+def explicit_attention(
+    query: Tensor, keys: Tensor, values: Tensor, pattern: Pattern, scale: float | None = None
+) -> Tensor:
+    """The same, writing the weights down."""
+    num_queries, num_keys, device = query.shape[2], keys.shape[2], query.device
+    groups = query.shape[1] // keys.shape[1]
+    if groups > 1:
+        keys, values = keys.repeat_interleave(groups, 1), values.repeat_interleave(groups, 1)
+    scores = query @ keys.transpose(-2, -1) * (scale if scale is not None else query.shape[-1] ** -0.5)
+    bias = pattern.added(num_queries, num_keys, device)
+    scores = scores if bias is None else scores + bias
+    return masked_softmax(scores, pattern.visible(num_queries, num_keys, device)).to(values.dtype) @ values
+
+
+_RUN: dict[str, Callable[[Tensor, Tensor, Tensor, Pattern, float | None], Tensor]] = {
+    "sdpa": _sdpa,
+    "explicit": explicit_attention,
+    "varlen": varlen_packed,
+    "flex": flex,
 }
 
 
+@functools.cache
+def _tried(kernel: str, device: torch.device, dtype: torch.dtype) -> str | None:
+    """Why a kernel failed on a small input, forward or backward; ``None`` if it ran."""
+    try:
+        with torch.enable_grad(), torch.autocast(device.type, enabled=False):
+            if kernel in ("chunked", "compiled"):
+                score = chunked_additive_scores if kernel == "chunked" else compiled_additive_scores
+                query = torch.randn(2, 3, 16, device=device, dtype=dtype, requires_grad=True)
+                score(query, query, query[0, 0]).sum().backward()
+            else:
+                query = torch.randn(2, 2, 16, 64, device=device, dtype=dtype, requires_grad=True)
+                fused_attention(query, query, query, kernel=kernel).sum().backward()
+    except Exception as error:  # whatever a compiler or a driver raises, the kernel does not run here
+        lines = str(error).strip().split("\n") or [""]
+        return lines[0].removeprefix(f"kernel: {kernel} cannot run here: ") or type(error).__name__
+    return None
+
+
 def kernels(device: torch.device) -> list[KernelStatus]:
-    """Which scaled-dot-product kernels run here, tried on a small input."""
-    found = []
+    """Which kernels run here, each tried forward and backward on a small input unless it must be compiled."""
     dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
-    query = torch.randn(2, 2, 16, 64, device=device, dtype=dtype)
-    for name, backend in _BACKENDS.items():
-        if device.type == "cpu" and name in ("cudnn", "efficient"):
-            found.append(KernelStatus(name, False, "needs a GPU"))
-            continue
-        try:
-            with sdpa_kernel(backend):
-                F.scaled_dot_product_attention(query, query, query)
-            found.append(KernelStatus(name, True, ""))
-        except RuntimeError as error:
-            found.append(KernelStatus(name, False, str(error).split("\n")[0]))
-    return [*found, KernelStatus("explicit", True, "")]
+    found = []
+    for name in (*KERNELS[1:], "chunked"):
+        reason = _tried(name, device, dtype)
+        found.append(KernelStatus(name, reason is None, reason or ""))
+    if device.type == "cpu":
+        missing = "" if compiler() else "torch.compile needs a C++ compiler, and none is found"
+    else:
+        missing = "" if find_spec("triton") else "torch.compile needs Triton, and it is not installed"
+    return [*found, KernelStatus("compiled", not missing, missing)]
+
+
+def additive_kernel(kernel: str, keys: Tensor) -> str:
+    """What ``auto`` stands for; raises ``ValueError`` if ``compiled`` was asked for and does not run here."""
+    if kernel == "auto":
+        on_gpu = keys.device.type == "cuda"
+        return "compiled" if on_gpu and _tried("compiled", keys.device, keys.dtype) is None else "chunked"
+    if kernel == "compiled":
+        reason = _tried("compiled", keys.device, keys.dtype)
+        if reason is not None:
+            raise ValueError(f"kernel: compiled cannot run here: {reason}")
+    return kernel

@@ -1,4 +1,10 @@
-"""Which keys each query may see. Everywhere True = visible."""
+"""Which keys each query may see, and what is added to its scores for their distance. True = visible.
+
+Shapes: B batch, T queries, S keys, H heads.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -15,17 +21,6 @@ def causal_mask(num_queries: int, num_keys: int, device: torch.device | None = N
     return torch.arange(num_keys, device=device) <= rows
 
 
-def visible(
-    mask: Tensor | None, *, causal: bool, num_queries: int, num_keys: int, device: torch.device
-) -> Tensor | None:
-    """Padding and causality as one mask, broadcastable to (B, H, T, S); ``None`` if all is visible."""
-    combined = None if mask is None else mask[:, None, None, :]  # (B, 1, 1, S)
-    if causal and num_queries > 1:
-        future = causal_mask(num_queries, num_keys, device)
-        combined = future if combined is None else combined & future
-    return combined
-
-
 def check_mask(mask: Tensor | None, states: Tensor) -> None:
     """Raise ``ValueError`` unless ``mask`` is bool (B, S) for ``states`` (B, S, ...)."""
     if mask is None:
@@ -34,3 +29,68 @@ def check_mask(mask: Tensor | None, states: Tensor) -> None:
         raise ValueError(f"mask: expected dtype torch.bool (True = visible), got {mask.dtype}")
     if mask.shape != states.shape[:2]:
         raise ValueError(f"mask: expected shape {tuple(states.shape[:2])}, got {tuple(mask.shape)}")
+
+
+def lengths_of(mask: Tensor | None, states: Tensor) -> Tensor:
+    """True lengths (B,) int64 of ``states`` (B, ..., S, E) under a mask (B, S)."""
+    if mask is None:
+        return torch.full((states.shape[0],), states.shape[-2], device=states.device)
+    return mask.sum(1)
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Padding, causality, window and distance bias in one value, which every kernel can read its own way.
+
+    Attributes:
+        mask: (B, S) bool, or ``None`` if nothing is padded.
+        causal: hide the keys after a query's place.
+        window: most places between a query and a key that it sees.
+        bias: from distances (key's place - query's, int64, any shape) to what scores get, (H, shape).
+        start: the place of the first query, where ``places`` does not say.
+        places: (B, T) places of the queries.
+        own: whether the queries are the sequence of the keys itself, padding included.
+    """
+
+    mask: Tensor | None = None
+    causal: bool = False
+    window: int | None = None
+    bias: Callable[[Tensor], Tensor] | None = None
+    start: int = 0
+    places: Tensor | None = None
+    own: bool = False
+
+    def distances(self, num_queries: int, num_keys: int, device: torch.device) -> Tensor:
+        """Key's place - query's: (1 or B, T, S) int64."""
+        keys = torch.arange(num_keys, device=device)
+        if self.places is not None:
+            return keys - self.places.unsqueeze(2)
+        queries = torch.arange(self.start, self.start + num_queries, device=device)
+        return (keys - queries.unsqueeze(1)).unsqueeze(0)
+
+    def visible(self, num_queries: int, num_keys: int, device: torch.device) -> Tensor | None:
+        """Broadcastable to (B, H, T, S), bool; ``None`` if all is visible."""
+        combined = None if self.mask is None else self.mask[:, None, None, :]  # (B, 1, 1, S)
+        # A last query that stands at the last key, alone, has no future.
+        causal = self.causal and (self.places is not None or self.start < num_keys - 1)
+        if not causal and self.window is None:
+            return combined
+        distance = self.distances(num_queries, num_keys, device).unsqueeze(1)
+        near = distance <= 0 if causal else None
+        if self.window is not None:
+            within = distance.abs() <= self.window
+            near = within if near is None else near & within
+        assert near is not None
+        return near if combined is None else combined & near
+
+    def added(self, num_queries: int, num_keys: int, device: torch.device) -> Tensor | None:
+        """The distance bias, (1 or B, H, T, S), or ``None``."""
+        if self.bias is None:
+            return None
+        return self.bias(self.distances(num_queries, num_keys, device)).transpose(0, 1)
+
+    def by_distance(self, num_queries: int, num_keys: int, device: torch.device) -> Tensor | None:
+        """The bias of each distance from the least, ``1 - T - start``, to the greatest: (H, T + S - 1)."""
+        if self.bias is None:
+            return None
+        return self.bias(torch.arange(1 - num_queries - self.start, num_keys - self.start, device=device))

@@ -1,40 +1,23 @@
-"""The attention contract and the mechanisms that score by content.
+"""The attention contract and the mechanisms that score by content alone.
 
-Every mechanism is four steps: keys and values (``prepare``), score (``scores``), align (softmax) and
-weight (weighted sum). ``Attention.forward`` is written once; a mechanism gives the first two.
+Every mechanism is four steps: keys and values (``prepare``), score (``scores``), align (``align``, a softmax)
+and weight (``weight``, the weighted sum). ``Attention.forward`` is written once; a mechanism gives the first
+two.
 
 Shapes: B batch, S source, T target, H heads, E width of a head, A width of the attention layer.
 """
 
-from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
-from translate.attention.functional import additive_scores, dot_scores, masked_softmax, scaled_dot_scores
-from translate.attention.fused import fused_attention
-from translate.attention.masks import check_mask, visible
-
-
-@dataclass(frozen=True)
-class Memory:
-    """What a mechanism made of the source states: a value, never a module attribute."""
-
-    keys: Tensor  # (B, H, S, E)
-    values: Tensor  # (B, H, S, E')
-    mask: Tensor | None = None  # (B, S) bool, True = visible
-
-    def select(self, sentences: Tensor) -> "Memory":
-        """The memory of the sentences at the given places of the batch."""
-        mask = None if self.mask is None else self.mask.index_select(0, sentences)
-        return replace(
-            self,
-            keys=self.keys.index_select(0, sentences),
-            values=self.values.index_select(0, sentences),
-            mask=mask,
-        )
+from translate.attention.functional import additive_scores, dot_scores, masked_softmax
+from translate.attention.fused import additive_kernel, fused_attention
+from translate.attention.kernels import ADDITIVE_KERNELS, KERNELS, check_kernel
+from translate.attention.masks import Pattern, check_mask
+from translate.attention.memory import Memory
+from translate.attention.recompute import chunked_additive_scores, compiled_additive_scores
 
 
 class Attention(nn.Module):
@@ -47,12 +30,20 @@ class Attention(nn.Module):
 
     num_heads = 1
     fusible = False  # whether `fused` computes the context without writing the weights down
-    stateful = False  # whether `advance` carries a history from step to step, so that queries come one by one
+    kernel = "auto"  # of `fused`
+    stateful = False  # whether a step needs the weights of those before it, so that queries come one by one
+    positioned = False  # whether scores depend on the place of the query
+    reads_embedding = (
+        False  # whether a query starts with the embedding of the last target token, where it is known
+    )
     causal = False  # hide the keys in a query's future (self-attention of a decoder)
     context_size: int  # width of the context
 
     def __init__(self, query_size: int, key_size: int) -> None:
         super().__init__()
+        for name, size in (("query_size", query_size), ("key_size", key_size)):
+            if size < 1:
+                raise ValueError(f"{name}: expected at least 1, got {size}")
         self.query_size = query_size
         self.key_size = key_size
         self.context_size = key_size
@@ -67,12 +58,14 @@ class Attention(nn.Module):
         raise NotImplementedError
 
     def initial_state(self, memory: Memory, num_queries: int) -> Any:
-        """The state of a mechanism with a history, for ``num_queries`` hypotheses a sentence."""
-        return None
+        """The state of N = B * ``num_queries`` hypotheses before the first step, if there is one."""
+        if not self.positioned:
+            return None
+        return torch.zeros(memory.keys.shape[0] * num_queries, dtype=torch.int64, device=memory.keys.device)
 
-    def advance(self, state: Any, weights: Tensor) -> Any:
-        """The state after a step that gave ``weights`` (B, H, T, S)."""
-        return state
+    def advance(self, state: Any, weights: Tensor | None) -> Any:
+        """The state after a step that gave ``weights`` (B, H, W, S)."""
+        return state + 1 if self.positioned else state
 
     def forward(
         self, query: Tensor, memory: Memory, *, need_weights: bool = False, state: Any = None
@@ -82,18 +75,46 @@ class Attention(nn.Module):
         Args:
             query: (B, T, query_size).
             memory: of :meth:`prepare`.
-            need_weights: take the explicit path, which writes the weights down.
-            state: of a mechanism with a history.
+            need_weights: take the explicit path, which writes the weights down, in float32 at the least.
+            state: ``None``: the queries are T target places, from the first. A state of N = B T hypotheses:
+                each query is one step of its hypothesis.
         """
-        self._check_query(query)
-        if self.fusible and not need_weights:
-            return self.fused(query, memory), None
-        weights = self.align(self.scores(query, memory, state), memory)
+        self._check_query(query, memory)
+        if self.stateful and state is None:
+            return self._one_by_one(query, memory, need_weights)
+        if not need_weights and self.fusible and self.kernel != "explicit":
+            return self.fused(query, memory, state), None
+        if not need_weights:
+            return self.attend(query, memory, state)[0], None
+        return self.attend(query, memory, state, exact=True)
+
+    def attend(
+        self, query: Tensor, memory: Memory, state: Any = None, *, exact: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """The explicit path: context and weights; ``exact`` weights are computed in float32 at the least."""
+        device = query.device.type
+        if not exact:
+            weights = self.align(query, memory, state)
+        else:
+            if torch.is_autocast_enabled(device):
+                query = query.float()
+            with torch.autocast(device, enabled=False):
+                weights = self.align(query, memory.precise(), state)
         return self.weight(weights, memory), weights
 
-    def align(self, scores: Tensor, memory: Memory) -> Tensor:
-        """Normalise the scores (B, H, T, S) over the visible keys."""
-        return masked_softmax(scores, self._visible(scores.shape[-2], memory))
+    def align(self, query: Tensor, memory: Memory, state: Any = None) -> Tensor:
+        """The scores, normalised over the visible keys: weights (B, H, T, S)."""
+        return masked_softmax(self.scores(query, memory, state), self.visible(query, memory, state))
+
+    def visible(self, query: Tensor, memory: Memory, state: Any = None) -> Tensor | None:
+        """Which keys each query sees, broadcastable to (B, H, T, S); ``None`` if all."""
+        num_queries, num_keys = query.shape[1], memory.keys.shape[2]
+        return self.pattern(num_queries, memory, state).visible(num_queries, num_keys, query.device)
+
+    def pattern(self, num_queries: int, memory: Memory, state: Any = None) -> Pattern:
+        """Padding, causality and what else hides keys, for T queries."""
+        start = memory.keys.shape[2] - num_queries if self.causal else 0
+        return Pattern(memory.mask, self.causal, start=start)
 
     def weight(self, weights: Tensor, memory: Memory) -> Tensor:
         """The weighted sum of the values: (B, H, T, S) -> (B, T, context_size)."""
@@ -103,27 +124,35 @@ class Attention(nn.Module):
         """Heads side by side: (B, H, T, E') -> (B, T, H E')."""
         return context.transpose(1, 2).flatten(2)
 
-    def fused(self, query: Tensor, memory: Memory) -> Tensor:
+    def fused(self, query: Tensor, memory: Memory, state: Any = None) -> Tensor:
         """The context by a kernel that never holds the weights."""
         raise NotImplementedError
 
-    def _visible(self, num_queries: int, memory: Memory) -> Tensor | None:
-        return visible(
-            memory.mask,
-            causal=self.causal,
-            num_queries=num_queries,
-            num_keys=memory.keys.shape[-2],
-            device=memory.keys.device,
-        )
+    def places(self, num_queries: int, memory: Memory, state: Tensor | None) -> Tensor:
+        """The place of each query: (1 or B, T) int64."""
+        if state is None:
+            return torch.arange(num_queries, device=memory.keys.device).unsqueeze(0)
+        return state.view(memory.keys.shape[0], -1)
+
+    def _one_by_one(self, query: Tensor, memory: Memory, need_weights: bool) -> tuple[Tensor, Tensor | None]:
+        state = self.initial_state(memory, 1)
+        contexts, rows = [], []
+        for step in query.split(1, dim=1):
+            context, weights = self(step, memory, need_weights=True, state=state)
+            state = self.advance(state, weights)
+            contexts.append(context)
+            rows.append(weights)
+        return torch.cat(contexts, 1), torch.cat(rows, 2) if need_weights else None
 
     def _check_states(self, states: Tensor, mask: Tensor | None) -> None:
         if states.dim() != 3 or states.shape[-1] != self.key_size:
             raise ValueError(f"states: expected (B, S, {self.key_size}), got {tuple(states.shape)}")
         check_mask(mask, states)
 
-    def _check_query(self, query: Tensor) -> None:
-        if query.dim() != 3 or query.shape[-1] != self.query_size:
-            raise ValueError(f"query: expected (B, T, {self.query_size}), got {tuple(query.shape)}")
+    def _check_query(self, query: Tensor, memory: Memory) -> None:
+        batch = memory.keys.shape[0]
+        if query.dim() != 3 or query.shape[-1] != self.query_size or query.shape[0] != batch:
+            raise ValueError(f"query: expected ({batch}, T, {self.query_size}), got {tuple(query.shape)}")
 
 
 class Additive(Attention):
@@ -133,11 +162,16 @@ class Additive(Attention):
         query_size: width of a query.
         key_size: width of a source state.
         attention_size: A, width of the hidden layer; ``query_size`` by default.
+        kernel: ``chunked`` or ``compiled``, which hold no (B, T, S, A); ``explicit``, which does; ``auto``.
     """
 
-    def __init__(self, query_size: int, key_size: int, attention_size: int | None = None) -> None:
+    def __init__(
+        self, query_size: int, key_size: int, attention_size: int | None = None, kernel: str = "auto"
+    ) -> None:
         super().__init__(query_size, key_size)
-        size = attention_size or query_size
+        size = check_size("attention_size", attention_size, query_size)
+        why = "its score is no dot product"
+        self.kernel = check_kernel(kernel, type(self).__name__, ADDITIVE_KERNELS, why)
         self.query_projection = nn.Linear(query_size, size)
         self.key_projection = nn.Linear(key_size, size, bias=False)  # W's bias already shifts the sum
         self.direction = nn.Parameter(torch.empty(size))
@@ -149,42 +183,14 @@ class Additive(Attention):
 
     def scores(self, query: Tensor, memory: Memory, state: Any = None) -> Tensor:
         keys = memory.keys.squeeze(1)
-        return additive_scores(self.query_projection(query), keys, self.direction).unsqueeze(
-            1
-        )  # (B, 1, T, S)
+        projected = self.query_projection(query).to(keys.dtype)
+        return self.energy(projected, keys).unsqueeze(1)  # (B, 1, T, S)
 
-
-class Dot(Attention):
-    """q^T k: Luong et al. 2015, eq. 8, dot. Needs queries as wide as the source states."""
-
-    fusible = True
-
-    def __init__(self, query_size: int, key_size: int) -> None:
-        super().__init__(query_size, key_size)
-        if query_size != key_size:
-            raise ValueError(
-                f"dot attention needs query_size == key_size, got {query_size} and {key_size}; use general"
-            )
-
-    def scores(self, query: Tensor, memory: Memory, state: Any = None) -> Tensor:
-        return dot_scores(query.unsqueeze(1), memory.keys)  # (B, 1, T, S)
-
-    def fused(self, query: Tensor, memory: Memory) -> Tensor:
-        context = fused_attention(query.unsqueeze(1), memory.keys, memory.values, mask=memory.mask, scale=1.0)
-        return self.merge(context)
-
-
-class General(Dot):
-    """q^T W k: Luong et al. 2015, eq. 8, general; W is applied to the keys, once a sentence."""
-
-    def __init__(self, query_size: int, key_size: int) -> None:
-        super().__init__(query_size, query_size)
-        self.key_size = self.context_size = key_size
-        self.key_projection = nn.Linear(key_size, query_size, bias=False)
-
-    def prepare(self, states: Tensor, mask: Tensor | None = None) -> Memory:
-        self._check_states(states, mask)
-        return Memory(self.key_projection(states).unsqueeze(1), states.unsqueeze(1), mask)
+    def energy(self, query: Tensor, keys: Tensor) -> Tensor:
+        """The scores of projected queries (B, T, A) and keys (B, S, A) by the chosen kernel: (B, T, S)."""
+        kernel = additive_kernel(self.kernel, keys)
+        score = {"chunked": chunked_additive_scores, "compiled": compiled_additive_scores}
+        return score.get(kernel, additive_scores)(query, keys, self.direction)
 
 
 class Concat(Additive):
@@ -193,90 +199,89 @@ class Concat(Additive):
     W [q; k] is the sum of two projections, so this is the additive score without a bias.
     """
 
-    def __init__(self, query_size: int, key_size: int, attention_size: int | None = None) -> None:
-        super().__init__(query_size, key_size, attention_size)
-        size = self.direction.shape[0]
-        self.query_projection = nn.Linear(query_size, size, bias=False)
+    def __init__(
+        self, query_size: int, key_size: int, attention_size: int | None = None, kernel: str = "auto"
+    ) -> None:
+        super().__init__(query_size, key_size, attention_size, kernel)
+        self.query_projection = nn.Linear(query_size, self.direction.shape[0], bias=False)
 
 
-class MultiHead(Attention):
-    """softmax(q k^T / sqrt(E)) v in several heads: Vaswani et al. 2017, 3.2.2.
+class DotProduct(Attention):
+    """What mechanisms share whose scores are dot products: torch's kernels compute their contexts."""
+
+    fusible = True
+    scale: float | None = 1.0  # None: 1 / sqrt(E)
+    kernels: tuple[str, ...] = KERNELS
+    refusal = ""  # why not all kernels are in `kernels`
+
+    def choose_kernel(self, kernel: str) -> None:
+        """Note which kernel `fused` runs; raises ``ValueError`` if it never can."""
+        self.kernel = check_kernel(kernel, type(self).__name__, self.kernels, self.refusal)
+
+    def queries(self, query: Tensor) -> Tensor:
+        """Projected and in heads: (B, T, query_size) -> (B, H, T, E)."""
+        return query.unsqueeze(1)
+
+    def scores(self, query: Tensor, memory: Memory, state: Any = None) -> Tensor:
+        split = self.queries(query)
+        scores = dot_scores(split, memory.keys)
+        scores = scores * (split.shape[-1] ** -0.5 if self.scale is None else self.scale)
+        pattern = self.pattern(query.shape[1], memory, state)
+        bias = pattern.added(query.shape[1], memory.keys.shape[2], query.device)
+        return scores if bias is None else scores + bias
+
+    def fused(self, query: Tensor, memory: Memory, state: Any = None) -> Tensor:
+        return self.fuse(self.queries(query), memory, self.pattern(query.shape[1], memory, state))
+
+    def fuse(self, query: Tensor, memory: Memory, pattern: Pattern) -> Tensor:
+        """The context of queries that are projected and split: (B, H, T, E) -> (B, T, context_size)."""
+        context = fused_attention(
+            query, memory.keys, memory.values, pattern, scale=self.scale, kernel=self.kernel
+        )
+        return self.merge(context)
+
+
+class Dot(DotProduct):
+    """q^T k: Luong et al. 2015, eq. 8, dot. Needs queries as wide as the source states.
+
+    Args:
+        query_size: width of a query.
+        key_size: width of a source state, the same.
+        kernel: see ``translate doctor``.
+    """
+
+    def __init__(self, query_size: int, key_size: int, kernel: str = "auto") -> None:
+        super().__init__(query_size, key_size)
+        if query_size != key_size:
+            raise ValueError(
+                f"dot attention needs query_size == key_size, got {query_size} and {key_size}; use general"
+            )
+        self.choose_kernel(kernel)
+
+
+class General(DotProduct):
+    """q^T W k: Luong et al. 2015, eq. 8, general; W is applied to the keys, once a sentence.
 
     Args:
         query_size: width of a query.
         key_size: width of a source state.
-        num_heads: H; divides ``attention_size``.
-        attention_size: width of all heads together; ``query_size`` by default.
-        causal: hide the keys in a query's future.
-        bias: whether the projections have one.
+        kernel: see ``translate doctor``.
     """
 
-    fusible = True
-
-    def __init__(
-        self,
-        query_size: int,
-        key_size: int,
-        num_heads: int = 4,
-        attention_size: int | None = None,
-        causal: bool = False,
-        bias: bool = True,
-    ) -> None:
+    def __init__(self, query_size: int, key_size: int, kernel: str = "auto") -> None:
         super().__init__(query_size, key_size)
-        size = attention_size or query_size
-        if num_heads < 1 or size % num_heads:
-            raise ValueError(f"num_heads: expected a divisor of attention_size={size}, got {num_heads}")
-        self.num_heads = num_heads
-        self.head_size = size // num_heads
-        self.causal = causal
-        self.context_size = query_size
-        self.query_projection = nn.Linear(query_size, size, bias=bias)
-        self.key_value_projection = nn.Linear(key_size, 2 * size, bias=bias)
-        self.output_projection = nn.Linear(size, query_size, bias=bias)
-        # Each is initialised as a block of its own, as if the three were separate layers.
-        for weight in (self.query_projection.weight, *self.key_value_projection.weight.chunk(2)):
-            nn.init.xavier_uniform_(weight)
-        nn.init.xavier_uniform_(self.output_projection.weight)
-        if bias:
-            for layer in (self.query_projection, self.key_value_projection, self.output_projection):
-                nn.init.zeros_(layer.bias)
-
-    def split(self, states: Tensor) -> Tensor:
-        """(B, T, H E) -> (B, H, T, E)."""
-        return states.unflatten(-1, (self.num_heads, self.head_size)).transpose(1, 2)
+        self.choose_kernel(kernel)
+        self.key_projection = nn.Linear(key_size, query_size, bias=False)
 
     def prepare(self, states: Tensor, mask: Tensor | None = None) -> Memory:
         self._check_states(states, mask)
-        keys, values = self.key_value_projection(states).chunk(2, dim=-1)
-        return Memory(self.split(keys), self.split(values), mask)
-
-    def prepare_self(self, states: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Memory]:
-        """Queries (B, H, T, E) and memory of states that attend to themselves, by one matrix product."""
-        self._check_states(states, mask)
-        query_layer, memory_layer = self.query_projection, self.key_value_projection
-        weight = torch.cat([query_layer.weight, memory_layer.weight])
-        bias = None if query_layer.bias is None else torch.cat([query_layer.bias, memory_layer.bias])
-        query, keys, values = F.linear(states, weight, bias).chunk(3, dim=-1)
-        return self.split(query), Memory(self.split(keys), self.split(values), mask)
-
-    def scores(self, query: Tensor, memory: Memory, state: Any = None) -> Tensor:
-        return scaled_dot_scores(self.split(self.query_projection(query)), memory.keys)  # (B, H, T, S)
-
-    def merge(self, context: Tensor) -> Tensor:
-        return self.output_projection(super().merge(context))
-
-    def fused(self, query: Tensor, memory: Memory) -> Tensor:
-        return self.attend(self.split(self.query_projection(query)), memory)
-
-    def attend(self, query: Tensor, memory: Memory) -> Tensor:
-        """The fused path for queries that are projected and split: (B, H, T, E) -> (B, T, query_size)."""
-        return self.merge(
-            fused_attention(query, memory.keys, memory.values, mask=memory.mask, causal=self.causal)
-        )
+        return Memory(self.key_projection(states).unsqueeze(1), states.unsqueeze(1), mask)
 
 
-class ScaledDot(MultiHead):
-    """softmax(q k^T / sqrt(d)) v with one head: Vaswani et al. 2017, eq. 1."""
-
-    def __init__(self, query_size: int, key_size: int, attention_size: int | None = None) -> None:
-        super().__init__(query_size, key_size, 1, attention_size)
+def check_size(name: str, value: int | None, default: int, least: int = 1) -> int:
+    """``value`` or its default; raises ``ValueError`` below ``least``."""
+    if value is None:
+        return default
+    if value < least:
+        raise ValueError(f"{name}: expected at least {least}, got {value}")
+    return value

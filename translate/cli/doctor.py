@@ -23,6 +23,7 @@ def doctor() -> None:
     import torch
 
     from translate.attention.fused import kernels
+    from translate.attention.kernels import compiler
 
     console = Console(highlight=False)
     table = Table("package", "version", title="versions", title_justify="left")
@@ -37,6 +38,8 @@ def doctor() -> None:
     device = torch.cuda.get_device_name() if has_gpu else f"CPU, {torch.backends.cpu.get_cpu_capability()}"
     console.print(f"device: {device}")
     console.print(f"threads: {torch.get_num_threads()}")
+    compiled_by = compiler() or "none found: torch.compile, and kernels that need it, do not run on the CPU"
+    console.print(f"C++ compiler: {compiled_by}")
     table = Table("kernel", "runs here", "why not", title="attention kernels", title_justify="left")
     for kernel in kernels(torch.device("cuda" if has_gpu else "cpu")):
         table.add_row(kernel.name, "yes" if kernel.runs else "no", kernel.reason)

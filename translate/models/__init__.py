@@ -1,7 +1,17 @@
 """The three backends under one contract: :class:`Seq2Seq`."""
 
+from translate.models.encoders import RNNEncoder, SelfEncoder
 from translate.models.rnn import BahdanauRNN, LuongRNN
 from translate.models.seq2seq import DecodeState, Encoded, Seq2Seq
 from translate.models.transformer import Transformer
 
-__all__ = ["BahdanauRNN", "DecodeState", "Encoded", "LuongRNN", "Seq2Seq", "Transformer"]
+__all__ = [
+    "BahdanauRNN",
+    "DecodeState",
+    "Encoded",
+    "LuongRNN",
+    "RNNEncoder",
+    "SelfEncoder",
+    "Seq2Seq",
+    "Transformer",
+]

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from translate.attention import Memory
+from translate.attention import Memory, select_rows
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,11 @@ class DecodeState:
 
     position: int  # target tokens read so far
     tensors: tuple[Tensor, ...]  # (N, ...) each
-    attention: Any = None  # state of a mechanism with a history: a tensor (N, ...) or None
+    attention: Any = None  # states of mechanisms with a history: tensors (N, ...) in tuples or dataclasses
 
     def select(self, hypotheses: Tensor) -> "DecodeState":
         """The state of the hypotheses at the given places, in that order."""
-        attention = None if self.attention is None else self.attention.index_select(0, hypotheses)
-        tensors = tuple(tensor.index_select(0, hypotheses) for tensor in self.tensors)
+        tensors, attention = select_rows((self.tensors, self.attention), hypotheses)
         return replace(self, tensors=tensors, attention=attention)
 
 
@@ -58,9 +57,9 @@ class Seq2Seq(nn.Module):
 
     output_weight: nn.Parameter  # (V, D)
     output_bias: nn.Parameter | None  # (V,)
+    max_target_length: int | None = None  # places that the decoder has, the begin of sentence counted
     num_attention_layers: int
     num_attention_heads: int
-    max_target_length: int | None = None  # places that the decoder has, the begin of sentence counted
 
     def encode(self, source: Tensor, source_mask: Tensor | None) -> Encoded:
         """Read the source once: ids (B, S) and mask (B, S) bool, True = visible."""

@@ -1,9 +1,9 @@
 """The Transformer (Vaswani et al. 2017), on fused attention everywhere."""
 
 from collections.abc import Callable, Sequence
-from typing import cast
+from functools import partial
+from typing import Any, cast
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -46,42 +46,45 @@ class Layer(nn.Module):
 
     Args:
         width: D.
-        num_heads: of the self-attention.
+        self_attention: built by the caller, causal in a decoder.
         feedforward: built by the caller.
         cross_attention: ``None`` in an encoder.
         norm: key of ``NORMS``.
         pre_norm: norm before each part (Xiong et al. 2020) instead of after the residual.
         rotary: turn queries and keys of the self-attention by their places.
-        causal: whether a place sees only those before it.
         dropout: on what each part adds.
     """
 
     def __init__(
         self,
         width: int,
-        num_heads: int,
+        self_attention: Attention,
         feedforward: FeedForward,
         cross_attention: Attention | None,
         *,
         norm: str,
         pre_norm: bool,
         rotary: bool,
-        causal: bool,
         dropout: float,
     ) -> None:
         super().__init__()
         if norm not in NORMS:
             raise ValueError(f"norm: expected one of {', '.join(NORMS)}, got {norm!r}")
         self.pre_norm = pre_norm
-        self.rotary = rotary
-        self.self_attention = MultiHead(width, width, num_heads, causal=causal)
+        if not isinstance(self_attention, MultiHead):
+            raise ValueError(
+                f"self_attention: {type(self_attention).__name__} cannot attend to its own sequence; "
+                f"it must be a translate.attention.MultiHead or derive from it"
+            )
+        self.turn = rotate if rotary else None
+        self.self_attention = self_attention
         self.cross_attention = cross_attention
         self.feedforward = feedforward
         self.self_norm = NORMS[norm](width)
         self.feedforward_norm = NORMS[norm](width)
         if cross_attention is not None:
             self.cross_norm = NORMS[norm](width)
-            # A context that is as wide as the keys needs nothing more; others are brought to the width.
+            # Contexts that are as wide as the keys need nothing more; others are brought to the width.
             context_size = cross_attention.context_size
             self.cross_output = nn.Identity() if context_size == width else nn.Linear(context_size, width)
         self.dropout = Dropout(dropout)
@@ -102,48 +105,49 @@ class Layer(nn.Module):
             states = self._add(states, self.cross_norm, lambda x: self._attend_source(x, memory, weights))
         return self._add(states, self.feedforward_norm, self.feedforward)
 
+    @property
+    def source_attention(self) -> Attention:
+        """The cross-attention of a decoder's layer."""
+        assert self.cross_attention is not None
+        return self.cross_attention
+
     def step(
-        self, states: Tensor, cache: Tensor, position: int, memory: Memory, encoded: Encoded
-    ) -> tuple[Tensor, Tensor]:
-        """One place of each hypothesis: (N, 1, D), with keys and values so far (N, 2, H, T, E)."""
+        self, states: Tensor, cache: Tensor, history: Any, position: int, memory: Memory, encoded: Encoded
+    ) -> tuple[Tensor, Tensor, Any]:
+        """One place of each hypothesis: (N, 1, D), with the caches of both attentions."""
+        cross = self.source_attention
 
         def attend_self(normed: Tensor) -> Tensor:
             nonlocal cache
-            query, new = self.self_attention.prepare_self(normed)
-            query, keys = self._turn(query, new.keys, position)
-            cache = torch.cat([cache, torch.stack([keys, new.values], dim=1)], dim=3)  # (N, 2, H, T + 1, E)
-            return self.self_attention.attend(query, Memory(cache[:, 0], cache[:, 1]))
+            context, cache = self.self_attention.step_self(normed, cache, position, self.turn)
+            return context
 
         def attend_source(normed: Tensor) -> Tensor:
-            context = self._attend_source(beams(normed.squeeze(1), encoded), memory)  # (B, W, D)
-            return context.flatten(0, 1).unsqueeze(1)  # (N, 1, D)
+            nonlocal history
+            query = beams(normed.squeeze(1), encoded)  # (B, W, D)
+            context, weights = cross(query, memory, need_weights=cross.stateful, state=history)
+            history = cross.advance(history, weights)
+            return self.cross_output(context).flatten(0, 1).unsqueeze(1)  # (N, 1, D)
 
         states = self._add(states, self.self_norm, attend_self)
         states = self._add(states, self.cross_norm, attend_source)
-        return self._add(states, self.feedforward_norm, self.feedforward), cache
+        return self._add(states, self.feedforward_norm, self.feedforward), cache, history
 
     def source_weights(self, states: Tensor, mask: Tensor | None, memory: Memory) -> Tensor:
         """Cross-attention weights (B, H, T, S) that :meth:`forward` would use for ``states``."""
-        assert self.cross_attention is not None
         states = self._add(states, self.self_norm, lambda x: self._attend_self(x, mask))
         query = self.cross_norm(states) if self.pre_norm else states
-        weights = self.cross_attention(query, memory, need_weights=True)[1]
+        weights = self.source_attention(query, memory, need_weights=True)[1]
         return weights.float()
 
     def _attend_self(self, states: Tensor, mask: Tensor | None) -> Tensor:
-        query, memory = self.self_attention.prepare_self(states, mask)
-        query, keys = self._turn(query, memory.keys, 0)
-        return self.self_attention.attend(query, Memory(keys, memory.values, mask))
+        return self.self_attention.attend_self(states, mask, self.turn)
 
     def _attend_source(self, states: Tensor, memory: Memory, weights: list[Tensor] | None = None) -> Tensor:
-        assert self.cross_attention is not None
-        context, found = self.cross_attention(states, memory, need_weights=weights is not None)
+        context, found = self.source_attention(states, memory, need_weights=weights is not None)
         if weights is not None:
             weights.append(found)
         return self.cross_output(context)
-
-    def _turn(self, query: Tensor, keys: Tensor, start: int) -> tuple[Tensor, Tensor]:
-        return (rotate(query, start), rotate(keys, start)) if self.rotary else (query, keys)
 
     def _add(self, states: Tensor, norm: nn.Module, part: Callable[[Tensor], Tensor]) -> Tensor:
         if self.pre_norm:
@@ -160,7 +164,7 @@ class Transformer(Seq2Seq):
         attention: builds a cross-attention from ``(query_size, key_size)``.
         width: D.
         feedforward_size: width inside the feed-forward part.
-        num_heads: of the self-attentions.
+        num_heads: of the self-attentions, where ``self_attention`` does not say.
         encoder_layers: number of layers.
         decoder_layers: number of layers.
         dropout: on embeddings and on what each part adds.
@@ -171,6 +175,8 @@ class Transformer(Seq2Seq):
         max_length: places that learned positions have.
         feedforward: ``relu``, ``gelu`` or ``swiglu``.
         tie: ``all`` (one matrix for both embeddings and the output), ``target`` or ``none``.
+        self_attention: builds a self-attention from ``(query_size, key_size)`` and ``causal``, a kind of
+            ``MultiHead``, which it is by default.
     """
 
     def __init__(
@@ -192,12 +198,12 @@ class Transformer(Seq2Seq):
         max_length: int = 1024,
         feedforward: str = "relu",
         tie: str = "all",
+        self_attention: Callable[..., Attention] | None = None,
     ) -> None:
         super().__init__()
         if positions == "rotary" and width // num_heads % 2:
             raise ValueError(f"positions: rotary turns pairs of features, got heads of {width // num_heads}")
         self.width = width
-        self.num_heads = num_heads
         self.max_target_length = max_length if positions == "learned" else None
         self.source_embedding, self.target_embedding = embeddings(
             source_vocabulary, target_vocabulary, width, tie=tie
@@ -210,55 +216,61 @@ class Transformer(Seq2Seq):
         self.target_positions = Positions(positions, width, max_length)
         self.dropout = Dropout(dropout)
 
+        own = self_attention or partial(MultiHead, num_heads=num_heads)
+
         def layer(*, decoder: bool) -> Layer:
+            feedforward_part = FeedForward(width, feedforward_size, feedforward, feedforward_dropout)
+            cross_attention = attention(width, width) if decoder else None
             return Layer(
                 width,
-                num_heads,
-                FeedForward(width, feedforward_size, feedforward, feedforward_dropout),
-                attention(width, width) if decoder else None,
+                own(width, width, causal=decoder),
+                feedforward_part,
+                cross_attention,
                 norm=norm,
                 pre_norm=pre_norm,
                 rotary=positions == "rotary",
-                causal=decoder,
                 dropout=dropout,
             )
 
-        self.encoder = nn.ModuleList(layer(decoder=False) for _ in range(encoder_layers))
-        self.decoder = nn.ModuleList(layer(decoder=True) for _ in range(decoder_layers))
+        self.encoder = cast(
+            "Sequence[Layer]", nn.ModuleList(layer(decoder=False) for _ in range(encoder_layers))
+        )
+        self.decoder = cast(
+            "Sequence[Layer]", nn.ModuleList(layer(decoder=True) for _ in range(decoder_layers))
+        )
         self.encoder_norm = NORMS[norm](width) if pre_norm else nn.Identity()
         self.decoder_norm = NORMS[norm](width) if pre_norm else nn.Identity()
         self.num_attention_layers = decoder_layers
-        self.num_attention_heads = self.cross_attentions[0].num_heads
-
-    @property
-    def decoder_layers(self) -> list[Layer]:
-        return cast(list[Layer], list(self.decoder))
-
-    @property
-    def cross_attentions(self) -> list[Attention]:
-        return [cast(Attention, layer.cross_attention) for layer in self.decoder_layers]
+        self.num_attention_heads = self.decoder[0].source_attention.num_heads
 
     def encode(self, source: Tensor, source_mask: Tensor | None) -> Encoded:
         states = self._embed(source, self.source_embedding, self.source_positions, 0)
         for layer in self.encoder:
             states = layer(states, source_mask)
         states = self.encoder_norm(states)
-        memories = tuple(attention.prepare(states, source_mask) for attention in self.cross_attentions)
+        memories = tuple(layer.source_attention.prepare(states, source_mask) for layer in self.decoder)
         return Encoded(memories, source_mask)
 
     def start(self, encoded: Encoded, num_hypotheses: int = 1) -> DecodeState:
-        keys = encoded.memories[0].keys
-        size = (encoded.batch_size * num_hypotheses, 2, self.num_heads, 0, self.width // self.num_heads)
-        return DecodeState(0, tuple(keys.new_empty(size) for _ in self.decoder))
+        rows, like = encoded.batch_size * num_hypotheses, encoded.memories[0].values
+        caches = tuple(layer.self_attention.start_self(rows, like) for layer in self.decoder)
+        histories = tuple(
+            layer.source_attention.initial_state(memory, num_hypotheses)
+            for layer, memory in zip(self.decoder, encoded.memories, strict=True)
+        )
+        return DecodeState(0, caches, histories)
 
     def step(self, ids: Tensor, state: DecodeState, encoded: Encoded) -> tuple[Tensor, DecodeState]:
         position = state.position
         states = self._embed(ids.unsqueeze(1), self.target_embedding, self.target_positions, position)
-        caches = []
-        for layer, cache, memory in zip(self.decoder_layers, state.tensors, encoded.memories, strict=True):
-            states, cache = layer.step(states, cache, position, memory, encoded)
+        caches, histories = [], []
+        layers = zip(self.decoder, state.tensors, state.attention, encoded.memories, strict=True)
+        for layer, cache, history, memory in layers:
+            states, cache, history = layer.step(states, cache, history, position, memory, encoded)
             caches.append(cache)
-        return self.decoder_norm(states).squeeze(1), DecodeState(position + 1, tuple(caches))
+            histories.append(history)
+        next_state = DecodeState(position + 1, tuple(caches), tuple(histories))
+        return self.decoder_norm(states).squeeze(1), next_state
 
     def forward(self, source: Tensor, source_mask: Tensor | None, target_in: Tensor) -> Tensor:
         return self._force(source, source_mask, target_in, {})
@@ -277,7 +289,7 @@ class Transformer(Seq2Seq):
         encoded = self.encode(source, source_mask)
         states = self._embed(target_in, self.target_embedding, self.target_positions, 0)
         # Padding stands at the end, where causality hides it already; its own rows are never read.
-        for index, (layer, memory) in enumerate(zip(self.decoder_layers, encoded.memories, strict=True)):
+        for index, (layer, memory) in enumerate(zip(self.decoder, encoded.memories, strict=True)):
             states = layer(states, None, memory, weights.get(index))
         return self.decoder_norm(states)
 
@@ -289,7 +301,7 @@ class Transformer(Seq2Seq):
         states = self._embed(target_in, self.target_embedding, self.target_positions, 0)
         found = {}
         for index in range(max(layers) + 1):
-            layer, memory = self.decoder_layers[index], encoded.memories[index]
+            layer, memory = self.decoder[index], encoded.memories[index]
             if index in layers:
                 found[index] = layer.source_weights(states, None, memory)
             if index < max(layers):

@@ -1,0 +1,274 @@
+"""Attention in linear time: what was read is a matrix of constant size, written by adding or by correcting.
+
+To a source, that matrix is made once and every query reads all of it. Within a sequence (``causal``) query t
+reads what places up to t wrote; chunk by chunk in parallel, or place by place with the matrix as cache.
+
+Shapes: B batch, H heads, S keys, T queries, L places of one sequence, E width and F features of a head.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from translate.attention.functional import dot_scores, dpfp_features, elu_features, normalise
+from translate.attention.memory import Memory
+from translate.attention.multi_head import MultiHead, Turn
+
+CHUNK = 64  # places that are related to each other directly
+
+
+@dataclass(frozen=True, kw_only=True)
+class FastMemory(Memory):
+    """Memory whose keys are features, (B, H, S, F), zero where padded; with what reading all of it gives."""
+
+    written: Tensor | None = None  # (B, H, F, E or E + 1), for queries that see every key
+    strength: Tensor | None = None  # (B, H, S), of the delta rule
+
+
+class _FastWeights(MultiHead):
+    """What both rules share: projections, and the two ways to attend within a sequence."""
+
+    kernels = ("auto", "explicit")
+    refusal = "it has a linear-time form of its own"
+
+    def __init__(
+        self,
+        query_size: int,
+        key_size: int,
+        num_heads: int | None = None,
+        attention_size: int | None = None,
+        causal: bool = False,
+        bias: bool = True,
+        kernel: str = "auto",
+    ) -> None:
+        super().__init__(query_size, key_size, num_heads, attention_size, causal, bias, kernel)
+
+    def features(self, states: Tensor) -> Tensor:
+        """What queries and keys are compared by: (..., E) -> (..., F)."""
+        raise NotImplementedError
+
+    def memorise(self, keys: Tensor, values: Tensor, states: Tensor, mask: Tensor | None) -> FastMemory:
+        """Memory of split keys and values (B, H, S, E), nothing written yet."""
+        features = self.features(keys)
+        if mask is not None:
+            features = features * mask[:, None, :, None].to(features.dtype)
+        return FastMemory(features, values, mask)
+
+    def read_all(self, query: Tensor, memory: FastMemory) -> Tensor:
+        """Features (B, H, T, F) that see every key -> context (B, H, T, E)."""
+        raise NotImplementedError
+
+    def read_causal(self, query: Tensor, memory: FastMemory) -> Tensor:
+        """Features (B, H, L, F) that see the keys up to their own place -> context (B, H, L, E)."""
+        raise NotImplementedError
+
+    def write(self, memory: FastMemory) -> Tensor:
+        """The matrix after all keys."""
+        raise NotImplementedError
+
+    def prepare(self, states: Tensor, mask: Tensor | None = None) -> FastMemory:
+        plain = super().prepare(states, mask)
+        memory = self.memorise(plain.keys, plain.values, states, mask)
+        return memory if self.causal else replace(memory, written=self.write(memory))
+
+    def queries(self, query: Tensor) -> Tensor:
+        return self.features(super().queries(query))
+
+    def scores(self, query: Tensor, memory: Memory, state: Any = None) -> Tensor:
+        return dot_scores(self.queries(query), memory.keys)
+
+    def fused(self, query: Tensor, memory: Memory, state: Any = None) -> Tensor:
+        assert isinstance(memory, FastMemory)
+        num_keys = memory.keys.shape[2]
+        if self.causal and query.shape[1] != num_keys:
+            raise ValueError(f"causal: expected as many queries as keys, {num_keys}, got {query.shape[1]}")
+        read = self.read_causal if self.causal else self.read_all
+        return self.merge(read(self.queries(query), memory))
+
+    def attend_self(self, states: Tensor, mask: Tensor | None = None, turn: Turn | None = None) -> Tensor:
+        query, memory = self._prepare_features(states, mask, turn, 0)
+        if self.causal:
+            return self.merge(self.read_causal(query, memory))
+        return self.merge(self.read_all(query, replace(memory, written=self.write(memory))))
+
+    def _prepare_features(
+        self, states: Tensor, mask: Tensor | None, turn: Turn | None, place: int
+    ) -> tuple[Tensor, FastMemory]:
+        query, plain = self.prepare_self(states, mask)
+        keys = plain.keys
+        if turn is not None:
+            query, keys = turn(query, place), turn(keys, place)
+        return self.features(query), self.memorise(keys, plain.values, states, mask)
+
+
+class Linear(_FastWeights):
+    """sum_j f(q)^T f(k_j) v_j / sum_j f(q)^T f(k_j), f = elu + 1: Katharopoulos et al. 2020, eq. 5, 7 and 9.
+
+    The numerator's sum of f(k_j) v_j^T and the denominator's of f(k_j) are kept as one matrix (F, E + 1), the
+    fast weights of Schlag et al. 2021, eq. 17 and 18, that are written by adding.
+
+    Args:
+        query_size: width of a query.
+        key_size: width of a source state.
+        num_heads, attention_size, causal, bias: as :class:`MultiHead`.
+        kernel: ``auto`` takes linear time, ``explicit`` writes the weights down.
+    """
+
+    def features(self, states: Tensor) -> Tensor:
+        return elu_features(states)
+
+    def align(self, query: Tensor, memory: Memory, state: Any = None) -> Tensor:
+        return normalise(self.scores(query, memory), self.visible(query, memory))
+
+    def write(self, memory: FastMemory) -> Tensor:
+        return memory.keys.transpose(-2, -1) @ _with_ones(memory.values)  # (B, H, F, E + 1)
+
+    def read_all(self, query: Tensor, memory: FastMemory) -> Tensor:
+        assert memory.written is not None
+        return _divide(query @ memory.written.to(query.dtype))
+
+    def read_causal(self, query: Tensor, memory: FastMemory) -> Tensor:
+        values = _with_ones(memory.values)
+        written = values.new_zeros(*query.shape[:2], query.shape[-1], values.shape[-1])
+        read = []
+        for rows, keys, added in zip(
+            *(each.split(CHUNK, 2) for each in (query, memory.keys, values)), strict=True
+        ):
+            inside = (rows @ keys.transpose(-2, -1)).tril()
+            read.append(rows @ written + inside @ added)
+            written = written + keys.transpose(-2, -1) @ added
+        return _divide(torch.cat(read, 2))
+
+    def start_self(self, num_rows: int, like: Tensor) -> Tensor:
+        """The matrix before the first place: (N, H, F, E + 1)."""
+        return like.new_zeros(num_rows, self.num_heads, self.head_size, self.head_size + 1)
+
+    def step_self(
+        self, states: Tensor, cache: Tensor, place: int, turn: Turn | None = None
+    ) -> tuple[Tensor, Tensor]:
+        query, memory = self._prepare_features(states, None, turn, place)
+        cache = cache + self.write(memory)
+        return self.merge(_divide(query @ cache)), cache
+
+
+class Delta(_FastWeights):
+    """The delta rule: Schlag et al. 2021, 4.2. W_i = W_{i-1} + b_i (v_i - W_{i-1} f(k_i)) f(k_i)^T.
+
+    The context is W f(q). What a key reads is moved towards its value by b_i = sigmoid(w^T h_i), so that
+    later keys correct earlier ones. f is the paper's deterministic parameter-free projection (5.3) with
+    nu = 1, summing to 1. The weights, which are the coefficients of the values in the context, are
+    f(q)^T f(k_i) b_i times the inverse of I + tril(f(k_i)^T f(k_j) b_j, -1); they may be negative, and do not
+    sum to 1.
+
+    Args:
+        query_size: width of a query.
+        key_size: width of a source state.
+        num_heads, attention_size, causal, bias: as :class:`MultiHead`.
+        kernel: ``auto`` takes linear time, ``explicit`` writes the weights down.
+    """
+
+    def __init__(
+        self,
+        query_size: int,
+        key_size: int,
+        num_heads: int | None = None,
+        attention_size: int | None = None,
+        causal: bool = False,
+        bias: bool = True,
+        kernel: str = "auto",
+    ) -> None:
+        super().__init__(query_size, key_size, num_heads, attention_size, causal, bias, kernel)
+        self.strength_projection = nn.Linear(key_size, self.num_heads)
+
+    def features(self, states: Tensor) -> Tensor:
+        return dpfp_features(states)
+
+    def memorise(self, keys: Tensor, values: Tensor, states: Tensor, mask: Tensor | None) -> FastMemory:
+        strength = torch.sigmoid(self.strength_projection(states)).transpose(1, 2)  # (B, H, S)
+        return replace(super().memorise(keys, values, states, mask), strength=strength)
+
+    def align(self, query: Tensor, memory: Memory, state: Any = None) -> Tensor:
+        assert isinstance(memory, FastMemory)
+        assert memory.strength is not None
+        scores, visible = self.scores(query, memory), self.visible(query, memory)
+        scores = scores if visible is None else scores.masked_fill(~visible, 0.0)
+        scores = scores * memory.strength.unsqueeze(2)
+        # A M^{-1} = (M^{-T} A^T)^T
+        return torch.linalg.solve_triangular(
+            _corrections(memory.keys, memory.strength), scores, upper=False, left=False, unitriangular=True
+        )
+
+    def write(self, memory: FastMemory) -> Tensor:
+        written = self._empty(memory.keys, memory.values)
+        for keys, values, strength in self._chunks(memory):
+            written = written + keys.transpose(-2, -1) @ _correct(written, keys, values, strength)
+        return written  # (B, H, F, E)
+
+    def read_all(self, query: Tensor, memory: FastMemory) -> Tensor:
+        assert memory.written is not None
+        return query @ memory.written.to(query.dtype)
+
+    def read_causal(self, query: Tensor, memory: FastMemory) -> Tensor:
+        written = self._empty(memory.keys, memory.values)
+        read = []
+        for rows, (keys, values, strength) in zip(query.split(CHUNK, 2), self._chunks(memory), strict=True):
+            change = _correct(written, keys, values, strength)
+            read.append(rows @ written + (rows @ keys.transpose(-2, -1)).tril() @ change)
+            written = written + keys.transpose(-2, -1) @ change
+        return torch.cat(read, 2)
+
+    def start_self(self, num_rows: int, like: Tensor) -> Tensor:
+        """The matrix before the first place: (N, H, F, E)."""
+        return like.new_zeros(num_rows, self.num_heads, 2 * self.head_size, self.head_size)
+
+    def step_self(
+        self, states: Tensor, cache: Tensor, place: int, turn: Turn | None = None
+    ) -> tuple[Tensor, Tensor]:
+        query, memory = self._prepare_features(states, None, turn, place)
+        assert memory.strength is not None
+        missing = memory.values - memory.keys @ cache
+        cache = cache + memory.keys.transpose(-2, -1) @ (missing * memory.strength.unsqueeze(-1))
+        return self.merge(query @ cache), cache
+
+    def _empty(self, keys: Tensor, values: Tensor) -> Tensor:
+        return values.new_zeros(*keys.shape[:2], keys.shape[-1], values.shape[-1])
+
+    def _chunks(self, memory: FastMemory) -> "zip[tuple[Tensor, Tensor, Tensor]]":
+        assert memory.strength is not None
+        return zip(
+            memory.keys.split(CHUNK, 2),
+            memory.values.split(CHUNK, 2),
+            memory.strength.split(CHUNK, 2),
+            strict=True,
+        )
+
+
+def _correct(written: Tensor, keys: Tensor, values: Tensor, strength: Tensor) -> Tensor:
+    """What each key of a chunk adds to the matrix, b_i (v_i - W_{i-1} k_i), by one solve: (B, H, C, E).
+
+    Yang et al. 2024, 3.2: with u_i = v_i - W_{i-1} k_i, (I + tril(k_i^T k_j b_j, -1)) u = v - K W.
+    """
+    missing = values - keys @ written.to(keys.dtype)
+    solved = torch.linalg.solve_triangular(
+        _corrections(keys, strength), missing.to(keys.dtype), upper=False, unitriangular=True
+    )
+    return solved * strength.unsqueeze(-1)
+
+
+def _corrections(keys: Tensor, strength: Tensor) -> Tensor:
+    """I + tril(f(k_i)^T f(k_j) b_j, -1), (B, H, C, C), without its unit diagonal, which solves imply."""
+    return (keys @ keys.transpose(-2, -1) * strength.unsqueeze(2)).tril(-1)
+
+
+def _with_ones(values: Tensor) -> Tensor:
+    """A last column of ones, so that one product sums the numerator and the denominator: (..., E + 1)."""
+    return F.pad(values, (0, 1), value=1.0)
+
+
+def _divide(read: Tensor) -> Tensor:
+    """Numerator (..., E) over denominator, the last column; zeros where nothing was written."""
+    total = read[..., -1:]
+    return read[..., :-1] / torch.where(total > 0, total, 1.0)

@@ -1,0 +1,125 @@
+"""The additive score without (B, T, S, A) in memory: what the backward pass needs is computed again.
+
+Shapes: B batch, T queries, S keys, A width of the attention layer.
+"""
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+CHUNK_ELEMENTS = 2**18  # held at a time: 1 MiB in float32, within the cache of a core
+
+
+class Chunk(NamedTuple):
+    """A part of the batch and of the queries."""
+
+    sentences: slice
+    queries: slice
+
+
+def chunks(batch: int, num_queries: int, row_elements: int) -> Iterator[Chunk]:
+    """Parts of at most ``CHUNK_ELEMENTS``, of whole sentences where several fit; one row at the least."""
+    rows = max(1, CHUNK_ELEMENTS // max(1, row_elements))
+    sentences = max(1, rows // max(1, num_queries))
+    queries = num_queries if sentences > 1 else min(rows, num_queries)
+    for first in range(0, batch, sentences):
+        for start in range(0, num_queries, max(1, queries)):
+            yield Chunk(slice(first, first + sentences), slice(start, start + queries))
+
+
+def chunked_additive_scores(query: Tensor, keys: Tensor, direction: Tensor) -> Tensor:
+    """v^T tanh(W q + U k) chunk by chunk, forward and backward.
+
+    Args:
+        query: W q, (B, T, A).
+        keys: U k, (B, S, A).
+        direction: v, (A,).
+
+    Returns:
+        Scores (B, T, S).
+    """
+    return _ChunkedScores.apply(query, keys, direction.to(keys.dtype))
+
+
+class _ChunkedScores(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, query: Tensor, keys: Tensor, direction: Tensor) -> Tensor:
+        ctx.save_for_backward(query, keys, direction)
+        scores = keys.new_empty(query.shape[0], query.shape[1], keys.shape[1])
+        for part in chunks(query.shape[0], query.shape[1], keys.shape[1] * keys.shape[2]):
+            scores[part] = _activation(query, keys, part) @ direction
+        return scores
+
+    @staticmethod
+    def backward(ctx: Any, *outer: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """With z = tanh(q + k): dv = sum g z, dq = v sum_s g (1 - z^2), dk = v sum_t g (1 - z^2)."""
+        query, keys, direction = ctx.saved_tensors
+        gradient = outer[0].contiguous()
+        of_query, of_direction = torch.empty_like(query), torch.zeros_like(direction)
+        of_keys = torch.zeros_like(keys)
+        for part in chunks(query.shape[0], query.shape[1], keys.shape[1] * keys.shape[2]):
+            slope = gradient[part]
+            hidden = _activation(query, keys, part)  # (b, t, S, A)
+            of_direction += slope.reshape(-1) @ hidden.flatten(0, 2)
+            # sum g (1 - z^2) = sum g - sum g z^2, and the first sum needs no A
+            hidden.square_().mul_(slope.unsqueeze(-1))
+            of_query[part] = slope.sum(2, keepdim=True) - hidden.sum(2)
+            summed = hidden.squeeze(1) if hidden.shape[1] == 1 else hidden.sum(1)
+            of_keys[part.sentences] += slope.sum(1).unsqueeze(-1) - summed
+        return of_query.mul_(direction), of_keys.mul_(direction), of_direction
+
+
+def _activation(query: Tensor, keys: Tensor, part: Chunk) -> Tensor:
+    return (query[part].unsqueeze(2) + keys[part.sentences].unsqueeze(1)).tanh_()
+
+
+def compiled_additive_scores(query: Tensor, keys: Tensor, direction: Tensor) -> Tensor:
+    """v^T tanh(W q + U k) by kernels that torch.compile makes; shapes as :func:`chunked_additive_scores`.
+
+    Needs a C++ compiler on the CPU, Triton on a GPU.
+    """
+    return _CompiledScores.apply(query, keys, direction.to(keys.dtype))
+
+
+class _CompiledScores(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, query: Tensor, keys: Tensor, direction: Tensor) -> Tensor:
+        ctx.save_for_backward(query, keys, direction)
+        return _compiled(_fused_scores)(query, keys, direction)
+
+    @staticmethod
+    def backward(ctx: Any, *outer: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        query, keys, direction = ctx.saved_tensors
+        arguments = (outer[0].contiguous(), query, keys, direction)
+        return (
+            _compiled(_query_gradient)(*arguments),
+            _compiled(_keys_gradient)(*arguments),
+            _compiled(_direction_gradient)(*arguments),
+        )
+
+
+def _fused_scores(query: Tensor, keys: Tensor, direction: Tensor) -> Tensor:
+    return (torch.tanh(query.unsqueeze(2) + keys.unsqueeze(1)) * direction).sum(-1)
+
+
+def _query_gradient(gradient: Tensor, query: Tensor, keys: Tensor, direction: Tensor) -> Tensor:
+    hidden = torch.tanh(query.unsqueeze(2) + keys.unsqueeze(1))
+    return (gradient.unsqueeze(-1) * (1 - hidden * hidden)).sum(2) * direction
+
+
+def _keys_gradient(gradient: Tensor, query: Tensor, keys: Tensor, direction: Tensor) -> Tensor:
+    hidden = torch.tanh(query.unsqueeze(2) + keys.unsqueeze(1))
+    return (gradient.unsqueeze(-1) * (1 - hidden * hidden)).sum(1) * direction
+
+
+def _direction_gradient(gradient: Tensor, query: Tensor, keys: Tensor, direction: Tensor) -> Tensor:
+    hidden = torch.tanh(query.unsqueeze(2) + keys.unsqueeze(1))
+    return (gradient.unsqueeze(-1) * hidden).sum((0, 1, 2))
+
+
+@functools.cache
+def _compiled(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    return torch.compile(function, dynamic=True)

@@ -1,0 +1,128 @@
+"""Encoders of the recurrent backends: a recurrence, or attention of the source to itself.
+
+An encoder is built from ``(input_size, hidden_size, num_layers, dropout, cell)``; it has an ``output_size``
+and maps embeddings and mask to states and to what the decoder starts from.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from translate.attention import Attention
+from translate.models.dropout import Dropout
+from translate.models.embedding import sinusoids
+
+
+class Encoder(nn.Module):
+    """``forward(embedded, mask)`` gives states (B, S, output_size) and what each layer starts from."""
+
+    output_size: int
+
+
+class RNNEncoder(Encoder):
+    """A bidirectional GRU or LSTM over the source.
+
+    Args:
+        input_size: width of the embeddings.
+        hidden_size: width of each direction; the states are twice as wide.
+        num_layers: depth.
+        dropout: between layers.
+        cell: ``gru`` or ``lstm``.
+    """
+
+    def __init__(self, input_size: int, hidden_size: int, num_layers: int, dropout: float, cell: str) -> None:
+        super().__init__()
+        kind = {"gru": nn.GRU, "lstm": nn.LSTM}[cell]
+        self.output_size = 2 * hidden_size
+        self.num_layers = num_layers
+        self.rnn = kind(
+            input_size,
+            hidden_size,
+            num_layers,
+            batch_first=True,
+            bidirectional=True,
+            dropout=dropout if num_layers > 1 else 0.0,
+        )
+        initialise_recurrent(self.rnn)
+
+    def forward(self, embedded: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        """States (B, S, 2H) and the last hidden state of each layer, both directions (B, L, 2H)."""
+        if mask is None:
+            states, final = self.rnn(embedded)
+        else:
+            lengths = mask.sum(1).clamp(min=1).cpu()  # a GPU synchronises here, once a batch
+            packed = pack_padded_sequence(embedded, lengths, batch_first=True, enforce_sorted=False)
+            packed_states, final = self.rnn(packed)
+            states, _ = pad_packed_sequence(packed_states, batch_first=True, total_length=embedded.shape[1])
+        hidden = final[0] if isinstance(final, tuple) else final  # (2 L, B, H)
+        layers = hidden.unflatten(0, (self.num_layers, 2)).permute(2, 0, 1, 3).flatten(2)  # (B, L, 2H)
+        return states, layers
+
+
+def initialise_recurrent(rnn: nn.RNNBase) -> None:
+    """Orthogonal recurrent matrices gate by gate, Xavier inputs, zero biases with open forget gates."""
+    for name, parameter in rnn.named_parameters():
+        if name.startswith("weight_hh"):
+            for gate in parameter.data.split(rnn.hidden_size):
+                nn.init.orthogonal_(gate)
+        elif name.startswith("weight_ih"):
+            nn.init.xavier_uniform_(parameter)
+        else:
+            nn.init.zeros_(parameter)
+            if isinstance(rnn, nn.LSTM) and name.startswith("bias_ih"):
+                nn.init.ones_(parameter.data[rnn.hidden_size : 2 * rnn.hidden_size])
+
+
+class SelfEncoder(Encoder):
+    """Attention of the source to itself in the place of a recurrence: norm(x + mechanism(x)) in each layer.
+
+    Places are sinusoids on the embeddings. The decoder starts from the mean of the states.
+
+    Args:
+        input_size: width of the embeddings.
+        hidden_size: half the width of the states.
+        num_layers: depth.
+        dropout: on what each layer adds.
+        cell: not read: there is no recurrence.
+        attention: builds the mechanism from ``(query_size, key_size)``.
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int,
+        dropout: float,
+        cell: str,
+        attention: Callable[[int, int], Attention],
+    ) -> None:
+        super().__init__()
+        self.output_size = 2 * hidden_size
+        self.num_layers = num_layers
+        self.layers = cast(
+            "Sequence[Attention]", nn.ModuleList(attention(input_size, input_size) for _ in range(num_layers))
+        )
+        self.norms = nn.ModuleList(nn.LayerNorm(input_size) for _ in range(num_layers))
+        for layer in self.layers:
+            if layer.context_size != input_size:
+                raise ValueError(f"encoder: expected a context {input_size} wide, got {layer.context_size}")
+        self.output = nn.Linear(input_size, self.output_size)
+        self.dropout = Dropout(dropout)
+
+    def forward(self, embedded: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        """States (B, S, 2H), and their mean for each layer of a decoder (B, L, 2H)."""
+        length, width = embedded.shape[1:]
+        states = embedded + sinusoids(0, length, width, embedded.device).to(embedded.dtype)
+        for layer, norm in zip(self.layers, self.norms, strict=True):
+            context, _ = layer(states, layer.prepare(states, mask))
+            states = norm(states + self.dropout(context))
+        states = torch.tanh(self.output(states))
+        if mask is None:
+            mean = states.mean(1)
+        else:
+            states = states.masked_fill(~mask.unsqueeze(2), 0.0)
+            mean = states.sum(1) / mask.sum(1, keepdim=True).clamp_min(1)
+        return states, mean.unsqueeze(1).expand(-1, self.num_layers, -1)
