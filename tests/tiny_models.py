@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from translate.attention import Attention, create
-from translate.models import BahdanauRNN, LuongRNN, Seq2Seq, Transformer
+from translate.models import BahdanauRNN, LuongRNN, SelfEncoder, Seq2Seq, Transformer
 
 SOURCE_VOCABULARY, TARGET_VOCABULARY = 19, 23
 RECURRENT = {"embedding_size": 5, "encoder_size": 7, "decoder_size": 11, "dropout": 0.3}
@@ -24,8 +24,10 @@ SELF_ATTENTIVE = {
 }
 
 
-def attention(name: str, **options: Any) -> Callable[[int, int], Attention]:
-    return lambda query_size, key_size: create(name, query_size=query_size, key_size=key_size, **options)
+def attention(name: str, **options: Any) -> Callable[..., Attention]:
+    return lambda query_size, key_size, **more: create(
+        name, query_size=query_size, key_size=key_size, **options, **more
+    )
 
 
 def _case(
@@ -48,6 +50,17 @@ _luong = partial(_case, LuongRNN, RECURRENT)
 _transformer = partial(_case, Transformer, SELF_ATTENTIVE)
 _three_heads = attention("multi_head", num_heads=3)
 
+
+def _both(name: str, **options: Any) -> Callable[..., Seq2Seq]:
+    """A Transformer that attends by one mechanism to the source and within each side."""
+    mechanism = attention(name, **options)
+    return _transformer(mechanism, self_attention=mechanism)
+
+
+def _encoder(name: str) -> Callable[..., SelfEncoder]:
+    return partial(SelfEncoder, attention=attention(name))
+
+
 CASES: dict[str, Callable[..., Seq2Seq]] = {
     "bahdanau": _bahdanau(attention("additive", attention_size=13), tie="none"),
     "bahdanau-linear": _bahdanau(attention("additive"), readout="linear", tie="target"),
@@ -66,7 +79,27 @@ CASES: dict[str, Callable[..., Seq2Seq]] = {
     "transformer-unplaced": _transformer(_three_heads, positions="none"),
     "transformer-additive": _transformer(attention("additive", attention_size=13)),
     "transformer-one-layer": _transformer(attention("scaled_dot", attention_size=7), decoder_layers=1),
+    "transformer-coverage": _transformer(attention("coverage")),
+    "transformer-positional": _transformer(attention("positional", max_length=4)),
+    "transformer-grouped": _both("grouped_query", num_heads=6, num_key_value_heads=3),
+    "transformer-window": _both("sliding_window", num_heads=3, window=2),
+    "transformer-alibi": _both("alibi", num_heads=3),
+    "transformer-relative": _both("relative_bias", num_heads=3, num_buckets=4, max_distance=5),
+    "transformer-linear": _both("linear", num_heads=3),
+    "transformer-delta": _both("delta", num_heads=3),
+    "bahdanau-coverage": _bahdanau(attention("coverage")),
+    "bahdanau-hierarchical": _bahdanau(attention("hierarchical")),
+    "bahdanau-self-qkv": _bahdanau(attention("additive"), encoder=_encoder("self_qkv"), encoder_layers=2),
+    "luong-coverage": _luong(attention("coverage"), input_feeding=False),
+    "luong-fully-connected": _luong(attention("fully_connected", max_length=6)),
+    "luong-fully-connected-plain": _luong(attention("fully_connected", max_length=6), input_feeding=False),
+    "luong-local-m": _luong(attention("local_m", window=2)),
+    "luong-local-p": _luong(attention("local_p", window=3)),
+    "luong-factorized": _luong(attention("factorized_positional", max_length=4, rank=2), input_feeding=False),
+    "luong-self-dot": _luong(attention("general"), encoder=_encoder("self_dot")),
 }
+# Those whose rows of weights need not sum to 1.
+UNNORMALISED = {"luong-local-p", "transformer-delta"}
 BACKENDS = ["bahdanau", "luong", "transformer"]
 
 

@@ -23,13 +23,14 @@ def pool_source(weights: Tensor, source_words: Tensor) -> Tensor:
     """Sum the weights of each source word's pieces, and renormalise each row.
 
     Args:
-        weights: (B, H, T, S) non-negative; source padding and end-of-sentence may carry weight, and lose it.
+        weights: (B, H, T, S); source padding and end-of-sentence may carry weight, and lose it. What counts
+            is the size of a weight: those of the delta rule may be negative.
         source_words: (B, S, source words) from `piece_to_word`.
     Returns:
         (B, H, T, source words), rows that sum to 1, or are zero if no word has any weight.
     """
     B, H, T, S = weights.shape
-    words = weights.float().reshape(B, H * T, S) @ source_words
+    words = weights.float().abs().reshape(B, H * T, S) @ source_words
     return renormalise(words).view(B, H, T, source_words.shape[-1])
 
 

@@ -30,7 +30,7 @@ class SlidingWindow(MultiHead):
         query_size: width of a query.
         key_size: width of a source state.
         window: most places between a query and a key that it sees.
-        num_heads, attention_size, causal, bias, kernel, num_key_value_heads: as :class:`MultiHead`.
+        num_heads, attention_size, causal, bias, kernel, num_key_value_heads, dropout: as :class:`MultiHead`.
     """
 
     positioned = True
@@ -46,9 +46,18 @@ class SlidingWindow(MultiHead):
         bias: bool = True,
         kernel: str = "auto",
         num_key_value_heads: int | None = None,
+        dropout: float = 0.0,
     ) -> None:
         super().__init__(
-            query_size, key_size, num_heads, attention_size, causal, bias, kernel, num_key_value_heads
+            query_size,
+            key_size,
+            num_heads,
+            attention_size,
+            causal,
+            bias,
+            kernel,
+            num_key_value_heads,
+            dropout,
         )
         self.window = check_size("window", window, window)
 
@@ -93,7 +102,7 @@ class ALiBi(_Biased):
     Args:
         query_size: width of a query.
         key_size: width of a source state.
-        num_heads, attention_size, causal, bias, kernel, num_key_value_heads: as :class:`MultiHead`.
+        num_heads, attention_size, causal, bias, kernel, num_key_value_heads, dropout: as :class:`MultiHead`.
     """
 
     slopes: Tensor
@@ -108,9 +117,18 @@ class ALiBi(_Biased):
         bias: bool = True,
         kernel: str = "auto",
         num_key_value_heads: int | None = None,
+        dropout: float = 0.0,
     ) -> None:
         super().__init__(
-            query_size, key_size, num_heads, attention_size, causal, bias, kernel, num_key_value_heads
+            query_size,
+            key_size,
+            num_heads,
+            attention_size,
+            causal,
+            bias,
+            kernel,
+            num_key_value_heads,
+            dropout,
         )
         self.register_buffer("slopes", torch.tensor(alibi_slopes(self.num_heads)), persistent=False)
 
@@ -138,7 +156,7 @@ class RelativeBias(_Biased):
         key_size: width of a source state.
         num_buckets: of distances; half of them for keys after the query unless ``causal``.
         max_distance: where the last bucket begins.
-        num_heads, attention_size, causal, bias, kernel, num_key_value_heads: as :class:`MultiHead`.
+        num_heads, attention_size, causal, bias, kernel, num_key_value_heads, dropout: as :class:`MultiHead`.
     """
 
     def __init__(
@@ -153,9 +171,18 @@ class RelativeBias(_Biased):
         bias: bool = True,
         kernel: str = "auto",
         num_key_value_heads: int | None = None,
+        dropout: float = 0.0,
     ) -> None:
         super().__init__(
-            query_size, key_size, num_heads, attention_size, causal, bias, kernel, num_key_value_heads
+            query_size,
+            key_size,
+            num_heads,
+            attention_size,
+            causal,
+            bias,
+            kernel,
+            num_key_value_heads,
+            dropout,
         )
         self.num_buckets = check_size("num_buckets", num_buckets, num_buckets, least=4)
         self.max_distance = check_size("max_distance", max_distance, max_distance, least=num_buckets)

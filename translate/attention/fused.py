@@ -20,6 +20,7 @@ from translate.attention.kernels import KERNELS, KernelStatus, compiler, refusal
 from translate.attention.masks import Pattern
 from translate.attention.memory import HALF
 from translate.attention.recompute import chunked_additive_scores, compiled_additive_scores
+from translate.errors import UserError
 
 BACKENDS = {
     "flash": SDPBackend.FLASH_ATTENTION,
@@ -38,6 +39,7 @@ def fused_attention(
     *,
     scale: float | None = None,
     kernel: str = "auto",
+    dropout: float = 0.0,
 ) -> Tensor:
     """softmax(scale q k^T + bias) v without writing the weights down (Dao et al. 2022).
 
@@ -48,19 +50,23 @@ def fused_attention(
         pattern: which keys each query sees; all by default.
         scale: 1 / sqrt(E) by default.
         kernel: one of ``KERNELS``.
+        dropout: of the weights; torch's own choice of kernels on a GPU, the explicit path elsewhere.
 
     Returns:
         Context (B, H, T, E'); zeros where a query sees nothing.
 
     Raises:
-        ValueError: if ``kernel`` cannot run on this input, saying why.
+        UserError: (a ``ValueError``) if ``kernel`` cannot run on this input, saying why.
     """
     pattern = pattern or Pattern()
+    if dropout:
+        run = _sdpa if query.device.type == "cuda" and kernel == "auto" else explicit_attention
+        return run(query, keys, values, pattern, scale, dropout)
     if kernel == "auto":
         return _RUN[_fastest(query, keys, values, pattern)](query, keys, values, pattern, scale)
     reason = refusal(kernel, query, keys, values, pattern)
     if reason is not None:
-        raise ValueError(f"kernel: {kernel} cannot run here: {reason}")
+        raise UserError(f"kernel: {kernel} cannot run here: {reason}")
     if kernel not in BACKENDS:
         return _RUN[kernel](query, keys, values, pattern, scale)
     try:
@@ -68,7 +74,7 @@ def fused_attention(
             warnings.simplefilter("ignore")  # they say in many lines what the error says in one
             return _sdpa(query, keys, values, pattern, scale)
     except RuntimeError as error:
-        raise ValueError(f"kernel: {kernel} cannot run here: {str(error).split(chr(10))[0]}") from error
+        raise UserError(f"kernel: {kernel} cannot run here: {str(error).split(chr(10))[0]}") from error
 
 
 def _fastest(query: Tensor, keys: Tensor, values: Tensor, pattern: Pattern) -> str:
@@ -94,10 +100,17 @@ def _runs(kernel: str, query: Tensor, keys: Tensor, values: Tensor, pattern: Pat
     )
 
 
-def _sdpa(query: Tensor, keys: Tensor, values: Tensor, pattern: Pattern, scale: float | None) -> Tensor:
+def _sdpa(
+    query: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    pattern: Pattern,
+    scale: float | None,
+    dropout: float = 0.0,
+) -> Tensor:
     """torch's own choice among its backends."""
     num_queries, num_keys, device = query.shape[2], keys.shape[2], query.device
-    options: dict[str, Any] = {"scale": scale}
+    options: dict[str, Any] = {"scale": scale, "dropout_p": dropout}
     if query.shape[1] != keys.shape[1]:
         options["enable_gqa"] = True
     whole = (
@@ -123,7 +136,12 @@ def _sdpa(query: Tensor, keys: Tensor, values: Tensor, pattern: Pattern, scale: 
 
 
 def explicit_attention(
-    query: Tensor, keys: Tensor, values: Tensor, pattern: Pattern, scale: float | None = None
+    query: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    pattern: Pattern,
+    scale: float | None = None,
+    dropout: float = 0.0,
 ) -> Tensor:
     """The same, writing the weights down."""
     num_queries, num_keys, device = query.shape[2], keys.shape[2], query.device
@@ -133,7 +151,8 @@ def explicit_attention(
     scores = query @ keys.transpose(-2, -1) * (scale if scale is not None else query.shape[-1] ** -0.5)
     bias = pattern.added(num_queries, num_keys, device)
     scores = scores if bias is None else scores + bias
-    return masked_softmax(scores, pattern.visible(num_queries, num_keys, device)).to(values.dtype) @ values
+    weights = masked_softmax(scores, pattern.visible(num_queries, num_keys, device))
+    return F.dropout(weights, dropout).to(values.dtype) @ values
 
 
 _RUN: dict[str, Callable[[Tensor, Tensor, Tensor, Pattern, float | None], Tensor]] = {
@@ -177,12 +196,12 @@ def kernels(device: torch.device) -> list[KernelStatus]:
 
 
 def additive_kernel(kernel: str, keys: Tensor) -> str:
-    """What ``auto`` stands for; raises ``ValueError`` if ``compiled`` was asked for and does not run here."""
+    """What ``auto`` stands for; raises ``UserError`` if ``compiled`` was asked for and does not run here."""
     if kernel == "auto":
         on_gpu = keys.device.type == "cuda"
         return "compiled" if on_gpu and _tried("compiled", keys.device, keys.dtype) is None else "chunked"
     if kernel == "compiled":
         reason = _tried("compiled", keys.device, keys.dtype)
         if reason is not None:
-            raise ValueError(f"kernel: compiled cannot run here: {reason}")
+            raise UserError(f"kernel: compiled cannot run here: {reason}")
     return kernel

@@ -28,7 +28,7 @@ class Hierarchical(Additive):
     Words: c_j = sum_s softmax_s(v^T tanh(W q + U h_js)) h_js, for the sentence (j = 0) and each before it.
     Sentences: c = sum_j softmax_j(v'^T tanh(W' q + U' c_j)) c_j.
     Deviations: Yang et al. have no query but a learned vector; Miculicich et al. mix the sentence with the
-    others by a gate, here it is one of the softmax. Without previous sentences this is the word level alone.
+    others by a gate, here it is one of the softmax. Without previous sentences it has a share of 1.
     The weights are those of the sentence's own words, so a row sums to its share of the document.
 
     Args:
@@ -82,8 +82,6 @@ class Hierarchical(Additive):
     ) -> tuple[Tensor, Tensor]:
         context, weights = super().attend(query, memory, state, exact=exact)
         assert isinstance(memory, DocumentMemory)
-        if memory.previous is None:
-            return context, weights
         contexts, present = self._sentences(
             query, context, memory, memory.previous
         )  # (B, T, 1 + P, C), (B, 1 + P)
@@ -95,11 +93,13 @@ class Hierarchical(Additive):
         return document, weights * shares[..., 0].unsqueeze(1).unsqueeze(-1).to(weights.dtype)
 
     def _sentences(
-        self, query: Tensor, context: Tensor, memory: Memory, previous: Memory
+        self, query: Tensor, context: Tensor, memory: Memory, previous: Memory | None
     ) -> tuple[Tensor, Tensor]:
         """The context of each sentence, this one first, and whether the sentence has a visible word."""
-        count = previous.keys.shape[1]
         contexts, present = [context], [_any(memory.mask, memory.keys)]
+        if previous is None:
+            return torch.stack(contexts, 2), torch.stack(present, 1)
+        count = previous.keys.shape[1]
         masks = [None] * count if previous.mask is None else previous.mask.unflatten(1, (count, -1)).unbind(1)
         for index, mask in enumerate(masks):
             keys, values = previous.keys[:, index : index + 1], previous.values[:, index : index + 1]

@@ -196,10 +196,7 @@ class Delta(_FastWeights):
         scores, visible = self.scores(query, memory), self.visible(query, memory)
         scores = scores if visible is None else scores.masked_fill(~visible, 0.0)
         scores = scores * memory.strength.unsqueeze(2)
-        # A M^{-1} = (M^{-T} A^T)^T
-        return torch.linalg.solve_triangular(
-            _corrections(memory.keys, memory.strength), scores, upper=False, left=False, unitriangular=True
-        )
+        return _solve(_corrections(memory.keys, memory.strength), scores, left=False)
 
     def write(self, memory: FastMemory) -> Tensor:
         written = self._empty(memory.keys, memory.values)
@@ -252,15 +249,21 @@ def _correct(written: Tensor, keys: Tensor, values: Tensor, strength: Tensor) ->
     Yang et al. 2024, 3.2: with u_i = v_i - W_{i-1} k_i, (I + tril(k_i^T k_j b_j, -1)) u = v - K W.
     """
     missing = values - keys @ written.to(keys.dtype)
-    solved = torch.linalg.solve_triangular(
-        _corrections(keys, strength), missing.to(keys.dtype), upper=False, unitriangular=True
-    )
-    return solved * strength.unsqueeze(-1)
+    return _solve(_corrections(keys, strength), missing) * strength.unsqueeze(-1)
 
 
 def _corrections(keys: Tensor, strength: Tensor) -> Tensor:
     """I + tril(f(k_i)^T f(k_j) b_j, -1), (B, H, C, C), without its unit diagonal, which solves imply."""
     return (keys @ keys.transpose(-2, -1) * strength.unsqueeze(2)).tril(-1)
+
+
+def _solve(lower: Tensor, right: Tensor, *, left: bool = True) -> Tensor:
+    """(I + lower)^-1 right, or right (I + lower)^-1; torch has no such solve in half precision."""
+    dtype = torch.promote_types(right.dtype, torch.float32)
+    solved = torch.linalg.solve_triangular(
+        lower.to(dtype), right.to(dtype), upper=False, left=left, unitriangular=True
+    )
+    return solved.to(right.dtype)
 
 
 def _with_ones(values: Tensor) -> Tensor:

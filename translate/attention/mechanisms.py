@@ -10,6 +10,7 @@ Shapes: B batch, S source, T target, H heads, E width of a head, A width of the 
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translate.attention.functional import additive_scores, dot_scores, masked_softmax
@@ -31,6 +32,7 @@ class Attention(nn.Module):
     num_heads = 1
     fusible = False  # whether `fused` computes the context without writing the weights down
     kernel = "auto"  # of `fused`
+    dropout = 0.0  # probability that a weight is dropped in training; weights are shown as they were before
     stateful = False  # whether a step needs the weights of those before it, so that queries come one by one
     positioned = False  # whether scores depend on the place of the query
     reads_embedding = (
@@ -100,7 +102,7 @@ class Attention(nn.Module):
                 query = query.float()
             with torch.autocast(device, enabled=False):
                 weights = self.align(query, memory.precise(), state)
-        return self.weight(weights, memory), weights
+        return self.weight(F.dropout(weights, self.dropout, self.training), memory), weights
 
     def align(self, query: Tensor, memory: Memory, state: Any = None) -> Tensor:
         """The scores, normalised over the visible keys: weights (B, H, T, S)."""
@@ -218,6 +220,16 @@ class DotProduct(Attention):
         """Note which kernel `fused` runs; raises ``ValueError`` if it never can."""
         self.kernel = check_kernel(kernel, type(self).__name__, self.kernels, self.refusal)
 
+    def choose_dropout(self, dropout: float) -> None:
+        """Note the dropout of the weights; raises ``ValueError`` where a kernel cannot have it."""
+        if not 0.0 <= dropout < 1.0:
+            raise ValueError(f"dropout: expected a probability in [0, 1), got {dropout}")
+        if dropout and self.kernel not in ("auto", "explicit"):
+            raise ValueError(
+                f"kernel: {self.kernel} cannot run with dropout={dropout}; auto and explicit can"
+            )
+        self.dropout = dropout
+
     def queries(self, query: Tensor) -> Tensor:
         """Projected and in heads: (B, T, query_size) -> (B, H, T, E)."""
         return query.unsqueeze(1)
@@ -236,7 +248,13 @@ class DotProduct(Attention):
     def fuse(self, query: Tensor, memory: Memory, pattern: Pattern) -> Tensor:
         """The context of queries that are projected and split: (B, H, T, E) -> (B, T, context_size)."""
         context = fused_attention(
-            query, memory.keys, memory.values, pattern, scale=self.scale, kernel=self.kernel
+            query,
+            memory.keys,
+            memory.values,
+            pattern,
+            scale=self.scale,
+            kernel=self.kernel,
+            dropout=self.dropout if self.training else 0.0,
         )
         return self.merge(context)
 

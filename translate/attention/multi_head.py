@@ -33,6 +33,7 @@ class MultiHead(DotProduct):
         bias: whether the projections have one.
         kernel: see ``translate doctor``.
         num_key_value_heads: G; divides ``num_heads``, which it is by default.
+        dropout: of the weights, in training. On a CPU it forces the explicit path, so it is off by default.
     """
 
     scale = None
@@ -47,9 +48,11 @@ class MultiHead(DotProduct):
         bias: bool = True,
         kernel: str = "auto",
         num_key_value_heads: int | None = None,
+        dropout: float = 0.0,
     ) -> None:
         super().__init__(query_size, key_size)
         self.choose_kernel(kernel)
+        self.choose_dropout(dropout)
         size = check_size("attention_size", attention_size, query_size)
         self.num_heads = default_heads(size, num_heads)
         self.num_key_value_heads = check_size("num_key_value_heads", num_key_value_heads, self.num_heads)
@@ -171,6 +174,7 @@ class GroupedQuery(MultiHead):
         bias: whether the projections have one.
         kernel: see ``translate doctor``.
         num_key_value_heads: G; divides ``num_heads``; half of them by default.
+        dropout: as :class:`MultiHead`.
     """
 
     def __init__(
@@ -183,12 +187,13 @@ class GroupedQuery(MultiHead):
         bias: bool = True,
         kernel: str = "auto",
         num_key_value_heads: int | None = None,
+        dropout: float = 0.0,
     ) -> None:
         heads = default_heads(check_size("attention_size", attention_size, query_size), num_heads)
         groups = max(1, heads // 2) if num_key_value_heads is None else num_key_value_heads
         if num_key_value_heads is None and heads % groups:
             groups = 1
-        super().__init__(query_size, key_size, heads, attention_size, causal, bias, kernel, groups)
+        super().__init__(query_size, key_size, heads, attention_size, causal, bias, kernel, groups, dropout)
 
 
 def default_heads(size: int, num_heads: int | None) -> int:

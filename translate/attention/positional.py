@@ -31,7 +31,7 @@ class _FixedLength(Attention):
         rows = self.rows(query, memory, state)
         length = memory.keys.shape[2]
         fitted = F.pad(rows[..., :length], (0, max(0, length - self.max_length)))  # (B or 1, T, S)
-        return fitted.expand(query.shape[0], -1, -1).unsqueeze(1)
+        return fitted.expand(query.shape[0], -1, -1).unsqueeze(1).to(memory.keys.dtype)
 
     def visible(self, query: Tensor, memory: Memory, state: Any = None) -> Tensor | None:
         length = memory.keys.shape[2]

@@ -1,0 +1,231 @@
+"""Fused against explicit, forward and every gradient, by every kernel that runs here; refusals say why."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from cases import CASES, Case, inputs
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from translate.attention import Attention, create
+from translate.attention.functional import additive_scores
+from translate.attention.fused import fused_attention, kernels
+from translate.attention.kernels import ADDITIVE_KERNELS, KERNELS, compiler
+from translate.attention.masks import Pattern
+from translate.attention.mechanisms import DotProduct
+from translate.attention.recompute import chunked_additive_scores, compiled_additive_scores
+
+CPU = torch.device("cpu")
+FUSIBLE = [key for key, case in CASES.items() if case.build().fusible]
+HERE = {status.name: status for status in kernels(CPU)}
+RUNNING = [name for name in KERNELS if name == "auto" or HERE[name].runs]
+
+
+def results(mechanism: Attention, case: Case, *, masked: bool, explicit: bool) -> list[Tensor]:
+    """The context, and gradients of its weighted sum for query, states and every parameter."""
+    query, states, mask = inputs(case)
+    query.requires_grad_()
+    states.requires_grad_()
+    memory = mechanism.prepare(states, mask if masked else None)
+    context, _ = mechanism(query, memory, need_weights=explicit)
+    direction = torch.linspace(-1, 1, context.numel(), dtype=context.dtype).view_as(context)
+    parameters = list(mechanism.parameters())
+    found = torch.autograd.grad((context * direction).sum(), [query, states, *parameters], allow_unused=True)
+    return [context, *(torch.zeros(1) if each is None else each for each in found)]
+
+
+@pytest.mark.parametrize("masked", [False, True], ids=["whole", "masked"])
+@pytest.mark.parametrize("kernel", RUNNING)
+@pytest.mark.parametrize("key", FUSIBLE)
+def test_fused_equals_explicit_with_all_gradients(key: str, kernel: str, masked: bool) -> None:
+    mechanism = CASES[key].build()
+    if isinstance(mechanism, DotProduct) and kernel in mechanism.kernels:
+        mechanism.choose_kernel(kernel)
+    elif kernel != "auto":
+        pytest.skip(f"{CASES[key].name} has no kernel {kernel}")
+    if kernel == "flash" and CASES[key].name == "relative_bias":
+        with pytest.raises(ValueError, match="no gradient for a learned bias"):
+            results(mechanism, CASES[key], masked=masked, explicit=False)
+        return
+    try:
+        fused = results(mechanism, CASES[key], masked=masked, explicit=False)
+    except ValueError as error:  # a kernel may refuse a shape, and must say which
+        assert "must be equally wide" in str(error)  # noqa: PT017
+        return
+    explicit = results(mechanism, CASES[key], masked=masked, explicit=True)
+    for one, other in zip(fused, explicit, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-10)
+
+
+def test_every_kernel_has_a_row_and_those_that_do_not_run_a_reason() -> None:
+    assert {*HERE} == {*KERNELS, *ADDITIVE_KERNELS} - {"auto"}
+    for status in HERE.values():
+        assert status.runs == (not status.reason)
+    assert HERE["math"].runs
+    assert HERE["explicit"].runs
+    assert HERE["chunked"].runs
+    assert HERE["compiled"].runs == (compiler() is not None)
+    for name in ("cudnn", "efficient", "varlen"):
+        assert HERE[name].reason == "it needs a GPU"
+    assert HERE["flex"].reason == "FlexAttention has no backward on a CPU"
+
+
+@pytest.mark.parametrize("kernel", [name for name, status in HERE.items() if not status.runs])
+def test_what_cannot_run_is_refused_and_never_replaced(kernel: str) -> None:
+    if kernel in ADDITIVE_KERNELS:
+        mechanism = create("additive", query_size=6, key_size=6, kernel=kernel)
+    else:
+        mechanism = create("multi_head", query_size=6, key_size=6, kernel=kernel)
+    with pytest.raises(ValueError, match=f"kernel: {kernel} cannot run here: "):
+        mechanism(torch.randn(2, 3, 6), mechanism.prepare(torch.randn(2, 5, 6)))
+
+
+@pytest.mark.parametrize(
+    ("name", "kernel", "message"),
+    [
+        ("multi_head", "fast", "kernel: expected one of auto, flash, .*, got 'fast'"),
+        ("additive", "flash", "kernel: flash cannot run Additive: its score is no dot product"),
+        ("multi_head", "chunked", "kernel: chunked cannot run MultiHead"),
+        ("alibi", "varlen", "kernel: varlen cannot run ALiBi: .* takes no bias"),
+        ("linear", "flash", "kernel: flash cannot run Linear: it has a linear-time form of its own"),
+    ],
+)
+def test_a_kernel_that_never_fits_is_refused_when_built(name: str, kernel: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        create(name, query_size=6, key_size=6, kernel=kernel)
+
+
+def test_a_compiler_that_is_missing_leaves_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    compiled = {status.name: status for status in kernels(CPU)}["compiled"]
+    assert not compiled.runs
+    assert "C++ compiler" in compiled.reason
+
+
+# The additive score.
+
+
+def random_scores() -> tuple[Tensor, Tensor, Tensor]:
+    torch.manual_seed(3)
+    sizes = ((3, 5, 17), (3, 7, 17), (17,))
+    query, keys, direction = (torch.randn(size, dtype=torch.float64, requires_grad=True) for size in sizes)
+    return query, keys, direction
+
+
+def score_results(score: Callable[[Tensor, Tensor, Tensor], Tensor]) -> list[Tensor]:
+    arguments = random_scores()
+    scores = score(*arguments)
+    direction = torch.linspace(-1, 1, scores.numel(), dtype=torch.float64).view_as(scores)
+    return [scores, *torch.autograd.grad((scores * direction).sum(), arguments)]
+
+
+@pytest.mark.parametrize("elements", [1, 7 * 17, 2 * 7 * 17, 5 * 7 * 17, 11 * 7 * 17, 2**18])
+def test_chunks_of_any_size_give_the_same(monkeypatch: pytest.MonkeyPatch, elements: int) -> None:
+    monkeypatch.setattr("translate.attention.recompute.CHUNK_ELEMENTS", elements)
+    for one, other in zip(
+        score_results(chunked_additive_scores), score_results(additive_scores), strict=True
+    ):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-12)
+
+
+def test_chunked_gradients_are_those_of_finite_differences() -> None:
+    assert torch.autograd.gradcheck(chunked_additive_scores, random_scores())
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(compiler() is None, reason="torch.compile needs a C++ compiler")
+def test_compiled_scores_are_the_same() -> None:
+    for one, other in zip(
+        score_results(compiled_additive_scores), score_results(additive_scores), strict=True
+    ):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-12)
+
+
+class Largest(TorchDispatchMode):
+    """The number of elements of the largest tensor that any operation gives."""
+
+    elements = 0
+
+    def __torch_dispatch__(self, function, types, arguments=(), options=None):  # type: ignore[no-untyped-def]
+        found = function(*arguments, **(options or {}))
+        for each in found if isinstance(found, (tuple, list)) else (found,):
+            if isinstance(each, Tensor):
+                self.elements = max(self.elements, each.untyped_storage().nbytes() // each.element_size())
+        return found
+
+
+@pytest.mark.parametrize(("kernel", "holds"), [("auto", False), ("chunked", False), ("explicit", True)])
+def test_the_energies_are_never_in_memory_forward_or_backward(kernel: str, holds: bool) -> None:
+    batch, targets, sources, width = 5, 31, 37, 131
+    mechanism = create("additive", query_size=16, key_size=16, attention_size=width, kernel=kernel)
+    memory = mechanism.prepare(torch.randn(batch, sources, 16))
+    with Largest() as largest:
+        context, _ = mechanism(torch.randn(batch, targets, 16), memory)
+        with largest:
+            context.square().sum().backward()
+    assert (largest.elements >= batch * targets * sources * width) == holds
+
+
+# What each kernel is told.
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("window", [None, 1, 3])
+@pytest.mark.parametrize("sizes", [(5, 7), (7, 7), (1, 7), (7, 1)])
+def test_patterns_by_every_kernel(sizes: tuple[int, int], window: int | None, causal: bool) -> None:
+    torch.manual_seed(1)
+    num_queries, num_keys = sizes
+    if causal and num_queries > num_keys:
+        pytest.skip("the last query stands at the last key")
+    query = torch.randn(3, 2, num_queries, 5, dtype=torch.float64)
+    keys, values = torch.randn(2, 3, 2, num_keys, 5, dtype=torch.float64)
+    mask = torch.ones(3, num_keys, dtype=torch.bool)
+    mask[1, num_keys // 2 :] = False
+    mask[2] = False
+    start = num_keys - num_queries if causal else 0
+    pattern = Pattern(mask, causal, window, lambda d: torch.stack([-0.1 * d.abs(), 0.2 * d]).double(), start)
+    expected = torch.zeros_like(query)
+    for b in range(3):
+        for h in range(2):
+            for t in range(num_queries):
+                place, seen = t + start, []
+                for s in range(num_keys):
+                    near = window is None or abs(s - place) <= window
+                    if mask[b, s] and near and not (causal and s > place):
+                        bias = (-0.1 * abs(s - place), 0.2 * (s - place))[h]
+                        seen.append((s, float(query[b, h, t] @ keys[b, h, s]) * 0.3 + bias))
+                total = sum(torch.tensor(score).exp() for _, score in seen)
+                for s, score in seen:
+                    expected[b, h, t] += values[b, h, s] * (torch.tensor(score).exp() / total)
+    for kernel in RUNNING:
+        found = fused_attention(query, keys, values, pattern, scale=0.3, kernel=kernel)
+        torch.testing.assert_close(found, expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("key", FUSIBLE)
+def test_kernels_on_a_gpu(key: str) -> None:
+    case = CASES[key]
+    options = {**case.options, "attention_size": 192} if "num_heads" in case.options else case.options
+    torch.manual_seed(1)
+    mechanism = create(case.name, query_size=64, key_size=64, **options)
+    mechanism.to("cuda", torch.bfloat16)
+    query, states = torch.randn(2, 3, 37, 64, device="cuda", dtype=torch.bfloat16)
+    mask = torch.arange(37, device="cuda") < torch.tensor([[37], [20], [3]], device="cuda")
+    memory = mechanism.prepare(states, mask)
+    expected = mechanism(query, memory, need_weights=True)[0]
+    ran = []
+    for kernel in KERNELS if isinstance(mechanism, DotProduct) else ("auto",):
+        if isinstance(mechanism, DotProduct) and kernel not in mechanism.kernels:
+            continue
+        mechanism.kernel = kernel
+        try:
+            found = mechanism(query, memory)[0]
+        except ValueError as error:
+            assert "cannot run here: " in str(error)  # noqa: PT017
+            continue
+        ran.append(kernel)
+        torch.testing.assert_close(found, expected, rtol=5e-2, atol=5e-2)
+    assert {"auto", "math"} <= {*ran} or not isinstance(mechanism, DotProduct)
