@@ -120,7 +120,7 @@ def score_results(score: Callable[[Tensor, Tensor, Tensor], Tensor]) -> list[Ten
     return [scores, *torch.autograd.grad((scores * direction).sum(), arguments)]
 
 
-@pytest.mark.parametrize("elements", [1, 7 * 17, 2 * 7 * 17, 5 * 7 * 17, 11 * 7 * 17, 2**18])
+@pytest.mark.parametrize("elements", [1, 7 * 17, 2 * 7 * 17, 5 * 7 * 17, 11 * 7 * 17, 2**19])
 def test_chunks_of_any_size_give_the_same(monkeypatch: pytest.MonkeyPatch, elements: int) -> None:
     monkeypatch.setattr("translate.attention.recompute.CHUNK_ELEMENTS", elements)
     for one, other in zip(
