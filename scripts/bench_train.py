@@ -1,0 +1,182 @@
+"""Training throughput beside other toolkits: the same corpus, vocabulary size, model sizes and batch budget.
+
+    python scripts/bench_train.py --data MULTI30K [--peers ENVIRONMENTS --peer-scripts SCRIPTS] [--rounds 3]
+
+Ours is the command that a user types, stopped by SIGTERM once enough steps are logged. A peer is measured by
+a script bench_PEER.py that prints one line, RESULT and JSON, run by the Python of its own environment; one that
+is not there or fails is reported. In each round everything runs once, so that drift hits all alike.
+"""
+
+import argparse
+import json
+import os
+import platform
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+COMMON = (
+    "tokenizer.vocabulary_size=8000",
+    "training.batch_tokens=4096",
+    "training.label_smoothing=0.1",
+    "training.validate_every=100000",
+    "model.dropout=0.1",
+    "runtime.precision=float32",
+    "runtime.device=cpu",
+)
+TRANSFORMER = ("model=transformer", "model.width=256", "model.feedforward_size=1024")
+RECURRENT = ("model.embedding_size=256", "model.encoder_size=256", "model.decoder_size=512")
+OURS = {
+    "T": TRANSFORMER,
+    "Rb": ("model=rnn_bahdanau", "model/attention=additive", *RECURRENT),
+    "Rl": ("model=rnn_luong", "model/attention=general", *RECURRENT),
+    "Rl plain": ("model=rnn_luong", "model/attention=general", "model.input_feeding=false", *RECURRENT),
+}
+# What a peer's script is called with, by the model that it is compared on.
+PEERS = {
+    "T": ("hf", "plain", "fairseq", "onmt", "eole", "joey"),
+    "Rb": ("onmt", "eole", "joey"),
+    "Rl": ("onmt", "joey"),
+}
+TARGETS = {"T": 1.2, "Rb": 1.4, "Rl": 1.3}
+
+
+class Measured(NamedTuple):
+    """One run: target tokens (without padding) a second, padding share of all tokens, peak memory."""
+
+    tokens_per_second: float
+    padding: float
+    gibibytes: float
+
+
+def ours(name: str, data: Path, threads: int, steps: int) -> Measured:
+    """Train until ``steps`` steps after the first ``steps`` are logged."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = Path(folder) / "run"
+        command = [sys.executable, "-m", "translate.cli.main", "train", "data=multi30k", f"data.path={data}"]
+        command += ["data.source_language=en", "data.target_language=de", *OURS[name], *COMMON]
+        command += [f"training.log_every={steps}", f"runtime.threads={threads}", f"run.directory={run}"]
+        environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment)
+        log = run / "metrics.jsonl"
+        while process.poll() is None:
+            lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
+            if len(lines) >= 2:
+                break
+            time.sleep(0.2)
+        else:
+            assert process.stdout is not None
+            raise SystemExit(f"{name}: {process.stdout.read().decode()}")
+        memory = _peak(process.pid)
+        process.send_signal(signal.SIGTERM)
+        process.communicate()
+        record = json.loads(lines[1])
+    return Measured(record["tokens_per_second"], record["padding"], memory)
+
+
+def _peak(process: int) -> float:
+    """Peak resident memory of a living process in GiB."""
+    status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+    return int(status.split("VmHWM:")[1].split()[0]) / 2**20
+
+
+def peer(name: str, model: str, scripts: Path, environments: Path, threads: int, seed: int) -> Measured | str:
+    """One run of a peer, or why there is none."""
+    python = environments / ("hf" if name == "plain" else name) / "bin" / "python"
+    if not python.exists():
+        return "not installed"
+    arguments = ["7", "2", str(seed)] if name in ("hf", "plain") else [model, "8", "2", f"4{seed}"]
+    environment = {**os.environ, "PEERS": str(environments), "OMP_NUM_THREADS": str(threads)}
+    environment.pop("PYTHONPATH", None)
+    command = [str(python), str(scripts / f"bench_{name}.py"), *arguments]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, env=environment, timeout=300, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return "took more than 300 s"
+    results = [line for line in done.stdout.splitlines() if line.startswith("RESULT ")]
+    if not results:
+        return f"failed: {(done.stderr.strip().splitlines() or ['no output'])[-1][:80]}"
+    found: dict[str, Any] = json.loads(results[-1].removeprefix("RESULT "))
+    return Measured(found["tgt_tok_s"], found["pad_frac"], found["peak_rss_gb"])
+
+
+def rows_of(model: str, results: dict[tuple[str, str], list[Measured | str]]) -> list[list[str]]:
+    """Table rows of one model, ours first; ratios are of medians."""
+    medians = {}
+    for (who, what), found in results.items():
+        measured = [each for each in found if isinstance(each, Measured)]
+        if what == model and measured:
+            medians[who] = Measured(*(statistics.median(column) for column in zip(*measured, strict=True)))
+    rows = []
+    for (who, what), found in results.items():
+        if what != model:
+            continue
+        if who not in medians:
+            rows.append([model, who, str(found[0]), "", "", ""])
+            continue
+        one = medians[who]
+        ratio = (
+            f"{medians['ours'].tokens_per_second / one.tokens_per_second:.2f}" if "ours" in medians else ""
+        )
+        shown = f"{one.tokens_per_second:,.0f}"
+        rows.append([model, who, shown, ratio, f"{100 * one.padding:.1f} %", f"{one.gibibytes:.2f}"])
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--data", type=Path, required=True, help="folder with train.en.gz, train.de.gz ...")
+    parser.add_argument("--peers", type=Path, help="folder with an environment for each peer")
+    parser.add_argument("--peer-scripts", type=Path, help="folder with bench_PEER.py")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--steps", type=int, default=8, help="that are timed, after as many that warm up")
+    parser.add_argument("--models", nargs="*", default=list(OURS), choices=list(OURS))
+    arguments = parser.parse_args()
+    if arguments.peers and not arguments.peer_scripts:
+        parser.error("--peers needs --peer-scripts")
+
+    import torch
+    from rich.console import Console
+    from rich.table import Table
+
+    results: dict[tuple[str, str], list[Measured | str]] = {}
+    for number in range(1, arguments.rounds + 1):
+        for model in arguments.models:
+            found: Measured | str = ours(model, arguments.data.resolve(), arguments.threads, arguments.steps)
+            results.setdefault(("ours", model), []).append(found)
+            print(f"round {number}: {model} ours {found}", flush=True)
+            for name in PEERS.get(model, ()) if arguments.peers else ():
+                found = peer(name, model, arguments.peer_scripts, arguments.peers, arguments.threads, number)
+                results.setdefault((name, model), []).append(found)
+                print(f"round {number}: {model} {name} {found}", flush=True)
+    title = f"{platform.machine()}, {arguments.threads} threads, torch {torch.__version__}, float32"
+    table = Table(title=title, title_justify="left")
+    for column in ("model", "who", "target tokens/s", "ours is times", "padding", "GiB"):
+        table.add_column(column)
+    for model in arguments.models:
+        for row in rows_of(model, results):
+            table.add_row(*row)
+    Console(highlight=False, width=120).print(table)
+    for model, target in TARGETS.items():
+        rivals = [
+            statistics.median(each.tokens_per_second for each in found if isinstance(each, Measured))
+            for (who, what), found in results.items()
+            if what == model and who != "ours" and isinstance(found[0], Measured)
+        ]
+        if rivals and ("ours", model) in results:
+            mine = statistics.median(
+                each.tokens_per_second for each in results["ours", model] if isinstance(each, Measured)
+            )
+            print(f"{model}: {mine / max(rivals):.2f} times the fastest peer; target {target}")
+
+
+if __name__ == "__main__":
+    main()
