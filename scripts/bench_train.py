@@ -2,9 +2,9 @@
 
     python scripts/bench_train.py --data MULTI30K [--peers ENVIRONMENTS --peer-scripts SCRIPTS] [--rounds 3]
 
-Ours is the command that a user types, stopped by SIGTERM once enough steps are logged. A peer is measured by
-a script bench_PEER.py that prints one line, RESULT and JSON, run by the Python of its own environment; one that
-is not there or fails is reported. In each round everything runs once, so that drift hits all alike.
+Ours is the command that a user types, stopped by SIGTERM once enough steps are logged. A peer is measured
+by a script bench_PEER.py that prints one line, RESULT and JSON, run by the Python of its own environment;
+one that is not there or fails is reported. In each round everything runs once, so that drift hits all alike.
 """
 
 import argparse
