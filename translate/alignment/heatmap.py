@@ -2,7 +2,6 @@
 
 import difflib
 import threading
-import unicodedata
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from matplotlib.patches import Rectangle
 
 from translate.alignment.alignment import Alignment
 from translate.alignment.fonts import families_for
+from translate.alignment.labels import is_right_to_left, label
 from translate.alignment.links import Gold
 from translate.errors import UserError
 
@@ -34,7 +34,7 @@ _GOLD = "tab:orange"
 _MARGIN = 0.12  # inches, as all lengths here
 _GAP = 0.06  # between labels and cells
 _BAR_WIDTH, _BAR_HEIGHT, _BAR_LABELS = 0.13, 2.4, 0.35
-_LONGEST_WORD, _LONGEST_TITLE = 32, 80  # characters
+_LONGEST_TITLE = 80  # characters
 _DPI, _LARGEST_SIDE = 200, 12_000  # pixels; above, a picture of a long text would exhaust the memory
 
 _drawing = threading.Lock()  # matplotlib's settings and font caches belong to the process
@@ -96,8 +96,8 @@ def draw(
                 f"{len(alignment.target_words)} target words"
             )
     colours = _colour_map(colour_map)
-    titles = [""] * len(alignments) if titles is None else [_label(title, _LONGEST_TITLE) for title in titles]
-    words = [_label(word) for one in alignments for word in (*one.source_words, *one.target_words)]
+    titles = [""] * len(alignments) if titles is None else [label(title, _LONGEST_TITLE) for title in titles]
+    words = [label(word) for one in alignments for word in (*one.source_words, *one.target_words)]
     with _drawing, _settings(families_for([*words, *titles])):
         cell, font_size = _cell_size(alignments, values=values)
         panels = [
@@ -138,20 +138,6 @@ def _colour_map(name: str) -> Colormap:
         raise UserError(f"colour map '{name}' is not known; {hint}") from None
 
 
-def _label(text: str, longest: int = _LONGEST_WORD) -> str:
-    """The text on one line: control characters escaped, the middle left out of what is very long."""
-    escaped = "".join(
-        character.encode("unicode_escape").decode()
-        if unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp", "Cn")
-        else character
-        for character in text
-    )
-    if len(escaped) > longest:
-        half = longest // 2
-        return f"{escaped[:half]}…{escaped[1 - half :]}"
-    return escaped
-
-
 def _cell_size(alignments: Sequence[Alignment], *, values: bool) -> tuple[float, float]:
     """Side of a cell in inches, and font size in points: large for few words, readable for many."""
     most = max(max(alignment.weights.shape) for alignment in alignments)
@@ -161,8 +147,8 @@ def _cell_size(alignments: Sequence[Alignment], *, values: bool) -> tuple[float,
 
 
 def _measure(alignment: Alignment, title: str, gold: Gold | None, cell: float, font_size: float) -> _Panel:
-    source_labels = [_label(word) for word in alignment.source_words]
-    target_labels = [_label(word) for word in alignment.target_words]
+    source_labels = [label(word) for word in alignment.source_words]
+    target_labels = [label(word) for word in alignment.target_words]
     source_sizes, target_sizes = _text_sizes(source_labels, font_size), _text_sizes(target_labels, font_size)
     rotated = max(width for width, _ in source_sizes) > 0.92 * cell
     T, S = alignment.weights.shape
@@ -229,7 +215,9 @@ def _draw_cells(axes: Axes, panel: _Panel, colours: Colormap, font_size: float, 
     background = np.array(colours(0.0)[:3])
     grid = tuple(background + 0.45 * (0.5 - background))  # visible, but fainter than any weight that matters
     axes.pcolormesh(weights, cmap=colours, vmin=0, vmax=1, edgecolors=grid, linewidth=0.4)
-    axes.set(xlim=(0, S), ylim=(T, 0))
+    # A sentence that is read from right to left runs so across the top.
+    right_to_left = is_right_to_left(panel.alignment.source_words)
+    axes.set(xlim=(S, 0) if right_to_left else (0, S), ylim=(T, 0))
     axes.tick_params(length=0, pad=_GAP * 72)
     axes.xaxis.tick_top()
     axes.set_xticks(np.arange(S) + 0.5)
