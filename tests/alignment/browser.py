@@ -28,7 +28,7 @@ class Browser:
         command += ["--no-first-run", "--hide-scrollbars", "--remote-debugging-pipe", *switches]
         command += [f"--user-data-dir={folder}", "about:blank"]
         # Chromium listens on descriptor 3 and answers on 4.
-        shell = ["/bin/sh", "-c", f'exec "$@" 3<&{to_browser} 4>&{from_browser}', "sh", *command]
+        shell = ["bash", "-c", f'exec "$@" 3<&{to_browser} 4>&{from_browser}', "bash", *command]
         self.process = subprocess.Popen(
             shell, pass_fds=(to_browser, from_browser), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )

@@ -176,7 +176,8 @@ class Page:
 def _word(word: str) -> dict[str, str]:
     """What is shown of a word, and the whole of it where that is more."""
     shown = label(word)
-    return {"label": shown} if shown == word else {"label": shown or "␣", "full": label(word, _LONGEST_FULL)}
+    shown = shown if shown.strip() else "␣"
+    return {"label": shown} if shown == word else {"label": shown, "full": label(word, _LONGEST_FULL)}
 
 
 def _view(name: str, weights: np.ndarray) -> dict[str, Any]:
