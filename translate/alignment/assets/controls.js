@@ -149,6 +149,7 @@ function listen() {
   addEventListener("hashchange", start);
   addEventListener("resize", () => (sizeMatrix(), paintActive()));
   dark.addEventListener("change", () => show({ view: shown.view }));
+  matchMedia("print").addEventListener("change", () => paintActive());
   document.fonts.ready.then(() => (sizeMatrix(), paintActive()));
 }
 

@@ -59,7 +59,6 @@ function sizeMatrix() {
   const labels = Math.max(...[...rows()].map((row) => row.cells[0].firstChild.getBoundingClientRect().width));
   const largest = Math.max(16, 56 - 1.1 * Math.max(S, rows().length));
   const cell = Math.max(shown.values ? 30 : 15, Math.min(largest, (room - labels) / S - 1));
-  table.style.setProperty("--cell", `${cell.toFixed(2)}px`);
   table.style.setProperty("--screen-cell", `${cell.toFixed(2)}px`);
   heads.forEach((head) => head.classList.remove("upright"));
   const upright = heads.some((head) => head.getBoundingClientRect().width > cell + 1);

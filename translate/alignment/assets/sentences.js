@@ -97,7 +97,10 @@ function reading(one) {
   return parts;
 }
 
-/** Bands between the sentences: all of them while each is on one line, else those of the word that is lit. */
+/**
+ * Bands between the sentences: all of them while each is on one line, else those of the word that is lit.
+ * They are measured from the middle, where the sentences stay when the page gets wider, or goes to paper.
+ */
 function paintBands(one) {
   const origin = byId("ribbons").getBoundingClientRect();
   const boxes = (side) => [...byId(side).children].map((word) => word.getBoundingClientRect());
