@@ -63,7 +63,7 @@ def draw(
     Raises:
         UserError: for another extension, an unknown colour map, an alignment without words, a path that
             cannot be written.
-        ValueError: if there are no alignments, or not one title or gold each.
+        ValueError: if there are no alignments, not one title or gold each, or a link outside its words.
     """
     path = check_extension(path)
     if not alignments:
@@ -77,6 +77,8 @@ def draw(
                 f"{path}: nothing to draw: {len(alignment.source_words)} source and "
                 f"{len(alignment.target_words)} target words"
             )
+    for alignment, links in zip(alignments, gold or ()):
+        _check_links(alignment, links)
     colours = find_colour_map(colour_map)
     titles = [""] * len(alignments) if titles is None else [label(title, _LONGEST_TITLE) for title in titles]
     words = [label(word) for one in alignments for word in (*one.source_words, *one.target_words)]
@@ -88,6 +90,13 @@ def draw(
         ]
         save(_compose(panels, font_size, colours, values=values), path)
     return path
+
+
+def _check_links(alignment: Alignment, gold: Gold | None) -> None:
+    T, S = alignment.weights.shape
+    for source, target in () if gold is None else sorted(gold.sure | gold.possible):
+        if not (0 <= source < S and 0 <= target < T):
+            raise ValueError(f"gold link {source}-{target} lies outside {S} source and {T} target words")
 
 
 def _cell_size(alignments: Sequence[Alignment], *, values: bool) -> tuple[float, float]:
