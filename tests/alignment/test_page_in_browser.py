@@ -54,10 +54,15 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return page.write(tmp_path_factory.mktemp("page") / "a.html")
 
 
-@pytest.fixture
-def opened(browser: Browser, path: Path) -> Browser:
+@pytest.fixture(autouse=True)
+def plain(browser: Browser) -> None:
+    """A screen of the usual size, in light colours, whatever the test before has asked for."""
     browser.call("Emulation.setEmulatedMedia", media="", features=[])
     browser.call("Emulation.clearDeviceMetricsOverride")
+
+
+@pytest.fixture
+def opened(browser: Browser, path: Path) -> Browser:
     browser.hover("body")
     browser.open(path)
     return browser
@@ -319,5 +324,4 @@ def test_short_and_long_sentences_on_phones_and_screens(
     assert lefts.min() >= 0
     assert rights.max() <= width
     assert float(browser.run("parseFloat(getComputedStyle(document.querySelector('table')).fontSize)")) >= 10
-    browser.call("Emulation.clearDeviceMetricsOverride")
     assert mistakes(browser) == []

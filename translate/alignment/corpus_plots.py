@@ -15,8 +15,8 @@ from translate.errors import UserError
 
 _COLOUR, _QUIET = "#3346b8", "0.45"
 _MOST_BARS = 10  # words at each end of a ranking
-_FONT = 8  # points
-_SIZE = (9.0, 7.2)  # inches
+_FONT = 7.5  # points
+_SIZE = (7.6, 6.2)  # inches
 
 
 def draw_corpus(statistics: CorpusStatistics, path: str | Path, *, least: int | None = None) -> Path:
@@ -24,7 +24,7 @@ def draw_corpus(statistics: CorpusStatistics, path: str | Path, *, least: int | 
 
     Args:
         path: the picture; png, pdf or svg by extension. Missing folders are made.
-        least: how often a word must occur to be shown by itself; by default as one in 1,000 words, and 3.
+        least: how often a word must occur to be shown by itself; by default as one in 1,000 words, and 5.
     Returns:
         The path.
     Raises:
@@ -34,7 +34,7 @@ def draw_corpus(statistics: CorpusStatistics, path: str | Path, *, least: int | 
     if not statistics.num_words:
         raise UserError(f"{path}: nothing to draw: no target word is aligned")
     if least is None:
-        least = max(3, round(statistics.num_words / 1000))
+        least = max(5, round(statistics.num_words / 1000))
     entropies, fertility = statistics.entropies.means(least), statistics.fertility.means(least)
     with drawing(label(each.word) for each in (*entropies, *fertility)):
         figure = Figure(figsize=_SIZE, layout="constrained")
