@@ -308,11 +308,11 @@ def test_short_and_long_sentences_on_phones_and_screens(
     browser: Browser, tmp_path: Path, num_words: int, width: int
 ) -> None:
     words = [f"{'international'[: 1 + i % 13]}{i}" for i in range(num_words)]
-    heads = np.full((6, 8, num_words, num_words), 1 / num_words)
+    heads = np.full((3, 8, num_words, num_words), 1 / num_words)
     page = Page(words, [Alternative(words, {"alignment": np.eye(num_words), "attention": heads})])
     size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
     browser.call("Emulation.setDeviceMetricsOverride", **size)
-    browser.open(page.write(tmp_path / "a.html"), "#view=attention&layer=5&head=7&target=1")
+    browser.open(page.write(tmp_path / "a.html"), "#view=attention&layer=2&head=7&target=1")
     assert browser.run("document.documentElement.scrollWidth") <= width  # what is wider scrolls in its box
     boxes = browser.run(
         "[...document.querySelectorAll('.words .word')].map(one => one.getBoundingClientRect())"

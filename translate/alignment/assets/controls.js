@@ -56,13 +56,15 @@ function buildHeads() {
 function paintPicture(canvas, numbers) {
   const drawing = canvas.getContext("2d");
   drawing.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--strong");
-  const flip = page.rightToLeft.source;
+  drawing.fillRect(0, 0, 1, 1);
+  const [red, green, blue] = drawing.getImageData(0, 0, 1, 1).data;
+  const picture = drawing.createImageData(canvas.width, canvas.height);
   numbers.forEach((share, place) => {
-    if (share < 0.01) return;
-    const [x, y] = [place % canvas.width, Math.floor(place / canvas.width)];
-    drawing.globalAlpha = share;
-    drawing.fillRect(flip ? canvas.width - 1 - x : x, y, 1, 1);
+    const column = place % canvas.width;
+    const shown = page.rightToLeft.source ? place - column + canvas.width - 1 - column : place;
+    picture.data.set([red, green, blue, Math.round(255 * share)], 4 * shown);
   });
+  drawing.putImageData(picture, 0, 0);
 }
 
 /** Change what is shown and draw anew what that touches. */
