@@ -65,7 +65,7 @@ def test_heatmaps(run: Path, tmp_path: Path, name: str, begins: bytes, translate
 
 def test_a_page(run: Path, tmp_path: Path, translator: Translator, translate_command: Command) -> None:
     out = tmp_path / "a.html"
-    result = translate_command("align", run, *PAIR, "--out", out, "--gold", "0-0 2p1")
+    result = translate_command("align", run, *PAIR, "--out", out, "--links", "0-0 2p1")
     assert result == (0, f"page written to {out}\n", "")
     given = out.read_text(encoding="utf-8")
     assert f"rnn_luong: layer {translator.choice.layer}" in given
@@ -139,14 +139,14 @@ def test_white_space_makes_words(run: Path, translator: Translator, translate_co
         ([*PAIR, "--out", "folder.png"], "folder.png: expected a file; there is a folder of that name"),
         ([*PAIR, "--values"], "--values is for a picture of one pair; give --out FILE.png"),
         ([*PAIR, "--heads"], "--heads is for a picture of one pair; give --out FILE.png"),
-        ([*PAIR, "--gold", "0-0", "--out", "a.txt"], "--gold is for a picture of one pair"),
+        ([*PAIR, "--links", "0-0", "--out", "a.txt"], "--links is for a picture of one pair"),
         ([*PAIR, "--values", "--out", "a.html"], "--values is for a picture; a page shows values"),
         ([*PAIR, "--colours", "gray", "--out", "a.html"], "--colours is for a picture; a page shows"),
         ([*PAIR, "--colours", "virids", "--out", "a.png"], "'virids' is not known; did you mean 'viridis'"),
         ([*PAIR, "--heads", "--values", "--out", "a.png"], "without room for --values"),
-        ([*PAIR, "--heads", "--gold", "", "--out", "a.png"], "without room for --gold"),
-        ([*PAIR, "--gold", "0-9", "--out", "a.png"], "--gold: link '0-9' points to target word 9"),
-        ([*PAIR, "--gold", "a", "--out", "a.html"], "--gold: 'a' is not a link"),
+        ([*PAIR, "--heads", "--links", "", "--out", "a.png"], "without room for --links"),
+        ([*PAIR, "--links", "0-9", "--out", "a.png"], "--links: link '0-9' points to target word 9"),
+        ([*PAIR, "--links", "a", "--out", "a.html"], "--links: 'a' is not a link"),
         (["", "x", "--out", "a.html"], "nothing to show: 0 source and 1 target words"),
         (["x", "", "--heads", "--out", "a.svg"], "nothing to draw: 1 source and 0 target words"),
         ([], "give either a sentence, or --source FILE and --target FILE"),
@@ -162,7 +162,7 @@ def test_white_space_makes_words(run: Path, translator: Translator, translate_co
         ),
         (
             ["--source", "long.fr", "--target", "long.fr", "--values"],
-            "--values, --heads, --gold and --colours are for the picture of one pair",
+            "--values, --heads, --links and --colours are for the picture of one pair",
         ),
     ],
 )

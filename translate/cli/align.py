@@ -32,7 +32,7 @@ Examples:
 
 LINKS = (".txt", ".pharaoh", ".links")
 ALTERNATIVES = 3  # translations that a page shows, where it shows the model's own
-NOTHING = PictureOptions(values=False, heads=False, gold=None, colours=None)
+NOTHING = PictureOptions(values=False, heads=False, links=None, colours=None)
 CHUNK = 2048  # pairs of a corpus held at a time
 
 
@@ -55,7 +55,7 @@ def align(
     ] = None,
     values: Annotated[bool, typer.Option("--values", help="Write the weights into the heatmap.")] = False,
     heads: Annotated[bool, typer.Option("--heads", help="Draw every layer and head side by side.")] = False,
-    gold: Annotated[
+    links: Annotated[
         str | None,
         typer.Option(metavar="LINKS", help="Lay known links over heatmap or page: '0-0 1-2 2p1'."),
     ] = None,
@@ -79,7 +79,7 @@ def align(
     if (source is None) == (sentence is None):
         raise UserError("align: give either a sentence, or --source FILE and --target FILE")
 
-    options = PictureOptions(values, heads, gold, colours)
+    options = PictureOptions(values, heads, links, colours)
 
     def load() -> "Translator":  # when the rest of what the user gave is known to be right
         return load_translator(run, device, threads, plugin)
@@ -88,7 +88,7 @@ def align(
         if target is None:
             raise UserError("align: --source FILE needs --target FILE")
         if options != NOTHING:
-            raise UserError("align: --values, --heads, --gold and --colours are for the picture of one pair")
+            raise UserError("align: --values, --heads, --links and --colours are for the picture of one pair")
         _corpus(load, source, target, out, whitespace, batch_size)
         return
     assert sentence is not None

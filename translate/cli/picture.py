@@ -19,22 +19,22 @@ class PictureOptions(NamedTuple):
 
     values: bool
     heads: bool
-    gold: str | None
+    links: str | None
     colours: str | None
 
     def check(self, out: Path | None) -> None:
         """Raise :class:`UserError` for an option that the file could not honour."""
         suffix = "" if out is None else out.suffix.lower()
         given = {"--values": self.values, "--heads": self.heads}
-        given |= {"--gold": self.gold is not None, "--colours": self.colours is not None}
+        given |= {"--links": self.links is not None, "--colours": self.colours is not None}
         for name in (name for name, value in given.items() if value):
-            if suffix == PAGE and name != "--gold":
+            if suffix == PAGE and name != "--links":
                 raise UserError(
                     f"align: {name} is for a picture; a page shows values, layers and heads on demand"
                 )
             if suffix not in (*PICTURES, PAGE):
                 raise UserError(f"align: {name} is for a picture of one pair; give --out FILE.png")
-            if self.heads and name in ("--values", "--gold"):
+            if self.heads and name in ("--values", "--links"):
                 raise UserError(
                     f"align: --heads draws small pictures, without room for {name}; leave one out"
                 )
@@ -66,9 +66,9 @@ def draw_pair(
     from translate.inspection import draw_heads_of, page_of
 
     gold = None
-    if options.gold is not None:
+    if options.links is not None:
         S, T = len(found.source_words), len(found.target_words)
-        gold = parse_gold(options.gold, where="--gold", source_length=S, target_length=T)
+        gold = parse_gold(options.links, where="--links", source_length=S, target_length=T)
     colours = options.colours or "gray"
     if out.suffix.lower() == PAGE:
         texts, scores = [each.text for each in candidates], [each.score for each in candidates]
