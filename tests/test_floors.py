@@ -24,6 +24,7 @@ FLOORS = {
     "evaluation": 3,
     "export": 3,
     "build": 4,
+    "inspection": 4,
     "serve": 4,
     "cli": 5,
     "__init__": TOP,

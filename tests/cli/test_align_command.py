@@ -1,3 +1,4 @@
+import re
 import shutil
 from pathlib import Path
 
@@ -62,6 +63,40 @@ def test_heatmaps(run: Path, tmp_path: Path, name: str, begins: bytes, translate
         assert all(word.encode() in content for word in ("love", "aime"))
 
 
+def test_a_page(run: Path, tmp_path: Path, translator: Translator, translate_command: Command) -> None:
+    out = tmp_path / "a.html"
+    result = translate_command("align", run, *PAIR, "--out", out, "--links", "0-0 2p1")
+    assert result == (0, f"page written to {out}\n", "")
+    given = out.read_text(encoding="utf-8")
+    assert f"rnn_luong: layer {translator.choice.layer}" in given
+    assert '"gold":{"sure":[[0,0]],"possible":[[0,0],[2,1]]}' in given
+    result = translate_command("align", run, PAIR[0], "--out", out)
+    best = translator.translate([PAIR[0]], n_best=min(3, translator.search.beam_size))[0]
+    assert result == (0, f"{best.text}\npage written to {out}\n", "")
+    scores = ",".join(f'"score":{each.score}' for each in best.n_best if each.text)
+    found = re.findall(r'"score":[-0-9.e]+', out.read_text(encoding="utf-8"))
+    assert ",".join(found) == scores
+
+
+def test_every_layer_and_head(tiny_runs: dict[str, Path], tmp_path: Path, translate_command: Command) -> None:
+    out = tmp_path / "a.svg"
+    options = ("--heads", "--colours", "viridis", "--out", out)
+    result = translate_command("align", tiny_runs["transformer"], *PAIR, *options)
+    assert result == (0, f"heads written to {out}\n", "")
+    content = out.read_text(encoding="utf-8")
+    assert "layer 1" in content
+    assert "head 1" in content
+
+
+def test_a_corpus_in_one_picture(run: Path, tmp_path: Path, translate_command: Command) -> None:
+    source = write(tmp_path / "text.en", *[PAIR[0]] * 5, "")
+    target = write(tmp_path / "text.fr", *[PAIR[1]] * 5, "")
+    out = tmp_path / "corpus.svg"
+    result = translate_command("align", run, "--source", source, "--target", target, "--out", out)
+    assert result == (0, f"picture of 5 pairs written to {out}\n", "")
+    assert "5 pairs, 20 aligned target words" in out.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("name", ["a.txt", "a.LINKS", "a.pharaoh"])
 def test_links_to_a_file(
     run: Path, tmp_path: Path, name: str, alignment: Alignment, translate_command: Command
@@ -95,14 +130,25 @@ def test_white_space_makes_words(run: Path, translator: Translator, translate_co
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([*PAIR, "--out", "a.jpg"], "a.jpg: expected one of .png, .pdf, .svg, .txt"),
+        ([*PAIR, "--out", "a.jpg"], "a.jpg: expected one of .png, .pdf, .svg, .html, .txt"),
         (
             [*PAIR, "--out", "heatmap"],
-            "heatmap: expected one of .png, .pdf, .svg, .txt, .pharaoh, .links, got no extension",
+            "heatmap: expected one of .png, .pdf, .svg, .html, .txt, .pharaoh, .links, got no extension",
         ),
         ([*PAIR, "--out", "none/a.png"], "none/a.png: there is no folder none"),
         ([*PAIR, "--out", "folder.png"], "folder.png: expected a file; there is a folder of that name"),
-        ([*PAIR, "--values"], "--values writes the weights into a heatmap"),
+        ([*PAIR, "--values"], "--values is for a picture of one pair; give --out FILE.png"),
+        ([*PAIR, "--heads"], "--heads is for a picture of one pair; give --out FILE.png"),
+        ([*PAIR, "--links", "0-0", "--out", "a.txt"], "--links is for a picture of one pair"),
+        ([*PAIR, "--values", "--out", "a.html"], "--values is for a picture; a page shows values"),
+        ([*PAIR, "--colours", "gray", "--out", "a.html"], "--colours is for a picture; a page shows"),
+        ([*PAIR, "--colours", "virids", "--out", "a.png"], "'virids' is not known; did you mean 'viridis'"),
+        ([*PAIR, "--heads", "--values", "--out", "a.png"], "without room for --values"),
+        ([*PAIR, "--heads", "--links", "", "--out", "a.png"], "without room for --links"),
+        ([*PAIR, "--links", "0-9", "--out", "a.png"], "--links: link '0-9' points to target word 9"),
+        ([*PAIR, "--links", "a", "--out", "a.html"], "--links: 'a' is not a link"),
+        (["", "x", "--out", "a.html"], "nothing to show: 0 source and 1 target words"),
+        (["x", "", "--heads", "--out", "a.svg"], "nothing to draw: 1 source and 0 target words"),
         ([], "give either a sentence, or --source FILE and --target FILE"),
         ([*PAIR, "--source", "a"], "give either a sentence, or --source FILE and --target FILE"),
         ([*PAIR, "--target", "a"], "--target FILE needs --source FILE"),
@@ -111,12 +157,12 @@ def test_white_space_makes_words(run: Path, translator: Translator, translate_co
         (["--source", "none.en", "--target", "long.fr"], "none.en: no such file"),
         (["--source", "latin.fr", "--target", "long.fr"], "latin.fr, line 2: not UTF-8"),
         (
-            ["--source", "long.fr", "--target", "long.fr", "--out", "a.png"],
-            "a.png: expected one of .txt, .pharaoh",
+            ["--source", "long.fr", "--target", "long.fr", "--out", "a.html"],
+            "a.html: expected one of .png, .pdf, .svg, .txt, .pharaoh",
         ),
         (
             ["--source", "long.fr", "--target", "long.fr", "--values"],
-            "--values is for the heatmap of one pair",
+            "--values, --heads, --links and --colours are for the picture of one pair",
         ),
     ],
 )

@@ -86,7 +86,19 @@ class Alignment:
         gold: Gold | None = None,
         colour_map: str = "gray",
     ) -> Path:
-        """Draw the weights to a png, pdf or svg file; options as in `heatmap.draw`."""
+        """Draw the weights to a png, pdf or svg file, options as in `heatmap.draw`; or write an html page.
+
+        A page has colours of its own, and shows values on demand.
+
+        Raises:
+            UserError: for another extension, `values` or a colour map for a page, or as in `heatmap.draw`.
+        """
+        if Path(path).suffix.lower() == ".html":
+            from translate.alignment.page import Page
+
+            if values or colour_map != "gray":
+                raise UserError(f"{path}: a page has colours of its own, and shows values on demand")
+            return Page.of(self, gold=gold, title=title).write(path)
         from translate.alignment.heatmap import draw  # matplotlib is slow to import
 
         titles: Sequence[str] | None = None if title is None else [title]

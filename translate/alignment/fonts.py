@@ -109,7 +109,7 @@ def _warn_missing(missing: set[str]) -> None:
         examples = " ".join(f"U+{ord(character):04X}" for character in characters[:3])
         warnings.warn(
             f"no installed font draws {script} ({examples}); its characters appear as boxes. "
-            f"On Debian or Ubuntu: apt install {package}",
+            f"On Debian or Ubuntu: apt install {package}; elsewhere install a Noto font for {script}",
             stacklevel=4,
         )
 

@@ -1,16 +1,9 @@
 """Alignments as pictures: source across the top, target down, as in Bahdanau et al. 2015, figure 3."""
 
-import difflib
-import threading
-import unicodedata
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import matplotlib
-import matplotlib.style
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -20,24 +13,16 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from translate.alignment.alignment import Alignment
-from translate.alignment.fonts import families_for
+from translate.alignment.figure import check_extension, drawing, find_colour_map, save, text_sizes
+from translate.alignment.labels import is_right_to_left, label
 from translate.alignment.links import Gold
 from translate.errors import UserError
 
-# Time stamps and versions are left out, so that equal alignments give equal files.
-_METADATA: dict[str, dict[str, str | None]] = {
-    ".png": {"Software": None},
-    ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
-    ".svg": {"Date": None, "Creator": None},
-}
 _GOLD = "tab:orange"
 _MARGIN = 0.12  # inches, as all lengths here
 _GAP = 0.06  # between labels and cells
 _BAR_WIDTH, _BAR_HEIGHT, _BAR_LABELS = 0.13, 2.4, 0.35
-_LONGEST_WORD, _LONGEST_TITLE = 32, 80  # characters
-_DPI, _LARGEST_SIDE = 200, 12_000  # pixels; above, a picture of a long text would exhaust the memory
-
-_drawing = threading.Lock()  # matplotlib's settings and font caches belong to the process
+_LONGEST_TITLE = 80  # characters
 
 
 @dataclass(frozen=True)
@@ -78,12 +63,9 @@ def draw(
     Raises:
         UserError: for another extension, an unknown colour map, an alignment without words, a path that
             cannot be written.
-        ValueError: if there are no alignments, or not one title or gold each.
+        ValueError: if there are no alignments, not one title or gold each, or a link outside its words.
     """
-    path = Path(path)
-    suffix = path.suffix.lower()
-    if suffix not in _METADATA:
-        raise UserError(f"{path}: cannot draw to '{path.suffix}'; allowed extensions are .png, .pdf and .svg")
+    path = check_extension(path)
     if not alignments:
         raise ValueError("no alignment to draw")
     for name, given in (("titles", titles), ("gold", gold)):
@@ -95,61 +77,26 @@ def draw(
                 f"{path}: nothing to draw: {len(alignment.source_words)} source and "
                 f"{len(alignment.target_words)} target words"
             )
-    colours = _colour_map(colour_map)
-    titles = [""] * len(alignments) if titles is None else [_label(title, _LONGEST_TITLE) for title in titles]
-    words = [_label(word) for one in alignments for word in (*one.source_words, *one.target_words)]
-    with _drawing, _settings(families_for([*words, *titles])):
+    for alignment, links in zip(alignments, gold or ()):
+        _check_links(alignment, links)
+    colours = find_colour_map(colour_map)
+    titles = [""] * len(alignments) if titles is None else [label(title, _LONGEST_TITLE) for title in titles]
+    words = [label(word) for one in alignments for word in (*one.source_words, *one.target_words)]
+    with drawing([*words, *titles]):
         cell, font_size = _cell_size(alignments, values=values)
         panels = [
             _measure(one, title, one_gold, cell, font_size)
             for one, title, one_gold in zip(alignments, titles, gold or [None] * len(alignments), strict=True)
         ]
-        figure = _compose(panels, font_size, colours, values=values)
-        dpi = min(_DPI, _LARGEST_SIDE / max(figure.get_size_inches()))
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            figure.savefig(path, dpi=dpi, metadata=_METADATA[suffix])
-        except OSError as error:
-            raise UserError(f"{path}: cannot be written: {error.strerror}") from error
+        save(_compose(panels, font_size, colours, values=values), path)
     return path
 
 
-@contextmanager
-def _settings(families: list[str]) -> Iterator[None]:
-    """The same picture whatever the user's matplotlib settings are."""
-    own = {
-        "font.family": families,
-        "text.hinting": "none",  # a text is as wide in the picture as measured, at any resolution
-        "svg.fonttype": "none",  # text stays text
-        "svg.hashsalt": "translate",
-        "pdf.fonttype": 42,
-    }
-    with matplotlib.style.context(["default", own]), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # families_for has said so
-        yield
-
-
-def _colour_map(name: str) -> Colormap:
-    try:
-        return matplotlib.colormaps[name]
-    except KeyError:
-        near = difflib.get_close_matches(name, list(matplotlib.colormaps), n=1)
-        hint = f"did you mean '{near[0]}'?" if near else "try gray, gray_r or viridis"
-        raise UserError(f"colour map '{name}' is not known; {hint}") from None
-
-
-def _label(text: str, longest: int = _LONGEST_WORD) -> str:
-    """The text on one line: control characters escaped, the middle left out of what is very long."""
-    escaped = "".join(
-        character.encode("unicode_escape").decode()
-        if unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp", "Cn")
-        else character
-        for character in text
-    )
-    if len(escaped) > longest:
-        half = longest // 2
-        return f"{escaped[:half]}…{escaped[1 - half :]}"
-    return escaped
+def _check_links(alignment: Alignment, gold: Gold | None) -> None:
+    T, S = alignment.weights.shape
+    for source, target in () if gold is None else sorted(gold.sure | gold.possible):
+        if not (0 <= source < S and 0 <= target < T):
+            raise ValueError(f"gold link {source}-{target} lies outside {S} source and {T} target words")
 
 
 def _cell_size(alignments: Sequence[Alignment], *, values: bool) -> tuple[float, float]:
@@ -161,9 +108,9 @@ def _cell_size(alignments: Sequence[Alignment], *, values: bool) -> tuple[float,
 
 
 def _measure(alignment: Alignment, title: str, gold: Gold | None, cell: float, font_size: float) -> _Panel:
-    source_labels = [_label(word) for word in alignment.source_words]
-    target_labels = [_label(word) for word in alignment.target_words]
-    source_sizes, target_sizes = _text_sizes(source_labels, font_size), _text_sizes(target_labels, font_size)
+    source_labels = [label(word) for word in alignment.source_words]
+    target_labels = [label(word) for word in alignment.target_words]
+    source_sizes, target_sizes = text_sizes(source_labels, font_size), text_sizes(target_labels, font_size)
     rotated = max(width for width, _ in source_sizes) > 0.92 * cell
     T, S = alignment.weights.shape
     return _Panel(
@@ -175,23 +122,10 @@ def _measure(alignment: Alignment, title: str, gold: Gold | None, cell: float, f
         rotated,
         label_width=max(width for width, _ in target_sizes),
         label_height=max(size[0] if rotated else size[1] for size in source_sizes),
-        title_width=_text_sizes([title], font_size + 1)[0][0],
+        title_width=text_sizes([title], font_size + 1)[0][0],
         width=S * cell,
         height=T * cell,
     )
-
-
-def _text_sizes(texts: Sequence[str], font_size: float) -> list[tuple[float, float]]:
-    """Width and height of each text in inches."""
-    figure = Figure(dpi=_DPI)
-    renderer = FigureCanvasAgg(figure).get_renderer()
-    sizes = []
-    for text in texts:
-        artist = figure.text(0, 0, text, fontsize=font_size, parse_math=False)
-        box = artist.get_window_extent(renderer)
-        sizes.append((box.width / _DPI, box.height / _DPI))
-        artist.remove()
-    return sizes
 
 
 def _compose(panels: Sequence[_Panel], font_size: float, colours: Colormap, *, values: bool) -> Figure:
@@ -229,7 +163,9 @@ def _draw_cells(axes: Axes, panel: _Panel, colours: Colormap, font_size: float, 
     background = np.array(colours(0.0)[:3])
     grid = tuple(background + 0.45 * (0.5 - background))  # visible, but fainter than any weight that matters
     axes.pcolormesh(weights, cmap=colours, vmin=0, vmax=1, edgecolors=grid, linewidth=0.4)
-    axes.set(xlim=(0, S), ylim=(T, 0))
+    # A sentence that is read from right to left runs so across the top.
+    right_to_left = is_right_to_left(panel.alignment.source_words)
+    axes.set(xlim=(S, 0) if right_to_left else (0, S), ylim=(T, 0))
     axes.tick_params(length=0, pad=_GAP * 72)
     axes.xaxis.tick_top()
     axes.set_xticks(np.arange(S) + 0.5)

@@ -1,0 +1,101 @@
+"""Draws the pictures of README.md and docs/ from finished runs; the page is photographed in Chromium.
+
+python scripts/pictures.py [--runs runs/demo] [--out docs/pictures] [--pairs 500]
+"""
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from demo import BACKENDS, CLASSIC, TITLES
+
+import translate
+from translate.alignment.corpus import CorpusStatistics
+from translate.alignment.corpus_plots import draw_corpus
+from translate.alignment.heatmap import draw
+from translate.alignment.links import parse_gold
+from translate.cli.main import run as run_command
+from translate.inspection import draw_heads_of, page_of
+from translate.translator import Translator
+
+PAIR = ("she does not like the green apples .", "elle n' aime pas les pommes vertes .")
+GOLD = "0-0 1-1 2-1 2-3 3-2 4-4 5-6 6-5 7-7"  # of PAIR: does not - n' ... pas, green apples - pommes vertes
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+LARGEST = 200 * 1024  # bytes
+
+
+def photograph(page: Path, place: str, out: Path, height: int, *, dark: bool = False) -> None:
+    """A picture of a page as Chromium shows it, at the state behind the `#`."""
+    chromium = next((found for name in CHROMIUM if (found := shutil.which(name))), None)
+    if chromium is None:
+        raise SystemExit("the picture of the page needs Chromium; on Debian: apt install chromium")
+    with tempfile.TemporaryDirectory() as profile:
+        command = [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
+        command += [f"--user-data-dir={profile}", f"--window-size=1100,{height}", f"--screenshot={out}"]
+        command += ["--blink-settings=preferredColorScheme=0"] if dark else []
+        subprocess.run(
+            [*command, f"{page.resolve().as_uri()}#{place}"], check=True, capture_output=True, timeout=120
+        )
+
+
+def corpus_statistics(translator: Translator, pairs: int) -> CorpusStatistics:
+    """Of the first test pairs of the embedded corpus."""
+    with tempfile.TemporaryDirectory() as folder:
+        if code := run_command(["corpus", "--data", "grammar", "--out", folder]):
+            raise SystemExit(code)
+        source, target = (
+            (Path(folder) / f"test.{language}").read_text(encoding="utf-8").splitlines()[:pairs]
+            for language in translator.languages
+        )
+    statistics = CorpusStatistics()
+    for alignment in translator.align(source, target, whitespace=True):
+        statistics.add(alignment)
+    return statistics
+
+
+def main(arguments: list[str]) -> None:
+    """Draw them all, and check that none is too large for a repository."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--runs", type=Path, default=Path("runs/demo"), help="folder with the demo's three runs"
+    )
+    parser.add_argument("--out", type=Path, default=Path("docs/pictures"))
+    parser.add_argument("--pairs", type=int, default=500, help="test pairs for the picture of the corpus")
+    given = parser.parse_args(arguments)
+    translators = {name: translate.load(given.runs / name, device="cpu") for name in BACKENDS}
+    classic = [each.align([CLASSIC[0]], [CLASSIC[1]])[0] for each in translators.values()]
+    titles = [TITLES[name] for name in BACKENDS]
+    transformer = translators["transformer"]
+    pictures = [
+        draw(classic, given.out / "alignments.png", titles=titles, values=True),
+        draw_heads_of(transformer, *PAIR, given.out / "heads.png"),
+        draw_corpus(corpus_statistics(transformer, given.pairs), given.out / "corpus.png"),
+    ]
+    gold = parse_gold(
+        GOLD, where="GOLD", source_length=len(PAIR[0].split()), target_length=len(PAIR[1].split())
+    )
+    others = [
+        each.text for each in transformer.translate([PAIR[0]], n_best=3)[0].n_best if each.text != PAIR[1]
+    ]
+    page = page_of(transformer, PAIR[0], [PAIR[1], *others], gold=gold, whitespace=True, note="Transformer")
+    with tempfile.TemporaryDirectory() as folder:
+        path = page.write(Path(folder) / "page.html")
+        choice = transformer.choice
+        place = f"view=attention&layer={choice.layer}&head={choice.heads[0]}&target=3"
+        for name, dark in (("page.png", False), ("page-dark.png", True)):
+            photograph(path, place, given.out / name, 1320, dark=dark)
+            pictures.append(given.out / name)
+    for picture in pictures:
+        size = picture.stat().st_size
+        print(f"{picture}: {size // 1024} KiB")
+        if size > LARGEST:
+            raise SystemExit(f"{picture}: larger than {LARGEST // 1024} KiB")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
