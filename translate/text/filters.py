@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from translate.text.data_config import DataConfig
 from translate.text.split import Split
+from translate.text.words import UNSPACED
 
 REASONS = {
     "empty": "with an empty side",
@@ -18,10 +19,7 @@ REASONS = {
 }
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-# Scripts written without spaces: kana, Han, Thai, Lao, Myanmar, Khmer. Each character counts as a word.
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
-)
+_UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
 def count_words(sentence: str) -> int:
