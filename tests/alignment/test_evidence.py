@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from translate.alignment.evidence import Words, agreement, alignment_error_rates, consistency, silver_scores
-from translate.alignment.extract import EncodedPair
+from translate.alignment.forced import EncodedPair
 from translate.alignment.links import parse_gold
 
 

@@ -16,14 +16,15 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from translate.alignment.choice import AlignmentChoice
 from translate.alignment.evidence import Words, agreement, alignment_error_rates, consistency, silver_scores
-from translate.alignment.extract import (
+from translate.alignment.extract import shift_rows
+from translate.alignment.forced import (
     MAX_CELLS,
-    AlignmentChoice,
     EncodedPair,
+    check_lengths,
     evaluation_mode,
     forced_batches,
-    shift_rows,
 )
 from translate.alignment.links import Gold
 from translate.alignment.pool import pool_source, pool_target, renormalise
@@ -88,6 +89,7 @@ def calibrate(
     choices = space.choices()
     for choice in choices:
         choice.check(model)
+    check_lengths(model, pairs)
     words = Words.of(pairs)
     links = _hard_links(model, pairs, words, space, batch_size, device)
     if golds is not None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from translate.alignment.extract import EncodedPair
+from translate.alignment.forced import EncodedPair
 from translate.alignment.links import Gold
 from translate.alignment.score import score_from_counts
 from translate.errors import UserError

@@ -7,7 +7,7 @@ import torch
 
 from translate.alignment.alignment import Alignment
 from translate.alignment.calibrate import calibrate
-from translate.alignment.extract import AlignmentChoice
+from translate.alignment.choice import AlignmentChoice
 from translate.alignment.links import Gold, parse_gold
 from translate.alignment.score import score
 from translate.build.card import write_card

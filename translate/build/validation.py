@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 
 from translate.alignment.calibrate import calibrate
-from translate.alignment.extract import evaluation_mode
+from translate.alignment.forced import evaluation_mode
 from translate.alignment.guide import piece_links, words_of
 from translate.alignment.links import parse_gold
 from translate.alignment.statistical import align_corpus
