@@ -132,8 +132,14 @@ class Translator:
         _check_list("align", targets)
         if len(sources) != len(targets):
             raise UserError(f"align: {len(sources)} sources but {len(targets)} targets")
-        pairs = [self.encode_pair(s, t, whitespace=whitespace) for s, t in zip(sources, targets, strict=True)]
+        pairs = self.encode_pairs(sources, targets, whitespace=whitespace)
         return align(self.model, pairs, self.choice, method=method, batch_size=batch_size, device=self.device)
+
+    def encode_pairs(
+        self, sources: Sequence[str], targets: Sequence[str], *, whitespace: bool = False
+    ) -> list[EncodedPair]:
+        """Pairs as pieces with their words."""
+        return [self.encode_pair(*pair, whitespace=whitespace) for pair in zip(sources, targets, strict=True)]
 
     def encode_pair(self, source: str, target: str, *, whitespace: bool = False) -> EncodedPair:
         """A pair as pieces with their words."""

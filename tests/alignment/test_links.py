@@ -75,3 +75,19 @@ def test_files(tmp_path):
     path.write_bytes(b"\xff\xfe0")
     with pytest.raises(UserError, match=r"gold\.txt"):
         read_gold(path)
+
+
+def test_naacl_gold(tmp_path):
+    path = tmp_path / "gold.naacl"
+    path.write_text("0001 1 1 S\n1 2 3 P\n\n3 2 1\n0003 1 2 S 0.75\n3 0 1 S\n")
+    golds = read_gold(path, source_lengths=[2, 1, 2], target_lengths=[3, 1, 2])
+    assert [format_gold(gold) for gold in golds] == ["0-0 1p2", "", "0-1 1-0"]
+    assert [format_gold(gold) for gold in read_gold(path)] == ["0-0 1p2", "", "0-1 1-0"]
+    with pytest.raises(UserError, match=r"gold\.naacl, line 2: link '2-3' points to target word 3, but .* 2"):
+        read_gold(path, target_lengths=[2, 1, 2])
+    with pytest.raises(UserError, match=r"gold\.naacl, line 4: link of pair 3, but there are 2 pairs"):
+        read_gold(path, source_lengths=[2, 2])
+    for line, message in (("1 1 1 X", "line 2: '1 1 1 X' is not a link"), ("0 1 1", "pairs count from 1")):
+        path.write_text(f"1 1 1\n{line}\n")
+        with pytest.raises(UserError, match=message):
+            read_gold(path)

@@ -52,7 +52,11 @@ def filter_pairs(split: Split, data: DataConfig) -> tuple[Split, dict[str, int],
                 seen.add(pair)
         else:
             dropped[reason] = dropped.get(reason, 0) + 1
-    return Split(source, target, split.gold).take(kept), dropped, cleaned_source + cleaned_target
+    return (
+        Split(source, target, split.gold, split.numbers).take(kept),
+        dropped,
+        cleaned_source + cleaned_target,
+    )
 
 
 def hold_out(split: Split, wanted: Mapping[str, int], seed: int) -> tuple[Split, dict[str, Split]]:
