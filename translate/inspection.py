@@ -3,9 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from translate.alignment.alignment import Alignment
+from translate.alignment.extract import METHODS
 from translate.alignment.heads import attention_heads
 from translate.alignment.links import Gold
 from translate.alignment.page import Alternative, Page
+from translate.alignment.report import dispute
 from translate.errors import UserError
 from translate.translator import Translator
 
@@ -22,8 +25,9 @@ def page_of(
 ) -> Page:
     """The page of a source sentence and its translations, each forced on it.
 
-    The views are `alignment`, what calibration chose, and, if there are several, every layer and head as
-    `attention`.
+    The views are `alignment`, what calibration chose; if there are several, every layer and head as
+    `attention`; and `gradient`, `erasure` and `norm`. Words on which attention and erasure disagree are
+    marked.
 
     Args:
         targets: one translation, or the n best; the first is shown first.
@@ -37,7 +41,8 @@ def page_of(
     """
     if not targets or (scores is not None and len(scores) != len(targets)):
         raise ValueError(f"{len(targets)} targets with {len(scores or ())} scores")
-    alignments = translator.align([source] * len(targets), targets, whitespace=whitespace)
+    by_method = _by_method(translator, [source] * len(targets), targets, whitespace=whitespace)
+    alignments = by_method.pop("attention")
     choice = translator.choice
     alternatives = []
     for place, (target, alignment) in enumerate(zip(targets, alignments, strict=True)):
@@ -51,12 +56,14 @@ def page_of(
         views = {"alignment": alignment.weights}
         if heads.shape[:2] != (1, 1):  # a single head is the alignment
             views["attention"] = heads
+        views |= {method: found[place].weights for method, found in by_method.items()}
         alternatives.append(
             Alternative(
                 alignment.target_words,
                 views,
                 gold if place == 0 else None,
                 None if scores is None else scores[place],
+                _doubts(alignment, by_method["erasure"][place]),
             )
         )
     chosen = f"layer {choice.layer}, {_heads(choice.heads)}, shift {choice.shift}"
@@ -67,6 +74,29 @@ def page_of(
         languages=translator.languages,
         note=": ".join(part for part in (note, chosen) if part),
     )
+
+
+def _by_method(
+    translator: Translator, sources: Sequence[str], targets: Sequence[str], *, whitespace: bool
+) -> dict[str, list[Alignment]]:
+    """The alignments by each method that the model has."""
+    found = {}
+    for method in METHODS:
+        try:
+            found[method] = translator.align(sources, targets, method=method, whitespace=whitespace)
+        except UserError:
+            if method != "norm":  # which not every mechanism has
+                raise
+    return found
+
+
+def _doubts(attention: Alignment, erasure: Alignment) -> dict[int, str]:
+    """Why not to trust a target word's alignment."""
+    words = attention.source_words
+    return {
+        each.target: f"attention is on {words[each.attention]}, leaving out {words[each.erasure]} costs most"
+        for each in dispute([attention], [erasure])
+    }
 
 
 def draw_heads_of(
