@@ -52,7 +52,7 @@ VARIANTS = (
     across("coverage", "rnn_bahdanau"),
     across("hierarchical", "rnn_bahdanau"),
     across("dot", "rnn_luong", "model.decoder_size=256"),
-    across("general", "rnn_luong"),
+    across("general", "rnn_luong", "training.max_steps=3000", "training.validate_every=1500"),
     across("concat", "rnn_luong"),
     across("scaled_dot", "rnn_luong"),
     across("location", "rnn_luong", content=False),
