@@ -98,7 +98,8 @@ def test_white_space_makes_words(run: Path, translator: Translator, translate_co
         ([*PAIR, "--out", "a.jpg"], "a.jpg: expected one of .png, .pdf, .svg, .txt"),
         (
             [*PAIR, "--out", "heatmap"],
-            "heatmap: expected one of .png, .pdf, .svg, .txt, .pharaoh, .links, got no extension",
+            "heatmap: expected one of .png, .pdf, .svg, .txt, .pharaoh, .links, .tsv, .json, .jsonl, .npz, "
+            "got no extension",
         ),
         ([*PAIR, "--out", "none/a.png"], "none/a.png: there is no folder none"),
         ([*PAIR, "--out", "folder.png"], "folder.png: expected a file; there is a folder of that name"),
