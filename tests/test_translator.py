@@ -171,7 +171,11 @@ def test_odd_lines_neither_fail_nor_disturb_others(translator: Translator, line:
     assert results[1].text == alone.text
     assert results[0].text == results[2].text
     words = [word.text for word in translator.tokenizers.source.encode_words(line).words]
-    assert results[0].alignment.source_words == words
+    alignment = results[0].alignment
+    assert alignment.source_words == words
+    assert [line[begin:end] for begin, end in alignment.source_offsets] == words
+    written = [results[0].text[begin:end] for begin, end in alignment.target_offsets]
+    assert written == alignment.target_words
     assert len(results[0].alignment.target_words) == len(results[0].alignment.weights)
 
 

@@ -46,7 +46,7 @@ def test_wrong_settings() -> None:
     assert "data.train.source has no effect" in message({**config("multi30k"), "train": {"source": "x"}})
     assert "both 'en'" in message({**config("multi30k"), "target_language": "en"})
     assert "does not exist" in message({**config("multi30k"), "path": "/nowhere/at/all"})
-    assert "en to fr or sov" in message({**config("grammar"), "target_language": "de"})
+    assert "between en and fr or sov" in message({**config("grammar"), "target_language": "de"})
 
 
 def directory(root: Path, names: dict[str, int], languages: tuple[str, ...] = ("en", "fr")) -> Path:
@@ -113,6 +113,21 @@ class Example(NamedTuple):
     source: str
     target: str
     gold: str
+
+
+def test_grammar_turned_round() -> None:
+    sizes = {"num_train": 5, "num_validation": 2, "num_test": 0}
+    there = load_corpus(data_config({**config("grammar_sov"), **sizes}))
+    values = {**config("grammar_sov"), **sizes, "source_language": "sov", "target_language": "en"}
+    back = load_corpus(data_config(values))
+    assert (back.source_language, back.target_language) == ("sov", "en")
+    assert (back.train.source, back.train.target) == (there.train.target, there.train.source)
+    assert there.train.gold is not None
+    assert back.train.gold is not None
+    for links, swapped in zip(there.train.gold, back.train.gold, strict=True):
+        pairs = [link.replace("p", "-").split("-") for link in links.split()]
+        assert [f"{t}-{s}" for s, t in pairs] == swapped.replace("p", "-").split()
+        assert links.count("p") == swapped.count("p")
 
 
 def test_grammar(monkeypatch: pytest.MonkeyPatch) -> None:
