@@ -81,7 +81,7 @@ class BahdanauRNN(RecurrentSeq2Seq):
         self.pieces = 2 if readout == "maxout" else 1
         self.readout = nn.Linear(decoder_size + embedding_size + context_size, self.pieces * embedding_size)
 
-    def start(self, encoded: Encoded, num_hypotheses: int = 1) -> DecodeState:
+    def start(self, encoded: Encoded, num_hypotheses: int = 1, *, in_place: bool = False) -> DecodeState:
         # The backward direction ends at the first word: s_0 = tanh(W_s h_1), A.2.2.
         backward = encoded.final[0][:, -1].chunk(2, dim=-1)[1]
         hidden = torch.tanh(self.initial(backward)).repeat_interleave(num_hypotheses, 0)  # (N, D)
@@ -219,7 +219,7 @@ class LuongRNN(RecurrentSeq2Seq):
         self.bridge = nn.Linear(2 * encoder_size, 2 * decoder_size)  # to the first h and c
         self.combine = nn.Linear(self.attention.context_size + decoder_size, readout_size)
 
-    def start(self, encoded: Encoded, num_hypotheses: int = 1) -> DecodeState:
+    def start(self, encoded: Encoded, num_hypotheses: int = 1, *, in_place: bool = False) -> DecodeState:
         bridged = torch.tanh(self.bridge(encoded.final[0])).repeat_interleave(num_hypotheses, 0)
         hidden, cell = bridged.chunk(2, dim=-1)  # (N, L, D) each
         fed = hidden.new_zeros(hidden.shape[0], self.readout_size)
