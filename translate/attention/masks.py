@@ -93,7 +93,7 @@ class Pattern:
         return bias if self.extra is None else bias + self.extra
 
     def total(self, num_queries: int, num_keys: int, like: Tensor) -> Tensor | None:
-        """All of it as what scores get: the bias, and -inf where nothing is seen; ``None`` if that is nothing."""
+        """What scores get: the bias, and -inf where nothing is seen; ``None`` if that is nothing."""
         seen = self.visible(num_queries, num_keys, like.device)
         added = self.added(num_queries, num_keys, like.device)
         if seen is None:

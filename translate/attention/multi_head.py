@@ -86,7 +86,7 @@ class MultiHead(DotProduct):
     def prepare_self(self, states: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Memory]:
         """Queries (B, H, L, E) and memory of states that attend to themselves.
 
-        In training by one matrix product; else layer by layer, for a step has few rows to repay a joint matrix.
+        In training by one matrix product; else layer by layer: few rows do not repay a joint matrix.
         """
         self._check_states(states, mask)
         query_layer, memory_layer = self.query_projection, self.key_value_projection
@@ -137,8 +137,8 @@ class MultiHead(DotProduct):
     ) -> tuple[Tensor, Tensor | LayerCache]:
         """One more place (N, 1, D) of each sequence.
 
-        The cache holds keys and values so far: (N, 2, G, T, E), of which a longer one is returned, or a part of
-        a :class:`PathCache`, which is written.
+        The cache holds keys and values so far: (N, 2, G, T, E), of which a longer one is returned, or it is a
+        layer of a :class:`PathCache`, which is written.
         """
         query, new = self.prepare_self(states)
         keys = new.keys
@@ -154,7 +154,9 @@ class MultiHead(DotProduct):
         """Attend as each hypothesis (N, H, 1, E) to its own path: (N, 1, D)."""
         paths = cache.paths
         memory = Memory(*cache.write(keys, values))
-        query = query.view(paths.num_sentences, paths.width, *query.shape[1::2]).transpose(1, 2)  # (B, H, W, E)
+        query = query.view(paths.num_sentences, paths.width, *query.shape[1::2]).transpose(
+            1, 2
+        )  # (B, H, W, E)
         one = Memory(memory.keys[:, :, :: paths.width], memory.values)
         pattern = self.own_pattern(1, one)
         if paths.width > 1:

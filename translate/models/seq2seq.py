@@ -85,6 +85,7 @@ class Seq2Seq(nn.Module):
 
     output_weight: nn.Parameter  # (V, D)
     output_bias: nn.Parameter | None  # (V,)
+    output_layer: nn.Module | None = None  # in the place of weight and bias, where they are held otherwise
     max_target_length: int | None = None  # places that the decoder has, the begin of sentence counted
     num_attention_layers: int
     num_attention_heads: int
@@ -137,6 +138,8 @@ class Seq2Seq(nn.Module):
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Scores of the next token: (..., D) -> (..., V)."""
+        if self.output_layer is not None:
+            return cast(Tensor, self.output_layer(hidden))
         return F.linear(hidden, self.output_weight, self.output_bias)
 
     def num_parameters(self) -> int:

@@ -46,9 +46,7 @@ def beam_search(
     search = _Search(readers, config, requests or [Request()] * len(source))
     while search.searched:
         search.step()
-    return [
-        sorted(found, key=lambda each: -each.score)[: config.beam_size] for found in search.finished
-    ]
+    return [sorted(found, key=lambda each: -each.score)[: config.beam_size] for found in search.finished]
 
 
 def limits(readers: Sequence[Reader], config: SearchConfig, requests: Sequence[Request]) -> Rules:
@@ -62,9 +60,7 @@ def limits(readers: Sequence[Reader], config: SearchConfig, requests: Sequence[R
 class _Search:
     """A batch on its way: the hypotheses that go on, and what has ended."""
 
-    def __init__(
-        self, readers: Sequence[Reader], config: SearchConfig, requests: Sequence[Request]
-    ) -> None:
+    def __init__(self, readers: Sequence[Reader], config: SearchConfig, requests: Sequence[Request]) -> None:
         count, device = len(requests), readers[0].source.device
         self.config = config
         self.width = 1  # until the first pieces are known
@@ -92,7 +88,7 @@ class _Search:
             self._shrink()
 
     def _candidates(self, log_probabilities: Tensor) -> Candidates:
-        """Twice as many as the beam is wide, so that a full beam is left whatever ends; of one, one is enough."""
+        """Twice the beam, so that a full beam is left whatever ends; for a beam of one, one is enough."""
         beam = self.config.beam_size
         count = 2 * beam if beam > 1 else 1
         if self.constraints is None:
@@ -133,7 +129,7 @@ class _Search:
             self.progress.reorder((places * beam + chosen.origins).flatten())
 
     def _shrink(self) -> None:
-        """Remove the sentences that are done, if they are many; else see that they stay without hypotheses."""
+        """Remove the sentences that are done, if they are many; else leave them without hypotheses."""
         if not self.done:
             return
         if len(self.done) * SHRINK < len(self.sentences):

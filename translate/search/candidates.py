@@ -26,8 +26,8 @@ class Candidates(NamedTuple):
 def best_candidates(log_probabilities: Tensor, scores: Tensor, count: int) -> Candidates:
     """The ``count`` (C) best continuations of each sentence, or as many as there are.
 
-    A heap over all W V scores is what torch's top-k costs; here the best C groups of scores are found by their
-    maxima, which hold the best C scores.
+    torch's top-k keeps a heap over all W V scores; here the best C groups of scores are found by maxima,
+    and they hold the best C scores.
 
     Args:
         log_probabilities: (N, V).

@@ -41,7 +41,9 @@ class Constraints:
         self.pieces = torch.tensor(pieces, device=device)  # (B, P)
         self.phrases = torch.tensor(phrases, device=device)  # (B, P) which phrase each piece belongs to
         self.met = (self.pieces == NONE).unsqueeze(1)  # (B, W, P)
-        self.last = torch.full((len(requests), 1), NONE, device=device)  # (B, W) piece met last, inside a phrase
+        self.last = torch.full(
+            (len(requests), 1), NONE, device=device
+        )  # (B, W) piece met last, inside a phrase
         self._firsts()
 
     def _firsts(self) -> None:
@@ -83,7 +85,9 @@ class Constraints:
     def _wanted(self) -> Tensor:
         """The pieces that would meet something: the next of a phrase, else the first of any: (B, W, P)."""
         inside = (self.last != NONE).unsqueeze(2)
-        following = torch.arange(self.pieces.shape[1], device=self.pieces.device) == (self.last + 1).unsqueeze(2)
+        following = torch.arange(self.pieces.shape[1], device=self.pieces.device) == (
+            self.last + 1
+        ).unsqueeze(2)
         return torch.where(inside, following, self.first.unsqueeze(1) & ~self.met)
 
     def _after(self, candidates: Candidates) -> tuple[Tensor, Tensor]:
@@ -123,9 +127,10 @@ class Constraints:
 
 
 def _once(among: Candidates, vocabulary: int) -> Candidates:
-    """Candidates that are there twice get a score of -inf but for one."""
-    places = among.origins * vocabulary + among.tokens
-    places, order = places.sort(dim=1, stable=True)
+    """Of candidates that are there twice, all but the best get a score of -inf."""
+    order = among.scores.argsort(dim=1, descending=True)
     scores, origins, tokens = (each.gather(1, order) for each in among)
+    places, order = (origins * vocabulary + tokens).sort(dim=1, stable=True)
+    scores, origins, tokens = (each.gather(1, order) for each in (scores, origins, tokens))
     again = torch.nn.functional.pad(places[:, 1:] == places[:, :-1], (1, 0))
     return Candidates(scores.masked_fill(again, IMPOSSIBLE), origins, tokens)

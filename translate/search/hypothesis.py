@@ -34,7 +34,14 @@ class SearchConfig:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ValueError(f"{name}: expected at least 1, got {value}")
-        for name in ("min_length", "min_length_ratio", "no_repeat_ngram", "top_k", "seed", "coverage_penalty"):
+        for name in (
+            "min_length",
+            "min_length_ratio",
+            "no_repeat_ngram",
+            "top_k",
+            "seed",
+            "coverage_penalty",
+        ):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name}: expected at least 0, got {getattr(self, name)}")
         if self.max_length_ratio < 0 or self.max_length_extra < 1:

@@ -39,15 +39,17 @@ class Progress:
         ]
 
     def log_probabilities(self, ids: Tensor) -> Tensor:
-        """Read the last tokens (N,): log-probabilities (N, V) of the next, of the mean of the models' probabilities.
+        """Read the last tokens (N,): log-probabilities (N, V) of the next, in float32 at the least.
 
-        In float32 at the least, and the caller's own to change.
+        Of several models it is the mean of the probabilities. The tensor is the caller's to change.
         """
         found = []
         for index, (model, encoded) in enumerate(zip(self.models, self.encoded, strict=True)):
             hidden, self.states[index] = model.step(ids, self.states[index], encoded)
             logits = model.logits(hidden)
-            found.append(torch.log_softmax(logits if logits.dtype == torch.float64 else logits.float(), dim=-1))
+            found.append(
+                torch.log_softmax(logits if logits.dtype == torch.float64 else logits.float(), dim=-1)
+            )
         if len(found) == 1:
             return found[0]
         return torch.stack(found).logsumexp(0) - math.log(len(found))

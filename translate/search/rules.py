@@ -51,6 +51,11 @@ class Rules:
     def apply(self, log_probabilities: Tensor, ids: Tensor) -> None:
         """Write -inf over what may not follow ``ids`` (B, W, T) into (N, V)."""
         length, width = ids.shape[2], ids.shape[1]  # with begin of sentence, so that the end would be counted
+        if length <= self.prefixes.shape[1]:  # what is forced is allowed, whatever else is forbidden
+            forced = self.prefixes[:, length - 1].repeat_interleave(width)
+            rows = (forced != FREE).nonzero().squeeze(1)
+            tokens = forced[rows]
+            kept = log_probabilities[rows, tokens]
         log_probabilities[:, PAD] = IMPOSSIBLE
         log_probabilities[:, BOS] = IMPOSSIBLE
         if self.no_repeat and length > self.no_repeat:
@@ -64,10 +69,6 @@ class Rules:
             log_probabilities[late] = IMPOSSIBLE
             log_probabilities[late, EOS] = ends
         if length <= self.prefixes.shape[1]:
-            forced = self.prefixes[:, length - 1].repeat_interleave(width)
-            rows = (forced != FREE).nonzero().squeeze(1)
-            tokens = forced[rows]
-            kept = log_probabilities[rows, tokens]
             log_probabilities[rows] = IMPOSSIBLE
             log_probabilities[rows, tokens] = kept
 
