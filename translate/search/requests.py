@@ -58,6 +58,6 @@ def _pieces(tokenizer: Tokenizer, kind: str, text: str) -> list[int]:
     if not ids:
         raise UserError(f"{kind} {text!r}: there is no word in it")
     if UNK in ids:
-        unknown = tokenizer.pieces(ids)[ids.index(UNK)]
+        unknown = next((each for each in text if UNK in tokenizer.encode(each)), text)
         raise UserError(f"{kind} {text!r}: {unknown!r} is not in the run's target vocabulary")
     return ids
