@@ -3,6 +3,8 @@
 Embeddings, norms, attention itself and the cells of recurrent backends stay as they are.
 """
 
+import warnings
+
 import torch
 from torch import Tensor, nn
 
@@ -24,9 +26,10 @@ class Int8Linear(nn.Module):
         weight = weight.detach().float()
         # 127 and not 128 steps on both sides: without VNNI, sums of pairs of products must fit into 16 bits.
         scales = weight.abs().amax(1).clamp_min(1e-8).double() / 127
-        rounded = torch.quantize_per_channel(
-            weight, scales, torch.zeros(len(scales), dtype=torch.int64), 0, torch.qint8
-        )
+        zeros = torch.zeros(len(scales), dtype=torch.int64)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch means to move these functions to another package one day
+            rounded = torch.quantize_per_channel(weight, scales, zeros, 0, torch.qint8)
         self.packed = torch.ops.quantized.linear_prepack(
             rounded, None if bias is None else bias.detach().float()
         )
