@@ -4,18 +4,31 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import Any
 
 import torch
 
 from translate.alignment.alignment import Alignment
 from translate.alignment.choice import AlignmentChoice
+from translate.alignment.coverage import coverage
 from translate.alignment.extract import align
 from translate.alignment.forced import EncodedPair, evaluation_mode
 from translate.errors import UserError
 from translate.models import Seq2Seq
-from translate.search import Hypothesis, SearchConfig, beam_search
-from translate.text.batching import pad
-from translate.text.tokenizer import EOS, TokenizerPair
+from translate.search import (
+    Hypothesis,
+    Request,
+    SearchConfig,
+    decode,
+    expected_chrf,
+    length_batches,
+    read_requests,
+)
+from translate.text.tokenizer import UNK, TokenizerPair
+
+CUT = "source cut at {} pieces"
+UNKNOWN = "only characters that the vocabulary does not have"
+UNMET = "constraints that could not be met"
 
 
 @dataclass(frozen=True)
@@ -23,17 +36,23 @@ class Candidate:
     """One of the n best translations of a sentence."""
 
     text: str
-    score: float  # log-probability / length ** length_penalty; natural logarithm
+    score: float  # as the translation's
+    tokens: tuple[str, ...] = ()  # pieces
 
 
 @dataclass(frozen=True)
 class Translation:
-    """A sentence's best translation; ``alignment`` and ``n_best`` if they were asked for."""
+    """A sentence's best translation; ``alignment`` and ``n_best`` if they were asked for.
+
+    The score is the log-probability (natural logarithm), normalised by the length as the run's search says,
+    or with minimum Bayes risk the mean chrF against the samples, 0 to 100.
+    """
 
     text: str
-    score: float  # log-probability / length ** length_penalty; natural logarithm
+    score: float
     alignment: Alignment | None = None
     n_best: tuple[Candidate, ...] = ()
+    tokens: tuple[str, ...] = ()  # pieces
 
 
 @dataclass
@@ -46,7 +65,8 @@ class Translator:
         search: defaults of the run.
         choice: the attention that is shown as the alignment.
         languages: of source and target.
-        warnings: counts of what was cut, by kind.
+        warnings: counts of sentences that were cut or that nothing is known of, by kind.
+        partners: further members of an ensemble; see :meth:`join`.
     """
 
     model: Seq2Seq
@@ -55,10 +75,26 @@ class Translator:
     choice: AlignmentChoice
     languages: tuple[str, str] = ("", "")
     warnings: Counter[str] = field(default_factory=Counter)
+    partners: tuple["Translator", ...] = ()
 
     @property
     def device(self) -> torch.device:
         return next(self.model.parameters()).device
+
+    def join(self, others: Sequence["Translator"]) -> "Translator":
+        """An ensemble that follows the mean of the probabilities; alignments and settings are this run's.
+
+        Raises:
+            UserError: if the target vocabularies are not the same.
+        """
+        for number, other in enumerate(others, 2):
+            if other.tokenizers.target.model != self.tokenizers.target.model:
+                sizes = [len(each.tokenizers.target) for each in (self, other)]
+                raise UserError(
+                    f"ensemble: run {number} has another target vocabulary ({sizes[1]} pieces) than the "
+                    f"first ({sizes[0]}); train it with the first one's tokenizer"
+                )
+        return replace(self, partners=tuple(others), warnings=Counter())
 
     def translate(
         self,
@@ -68,6 +104,10 @@ class Translator:
         batch_size: int | None = None,
         n_best: int = 1,
         alignments: bool = False,
+        prefix: str | Sequence[str] | None = None,
+        constraints: Sequence[str] | Sequence[Sequence[str]] | None = None,
+        mbr: int | None = None,
+        search: SearchConfig | None = None,
     ) -> list[Translation]:
         """Translate sentences; a blank one gives an empty translation.
 
@@ -75,36 +115,51 @@ class Translator:
             sentences: one sentence each.
             beam_size: the run's own by default; 1 is greedy.
             batch_size: sentences at a time; the run's own by default.
-            n_best: how many candidates each translation lists, at most the beam.
+            n_best: how many candidates each translation lists, at most the beam; with samples any number.
             alignments: whether each translation carries its alignment.
+            prefix: how translations begin; for all, or one a sentence.
+            constraints: phrases that must appear; for all, or a list a sentence.
+            mbr: of so many samples, the one that agrees best with all: minimum Bayes risk with chrF.
+            search: all other settings: ``replace(translator.search, sample=True, seed=3)``.
 
         Raises:
-            UserError: for a beam, batch or n-best that is impossible.
+            UserError: for settings that are impossible.
         """
         _check_list("translate", sentences)
-        search = self._search(beam_size, batch_size, n_best)
-        sources = [self._encode(sentence) for sentence in sentences]
-        order = sorted((i for i, ids in enumerate(sources) if ids), key=lambda i: len(sources[i]))
+        config = self._config(search or self.search, beam_size, batch_size, n_best, mbr)
+        members = (self, *self.partners)
+        places = [m.model.max_target_length for m in members if m.model.max_target_length is not None]
+        most = min(places, default=None)
+        requests = read_requests(self.tokenizers.target, len(sentences), prefix, constraints, most)
+        if config.sample and any(request.phrases for request in requests):
+            raise UserError("constraints: they need beam search; leave out sampling, or the constraints")
+        sources = [[member._encode(sentence) for sentence in sentences] for member in members]
         found: dict[int, list[Hypothesis]] = {}
+        models = [member.model for member in members]
         with evaluation_mode(self.model):
-            for begin in range(0, len(order), search.batch_size):
-                chosen = order[begin : begin + search.batch_size]
-                source, mask = pad([[*sources[i], EOS] for i in chosen])
-                mask = None if mask is None else mask.to(self.device)
-                hypotheses = beam_search(self.model, source.to(self.device), mask, search)
+            for chosen in length_batches([len(ids) for ids in sources[0]], config.batch_size):
+                asked = [requests[i] for i in chosen]
+                read = [[each[i] for i in chosen] for each in sources]
+                hypotheses = decode(models, read, config, asked, mbr or n_best)
+                if any(not each for each in hypotheses):
+                    hypotheses = self._without_constraints(models, read, config, asked, hypotheses)
                 found.update(zip(chosen, hypotheses, strict=True))
+        if mbr:
+            found = {index: self._least_risk(hypotheses) for index, hypotheses in found.items()}
+        elif config.coverage_penalty and not config.sample:
+            found = self._covered(sources[0], found, config)
         results = [self._result(found.get(i, []), n_best) for i in range(len(sentences))]
         if alignments:
-            results = self._with_alignments(sentences, results, found, search.batch_size)
+            results = self._with_alignments(sentences, results, found, config.batch_size)
         return results
 
     def stream(
-        self, lines: Iterable[str], *, chunk: int = 1024, **options: int | bool | None
+        self, lines: Iterable[str], *, chunk: int = 1024, **options: Any
     ) -> Iterator[tuple[str, Translation]]:
         """Translate lines as they come, ``chunk`` at a time, in order: each line with its translation."""
         iterator = iter(lines)
         while block := list(islice(iterator, chunk)):
-            yield from zip(block, self.translate(block, **options), strict=True)  # type: ignore[arg-type]
+            yield from zip(block, self.translate(block, **options), strict=True)
 
     def align(
         self,
@@ -148,30 +203,88 @@ class Translator:
             self.tokenizers.target.encode_words(target, whitespace=whitespace),
         )
 
-    def _search(self, beam_size: int | None, batch_size: int | None, n_best: int) -> SearchConfig:
-        given = {"beam_size": beam_size, "batch_size": batch_size}
+    def _config(
+        self,
+        search: SearchConfig,
+        beam_size: int | None,
+        batch_size: int | None,
+        n_best: int,
+        mbr: int | None,
+    ) -> SearchConfig:
+        given: dict[str, Any] = {"beam_size": beam_size, "batch_size": batch_size}
+        given["sample"] = True if mbr else None
         try:
-            search = replace(self.search, **{name: each for name, each in given.items() if each is not None})
+            search = replace(search, **{name: each for name, each in given.items() if each is not None})
         except ValueError as error:
             raise UserError(str(error)) from error
-        if not 1 <= n_best <= search.beam_size:
-            raise UserError(f"n_best: expected 1 to beam_size={search.beam_size}, got {n_best}")
+        if mbr is not None and mbr < 2:
+            raise UserError(f"mbr: expected at least 2 samples, got {mbr}")
+        most = mbr if mbr else None if search.sample else search.beam_size
+        if n_best < 1 or (most is not None and n_best > most):
+            limit = "at least 1" if most is None else f"1 to {'mbr' if mbr else 'beam_size'}={most}"
+            raise UserError(f"n_best: expected {limit}, got {n_best}")
         return search
 
     def _encode(self, sentence: str) -> list[int]:
         ids = self.tokenizers.source.encode(sentence)
-        if len(ids) > self.search.max_source_pieces:
-            self.warnings[f"source cut at {self.search.max_source_pieces} pieces"] += 1
-        return ids[: self.search.max_source_pieces]
+        limit = self.search.max_source_pieces
+        if len(ids) > limit:
+            self.warnings[CUT.format(limit)] += 1
+        if UNK in ids and self.tokenizers.source.only_unknown(ids):
+            self.warnings[UNKNOWN] += 1
+        return ids[:limit]
+
+    def _without_constraints(
+        self,
+        models: Sequence[Seq2Seq],
+        sources: list[list[list[int]]],
+        config: SearchConfig,
+        requests: Sequence[Request],
+        found: list[list[Hypothesis]],
+    ) -> list[list[Hypothesis]]:
+        """Translations of the sentences that have none because nothing meets their constraints."""
+        failed = [place for place, hypotheses in enumerate(found) if not hypotheses]
+        self.warnings[UNMET] += len(failed)
+        plain = [replace(requests[place], phrases=()) for place in failed]
+        again = decode(models, [[each[place] for place in failed] for each in sources], config, plain, 1)
+        others = iter(again)
+        return [hypotheses or next(others) for hypotheses in found]
+
+    def _least_risk(self, samples: list[Hypothesis]) -> list[Hypothesis]:
+        """Different texts among the samples, the one that agrees best with all first."""
+        texts = [self.tokenizers.target.decode(each.ids) for each in samples]
+        scored = zip(texts, samples, expected_chrf(texts).tolist(), strict=True)
+        unique = {text: each._replace(score=score) for text, each, score in scored}
+        return sorted(unique.values(), key=lambda each: -each.score)
+
+    def _covered(
+        self, sources: Sequence[list[int]], found: dict[int, list[Hypothesis]], config: SearchConfig
+    ) -> dict[int, list[Hypothesis]]:
+        """The same hypotheses in the order of scores with the coverage penalty."""
+        flat = [(index, each) for index, hypotheses in found.items() for each in hypotheses]
+        penalties = coverage(
+            self.model,
+            [sources[index] for index, _ in flat],
+            [each.ids for _, each in flat],
+            self.choice,
+            batch_size=config.batch_size,
+            device=self.device,
+        )
+        scored: dict[int, list[Hypothesis]] = {index: [] for index in found}
+        for (index, each), penalty in zip(flat, penalties, strict=True):
+            scored[index].append(each._replace(score=each.score + config.coverage_penalty * penalty))
+        return {index: sorted(each, key=lambda h: -h.score) for index, each in scored.items()}
 
     def _result(self, hypotheses: list[Hypothesis], n_best: int) -> Translation:
         if not hypotheses:
             return Translation("", 0.0)
+        target = self.tokenizers.target
         candidates = [
-            Candidate(self.tokenizers.target.decode(each.ids), each.score) for each in hypotheses[:n_best]
+            Candidate(target.decode(each.ids), each.score, tuple(target.pieces(each.ids)))
+            for each in hypotheses[:n_best]
         ]
-        listed = tuple(candidates) if n_best > 1 else ()
-        return Translation(candidates[0].text, candidates[0].score, n_best=listed)
+        best, listed = candidates[0], tuple(candidates) if n_best > 1 else ()
+        return Translation(best.text, best.score, n_best=listed, tokens=best.tokens)
 
     def _with_alignments(
         self,

@@ -1,8 +1,10 @@
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,8 +12,10 @@ from commands import Command
 from tiny_runs import BACKENDS
 
 import translate
+from translate.errors import UserError
 from translate.text.corpus import load_corpus
 from translate.text.data_config import data_config
+from translate.text.tokenizer import TokenizerConfig, TokenizerPair, train_tokenizer
 from translate.translator import Translator
 
 SENTENCE = "I love you."
@@ -95,9 +99,24 @@ def test_no_line_gives_no_line(run: Path, translate_command: Command) -> None:
     assert translate_command("text", run, stdin=b"") == (0, "", "")
 
 
-def test_a_line_that_is_not_utf_8_is_named(run: Path, translate_command: Command) -> None:
-    result = translate_command("text", run, stdin=b"I love you .\n\xe9t\xe9\n")
-    assert (result.code, result.err) == (2, "error: standard input, line 2: not UTF-8; convert it to UTF-8\n")
+def test_bad_lines_give_a_line_each_and_a_warning_a_kind(run: Path, translate_command: Command) -> None:
+    noise = bytes(byte for byte in random.Random(5).randbytes(300) if byte != 0x0A)
+    lines = [
+        b"\xe9t\xe9",
+        noise,
+        "\u65e5\u672c\u8a9e".encode(),
+        b"",
+        "\u0645\u0631\u062d\u0628\u0627 I \u65e5".encode(),
+    ]
+    lines += ["\u05e9\u05dc\u05d5\u05dd".encode(), b"I love you . " * 2500]
+    result = translate_command("text", run, "--beam-size", 1, stdin=b"\n".join([*lines, *lines]))
+    assert result.code == 0
+    assert result.out.count("\n") == 2 * len(lines)
+    warnings = result.err.splitlines()
+    assert len(warnings) == len(set(warnings)) == 3
+    assert "warning: 4 sentences: bytes that are not UTF-8, replaced by \ufffd" in result.err
+    assert "warning: 4 sentences: only characters that the vocabulary does not have\n" in result.err
+    assert "warning: 2 sentences: source cut at 512 pieces\n" in result.err
 
 
 def test_an_argument_that_is_not_utf_8_is_named(run: Path, translate_command: Command) -> None:
@@ -156,6 +175,16 @@ def test_long_sources_are_cut_with_a_warning(run: Path, translate_command: Comma
         (["--device", "gpu"], "device: expected auto, cpu, cuda or cuda:N, got 'gpu'"),
         (["--threads", 0], "invalid value for '--threads'"),
         (["--format", "xml"], "xml"),
+        (["--temperature", 0.5], "--temperature is for samples: add --sample or --mbr N"),
+        (["--sample", "--beam-size", 3], "--beam-size is for beam search"),
+        (["--sample", "--top-p", 0], "top_p: expected a probability above 0"),
+        (["--mbr", 1], "mbr: expected at least 2 samples, got 1"),
+        (["--mbr", 4, "--n-best", 5], "n_best: expected 1 to mbr=4, got 5"),
+        (["--mbr", 4, "--constraint", "chat"], "constraints: they need beam search"),
+        (["--prefix", "\u65e5"], "prefix '\u65e5': '\u65e5' is not in the run's target vocabulary"),
+        (["--constraint", " "], "constraint ' ': there is no word in it"),
+        (["--min-length", 9, "--max-length", 3], "min_length: 9 is more than max_length=3"),
+        (["--split-sentences", "--align"], "--split-sentences joins sentences"),
     ],
 )
 def test_impossible_options(
@@ -165,6 +194,79 @@ def test_impossible_options(
     assert (result.code, result.out) == (2, "")
     assert message in result.err
     assert len(result.err.splitlines()) == 1
+
+
+def test_an_ensemble_of_other_vocabularies_is_refused(
+    tiny_runs: dict[str, Path], run: Path, tmp_path: Path, translate_command: Command
+) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(tiny_runs["rnn_luong"], other)
+    assert translate_command("text", run, "--ensemble", other, SENTENCE).code == 0
+    models = sorted((other / "tokenizer").glob("*.model"))
+    tokenizer = train_tokenizer(["une autre phrase"] * 9, TokenizerConfig(vocabulary_size=20)).tokenizer
+    for each in models:
+        each.write_bytes(tokenizer.model)
+    translator = translate.load(run)
+    stranger = replace(
+        translate.load(tiny_runs["rnn_luong"]), tokenizers=TokenizerPair.load(other / "tokenizer")
+    )
+    with pytest.raises(UserError, match="run 2 has another target vocabulary"):
+        translator.join([stranger])
+
+
+def test_prefix_constraint_samples_and_risk(run: Path, translate_command: Command) -> None:
+    forced = translate_command(
+        "text", run, "--prefix", "je", "--constraint", "chat", SENTENCE, "it rains .", ""
+    )
+    lines = forced.out.split("\n")
+    assert forced.code == 0
+    assert all(line.startswith("je") and "chat" in line for line in lines[:2])
+    assert lines[2] == ""
+    drawn = [
+        translate_command("text", run, "--sample", "--seed", seed, "--n-best", 3, SENTENCE)
+        for seed in (1, 1, 2)
+    ]
+    assert drawn[0] == drawn[1]
+    assert drawn[0] != drawn[2]
+    assert drawn[0].out.count("\t") == 2
+    risk = translate_command("text", run, "--mbr", 8, "--format", "jsonl", SENTENCE)
+    row = json.loads(risk.out)
+    assert 0 <= row["score"] <= 100
+    assert row["text"].split() == "".join(row["tokens"]).replace("\u2581", " ").split()
+
+
+def test_paragraphs_stay_paragraphs(run: Path, translator: Translator, translate_command: Command) -> None:
+    paragraphs = ["I love you. It rains. The cat sleeps.", "", "You love me."]
+    stdin = "\n".join(paragraphs).encode()
+    result = translate_command("text", run, "--split-sentences", stdin=stdin)
+    texts = [each.text for each in translator.translate(["I love you.", "It rains.", "The cat sleeps."])]
+    assert result.out.split("\n")[:2] == [" ".join(texts), ""]
+    assert result.out.count("\n") == 3
+    rows = translate_command(
+        "text", run, "--split-sentences", "--format", "jsonl", stdin=stdin
+    ).out.splitlines()
+    assert [len(json.loads(row)["sentences"]) for row in rows] == [3, 0, 1]
+
+
+def test_int8_translates(run: Path, sentences: list[str], translate_command: Command) -> None:
+    exact = translate_command("text", run, *sentences)
+    rounded = translate_command("text", run, "--int8", *sentences)
+    assert rounded.code == 0
+    pairs = list(zip(exact.out.splitlines(), rounded.out.splitlines(), strict=True))
+    assert sum(a == b for a, b in pairs) > len(pairs) // 2
+
+
+def test_a_lone_line_on_an_open_stream_is_answered(run: Path, translator: Translator) -> None:
+    command = [sys.executable, "-m", "translate.cli.main", "text", str(run), "--threads", "1"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for text in (SENTENCE, "it rains ."):
+            process.stdin.write(text.encode() + b"\n")
+            process.stdin.flush()
+            expected = translator.translate([text])[0].text
+            assert process.stdout.readline().decode() == expected + "\n"
+        process.stdin.close()
 
 
 def test_runs_that_are_not_there(tmp_path: Path, translate_command: Command) -> None:

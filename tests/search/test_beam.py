@@ -146,7 +146,7 @@ def test_finished_sentences_leave_the_batch(name: str, monkeypatch: pytest.Monke
 
     def spy(self: Seq2Seq, ids: Tensor, state: DecodeState, encoded: Encoded) -> tuple[Tensor, DecodeState]:
         assert len(ids) == encoded.batch_size * (len(ids) // encoded.batch_size)
-        assert all(len(tensor) == len(ids) for tensor in state.tensors)
+        assert all(len(each) == len(ids) for each in state.tensors if isinstance(each, Tensor))
         sizes.append(encoded.batch_size)
         return step(self, ids, state, encoded)
 
@@ -212,7 +212,7 @@ def test_impossible_settings_are_refused(name: str, value: float) -> None:
 
 def test_the_limit_grows_with_the_source() -> None:
     config = SearchConfig(max_length_ratio=1.5, max_length_extra=10)
-    assert [config.max_length(n) for n in (1, 2, 7)] == [11, 13, 20]
+    assert [config.longest(n) for n in (1, 2, 7)] == [11, 13, 20]
 
 
 def test_learned_positions_bound_the_length() -> None:

@@ -8,6 +8,7 @@ from translate.attention.linear import Delta, Linear
 from translate.attention.mechanisms import Additive, Attention, Concat, Dot, DotProduct, General
 from translate.attention.memory import Memory, select_rows
 from translate.attention.multi_head import GroupedQuery, MultiHead, ScaledDot
+from translate.attention.path_cache import LayerCache, PathCache
 from translate.attention.positional import FactorizedPositional, FullyConnected, Location, Positional
 from translate.attention.windows import LocalM, LocalP
 
@@ -70,12 +71,14 @@ __all__ = [
     "General",
     "GroupedQuery",
     "Hierarchical",
+    "LayerCache",
     "Linear",
     "LocalM",
     "LocalP",
     "Location",
     "Memory",
     "MultiHead",
+    "PathCache",
     "Positional",
     "RelativeBias",
     "ScaledDot",

@@ -18,6 +18,7 @@ from translate.attention.masks import Pattern
 from translate.attention.mechanisms import check_size
 from translate.attention.memory import Memory
 from translate.attention.multi_head import MultiHead
+from translate.attention.path_cache import LayerCache
 
 
 class SlidingWindow(MultiHead):
@@ -68,9 +69,13 @@ class SlidingWindow(MultiHead):
     def own_pattern(self, num_queries: int, memory: Memory) -> Pattern:
         return replace(super().own_pattern(num_queries, memory), window=self.window)
 
-    def step_self(self, states: Tensor, cache: Tensor, place: int, turn: Any = None) -> tuple[Tensor, Tensor]:
-        # What the next place cannot see is forgotten: the cache has a constant size.
-        return super().step_self(states, cache[:, :, :, -self.window :], place, turn)
+    def step_self(
+        self, states: Tensor, cache: Tensor | LayerCache, place: int, turn: Any = None
+    ) -> tuple[Tensor, Tensor | LayerCache]:
+        if isinstance(cache, Tensor):
+            # What the next place cannot see is forgotten: the cache has a constant size.
+            cache = cache[:, :, :, -self.window :]
+        return super().step_self(states, cache, place, turn)
 
 
 class _Biased(MultiHead):

@@ -113,9 +113,8 @@ def _sdpa(
     options: dict[str, Any] = {"scale": scale, "dropout_p": dropout}
     if query.shape[1] != keys.shape[1]:
         options["enable_gqa"] = True
-    whole = (
-        pattern.mask is None and pattern.window is None and pattern.bias is None and pattern.places is None
-    )
+    others = (pattern.mask, pattern.window, pattern.bias, pattern.places, pattern.extra)
+    whole = all(each is None for each in others)
     if whole and (not pattern.causal or (pattern.start == 0 and num_queries == num_keys)):
         causal = pattern.causal and num_queries > 1
         return F.scaled_dot_product_attention(query, keys, values, is_causal=causal, **options)

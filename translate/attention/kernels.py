@@ -54,6 +54,8 @@ def refusal(kernel: str, query: Tensor, keys: Tensor, values: Tensor, pattern: P
         return "FlexAttention has no backward on a CPU" if kernel == "flex" else "it needs a GPU"
     if kernel in ("flex", "varlen") and pattern.places is not None:
         return "the places of the queries differ from hypothesis to hypothesis"
+    if kernel in ("flex", "varlen") and pattern.extra is not None:
+        return "each hypothesis sees the path of its own"
     if kernel in ("flash", "varlen"):
         return _refusal_of_flash(query, keys, values) or (
             _unseen_by_varlen(query, keys, pattern)
@@ -76,7 +78,8 @@ def _refusal_of_flash(query: Tensor, keys: Tensor, values: Tensor) -> str | None
 
 def _unseen_by_flash(query: Tensor, pattern: Pattern) -> str | None:
     if query.device.type == "cuda":
-        if pattern.mask is not None or pattern.window is not None or pattern.bias is not None:
+        others = (pattern.mask, pattern.window, pattern.bias, pattern.extra)
+        if any(each is not None for each in others):
             return "on a GPU it takes neither padding nor window nor bias; use varlen or flex"
         return None
     table = pattern.by_distance(1, 1, query.device)

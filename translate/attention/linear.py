@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from translate.attention.functional import dot_scores, dpfp_features, elu_features, normalise
 from translate.attention.memory import Memory
 from translate.attention.multi_head import MultiHead, Turn
+from translate.attention.path_cache import LayerCache, PathCache
 
 CHUNK = 64  # places that are related to each other directly
 
@@ -88,6 +89,9 @@ class _FastWeights(MultiHead):
         read = self.read_causal if self.causal else self.read_all
         return self.merge(read(self.queries(query), memory))
 
+    def start_paths(self, num_layers: int, num_sentences: int, like: Tensor) -> PathCache | None:
+        return None  # the matrix of each hypothesis is its own
+
     def attend_self(self, states: Tensor, mask: Tensor | None = None, turn: Turn | None = None) -> Tensor:
         query, memory = self._prepare_features(states, mask, turn, 0)
         if self.causal:
@@ -147,8 +151,9 @@ class Linear(_FastWeights):
         return like.new_zeros(num_rows, self.num_heads, self.head_size, self.head_size + 1)
 
     def step_self(
-        self, states: Tensor, cache: Tensor, place: int, turn: Turn | None = None
-    ) -> tuple[Tensor, Tensor]:
+        self, states: Tensor, cache: Tensor | LayerCache, place: int, turn: Turn | None = None
+    ) -> tuple[Tensor, Tensor | LayerCache]:
+        assert isinstance(cache, Tensor)
         query, memory = self._prepare_features(states, None, turn, place)
         cache = cache + self.write(memory)
         return self.merge(_divide(query @ cache)), cache
@@ -222,8 +227,9 @@ class Delta(_FastWeights):
         return like.new_zeros(num_rows, self.num_heads, 2 * self.head_size, self.head_size)
 
     def step_self(
-        self, states: Tensor, cache: Tensor, place: int, turn: Turn | None = None
-    ) -> tuple[Tensor, Tensor]:
+        self, states: Tensor, cache: Tensor | LayerCache, place: int, turn: Turn | None = None
+    ) -> tuple[Tensor, Tensor | LayerCache]:
+        assert isinstance(cache, Tensor)
         query, memory = self._prepare_features(states, None, turn, place)
         assert memory.strength is not None
         missing = memory.values - memory.keys @ cache

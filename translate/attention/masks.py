@@ -50,6 +50,7 @@ class Pattern:
         start: the place of the first query, where ``places`` does not say.
         places: (B, T) places of the queries.
         own: whether the queries are the sequence of the keys itself, padding included.
+        extra: what else scores get, broadcastable to (B, H, T, S).
     """
 
     mask: Tensor | None = None
@@ -59,6 +60,7 @@ class Pattern:
     start: int = 0
     places: Tensor | None = None
     own: bool = False
+    extra: Tensor | None = None
 
     def distances(self, num_queries: int, num_keys: int, device: torch.device) -> Tensor:
         """Key's place - query's: (1 or B, T, S) int64."""
@@ -84,10 +86,20 @@ class Pattern:
         return near if combined is None else combined & near
 
     def added(self, num_queries: int, num_keys: int, device: torch.device) -> Tensor | None:
-        """The distance bias, (1 or B, H, T, S), or ``None``."""
+        """The distance bias, (1 or B, H, T, S), and what is extra, or ``None``."""
         if self.bias is None:
-            return None
-        return self.bias(self.distances(num_queries, num_keys, device)).transpose(0, 1)
+            return self.extra
+        bias = self.bias(self.distances(num_queries, num_keys, device)).transpose(0, 1)
+        return bias if self.extra is None else bias + self.extra
+
+    def total(self, num_queries: int, num_keys: int, like: Tensor) -> Tensor | None:
+        """What scores get: the bias, and -inf where nothing is seen; ``None`` if that is nothing."""
+        seen = self.visible(num_queries, num_keys, like.device)
+        added = self.added(num_queries, num_keys, like.device)
+        if seen is None:
+            return None if added is None else added.to(like.dtype)
+        base = like.new_zeros(()) if added is None else added.to(like.dtype)
+        return base.masked_fill(~seen, float("-inf"))
 
     def by_distance(self, num_queries: int, num_keys: int, device: torch.device) -> Tensor | None:
         """The bias of each distance from the least, ``1 - T - start``, to the greatest: (H, T + S - 1)."""

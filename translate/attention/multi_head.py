@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from translate.attention.masks import Pattern
 from translate.attention.mechanisms import DotProduct, check_size
 from translate.attention.memory import Memory
+from translate.attention.path_cache import LayerCache, PathCache
 
 Turn = Callable[
     [Tensor, int], Tensor
@@ -86,9 +87,14 @@ class MultiHead(DotProduct):
         return Memory(self.split(keys), self.split(values), mask)
 
     def prepare_self(self, states: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Memory]:
-        """Queries (B, H, L, E) and memory of states that attend to themselves, by one matrix product."""
+        """Queries (B, H, L, E) and memory of states that attend to themselves.
+
+        In training by one matrix product; else layer by layer: few rows do not repay a joint matrix.
+        """
         self._check_states(states, mask)
         query_layer, memory_layer = self.query_projection, self.key_value_projection
+        if not self.training:
+            return self.split(query_layer(states)), MultiHead.prepare(self, states, mask)
         weight = torch.cat([query_layer.weight, memory_layer.weight])
         bias = None if query_layer.bias is None else torch.cat([query_layer.bias, memory_layer.bias])
         sizes = (query_layer.out_features, memory_layer.out_features // 2, memory_layer.out_features // 2)
@@ -121,21 +127,44 @@ class MultiHead(DotProduct):
             query, memory = turn(query, 0), Memory(turn(memory.keys, 0), memory.values, mask)
         return self.fuse(query, memory, self.own_pattern(states.shape[1], memory))
 
+    def start_paths(self, num_layers: int, num_sentences: int, like: Tensor) -> PathCache | None:
+        """A cache for this and the other layers of its kind that is written in place, if there can be one."""
+        return PathCache(num_layers, num_sentences, self.num_key_value_heads, self.head_size, like)
+
     def start_self(self, num_rows: int, like: Tensor) -> Tensor:
         """The cache of :meth:`step_self` before the first place: (N, 2, G, 0, E)."""
         return like.new_empty(num_rows, 2, self.num_key_value_heads, 0, self.head_size)
 
     def step_self(
-        self, states: Tensor, cache: Tensor, place: int, turn: Turn | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """One more place (N, 1, D) of each sequence, and keys and values so far (N, 2, G, T, E)."""
+        self, states: Tensor, cache: Tensor | LayerCache, place: int, turn: Turn | None = None
+    ) -> tuple[Tensor, Tensor | LayerCache]:
+        """One more place (N, 1, D) of each sequence.
+
+        The cache holds keys and values so far: (N, 2, G, T, E), of which a longer one is returned, or it is a
+        layer of a :class:`PathCache`, which is written.
+        """
         query, new = self.prepare_self(states)
         keys = new.keys
         if turn is not None:
             query, keys = turn(query, place), turn(keys, place)
+        if isinstance(cache, LayerCache):
+            return self._step_paths(query, keys, new.values, cache), cache
         cache = torch.cat([cache, torch.stack([keys, new.values], dim=1)], dim=3)
         memory = Memory(cache[:, 0], cache[:, 1])
         return self.fuse(query, memory, self.own_pattern(1, memory)), cache
+
+    def _step_paths(self, query: Tensor, keys: Tensor, values: Tensor, cache: LayerCache) -> Tensor:
+        """Attend as each hypothesis (N, H, 1, E) to its own path: (N, 1, D)."""
+        paths = cache.paths
+        memory = Memory(*cache.write(keys, values))
+        query = query.view(paths.num_sentences, paths.width, *query.shape[1::2]).transpose(
+            1, 2
+        )  # (B, H, W, E)
+        one = Memory(memory.keys[:, :, :: paths.width], memory.values)
+        pattern = self.own_pattern(1, one)
+        if paths.width > 1:
+            pattern = Pattern(extra=paths.added(pattern.total(1, paths.length, query)))
+        return self.fuse(query, memory, pattern).flatten(0, 1).unsqueeze(1)
 
     def own_pattern(self, num_queries: int, memory: Memory) -> Pattern:
         """The pattern of a sequence that attends to itself: its last query stands at its last key."""

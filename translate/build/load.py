@@ -11,6 +11,7 @@ from translate.build.objects import build_model, use_device
 from translate.build.schema import Settings, check_config
 from translate.errors import UserError
 from translate.models import Seq2Seq
+from translate.models.int8 import quantise
 from translate.text.tokenizer import TokenizerPair
 from translate.training.checkpoint import load_weights, model_tensors
 from translate.training.run_directory import RunDirectory
@@ -24,6 +25,7 @@ def load(
     threads: int | None = None,
     checkpoint: str = "best",
     plugins: Sequence[str] = (),
+    int8: bool = False,
 ) -> Translator:
     """The translator of a run.
 
@@ -33,6 +35,7 @@ def load(
         threads: of the CPU; torch's default if ``None``.
         checkpoint: a name below ``checkpoints``; ``last`` is taken where there is no ``best``.
         plugins: modules whose code the run may import, beside this package and torch.
+        int8: linear layers in 8 bits, for the CPU.
 
     Raises:
         UserError: if there is no run, or a file of it is missing or damaged. No code of the run is executed.
@@ -48,6 +51,8 @@ def load(
         folder = directory.last
     load_into(model, folder)
     model.to(chosen_device).eval()
+    if int8:
+        quantise(model)
     languages = (settings.data.source_language or "", settings.data.target_language or "")
     return Translator(model, tokenizers, settings.search, read_choice(directory, model), languages)
 

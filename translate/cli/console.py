@@ -2,19 +2,19 @@
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from translate.errors import UserError
-
 if TYPE_CHECKING:
     from translate.translator import Translator
 
 WRONG_USE = 2
 INTERRUPTED = 130
+NOT_UTF_8 = "bytes that are not UTF-8, replaced by \ufffd; convert the input to UTF-8"
 READER_GONE = 1  # what typer makes of a closed pipe
 
 Device = Annotated[
@@ -60,22 +60,24 @@ def silence_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def input_lines(stream: Iterable[bytes]) -> Iterator[str]:
-    """The lines of standard input, one at a time. ``UserError`` names a line that is not UTF-8."""
-    for number, line in enumerate(stream, 1):
+def input_lines(stream: Iterable[bytes], warnings: Counter[str]) -> Iterator[str]:
+    """The lines of standard input, one at a time; what is not UTF-8 is replaced, and counted."""
+    for line in stream:
+        text = line.removesuffix(b"\n").removesuffix(b"\r")
         try:
-            yield line.decode("utf-8").removesuffix("\n").removesuffix("\r")
-        except UnicodeDecodeError as error:
-            raise UserError(f"standard input, line {number}: not UTF-8; convert it to UTF-8") from error
+            yield text.decode("utf-8")
+        except UnicodeDecodeError:
+            warnings[NOT_UTF_8] += 1
+            yield text.decode("utf-8", errors="replace")
 
 
 def load_translator(
-    run: Path, device: str, threads: int | None, plugins: list[str] | None = None
+    run: Path, device: str, threads: int | None, plugins: list[str] | None = None, *, int8: bool = False
 ) -> "Translator":
     """The translator of a run; torch is imported here, so that ``--help`` need not wait for it."""
     from translate.build import load
 
-    return load(run, device=device, threads=threads, plugins=plugins or ())
+    return load(run, device=device, threads=threads, plugins=plugins or (), int8=int8)
 
 
 def print_warnings(translator: "Translator") -> None:

@@ -3,8 +3,9 @@
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -17,7 +18,11 @@ from translate.cli.console import (
     load_translator,
     print_warnings,
 )
+from translate.cli.rate import Rate
 from translate.errors import UserError
+
+if TYPE_CHECKING:
+    from translate.translator import Translation, Translator
 
 EXAMPLES = """
 Examples:
@@ -29,8 +34,15 @@ Examples:
   translate text runs/mine --n-best 5 --format jsonl "A man sleeps."
 
   translate text runs/mine --align "A man sleeps."
+
+  translate text runs/mine --sample --top-p 0.9 --n-best 3 "A man sleeps."
+
+  translate text runs/mine --prefix "Ein Herr" --constraint "auf dem Sofa" "A man sleeps on the couch."
+
+  translate text runs/mine --ensemble runs/other --mbr 32 "A man sleeps."
 """
 
+BEAM, SAMPLES, LENGTHS = "Beam search", "Samples", "Lengths (pieces, end of sentence counted)"
 # Some readers of lines end one at these, too.
 LINE_BREAKS = {ord(each): f"\\u{ord(each):04x}" for each in "\x85\u2028\u2029"}
 
@@ -41,9 +53,90 @@ def text(
         list[str] | None, typer.Argument(help="Sentences; standard input, line by line, if there is none.")
     ] = None,
     beam_size: Annotated[
-        int | None, typer.Option(help="Hypotheses kept; 1 is greedy. [default: the run's search.beam_size]")
+        int | None,
+        typer.Option(
+            help="Hypotheses kept; 1 is greedy. [default: the run's search.beam_size]", rich_help_panel=BEAM
+        ),
     ] = None,
-    n_best: Annotated[int, typer.Option(help="Translations listed for each sentence, at most the beam.")] = 1,
+    n_best: Annotated[
+        int, typer.Option(help="Translations listed for each sentence, at most the beam; or samples.")
+    ] = 1,
+    length_penalty: Annotated[
+        float | None,
+        typer.Option(
+            help="A: hypotheses are compared by log-probability / length^A, end of sentence counted. "
+            "[default: the run's search.length_penalty, 1.0 unless it says otherwise]",
+            rich_help_panel=BEAM,
+        ),
+    ] = None,
+    length_normalisation: Annotated[
+        Literal["average", "gnmt"] | None,
+        typer.Option(
+            help="average: length^A; gnmt: ((5 + length) / 6)^A. [default: the run's, average]",
+            rich_help_panel=BEAM,
+        ),
+    ] = None,
+    coverage_penalty: Annotated[
+        float | None,
+        typer.Option(
+            help="B: finished hypotheses get B times the logarithm of the attention that each source piece "
+            "had, where that is below 1. [default: the run's, 0]",
+            rich_help_panel=BEAM,
+        ),
+    ] = None,
+    no_repeat_ngram: Annotated[
+        int | None, typer.Option(help="So many pieces in a row never occur twice.", rich_help_panel=BEAM)
+    ] = None,
+    min_length: Annotated[int | None, typer.Option(help="Fewest.", rich_help_panel=LENGTHS)] = None,
+    max_length: Annotated[int | None, typer.Option(help="Most.", rich_help_panel=LENGTHS)] = None,
+    min_length_ratio: Annotated[
+        float | None, typer.Option(help="Fewest, times the source's.", rich_help_panel=LENGTHS)
+    ] = None,
+    max_length_ratio: Annotated[
+        float | None,
+        typer.Option(help="Most, times the source's, plus search.max_length_extra.", rich_help_panel=LENGTHS),
+    ] = None,
+    prefix: Annotated[str | None, typer.Option(help="How every translation begins.")] = None,
+    constraint: Annotated[
+        list[str] | None, typer.Option(help="A phrase that must appear; may be given several times.")
+    ] = None,
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Draw translations at random.", rich_help_panel=SAMPLES)
+    ] = False,
+    temperature: Annotated[
+        float | None, typer.Option(help="Below 1: likely pieces more often.", rich_help_panel=SAMPLES)
+    ] = None,
+    top_k: Annotated[
+        int | None, typer.Option(help="Among the K likeliest pieces alone.", rich_help_panel=SAMPLES)
+    ] = None,
+    top_p: Annotated[
+        float | None,
+        typer.Option(help="Among the likeliest with this probability together.", rich_help_panel=SAMPLES),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Another one, other samples; the same, the same.", rich_help_panel=SAMPLES),
+    ] = None,
+    mbr: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Of N samples, the one that agrees best with all (chrF); the score is that.",
+            rich_help_panel=SAMPLES,
+        ),
+    ] = None,
+    ensemble: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="RUN", help="Another run with the same target vocabulary; probabilities are averaged."
+        ),
+    ] = None,
+    int8: Annotated[
+        bool, typer.Option("--int8", help="Linear layers in 8 bits on the CPU: smaller, not exact.")
+    ] = False,
+    split_sentences: Annotated[
+        bool, typer.Option("--split-sentences", help="A line is a paragraph: translate sentence by sentence.")
+    ] = False,
     format: Annotated[
         Literal["text", "jsonl"], typer.Option(help="One line, or one JSON object, a sentence.")
     ] = ("text"),
@@ -60,13 +153,46 @@ def text(
     The score is the log-probability divided by the length, end of sentence counted.
     """
     _check_encoding(sentences or [])
-    translator = load_translator(run, device, threads, plugin)
-    lines: Iterator[str] = iter(sentences) if sentences else input_lines(sys.stdin.buffer)
-    options: dict[str, Any] = {"beam_size": beam_size, "batch_size": batch_size, "n_best": n_best}
-    if not sentences and sys.stdin.isatty():
-        options["chunk"] = 1  # somebody is typing, and waits for an answer
-    for source, result in translator.stream(lines, alignments=align or format == "jsonl", **options):
-        print(_json(source, result) if format == "jsonl" else _plain(result, align=align), flush=True)
+    settings = {
+        "length_penalty": length_penalty,
+        "length_normalisation": length_normalisation,
+        "coverage_penalty": coverage_penalty,
+        "no_repeat_ngram": no_repeat_ngram,
+        "min_length": min_length,
+        "max_length": max_length,
+        "min_length_ratio": min_length_ratio,
+        "max_length_ratio": max_length_ratio,
+    }
+    drawing = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
+    _check_use(settings, drawing, beam_size=beam_size, sampled=sample or mbr is not None)
+    if split_sentences and (align or n_best > 1):
+        raise UserError("--split-sentences joins sentences: it goes with neither --align nor --n-best")
+    translator = load_translator(run, device, threads, plugin, int8=int8)
+    if ensemble:
+        translator = translator.join(
+            [load_translator(other, device, threads, plugin, int8=int8) for other in ensemble]
+        )
+    options: dict[str, Any] = {
+        "beam_size": beam_size,
+        "batch_size": batch_size,
+        "n_best": n_best,
+        "alignments": align or (format == "jsonl" and not split_sentences),
+        "prefix": prefix,
+        "constraints": constraint or None,
+        "mbr": mbr,
+        "search": _search(translator, {**settings, **drawing, "sample": sample or None}),
+    }
+    rate = Rate()
+    for block in _blocks(sentences, translator):
+        if split_sentences:
+            for row in _paragraphs(translator, block, format, options):
+                print(row)
+        else:
+            for source, result in zip(block, translator.translate(block, **options), strict=True):
+                print(_json(source, result) if format == "jsonl" else _plain(result, align=align))
+        sys.stdout.flush()
+        rate.add(len(block))
+    rate.end()
     print_warnings(translator)
 
 
@@ -78,24 +204,88 @@ def _check_encoding(sentences: list[str]) -> None:
             raise UserError(f"sentence {number} of the arguments: not UTF-8; convert it to UTF-8") from error
 
 
-def _plain(result: Any, *, align: bool) -> str:
+def _check_use(
+    settings: dict[str, Any], drawing: dict[str, Any], *, beam_size: int | None, sampled: bool
+) -> None:
+    """Raise :class:`UserError` for an option that would not be read."""
+
+    def option(name: str) -> str:
+        return "--" + name.replace("_", "-")
+
+    if not sampled:
+        for name, value in drawing.items():
+            if value is not None:
+                raise UserError(f"{option(name)} is for samples: add --sample or --mbr N")
+        return
+    if beam_size is not None:
+        raise UserError("--beam-size is for beam search: leave it out, or --sample and --mbr")
+    if settings["coverage_penalty"] is not None:
+        raise UserError("--coverage-penalty is for beam search: leave it out, or --sample and --mbr")
+
+
+def _search(translator: "Translator", given: dict[str, Any]) -> Any:
+    """The run's search with what the user gave in its place."""
+    try:
+        return replace(translator.search, **{name: each for name, each in given.items() if each is not None})
+    except ValueError as error:
+        raise UserError(str(error)) from error
+
+
+def _blocks(sentences: list[str] | None, translator: "Translator") -> Iterator[list[str]]:
+    if sentences:
+        return iter([sentences])
+    from translate.text.gather import gather
+
+    return gather(input_lines(sys.stdin.buffer, translator.warnings))
+
+
+def _paragraphs(
+    translator: "Translator", block: list[str], format: str, options: dict[str, Any]
+) -> Iterator[str]:
+    """A row for each paragraph, whose sentences are translated one by one."""
+    from translate.text.sentences import split_sentences
+
+    split = [split_sentences(line) for line in block]
+    results = iter(translator.translate([each for sentences in split for each in sentences], **options))
+    for line, sentences in zip(block, split, strict=True):
+        found = [next(results) for _ in sentences]
+        joined = " ".join(_plain(each, align=False) for each in found)
+        if format == "text":
+            yield joined
+            continue
+        parts = [
+            {"source": source, "text": each.text, "score": each.score, "tokens": list(each.tokens)}
+            for source, each in zip(sentences, found, strict=True)
+        ]
+        yield _dump({"source": line, "text": joined, "sentences": parts})
+
+
+def _plain(result: "Translation", *, align: bool) -> str:
     # A line stays a line, whatever the model writes.
     texts = [each.text for each in result.n_best] or [result.text]
     parts = [" ".join(text.split()) for text in texts]
-    if align:
+    if align and result.alignment is not None:
         parts.append(result.alignment.pharaoh())
     return "\t".join(parts)
 
 
-def _json(source: str, result: Any) -> str:
+def _json(source: str, result: "Translation") -> str:
     row: dict[str, Any] = {"source": source, "text": result.text, "score": result.score}
+    row["tokens"] = list(result.tokens)
     if result.n_best:
-        row["n_best"] = [{"text": each.text, "score": each.score} for each in result.n_best]
+        row["n_best"] = [
+            {"text": each.text, "score": each.score, "tokens": list(each.tokens)} for each in result.n_best
+        ]
     alignment = result.alignment
+    assert alignment is not None
     row["alignment"] = {
         "source_words": alignment.source_words,
         "target_words": alignment.target_words,
         "links": alignment.pharaoh(),
         "weights": [[round(float(weight), 4) for weight in weights] for weights in alignment.weights],
     }
+    return _dump(row)
+
+
+def _dump(row: dict[str, Any]) -> str:
     return json.dumps(row, ensure_ascii=False).translate(LINE_BREAKS)

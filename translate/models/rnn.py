@@ -81,7 +81,7 @@ class BahdanauRNN(RecurrentSeq2Seq):
         self.pieces = 2 if readout == "maxout" else 1
         self.readout = nn.Linear(decoder_size + embedding_size + context_size, self.pieces * embedding_size)
 
-    def start(self, encoded: Encoded, num_hypotheses: int = 1) -> DecodeState:
+    def start(self, encoded: Encoded, num_hypotheses: int = 1, *, in_place: bool = False) -> DecodeState:
         # The backward direction ends at the first word: s_0 = tanh(W_s h_1), A.2.2.
         backward = encoded.final[0][:, -1].chunk(2, dim=-1)[1]
         hidden = torch.tanh(self.initial(backward)).repeat_interleave(num_hypotheses, 0)  # (N, D)
@@ -219,7 +219,7 @@ class LuongRNN(RecurrentSeq2Seq):
         self.bridge = nn.Linear(2 * encoder_size, 2 * decoder_size)  # to the first h and c
         self.combine = nn.Linear(self.attention.context_size + decoder_size, readout_size)
 
-    def start(self, encoded: Encoded, num_hypotheses: int = 1) -> DecodeState:
+    def start(self, encoded: Encoded, num_hypotheses: int = 1, *, in_place: bool = False) -> DecodeState:
         bridged = torch.tanh(self.bridge(encoded.final[0])).repeat_interleave(num_hypotheses, 0)
         hidden, cell = bridged.chunk(2, dim=-1)  # (N, L, D) each
         fed = hidden.new_zeros(hidden.shape[0], self.readout_size)
@@ -228,10 +228,11 @@ class LuongRNN(RecurrentSeq2Seq):
 
     def step(self, ids: Tensor, state: DecodeState, encoded: Encoded) -> tuple[Tensor, DecodeState]:
         embedded = self.embed(ids, self.target_embedding)
-        projected = F.linear(embedded, self._input_weight(), cell_weights(self.cell, "ih")[1])
-        read, state, _ = self._advance(
-            projected, self._loop_weight(), state, embedded, encoded, need_weights=False
-        )
+        # One step does not repay joining matrices, as `force` does for all.
+        inputs = torch.cat([embedded, state.tensors[2]], dim=1) if self.input_feeding else embedded
+        projected = F.linear(inputs, *cell_weights(self.cell, "ih"))
+        own_weight = cell_weights(self.cell, "hh")[0]
+        read, state, _ = self._advance(projected, own_weight, state, embedded, encoded, need_weights=False)
         return self.dropout(read), state
 
     def force(
@@ -276,14 +277,18 @@ class LuongRNN(RecurrentSeq2Seq):
         *,
         need_weights: bool,
     ) -> tuple[Tensor, DecodeState, Tensor | None]:
-        """One step of N hypotheses: h~ (N, R), the next state, and weights."""
+        """One step of N hypotheses: h~ (N, R), the next state, and weights.
+
+        ``loop_weight`` is of [h~; h], or of h alone where h~ is in ``step_input``.
+        """
         hidden, cell, fed = state.tensors
         hiddens: list[Tensor] = []
         cells: list[Tensor] = []
         for layer in range(self.cell.num_layers):
             before = hidden[:, layer]
             if layer == 0:
-                inputs = torch.cat([fed, before], dim=1) if self.input_feeding else before
+                joint = loop_weight.shape[1] > before.shape[1]
+                inputs = torch.cat([fed, before], dim=1) if joint else before
                 gates = step_input + F.linear(inputs, loop_weight, cell_weights(self.cell, "hh")[1])
             else:
                 below = F.dropout(hiddens[-1], self.cell.dropout, self.training)

@@ -11,7 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from translate.attention import Attention, Memory, select_rows
+from translate.attention import Attention, Memory, PathCache, select_rows
+from translate.attention.memory import each_tensor
 
 
 @dataclass(frozen=True)
@@ -37,16 +38,43 @@ class Encoded:
 
 @dataclass(frozen=True)
 class DecodeState:
-    """What a decoder carries from step to step for N hypotheses."""
+    """What a decoder carries from step to step for N hypotheses.
+
+    Where it holds a :class:`PathCache`, steps write into it, so that only the newest state is good.
+    """
 
     position: int  # target tokens read so far
-    tensors: tuple[Tensor, ...]  # (N, ...) each
+    tensors: tuple[Any, ...]  # tensors (N, ...), or a PathCache
     attention: Any = None  # states of mechanisms with a history: tensors (N, ...) in tuples or dataclasses
 
     def select(self, hypotheses: Tensor) -> "DecodeState":
-        """The state of the hypotheses at the given places, in that order."""
+        """The state of the hypotheses at the given places, in that order, where all of it is tensors."""
         tensors, attention = select_rows((self.tensors, self.attention), hypotheses)
         return replace(self, tensors=tensors, attention=attention)
+
+    def reorder(self, hypotheses: Tensor) -> "DecodeState":
+        """As :meth:`select`, N of them, each of which stays in its sentence."""
+        for cache in self._caches():
+            cache.reorder(hypotheses)
+        return self.select(hypotheses)
+
+    def keep(self, sentences: Tensor, hypotheses: Tensor) -> "DecodeState":
+        """The state of the sentences at the given places, whose hypotheses are at ``hypotheses``."""
+        for cache in self._caches():
+            cache.keep(sentences, hypotheses)
+        return self.select(hypotheses)
+
+    def widen(self, num_hypotheses: int) -> "DecodeState":
+        """So many equal hypotheses of the one that each sentence has."""
+        for cache in self._caches():
+            cache.widen(num_hypotheses)
+        tensors, attention = each_tensor(
+            (self.tensors, self.attention), lambda tensor: tensor.repeat_interleave(num_hypotheses, 0)
+        )
+        return replace(self, tensors=tensors, attention=attention)
+
+    def _caches(self) -> list[PathCache]:
+        return [each for each in self.tensors if isinstance(each, PathCache)]
 
 
 class Seq2Seq(nn.Module):
@@ -58,6 +86,7 @@ class Seq2Seq(nn.Module):
 
     output_weight: nn.Parameter  # (V, D)
     output_bias: nn.Parameter | None  # (V,)
+    output_layer: nn.Module | None = None  # in the place of weight and bias, where they are held otherwise
     max_target_length: int | None = None  # places that the decoder has, the begin of sentence counted
     num_attention_layers: int
     num_attention_heads: int
@@ -74,8 +103,11 @@ class Seq2Seq(nn.Module):
         """As :meth:`encode`, from what :meth:`embed_source` gives."""
         raise NotImplementedError
 
-    def start(self, encoded: Encoded, num_hypotheses: int = 1) -> DecodeState:
-        """The state before the first step, for ``num_hypotheses`` (W) hypotheses a sentence."""
+    def start(self, encoded: Encoded, num_hypotheses: int = 1, *, in_place: bool = False) -> DecodeState:
+        """The state before the first step, for ``num_hypotheses`` (W) hypotheses a sentence.
+
+        ``in_place`` allows steps to write into it, and begins with one hypothesis, for ``DecodeState.widen``.
+        """
         raise NotImplementedError
 
     def step(self, ids: Tensor, state: DecodeState, encoded: Encoded) -> tuple[Tensor, DecodeState]:
@@ -123,6 +155,8 @@ class Seq2Seq(nn.Module):
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Scores of the next token: (..., D) -> (..., V)."""
+        if self.output_layer is not None:
+            return cast(Tensor, self.output_layer(hidden))
         return F.linear(hidden, self.output_weight, self.output_bias)
 
     def num_parameters(self) -> int:

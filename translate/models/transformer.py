@@ -7,7 +7,7 @@ from typing import Any, cast
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from translate.attention import Attention, Memory, MultiHead
+from translate.attention import Attention, LayerCache, Memory, MultiHead, PathCache
 from translate.models.dropout import Dropout
 from translate.models.embedding import Positions, embeddings, rotate
 from translate.models.seq2seq import DecodeState, Encoded, Seq2Seq, beams, new_output
@@ -112,8 +112,14 @@ class Layer(nn.Module):
         return self.cross_attention
 
     def step(
-        self, states: Tensor, cache: Tensor, history: Any, position: int, memory: Memory, encoded: Encoded
-    ) -> tuple[Tensor, Tensor, Any]:
+        self,
+        states: Tensor,
+        cache: Tensor | LayerCache,
+        history: Any,
+        position: int,
+        memory: Memory,
+        encoded: Encoded,
+    ) -> tuple[Tensor, Tensor | LayerCache, Any]:
         """One place of each hypothesis: (N, 1, D), with the caches of both attentions."""
         cross = self.source_attention
 
@@ -254,26 +260,36 @@ class Transformer(Seq2Seq):
         memories = tuple(layer.source_attention.prepare(states, source_mask) for layer in self.decoder)
         return Encoded(memories, source_mask)
 
-    def start(self, encoded: Encoded, num_hypotheses: int = 1) -> DecodeState:
-        rows, like = encoded.batch_size * num_hypotheses, encoded.memories[0].values
-        caches = tuple(layer.self_attention.start_self(rows, like) for layer in self.decoder)
+    def start(self, encoded: Encoded, num_hypotheses: int = 1, *, in_place: bool = False) -> DecodeState:
+        like = encoded.memories[0].values
         histories = tuple(
             layer.source_attention.initial_state(memory, num_hypotheses)
             for layer, memory in zip(self.decoder, encoded.memories, strict=True)
         )
+        if in_place and num_hypotheses == 1:
+            first = self.decoder[0].self_attention
+            paths = first.start_paths(len(self.decoder), encoded.batch_size, like)
+            if paths is not None:
+                return DecodeState(0, (paths,), histories)
+        rows = encoded.batch_size * num_hypotheses
+        caches = tuple(layer.self_attention.start_self(rows, like) for layer in self.decoder)
         return DecodeState(0, caches, histories)
 
     def step(self, ids: Tensor, state: DecodeState, encoded: Encoded) -> tuple[Tensor, DecodeState]:
-        position = state.position
+        position, held = state.position, state.tensors
+        paths = held[0] if isinstance(held[0], PathCache) else None
+        if paths is not None:
+            paths.extend()
+            held = tuple(LayerCache(paths, index) for index in range(len(self.decoder)))
         states = self._embed_target(ids.unsqueeze(1), position)
         caches, histories = [], []
-        layers = zip(self.decoder, state.tensors, state.attention, encoded.memories, strict=True)
+        layers = zip(self.decoder, held, state.attention, encoded.memories, strict=True)
         for layer, cache, history, memory in layers:
             states, cache, history = layer.step(states, cache, history, position, memory, encoded)
             caches.append(cache)
             histories.append(history)
-        next_state = DecodeState(position + 1, tuple(caches), tuple(histories))
-        return self.decoder_norm(states).squeeze(1), next_state
+        kept = state.tensors if paths is not None else tuple(caches)
+        return self.decoder_norm(states).squeeze(1), DecodeState(position + 1, kept, tuple(histories))
 
     def read_target(self, encoded: Encoded, target_in: Tensor) -> Tensor:
         return self._force(encoded, target_in, {})

@@ -1,6 +1,22 @@
 """Search over the ``start``/``step`` contract; no backend is known by name."""
 
 from translate.search.beam import beam_search
-from translate.search.hypothesis import Hypothesis, SearchConfig
+from translate.search.decoding import decode, length_batches
+from translate.search.hypothesis import Hypothesis, Request, SearchConfig
+from translate.search.progress import Reader
+from translate.search.requests import read_requests
+from translate.search.risk import expected_chrf
+from translate.search.sampling import sample
 
-__all__ = ["Hypothesis", "SearchConfig", "beam_search"]
+__all__ = [
+    "Hypothesis",
+    "Reader",
+    "Request",
+    "SearchConfig",
+    "beam_search",
+    "decode",
+    "expected_chrf",
+    "length_batches",
+    "read_requests",
+    "sample",
+]

@@ -1,57 +1,34 @@
 """Beam search in batches; a beam of 1 is greedy search.
 
-Shapes: B sentences still searched, W beam, N = B W hypotheses, C candidates a sentence, V vocabulary.
+Shapes: B sentences still searched, W beam, N = B W hypotheses, C candidates a sentence, V vocabulary,
+T pieces so far and begin of sentence.
 """
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from translate.models import DecodeState, Encoded, Seq2Seq
-from translate.search.hypothesis import Hypothesis, SearchConfig
-from translate.text.tokenizer import BOS, EOS, PAD
+from translate.models import Seq2Seq
+from translate.search.candidates import Candidates, best_candidates, going_on
+from translate.search.constraints import Constraints
+from translate.search.hypothesis import Hypothesis, Request, SearchConfig
+from translate.search.progress import Progress, Reader, rows_of
+from translate.search.rules import IMPOSSIBLE, Rules
+from translate.text.tokenizer import BOS, EOS
 
-IMPOSSIBLE = float("-inf")
-
-
-@dataclass(frozen=True)
-class _Alive:
-    """The hypotheses that go on."""
-
-    sentences: Tensor  # (B,) places in the input
-    max_lengths: Tensor  # (B,) pieces, end of sentence counted
-    scores: Tensor  # (B, W) log-probabilities; -inf where there is no hypothesis
-    ids: Tensor  # (B, W, t) begin of sentence and all pieces so far
-    state: DecodeState  # of N hypotheses
-    encoded: Encoded  # of B sentences
-
-    def keep(self, rows: Tensor) -> "_Alive":
-        """The sentences at ``rows`` alone."""
-        width = self.scores.shape[1]
-        hypotheses = (rows.unsqueeze(1) * width + torch.arange(width, device=rows.device)).flatten()
-        return _Alive(
-            self.sentences[rows],
-            self.max_lengths[rows],
-            self.scores[rows],
-            self.ids[rows],
-            self.state.select(hypotheses),
-            self.encoded.select(rows),
-        )
-
-
-class _Candidates(NamedTuple):
-    """Continuations of a sentence's hypotheses, best first."""
-
-    scores: Tensor  # (B, C)
-    origins: Tensor  # (B, C) the hypothesis that each continues
-    tokens: Tensor  # (B, C)
+SHRINK = 8  # the batch shrinks when one in so many sentences is done: to copy the others costs something, too
 
 
 @torch.inference_mode()
 def beam_search(
-    model: Seq2Seq, source: Tensor, source_mask: Tensor | None, config: SearchConfig
+    model: Seq2Seq,
+    source: Tensor,
+    source_mask: Tensor | None,
+    config: SearchConfig,
+    *,
+    requests: Sequence[Request] | None = None,
+    others: Sequence[Reader] = (),
 ) -> list[list[Hypothesis]]:
     """The best ``beam_size`` translations of each sentence, best first.
 
@@ -62,80 +39,108 @@ def beam_search(
         source: (B, S) ids, ending in end of sentence.
         source_mask: (B, S) bool, True = visible, or ``None``.
         config: see :class:`SearchConfig`.
+        requests: what the sentences ask for; nothing by default.
+        others: more models of an ensemble, with the same target vocabulary.
     """
-    finished: list[list[Hypothesis]] = [[] for _ in range(len(source))]
-    alive = _begin(model, source, source_mask, config)
-    while len(alive.sentences):
-        hidden, state = model.step(alive.ids[:, :, -1].flatten(), alive.state, alive.encoded)
-        candidates = _candidates(model.logits(hidden), alive)
-        _collect(candidates, alive, finished, config)
-        goes_on = alive.ids.shape[2] < alive.max_lengths
-        counts = torch.tensor([len(finished[i]) for i in alive.sentences.tolist()], device=source.device)
-        goes_on &= counts < config.beam_size
-        alive = _continue(candidates, alive, state)
-        if not goes_on.all():
-            alive = alive.keep(goes_on.nonzero().squeeze(1))
-    return [sorted(found, key=lambda each: -each.score)[: config.beam_size] for found in finished]
+    readers = [Reader(model, source, source_mask), *others]
+    search = _Search(readers, config, requests or [Request()] * len(source))
+    while search.searched:
+        search.step()
+    return [sorted(found, key=lambda each: -each.score)[: config.beam_size] for found in search.finished]
 
 
-def _begin(model: Seq2Seq, source: Tensor, source_mask: Tensor | None, config: SearchConfig) -> _Alive:
-    count, device = len(source), source.device
-    lengths = [source.shape[1]] * count if source_mask is None else source_mask.sum(1).tolist()
-    longest = [config.max_length(length) for length in lengths]
-    if model.max_target_length is not None:
-        longest = [min(length, model.max_target_length) for length in longest]
-    encoded = model.encode(source, source_mask)
-    scores = torch.full((count, config.beam_size), IMPOSSIBLE, device=device)
-    scores[:, 0] = 0.0  # the first step has one hypothesis a sentence
-    return _Alive(
-        torch.arange(count, device=device),
-        torch.tensor(longest, device=device),
-        scores,
-        torch.full((count, config.beam_size, 1), BOS, device=device),
-        model.start(encoded, config.beam_size),
-        encoded,
-    )
+def limits(readers: Sequence[Reader], config: SearchConfig, requests: Sequence[Request]) -> Rules:
+    """The rules of a batch."""
+    _, source, mask = readers[0]
+    lengths = [source.shape[1]] * len(source) if mask is None else mask.sum(1).tolist()
+    places = [r.model.max_target_length for r in readers if r.model.max_target_length is not None]
+    return Rules(config, lengths, min(places, default=None), requests, source.device)
 
 
-def _candidates(logits: Tensor, alive: _Alive) -> _Candidates:
-    """The best continuations: twice the beam, so that a full beam is left whatever ends."""
-    width, vocabulary = alive.scores.shape[1], logits.shape[-1]
-    log_probabilities = torch.log_softmax(logits.float() if logits.dtype != torch.float64 else logits, dim=-1)
-    log_probabilities[:, [PAD, BOS]] = IMPOSSIBLE
-    longest = (alive.ids.shape[2] >= alive.max_lengths).repeat_interleave(width)  # these can only end
-    ends = log_probabilities[:, EOS].clone()
-    log_probabilities.masked_fill_(longest.unsqueeze(1), IMPOSSIBLE)
-    log_probabilities[:, EOS] = ends
-    totals = alive.scores.unsqueeze(2) + log_probabilities.unflatten(0, (-1, width))  # (B, W, V)
-    scores, places = totals.flatten(1).topk(min(2 * width, width * vocabulary), dim=1)
-    return _Candidates(scores, places // vocabulary, places % vocabulary)
+class _Search:
+    """A batch on its way: the hypotheses that go on, and what has ended."""
 
+    def __init__(self, readers: Sequence[Reader], config: SearchConfig, requests: Sequence[Request]) -> None:
+        count, device = len(requests), readers[0].source.device
+        self.config = config
+        self.width = 1  # until the first pieces are known
+        self.rules = limits(readers, config, requests)
+        self.constraints = Constraints(requests, device) if any(r.phrases for r in requests) else None
+        self.progress = Progress(readers)
+        self.sentences = list(range(count))  # in the input, of each place of the batch
+        self.done: set[int] = set()  # places of the batch that wait to be removed
+        self.scores = torch.zeros(count, 1, device=device)  # (B, W); -inf where there is no hypothesis
+        self.ids = torch.full((count, 1, 1), BOS, device=device)  # (B, W, T)
+        self.finished: list[list[Hypothesis]] = [[] for _ in range(count)]
 
-def _collect(
-    candidates: _Candidates, alive: _Alive, finished: list[list[Hypothesis]], config: SearchConfig
-) -> None:
-    """Note the candidates that end and are among the best W."""
-    width = config.beam_size
-    ends = (candidates.tokens[:, :width] == EOS) & (candidates.scores[:, :width] > IMPOSSIBLE)
-    rows, ranks = ends.nonzero(as_tuple=True)  # a GPU synchronises here, once a step
-    if not len(rows):
-        return
-    length = alive.ids.shape[2]  # begin of sentence is counted for the end of sentence
-    ids = alive.ids[rows, candidates.origins[rows, ranks], 1:].tolist()
-    scores = candidates.scores[rows, ranks].tolist()
-    for sentence, pieces, score in zip(alive.sentences[rows].tolist(), ids, scores, strict=True):
-        finished[sentence].append(Hypothesis(pieces, score, score / length**config.length_penalty))
+    @property
+    def searched(self) -> bool:
+        return len(self.done) < len(self.sentences)
 
+    def step(self) -> None:
+        log_probabilities = self.progress.log_probabilities(self.ids[:, :, -1].flatten())
+        self.scores = self.scores.to(log_probabilities.dtype)
+        self.rules.apply(log_probabilities, self.ids)
+        candidates = self._candidates(log_probabilities)
+        self._collect(candidates)
+        if self.searched:
+            self._continue(candidates)
+            self._shrink()
 
-def _continue(candidates: _Candidates, alive: _Alive, state: DecodeState) -> _Alive:
-    """The best W candidates that do not end, with the state of the hypotheses they continue."""
-    count, width = alive.scores.shape
-    going = candidates.scores.masked_fill(candidates.tokens == EOS, IMPOSSIBLE)
-    scores, order = going.topk(min(width, going.shape[1]), dim=1)
-    origins, tokens = candidates.origins.gather(1, order), candidates.tokens.gather(1, order)
-    ids = torch.cat([alive.ids.gather(1, origins.unsqueeze(2).expand(-1, -1, alive.ids.shape[2])),
-                     tokens.unsqueeze(2)], dim=2)  # fmt: skip
-    if width > 1:
-        rows = torch.arange(count, device=origins.device).unsqueeze(1) * width + origins
-        state = state.select(rows.flatten())
-    return _Alive(alive.sentences, alive.max_lengths, scores, ids, state, alive.encoded)
+    def _candidates(self, log_probabilities: Tensor) -> Candidates:
+        """Twice the beam, so that a full beam is left whatever ends; for a beam of one, one is enough."""
+        beam = self.config.beam_size
+        count = 2 * beam if beam > 1 else 1
+        if self.constraints is None:
+            return best_candidates(log_probabilities, self.scores, count)
+        return self.constraints.candidates(log_probabilities, self.scores, count)
+
+    def _collect(self, candidates: Candidates) -> None:
+        """Note the candidates that end and are among the first W, and the sentences that are done."""
+        width = self.config.beam_size
+        ends = (candidates.tokens[:, :width] == EOS) & (candidates.scores[:, :width] > IMPOSSIBLE)
+        rows, ranks = ends.nonzero(as_tuple=True)  # a GPU synchronises here, once a step
+        length = self.ids.shape[2]  # begin of sentence is counted for the end of sentence
+        places = rows.tolist()
+        if places:
+            ids = self.ids[rows, candidates.origins[rows, ranks], 1:].tolist()
+            scores = candidates.scores[rows, ranks].tolist()
+            for place, pieces, score in zip(places, ids, scores, strict=True):
+                found = Hypothesis(pieces, score, self.config.normalise(score, length))
+                self.finished[self.sentences[place]].append(found)
+        full = {place for place in places if len(self.finished[self.sentences[place]]) >= width}
+        late = {place for place, limit in enumerate(self.rules.longest) if length >= limit}
+        self.done |= full | late
+
+    def _continue(self, candidates: Candidates) -> None:
+        """Go on with the first W candidates that do not end."""
+        beam = self.config.beam_size
+        chosen = going_on(candidates, beam) if beam > 1 else candidates
+        if self.constraints is not None:
+            self.constraints.advance(chosen)
+        before = self.ids.gather(1, chosen.origins.unsqueeze(2).expand(-1, -1, self.ids.shape[2]))
+        self.ids = torch.cat([before, chosen.tokens.unsqueeze(2)], dim=2)
+        self.scores = chosen.scores
+        if self.width < beam:
+            self.progress.widen(beam)
+            self.width = beam
+        elif beam > 1:
+            places = torch.arange(len(self.scores), device=self.scores.device).unsqueeze(1)
+            self.progress.reorder((places * beam + chosen.origins).flatten())
+
+    def _shrink(self) -> None:
+        """Remove the sentences that are done, if they are many; else leave them without hypotheses."""
+        if not self.done:
+            return
+        if len(self.done) * SHRINK < len(self.sentences):
+            self.scores[list(self.done)] = IMPOSSIBLE
+            return
+        kept = [place for place in range(len(self.sentences)) if place not in self.done]
+        rows = torch.tensor(kept, device=self.ids.device)
+        self.sentences = [self.sentences[place] for place in kept]
+        self.done = set()
+        self.scores, self.ids = self.scores[rows], self.ids[rows]
+        self.progress.keep(rows, rows_of(rows, self.width))
+        self.rules.keep(kept, rows)
+        if self.constraints is not None:
+            self.constraints.keep(rows)

@@ -81,6 +81,10 @@ class Tokenizer:
         """The pieces themselves, as SentencePiece writes them."""
         return [str(self._processor.id_to_piece(int(i))) for i in ids]
 
+    def only_unknown(self, ids: Sequence[int]) -> bool:
+        """Whether no piece is known but white space."""
+        return all(i == UNK or piece == "\u2581" for i, piece in zip(ids, self.pieces(ids), strict=True))
+
     def encode_words(self, text: str, *, whitespace: bool = False) -> Pieces:
         """Pieces of ``text`` with the word of each; offsets of the words are into ``text``.
 

@@ -1,0 +1,58 @@
+import queue
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from translate.text.gather import FIRST_BLOCK, gather
+
+
+def test_all_lines_in_order_in_growing_blocks() -> None:
+    lines = [str(n) for n in range(1000)]
+    blocks = list(gather(lines, largest=256, wait=5.0))
+    assert [line for block in blocks for line in block] == lines
+    sizes = [len(block) for block in blocks]
+    assert sizes[:4] == [FIRST_BLOCK, 2 * FIRST_BLOCK, 256, 256]
+    assert max(sizes) == 256
+    assert list(gather([])) == []
+
+
+def test_a_lone_line_on_an_open_stream_is_given_away() -> None:
+    written: queue.Queue[str] = queue.Queue()
+
+    def endless() -> Iterator[str]:
+        while True:
+            yield written.get()
+
+    blocks = gather(endless())
+    for text in ("first", "second"):
+        began = time.monotonic()
+        written.put(text)
+        assert next(blocks) == [text]
+        assert time.monotonic() - began < 1.0
+
+
+def test_an_error_comes_after_the_lines_before_it() -> None:
+    def broken() -> Iterator[str]:
+        yield "a"
+        raise OSError("gone")
+
+    blocks = gather(broken())
+    assert next(blocks) == ["a"]
+    with pytest.raises(OSError, match="gone"):
+        next(blocks)
+
+
+def test_no_more_is_read_than_two_blocks_ahead() -> None:
+    drawn = 0
+
+    def endless() -> Iterator[str]:
+        nonlocal drawn
+        while True:
+            drawn += 1
+            yield "x"
+
+    blocks = gather(endless(), largest=50)
+    next(blocks)
+    time.sleep(0.1)
+    assert drawn <= 50 + 100 + 2

@@ -1,0 +1,57 @@
+"""Linear layers in 8 bits on the CPU: weights once and for all, inputs anew for each call.
+
+Embeddings, norms, attention itself and the cells of recurrent backends stay as they are.
+"""
+
+import warnings
+
+import torch
+from torch import Tensor, nn
+
+from translate.errors import UserError
+from translate.models.seq2seq import Seq2Seq
+
+
+class Int8Linear(nn.Module):
+    """x W^T + b with W in 8 bits, one scale a row, and x in 8 bits, one scale a call.
+
+    Args:
+        weight: (out, in) float32.
+        bias: (out,) or ``None``.
+    """
+
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        super().__init__()
+        self.out_features, self.in_features = weight.shape
+        weight = weight.detach().float()
+        # 127 and not 128 steps on both sides: without VNNI, sums of pairs of products must fit into 16 bits.
+        scales = weight.abs().amax(1).clamp_min(1e-8).double() / 127
+        zeros = torch.zeros(len(scales), dtype=torch.int64)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch means to move these functions to another package one day
+            rounded = torch.quantize_per_channel(weight, scales, zeros, 0, torch.qint8)
+        self.packed = torch.ops.quantized.linear_prepack(
+            rounded, None if bias is None else bias.detach().float()
+        )
+
+    def forward(self, states: Tensor) -> Tensor:
+        found: Tensor = torch.ops.quantized.linear_dynamic(states, self.packed, reduce_range=True)
+        return found
+
+
+def quantise(model: Seq2Seq) -> None:
+    """Put :class:`Int8Linear` in the place of every linear layer, and of the projection to the vocabulary.
+
+    Raises:
+        UserError: where the model is not on a CPU, or this torch has no kernels for it.
+    """
+    if model.output_weight.device.type != "cpu":
+        raise UserError("int8: it is for the CPU; leave it out, or add --device cpu")
+    if "fbgemm" not in torch.backends.quantized.supported_engines:
+        raise UserError("int8: this torch has no kernels for it (fbgemm)")
+    torch.backends.quantized.engine = "fbgemm"
+    for module in list(model.modules()):
+        for name, child in list(module.named_children()):
+            if type(child) is nn.Linear:
+                setattr(module, name, Int8Linear(child.weight, child.bias))
+    model.output_layer = Int8Linear(model.output_weight, model.output_bias)

@@ -1,0 +1,136 @@
+"""Phrases that must stand in a translation: dynamic beam allocation, Post and Vilar 2018, in batches.
+
+A bank is the hypotheses that have met equally many pieces of the phrases. Candidates are chosen bank after
+bank in turn, so that every bank that has any gets its share of the beam, the fullest bank first.
+
+Shapes: B sentences, W hypotheses of each, N = B W, V vocabulary, P pieces of all phrases of a sentence,
+C candidates, M candidates before the choice.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from translate.search.candidates import Candidates, best_candidates
+from translate.search.hypothesis import Request
+from translate.search.rules import IMPOSSIBLE
+from translate.text.tokenizer import EOS
+
+NONE = -1
+
+
+class Constraints:
+    """Which pieces of the phrases each hypothesis has met.
+
+    A phrase that is broken off must be begun again, as in the paper.
+
+    Args:
+        requests: one a sentence; prefixes are no part of it.
+        device: of the scores.
+    """
+
+    def __init__(self, requests: Sequence[Request], device: torch.device) -> None:
+        width = max(sum(map(len, request.phrases)) for request in requests)
+        pieces, phrases = [], []
+        for request in requests:
+            flat = [(piece, n) for n, phrase in enumerate(request.phrases) for piece in phrase]
+            flat += [(NONE, NONE)] * (width - len(flat))
+            pieces.append([piece for piece, _ in flat])
+            phrases.append([n for _, n in flat])
+        self.pieces = torch.tensor(pieces, device=device)  # (B, P)
+        self.phrases = torch.tensor(phrases, device=device)  # (B, P) which phrase each piece belongs to
+        self.met = (self.pieces == NONE).unsqueeze(1)  # (B, W, P)
+        self.last = torch.full(
+            (len(requests), 1), NONE, device=device
+        )  # (B, W) piece met last, inside a phrase
+        self._firsts()
+
+    def _firsts(self) -> None:
+        before = torch.nn.functional.pad(self.phrases[:, :-1], (1, 0), value=NONE)
+        self.first = (self.phrases != before) & (self.pieces != NONE)  # (B, P)
+
+    def candidates(self, log_probabilities: Tensor, scores: Tensor, count: int) -> Candidates:
+        """The ``count`` (C) continuations, in the order of their choice.
+
+        Among: the best of all, every wanted piece of each hypothesis, and the best piece of each hypothesis.
+        """
+        batch, width = scores.shape
+        by_hypothesis = log_probabilities.view(batch, width, -1)
+        by_hypothesis[..., EOS].masked_fill_(~self.met.all(2), IMPOSSIBLE)
+        best = best_candidates(log_probabilities, scores, count)
+        single, single_tokens = by_hypothesis.max(2)  # (B, W)
+        wanted = self._wanted()
+        pieces = self.pieces.clamp_min(0).unsqueeze(1).expand(-1, width, -1)  # (B, W, P)
+        gains = by_hypothesis.gather(2, pieces).masked_fill(~wanted, IMPOSSIBLE)
+        origins = torch.arange(width, device=scores.device).expand(batch, -1)
+        among = Candidates(
+            torch.cat([best.scores, scores + single, (scores.unsqueeze(2) + gains).flatten(1)], 1),
+            torch.cat([best.origins, origins, origins.unsqueeze(2).expand_as(pieces).flatten(1)], 1),
+            torch.cat([best.tokens, single_tokens, pieces.flatten(1)], 1),
+        )
+        return self._choose(_once(among, by_hypothesis.shape[2]), count)
+
+    def advance(self, chosen: Candidates) -> None:
+        """Continue with the hypotheses that were chosen."""
+        self.met, self.last = self._after(chosen)
+
+    def keep(self, sentences: Tensor) -> None:
+        """Keep the sentences at the given places."""
+        self.pieces, self.phrases, self.first = (
+            each[sentences] for each in (self.pieces, self.phrases, self.first)
+        )
+        self.met, self.last = self.met[sentences], self.last[sentences]
+
+    def _wanted(self) -> Tensor:
+        """The pieces that would meet something: the next of a phrase, else the first of any: (B, W, P)."""
+        inside = (self.last != NONE).unsqueeze(2)
+        following = torch.arange(self.pieces.shape[1], device=self.pieces.device) == (
+            self.last + 1
+        ).unsqueeze(2)
+        return torch.where(inside, following, self.first.unsqueeze(1) & ~self.met)
+
+    def _after(self, candidates: Candidates) -> tuple[Tensor, Tensor]:
+        """What is met (B, M, P) and the last piece (B, M) when each candidate is taken."""
+        size = self.pieces.shape[1]
+        places = torch.arange(size, device=self.pieces.device)
+        origins = candidates.origins
+        met = self.met.gather(1, origins.unsqueeze(2).expand(-1, -1, size))
+        last = self.last.gather(1, origins)
+        equal = self.pieces.unsqueeze(1) == candidates.tokens.unsqueeze(2)  # (B, M, P)
+        goes_on = equal & (places == (last + 1).unsqueeze(2)) & (last != NONE).unsqueeze(2)
+        broken = (last != NONE) & ~goes_on.any(2)
+        phrase = self.phrases.gather(1, last.clamp_min(0)).unsqueeze(2)  # (B, M, 1)
+        met = met & ~(broken.unsqueeze(2) & (self.phrases.unsqueeze(1) == phrase))
+        begins = equal & self.first.unsqueeze(1) & ~met & ~goes_on.any(2, keepdim=True)
+        begins = begins & (begins.cumsum(2) == 1)  # two phrases may begin alike: one of them
+        now = goes_on | begins
+        met = met | now
+        place = torch.where(now.any(2), now.int().argmax(2), NONE)
+        # Inside a phrase as long as its next piece is of the same.
+        following = torch.nn.functional.pad(self.phrases[:, 1:], (0, 1), value=NONE)
+        here, there = (each.gather(1, place.clamp_min(0)) for each in (self.phrases, following))
+        return met, torch.where((place != NONE) & (here == there), place, NONE)
+
+    def _choose(self, among: Candidates, count: int) -> Candidates:
+        """The first ``count``, bank after bank in turn, the fullest bank first."""
+        scores, order = among.scores.sort(dim=1, descending=True)
+        ordered = Candidates(scores, among.origins.gather(1, order), among.tokens.gather(1, order))
+        banks = self._after(ordered)[0].sum(2)  # (B, M)
+        size = self.pieces.shape[1] + 1
+        of_bank = torch.nn.functional.one_hot(banks, size).cumsum(1)  # (B, M, P + 1)
+        ranks = of_bank.gather(2, banks.unsqueeze(2)).squeeze(2)  # in its bank, from 1
+        keys = ranks * size + (size - 1 - banks)
+        keys = keys.masked_fill(scores == IMPOSSIBLE, torch.iinfo(keys.dtype).max)
+        places = keys.argsort(dim=1, stable=True)[:, :count]
+        return Candidates(*(each.gather(1, places) for each in ordered))
+
+
+def _once(among: Candidates, vocabulary: int) -> Candidates:
+    """Of candidates that are there twice, all but the best get a score of -inf."""
+    order = among.scores.argsort(dim=1, descending=True)
+    scores, origins, tokens = (each.gather(1, order) for each in among)
+    places, order = (origins * vocabulary + tokens).sort(dim=1, stable=True)
+    scores, origins, tokens = (each.gather(1, order) for each in (scores, origins, tokens))
+    again = torch.nn.functional.pad(places[:, 1:] == places[:, :-1], (1, 0))
+    return Candidates(scores.masked_fill(again, IMPOSSIBLE), origins, tokens)

@@ -1,0 +1,73 @@
+"""How far one model, or several together, have read the hypotheses.
+
+Shapes: B sentences, W hypotheses of each, N = B W, S source pieces, V vocabulary.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from translate.models import Seq2Seq
+
+
+class Reader(NamedTuple):
+    """A model with the sentences as its own vocabulary writes them."""
+
+    model: Seq2Seq  # in evaluation mode, on the device of ``source``
+    source: Tensor  # (B, S) ids, ending in end of sentence
+    source_mask: Tensor | None  # (B, S) bool, True = visible
+
+
+class Progress:
+    """The encoded sources, which all hypotheses of a sentence share, and the decoders' states.
+
+    It begins with one hypothesis a sentence.
+
+    Args:
+        readers: one, or an ensemble with the same target vocabulary.
+    """
+
+    def __init__(self, readers: Sequence[Reader]) -> None:
+        self.models = [reader.model for reader in readers]
+        self.encoded = [model.encode(source, mask) for model, source, mask in readers]
+        self.states = [
+            model.start(encoded, in_place=True)
+            for model, encoded in zip(self.models, self.encoded, strict=True)
+        ]
+
+    def log_probabilities(self, ids: Tensor) -> Tensor:
+        """Read the last tokens (N,): log-probabilities (N, V) of the next, in float32 at the least.
+
+        Of several models it is the mean of the probabilities. The tensor is the caller's to change.
+        """
+        found = []
+        for index, (model, encoded) in enumerate(zip(self.models, self.encoded, strict=True)):
+            hidden, self.states[index] = model.step(ids, self.states[index], encoded)
+            logits = model.logits(hidden)
+            found.append(
+                torch.log_softmax(logits if logits.dtype == torch.float64 else logits.float(), dim=-1)
+            )
+        if len(found) == 1:
+            return found[0]
+        return torch.stack(found).logsumexp(0) - math.log(len(found))
+
+    def widen(self, width: int) -> None:
+        """Make ``width`` hypotheses of the one that each sentence has."""
+        self.states = [state.widen(width) for state in self.states]
+
+    def reorder(self, rows: Tensor) -> None:
+        """Continue the hypotheses at ``rows`` (N,), each within its own sentence."""
+        self.states = [state.reorder(rows) for state in self.states]
+
+    def keep(self, sentences: Tensor, rows: Tensor) -> None:
+        """Keep the sentences at the given places, whose hypotheses are at ``rows``."""
+        self.encoded = [encoded.select(sentences) for encoded in self.encoded]
+        self.states = [state.keep(sentences, rows) for state in self.states]
+
+
+def rows_of(sentences: Tensor, width: int) -> Tensor:
+    """The places of the hypotheses of the sentences at the given places: (B,) -> (B W,)."""
+    return (sentences.unsqueeze(1) * width + torch.arange(width, device=sentences.device)).flatten()
