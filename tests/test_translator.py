@@ -6,7 +6,7 @@ import pytest
 import torch
 from tiny_models import BACKENDS, tiny_model
 
-from translate.alignment.extract import AlignmentChoice
+from translate.alignment.choice import AlignmentChoice
 from translate.errors import UserError
 from translate.search import SearchConfig, beam_search
 from translate.text.tokenizer import EOS, TokenizerConfig, TokenizerPair

@@ -1,8 +1,11 @@
 """All that can be seen of the alignment of a pair: as a page, or as small pictures of every head."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
+from translate.alignment.alignment import Alignment
+from translate.alignment.extract import METHODS
 from translate.alignment.heads import attention_heads
 from translate.alignment.links import Gold
 from translate.alignment.page import Alternative, Page
@@ -17,18 +20,21 @@ def page_of(
     *,
     scores: Sequence[float] | None = None,
     gold: Gold | None = None,
+    first: str = "attention",
     whitespace: bool = False,
     note: str = "",
 ) -> Page:
     """The page of a source sentence and its translations, each forced on it.
 
-    The views are `alignment`, what calibration chose, and, if there are several, every layer and head as
-    `attention`.
+    The views are `alignment`, the attention that calibration chose; every layer and head as `attention`, if
+    there are several; and the other methods that the backend has. Words of which attention and erasure say
+    different things are marked.
 
     Args:
         targets: one translation, or the n best; the first is shown first.
         scores: one a translation.
         gold: links of the first translation.
+        first: the method that is shown first.
         whitespace: count words at white space alone, as gold links do.
         note: shown at the top, before the layer and heads.
     Raises:
@@ -37,31 +43,38 @@ def page_of(
     """
     if not targets or (scores is not None and len(scores) != len(targets)):
         raise ValueError(f"{len(targets)} targets with {len(scores or ())} scores")
-    alignments = translator.align([source] * len(targets), targets, whitespace=whitespace)
+    found = _by_method(translator, source, targets, whitespace)
     choice = translator.choice
     alternatives = []
-    for place, (target, alignment) in enumerate(zip(targets, alignments, strict=True)):
+    for place, target in enumerate(targets):
+        own = {method: alignments[place] for method, alignments in found.items()}
+        alignment = own.pop("attention")
         if not alignment.weights.size:
             raise UserError(
                 f"nothing to show: {len(alignment.source_words)} source and "
                 f"{len(alignment.target_words)} target words"
             )
+        views = {"alignment": alignment.weights}
         pair = translator.encode_pair(source, target, whitespace=whitespace)
         heads = attention_heads(translator.model, pair, choice.shift, device=translator.device)
-        views = {"alignment": alignment.weights}
         if heads.shape[:2] != (1, 1):  # a single head is the alignment
             views["attention"] = heads
+        views |= {method: each.weights for method, each in own.items()}
+        if first in own:
+            views = {first: views[first], **views}
         alternatives.append(
             Alternative(
                 alignment.target_words,
                 views,
                 gold if place == 0 else None,
                 None if scores is None else scores[place],
+                _disputed(alignment, own["erasure"]) if "erasure" in own else {},
             )
         )
+    source_words = found["attention"][0].source_words
     chosen = f"layer {choice.layer}, {_heads(choice.heads)}, shift {choice.shift}"
     return Page(
-        alignments[0].source_words,
+        source_words,
         alternatives,
         chosen=(choice.layer, choice.heads),
         languages=translator.languages,
@@ -92,6 +105,30 @@ def draw_heads_of(
     chosen = (choice.layer, choice.heads)
     words = (pair.source_words, pair.target_words)
     return draw_heads(weights, *words, path, chosen=chosen, colour_map=colour_map)
+
+
+def _by_method(
+    translator: Translator, source: str, targets: Sequence[str], whitespace: bool
+) -> dict[str, list[Alignment]]:
+    """Alignments of all targets by every method that the backend has; attention always."""
+    sources = [source] * len(targets)
+    found = {"attention": translator.align(sources, targets, whitespace=whitespace)}
+    for method in METHODS:
+        if method not in found:
+            # What attention can do and this cannot, the backend has not been taught.
+            with suppress(UserError):
+                found[method] = translator.align(sources, targets, method=method, whitespace=whitespace)
+    return found
+
+
+def _disputed(attention: Alignment, erasure: Alignment) -> dict[int, str]:
+    """Target words whose largest weight is on another source word by attention than by erasure, and why."""
+    one, other = ({target: source for source, target in each.links()} for each in (attention, erasure))
+    return {
+        target: f"erasure says {erasure.source_words[other[target]]}"
+        for target in sorted(one.keys() & other.keys())
+        if one[target] != other[target]
+    }
 
 
 def _heads(heads: Sequence[int]) -> str:

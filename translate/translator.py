@@ -8,7 +8,9 @@ from itertools import islice
 import torch
 
 from translate.alignment.alignment import Alignment
-from translate.alignment.extract import AlignmentChoice, EncodedPair, align, evaluation_mode
+from translate.alignment.choice import AlignmentChoice
+from translate.alignment.extract import align
+from translate.alignment.forced import EncodedPair, evaluation_mode
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.search import Hypothesis, SearchConfig, beam_search
@@ -109,6 +111,7 @@ class Translator:
         sources: Sequence[str],
         targets: Sequence[str],
         *,
+        method: str = "attention",
         whitespace: bool = False,
         batch_size: int | None = None,
     ) -> list[Alignment]:
@@ -117,19 +120,26 @@ class Translator:
         Args:
             sources: one sentence each.
             targets: their translations.
+            method: ``attention``, ``gradient``, ``erasure`` or ``norm``.
             whitespace: count words at white space alone, as gold links do.
-            batch_size: pairs at a time; the run's own by default.
+            batch_size: most pairs at a time; by default as many as a budget of tokens holds.
 
         Raises:
-            UserError: if there are not as many targets as sources, or for a batch that is impossible.
+            UserError: if there are not as many targets as sources, for an unknown method, a pair longer than
+                the model can read, or a batch that is impossible.
         """
         _check_list("align", sources)
         _check_list("align", targets)
         if len(sources) != len(targets):
             raise UserError(f"align: {len(sources)} sources but {len(targets)} targets")
-        pairs = [self.encode_pair(s, t, whitespace=whitespace) for s, t in zip(sources, targets, strict=True)]
-        batch_size = self.search.batch_size if batch_size is None else batch_size
-        return align(self.model, pairs, self.choice, batch_size=batch_size, device=self.device)
+        pairs = self.encode_pairs(sources, targets, whitespace=whitespace)
+        return align(self.model, pairs, self.choice, method=method, batch_size=batch_size, device=self.device)
+
+    def encode_pairs(
+        self, sources: Sequence[str], targets: Sequence[str], *, whitespace: bool = False
+    ) -> list[EncodedPair]:
+        """Pairs as pieces with their words."""
+        return [self.encode_pair(*pair, whitespace=whitespace) for pair in zip(sources, targets, strict=True)]
 
     def encode_pair(self, source: str, target: str, *, whitespace: bool = False) -> EncodedPair:
         """A pair as pieces with their words."""
@@ -174,8 +184,7 @@ class Translator:
         pairs = []
         for index, sentence in enumerate(sentences):
             source = self.tokenizers.source.encode_words(sentence)
-            limit = self.search.max_source_pieces
-            source = source._replace(ids=source.ids[:limit], piece_words=source.piece_words[:limit])
+            source = source.cut(self.search.max_source_pieces)
             ids = found[index][0].ids if found.get(index) else []
             pairs.append(EncodedPair.of(source, self.tokenizers.target.decode_words(ids)[1]))
         aligned = align(self.model, pairs, self.choice, batch_size=batch_size, device=self.device)

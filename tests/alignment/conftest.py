@@ -16,6 +16,7 @@ class FakeModel(nn.Module):
         self.attend = attend
         self.num_attention_layers = num_layers
         self.num_attention_heads = num_heads
+        self.max_target_length: int | None = None
         self.frozen = nn.Dropout()
         self.batch_sizes: list[int] = []
 

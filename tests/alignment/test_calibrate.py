@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 
 from translate.alignment.calibrate import calibrate
-from translate.alignment.extract import AlignmentChoice, EncodedPair, align
+from translate.alignment.choice import AlignmentChoice
+from translate.alignment.extract import align
+from translate.alignment.forced import EncodedPair
 from translate.alignment.links import Gold
 from translate.alignment.score import score
 from translate.errors import UserError

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from translate.alignment.evidence import Words, agreement, alignment_error_rates, consistency, silver_scores
-from translate.alignment.extract import EncodedPair
+from translate.alignment.evidence import Words, agreement, alignment_scores, consistency, silver_scores
+from translate.alignment.forced import EncodedPair
 from translate.alignment.links import parse_gold
 
 
@@ -18,7 +18,10 @@ def test_alignment_error_rate_by_hand():
     links = np.array([[0, 2, 1], [0, -1, 0], [-1, -1, -1]])
     # Two of two sure links and one possible; one sure link of two links; no link.
     expected = [1 - (3 + 2) / (3 + 2), 1 - (1 + 1) / (2 + 2), 1]
-    np.testing.assert_allclose(alignment_error_rates(links, words, golds), expected)
+    found = alignment_scores(links, words, golds)
+    np.testing.assert_allclose([each.aer for each in found], expected)
+    np.testing.assert_allclose([each.precision for each in found], [1, 1 / 2, 1])
+    np.testing.assert_allclose([each.recall for each in found], [1, 1 / 2, 0])
 
 
 def test_silver_by_hand():

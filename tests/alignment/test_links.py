@@ -3,7 +3,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translate.alignment.links import (
-    SYMMETRISATIONS,
     Gold,
     format_gold,
     format_pharaoh,
@@ -11,7 +10,6 @@ from translate.alignment.links import (
     parse_pharaoh,
     read_gold,
     read_pharaoh,
-    symmetrise,
 )
 from translate.errors import UserError
 
@@ -79,61 +77,17 @@ def test_files(tmp_path):
         read_gold(path)
 
 
-FORWARD = {(0, 0), (1, 1), (2, 1), (4, 1), (4, 4)}
-BACKWARD = {(0, 0), (1, 2), (2, 2), (3, 5), (4, 6)}
-
-
-@pytest.mark.parametrize(
-    ("method", "expected"),
-    [
-        ("intersection", "0-0"),
-        ("union", "0-0 1-1 1-2 2-1 2-2 3-5 4-1 4-4 4-6"),
-        # 1-1 neighbours 0-0; 2-1 and 1-2 neighbour 1-1; then both words of 2-2 are linked.
-        ("grow-diag", "0-0 1-1 1-2 2-1"),
-        # Words 4 and 4 are both unlinked, then 3 and 5; target 1 was linked, and so is source 4 by then.
-        ("grow-diag-final-and", "0-0 1-1 1-2 2-1 3-5 4-4"),
-    ],
-)
-def test_symmetrise_by_hand(method, expected):
-    assert format_pharaoh(symmetrise(FORWARD, BACKWARD, method)) == expected
-
-
-def test_unknown_symmetrisation_lists_the_known():
-    with pytest.raises(UserError, match="grow-diag-final-and"):
-        symmetrise(FORWARD, BACKWARD, "grow")
-
-
-def _textbook(forward, backward, *, final_and):
-    """Koehn's pseudo-code letter by letter, over the whole grid; e is the target, f the source."""
-    size_e, size_f = 5, 7
-    union, alignment = forward | backward, forward & backward
-    added = True
-    while added:
-        added = False
-        for e in range(size_e):
-            for f in range(size_f):
-                if (f, e) not in alignment:
-                    continue
-                for df, de in [(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)]:
-                    f_new, e_new = f + df, e + de
-                    f_free = all(link[0] != f_new for link in alignment)
-                    e_free = all(link[1] != e_new for link in alignment)
-                    if (f_free or e_free) and (f_new, e_new) in union:
-                        alignment = alignment | {(f_new, e_new)}
-                        added = True
-    for links in (forward, backward) if final_and else ():
-        for e in range(size_e):
-            for f in range(size_f):
-                free = all(link[0] != f and link[1] != e for link in alignment)
-                if free and (f, e) in links:
-                    alignment = alignment | {(f, e)}
-    return alignment
-
-
-@given(LINKS, LINKS)
-def test_symmetrise_equals_the_textbook(forward, backward):
-    intersection, union, grown, final = (symmetrise(forward, backward, method) for method in SYMMETRISATIONS)
-    assert intersection == forward & backward
-    assert union == forward | backward
-    assert grown == _textbook(forward, backward, final_and=False)
-    assert final == _textbook(forward, backward, final_and=True)
+def test_naacl_gold(tmp_path):
+    path = tmp_path / "gold.naacl"
+    path.write_text("0001 1 1 S\n1 2 3 P\n\n3 2 1\n0003 1 2 S 0.75\n3 0 1 S\n")
+    golds = read_gold(path, source_lengths=[2, 1, 2], target_lengths=[3, 1, 2])
+    assert [format_gold(gold) for gold in golds] == ["0-0 1p2", "", "0-1 1-0"]
+    assert [format_gold(gold) for gold in read_gold(path)] == ["0-0 1p2", "", "0-1 1-0"]
+    with pytest.raises(UserError, match=r"gold\.naacl, line 2: link '2-3' points to target word 3, but .* 2"):
+        read_gold(path, target_lengths=[2, 1, 2])
+    with pytest.raises(UserError, match=r"gold\.naacl, line 4: link of pair 3, but there are 2 pairs"):
+        read_gold(path, source_lengths=[2, 2])
+    for line, message in (("1 1 1 X", "line 2: '1 1 1 X' is not a link"), ("0 1 1", "pairs count from 1")):
+        path.write_text(f"1 1 1\n{line}\n")
+        with pytest.raises(UserError, match=message):
+            read_gold(path)

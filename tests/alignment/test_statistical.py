@@ -5,7 +5,7 @@ from collections import defaultdict
 
 import pytest
 
-from translate.alignment.links import parse_gold, symmetrise
+from translate.alignment.links import parse_gold
 from translate.alignment.score import score
 from translate.alignment.statistical import (
     NULL_PROBABILITY,
@@ -14,6 +14,7 @@ from translate.alignment.statistical import (
     align_corpus,
     align_one_direction,
 )
+from translate.alignment.symmetrise import symmetrise
 from translate.text.grammar import generate
 
 SOURCES = [["the", "house"], ["the", "book"], ["a", "book", "of", "the", "house"], ["a", "house"]]

@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 from tiny_runs import BACKENDS
 
 import translate
-from translate.alignment.extract import AlignmentChoice
+from translate.alignment.choice import AlignmentChoice
 from translate.errors import UserError
 
 

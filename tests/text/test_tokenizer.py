@@ -36,7 +36,7 @@ ODD = {
     "hyphens": ("cherchez-le, T-shirt", ["cherchez", "-le", ",", "T-shirt"]),
     "emoji": ("chat 👍🏽 ❤\ufe0f lit", ["chat", "👍🏽", "❤\ufe0f", "lit"]),
     "combining": ("e\u0301te\u0301 le", ["e\u0301te\u0301", "le"]),
-    "unknown": ("日本語 chat ₯", ["日本語", "chat", "₯"]),
+    "unknown": ("日本語 chat ₯", ["日", "本", "語", "chat", "₯"]),
     "ligature": ("ﬁn ½ lit", ["ﬁn", "½", "lit"]),
     "spaces": ("  le   chien \u2028 rit ", ["le", "chien", "rit"]),
     "control": ("le\x00chien\r rit", ["le", "\x00", "chien", "rit"]),
@@ -72,9 +72,9 @@ def test_special_pieces(tokenizer: Tokenizer) -> None:
 def test_an_empty_line_has_no_pieces(tokenizer: Tokenizer, tokenised: Tokenizer, text: str) -> None:
     for each in (tokenizer, tokenised):
         assert each.encode(text) == []
-        assert each.encode_words(text) == ([], [], [])
+        assert each.encode_words(text) == ([], [], [], ())
         assert each.decode([]) == ""
-        assert each.decode_words([]) == ("", ([], [], []))
+        assert each.decode_words([]) == ("", ([], [], [], ()))
 
 
 @pytest.mark.parametrize("name", ODD)
@@ -94,7 +94,8 @@ def test_each_piece_belongs_to_the_word_it_is_part_of(
             assert found.piece_words == [i for i, count in enumerate(counts) for _ in range(count)]
         else:
             visible = {i for i, word in enumerate(words) if word.isprintable()}
-            assert visible <= set(found.piece_words) <= set(range(len(words)))
+            covered = {*found.piece_words, *(word for _, word in found.further)}
+            assert visible <= covered <= set(range(len(words)))
 
 
 def test_pieces_spell_their_words(tokenizer: Tokenizer) -> None:
@@ -106,6 +107,24 @@ def test_pieces_spell_their_words(tokenizer: Tokenizer) -> None:
         )
         spelt = "".join(pieces).replace("▁", "")
         assert spelt == word.text or "<unk>" in spelt or word.text in (",", ":")
+
+
+def test_pieces_of_several_characters_belong_to_each_of_them() -> None:
+    lines = ["私は日本語が好きです", "日本語は面白い", "日本は面白い", "私は本が好きです"]
+    tokenizer = train_tokenizer(lines * 9, TokenizerConfig(vocabulary_size=30)).tokenizer
+    text = "日本語は好き"
+    found = tokenizer.encode_words(text)
+    assert [word.text for word in found.words] == list(text)
+    assert len(found.ids) < len(text)
+    owners = [
+        sorted([word, *(w for p, w in found.further if p == piece)])
+        for piece, word in enumerate(found.piece_words)
+    ]
+    assert [word for words in owners for word in words] == list(range(len(text)))
+    spelt = ["".join(text[word] for word in words) for words in owners]
+    assert spelt == [piece.replace("▁", "") for piece in tokenizer.pieces(found.ids)]
+    assert found.cut(1).further == tuple(each for each in found.further if each[0] == 0)
+    assert found.cut(1).words == found.words
 
 
 def test_tokenised_text_is_split_first_unless_asked_not_to(tokenised: Tokenizer) -> None:

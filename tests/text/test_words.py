@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from translate.text.words import split_words, tokenise, whitespace_words
+from translate.text.words import FIRST_MARK, split_words, tokenise, whitespace_words
 
 TABLE = {
     "": "",
@@ -37,7 +37,11 @@ TABLE = {
     "« Oui », dit-elle.": "« Oui » , dit -elle .",
     "e\u0301te\u0301": "e\u0301te\u0301",
     "हिन्दी में": "हिन्दी में",
-    "日本語": "日本語",
+    "日本語": "日 本 語",
+    "私はNTTのカメラ。": "私 は NTT の カ メ ラ 。",
+    "ภาษาไทยที่นี่": "ภ า ษ า ไ ท ย ที่ นี่",  # vowels and tones above belong to their consonant
+    "3月15日": "3 月 15 日",
+    "한국어 문장": "한국어 문장",
     "chat😀chien": "chat 😀 chien",
     "❤\ufe0f!": "❤\ufe0f !",
     "👩\u200d👩\u200d👧 👍🏽🇫🇷🇩🇪": "👩\u200d👩\u200d👧 👍🏽 🇫🇷 🇩🇪",
@@ -52,7 +56,7 @@ def test_table(text: str, expected: str) -> None:
     assert tokenise(text) == expected
 
 
-ODD = st.text(alphabet="ab1Lélàt'’-.,:! \t\u0301\u200d\ufe0f😀🏽🇫🇷\x00\u2028", max_size=25)
+ODD = st.text(alphabet="ab1Lélàt'’-.,:! \t\u0301\u200d\ufe0f😀🏽🇫🇷\x00\u2028日のที่", max_size=25)
 FRENCH = st.lists(
     st.sampled_from(["-le", "-t-il", "cherche", "l'", "aujourd'hui", "-", "'", "3.1", " ", "à", "ll"])
 )
@@ -69,6 +73,13 @@ def test_splitting_is_idempotent_loses_nothing_and_knows_its_places(text: str) -
     once = tokenise(text)
     assert tokenise(once) == once
     assert [word.text for word in split_words(once)] == once.split()
+
+
+@given(st.one_of(st.text(max_size=25), ODD, FRENCH.map("".join)))
+def test_european_text_is_split_as_other_text_is(text: str) -> None:
+    """A character of another script at the end calls for the slow pattern, which must give the same words."""
+    european = "".join(character for character in text if character < FIRST_MARK)
+    assert split_words(european) == split_words(f"{european} 日")[:-1]
 
 
 def test_white_space_words_are_cut_nowhere_else() -> None:

@@ -1,13 +1,13 @@
 """The soft alignment of one sentence pair."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from translate.alignment.links import Gold, Links, format_pharaoh
+from translate.alignment.links import Gold, Links, format_pharaoh, format_weighted
 from translate.errors import UserError
 
 
@@ -17,14 +17,17 @@ class Alignment:
 
     Attributes:
         weights: (T words, S words) float32, read-only; a row sums to 1, or is zero if nothing was looked at.
+        source_offsets, target_offsets: (start, end) of each word in its text; empty if there is no text.
     Raises:
         ValueError: if the weights do not have one row a target word and one column a source word,
-            or are negative or not finite.
+            or are negative or not finite, or if there are offsets of another number than words.
     """
 
     source_words: list[str]
     target_words: list[str]
     weights: np.ndarray
+    source_offsets: Sequence[tuple[int, int]] = ()
+    target_offsets: Sequence[tuple[int, int]] = ()
 
     def __post_init__(self) -> None:
         weights = np.array(self.weights, dtype=np.float32)
@@ -35,6 +38,10 @@ class Alignment:
             )
         if not np.isfinite(weights).all() or (weights < 0).any():
             raise ValueError("weights must be finite and not negative")
+        for side in ("source", "target"):
+            offsets, words = getattr(self, f"{side}_offsets"), getattr(self, f"{side}_words")
+            if offsets and len(offsets) != len(words):
+                raise ValueError(f"{side}_offsets: {len(offsets)} for {len(words)} words")
         weights.flags.writeable = False
         object.__setattr__(self, "weights", weights)
 
@@ -60,22 +67,42 @@ class Alignment:
             sources = self.weights[targets].argmax(axis=1)
         return frozenset(zip(sources.tolist(), targets.tolist()))
 
-    def pharaoh(self, threshold: float | None = None) -> str:
-        """The links as `0-0 1-2 2-1`, sorted by source index."""
-        return format_pharaoh(self.links(threshold))
+    def pharaoh(self, threshold: float | None = None, *, weights: bool = False) -> str:
+        """The links as `0-0 1-2 2-1`, sorted by source index; with weights as `0-0:0.9412 1-2:0.8801`."""
+        links = self.links(threshold)
+        if not weights:
+            return format_pharaoh(links)
+        return format_weighted({(s, t): float(self.weights[t, s]) for s, t in links})
 
     def transpose(self) -> "Alignment":
         """Swap source and target; its rows need not sum to 1."""
-        return Alignment(self.target_words, self.source_words, self.weights.T)
+        return Alignment(
+            self.target_words, self.source_words, self.weights.T, self.target_offsets, self.source_offsets
+        )
 
     def to_dict(self) -> dict[str, Any]:
-        """Words, weights rounded to 6 digits, and Pharaoh links, ready for JSON."""
+        """Words, their offsets if known, weights rounded to 6 digits, and Pharaoh links, ready for JSON."""
+        offsets = {
+            f"{side}_offsets": [list(each) for each in getattr(self, f"{side}_offsets")]
+            for side in ("source", "target")
+            if getattr(self, f"{side}_offsets")
+        }
         return {
             "source_words": list(self.source_words),
             "target_words": list(self.target_words),
+            **offsets,
             "weights": [[round(weight, 6) for weight in row] for row in self.weights.tolist()],
             "links": self.pharaoh(),
         }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Alignment":
+        """Inverse of `to_dict`; raises UserError if a key is missing or the parts do not fit."""
+        try:
+            offsets = ([tuple(e) for e in values.get(f"{s}_offsets", ())] for s in ("source", "target"))
+            return cls(values["source_words"], values["target_words"], _matrix(values), *offsets)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise UserError(f"not an alignment: {error}") from error
 
     def heatmap(
         self,
@@ -103,3 +130,9 @@ class Alignment:
 
         titles: Sequence[str] | None = None if title is None else [title]
         return draw([self], path, titles=titles, values=values, gold=[gold], colour_map=colour_map)
+
+
+def _matrix(values: Mapping[str, Any]) -> np.ndarray:
+    """The weights, also where a side has no words and a list cannot tell the shape."""
+    shape = len(values["target_words"]), len(values["source_words"])
+    return np.array(values["weights"], dtype=np.float32).reshape(shape)

@@ -1,7 +1,8 @@
 """Which layer, heads and shift are the alignment: every candidate is tried.
 
-With gold links the alignment error rate decides. Without, three kinds of evidence narrow the candidates
-down, each as far as there is enough of it:
+With gold links the alignment error rate decides. With a model of the other direction the agreement of the
+two decides (`directions.py`). Without either, three kinds of evidence narrow the candidates down, each as far
+as there is enough of it:
 
 1. silver links: words written the same on both sides (names, numbers) should be linked
 2. consistency: a target word should be linked to the same source word wherever it occurs
@@ -11,22 +12,24 @@ down, each as far as there is enough of it:
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
-from translate.alignment.evidence import Words, agreement, alignment_error_rates, consistency, silver_scores
-from translate.alignment.extract import (
+from translate.alignment.choice import AlignmentChoice
+from translate.alignment.evidence import Words, agreement, alignment_scores, consistency, silver_scores
+from translate.alignment.extract import shift_rows
+from translate.alignment.forced import (
     MAX_CELLS,
-    AlignmentChoice,
     EncodedPair,
+    check_lengths,
     evaluation_mode,
     forced_batches,
-    shift_rows,
 )
 from translate.alignment.links import Gold
 from translate.alignment.pool import pool_source, pool_target, renormalise
+from translate.alignment.score import AlignmentScore
 from translate.errors import UserError
 from translate.models.seq2seq import Seq2Seq
 
@@ -39,10 +42,21 @@ class Candidate:
     """One row of the calibration table; fractions from 0 to 1, None where not measured."""
 
     choice: AlignmentChoice
-    aer: float | None = None
+    score: AlignmentScore | None = None
     silver: float | None = None
     consistency: float | None = None
     agreement: float | None = None
+
+    @property
+    def aer(self) -> float | None:
+        return None if self.score is None else self.score.aer
+
+    def to_dict(self) -> dict[str, Any]:
+        """The choice and what was measured of it, for JSON."""
+        others = ("silver", "consistency", "agreement")
+        measured = {} if self.score is None else self.score._asdict()
+        measured |= {name: getattr(self, name) for name in others if getattr(self, name) is not None}
+        return self.choice.to_dict() | {name: round(value, 6) for name, value in measured.items()}
 
 
 @dataclass(frozen=True)
@@ -50,10 +64,20 @@ class Calibration:
     """The choice, and what it was based on."""
 
     choice: AlignmentChoice
-    criterion: str  # "aer", "silver", "consistency", "agreement", or "default" (nothing to go by)
+    criterion: str  # "aer", "directions", "silver", "consistency", "agreement", or "default" (no evidence)
     aer: float | None
     agreement: float | None
     table: tuple[Candidate, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a run stores, beside the name of the split."""
+        return {
+            "choice": self.choice.to_dict(),
+            "criterion": self.criterion,
+            "validation_aer": self.aer,
+            "agreement": self.agreement,
+            "table": [row.to_dict() for row in self.table],
+        }
 
 
 def calibrate(
@@ -64,7 +88,7 @@ def calibrate(
     layer: int | None = None,
     heads: Sequence[int] | None = None,
     shift: int | None = None,
-    batch_size: int = 64,
+    batch_size: int | None = None,
     device: torch.device | str = "cpu",
 ) -> Calibration:
     """Try every layer, each head and the mean of all heads, with both shifts.
@@ -84,15 +108,12 @@ def calibrate(
         raise UserError(
             f"alignment calibration: {len(golds)} lines of gold links for {len(pairs)} sentence pairs"
         )
-    space = _Space.of(model, layer, heads, shift)
-    choices = space.choices()
-    for choice in choices:
-        choice.check(model)
-    words = Words.of(pairs)
-    links = _hard_links(model, pairs, words, space, batch_size, device)
+    space = Space.of(model, layer, heads, shift)
+    choices, words = space.choices(), Words.of(pairs)
+    links = hard_links(model, pairs, words, space, batch_size=batch_size, device=device)
     if golds is not None:
-        rates = alignment_error_rates(links, words, golds)
-        table = tuple(Candidate(choice, aer=float(rate)) for choice, rate in zip(choices, rates, strict=True))
+        scores = alignment_scores(links, words, golds)
+        table = tuple(Candidate(*each) for each in zip(choices, scores, strict=True))
         best = min(table, key=lambda row: (row.aer, *_preference(row)))
         return Calibration(best.choice, "aer", best.aer, None, table)
     return _choose_without_gold(links, words, choices)
@@ -131,7 +152,7 @@ def _preference(row: Candidate) -> tuple[int, int, int]:
     return row.choice.shift, -len(row.choice.heads), row.choice.layer
 
 
-class _Space(NamedTuple):
+class Space(NamedTuple):
     """What is searched: every combination."""
 
     layers: list[int]
@@ -139,9 +160,7 @@ class _Space(NamedTuple):
     groups: list[tuple[int, ...]]  # of heads
 
     @classmethod
-    def of(
-        cls, model: Seq2Seq, layer: int | None, heads: Sequence[int] | None, shift: int | None
-    ) -> "_Space":
+    def of(cls, model: Seq2Seq, layer: int | None, heads: Sequence[int] | None, shift: int | None) -> "Space":
         every_head = tuple(range(model.num_attention_heads))
         groups: list[tuple[int, ...]] = [(head,) for head in every_head]
         if len(every_head) > 1:
@@ -161,15 +180,23 @@ class _Space(NamedTuple):
         ]
 
 
-def _hard_links(
+def hard_links(
     model: Seq2Seq,
     pairs: Sequence[EncodedPair],
     words: Words,
-    space: _Space,
-    batch_size: int,
-    device: torch.device | str,
+    space: Space,
+    *,
+    batch_size: int | None = None,
+    device: torch.device | str = "cpu",
 ) -> np.ndarray:
-    """Index of the linked source word, -1 for none: (choices, all target words)."""
+    """Index of the linked source word, -1 for none: (choices, all target words).
+
+    Raises:
+        UserError: if the model has no such layer or head, or a pair is too long for it.
+    """
+    for choice in space.choices():
+        choice.check(model)
+    check_lengths(model, pairs)
     layers, shifts, groups = space
     links = np.full((len(space.choices()), len(words.target_types)), -1, dtype=np.int64)
     mean = torch.zeros(len(groups), model.num_attention_heads, device=device)  # (groups, H)

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from translate.alignment.extract import EncodedPair
+from translate.alignment.forced import EncodedPair
 from translate.alignment.links import Gold
-from translate.alignment.score import score_from_counts
+from translate.alignment.score import AlignmentScore, score_from_counts
 from translate.errors import UserError
 
 
@@ -38,8 +38,8 @@ class Words(NamedTuple):
         return cls(pairs, offsets, target_types, source_types)
 
 
-def alignment_error_rates(links: np.ndarray, words: Words, golds: Sequence[Gold]) -> np.ndarray:
-    """AER of every candidate (candidates,); raises UserError if a gold link is outside its sentence."""
+def alignment_scores(links: np.ndarray, words: Words, golds: Sequence[Gold]) -> list[AlignmentScore]:
+    """Scores of every candidate; raises UserError if a gold link is outside its sentence."""
     sure = np.zeros(words.source_types.shape, dtype=bool)  # the last column stays false: a link to it is none
     possible = np.zeros_like(sure)
     for number, (pair, gold, start) in enumerate(zip(words.pairs, golds, words.offsets), start=1):
@@ -53,14 +53,12 @@ def alignment_error_rates(links: np.ndarray, words: Words, golds: Sequence[Gold]
                 table[start + target, source] = True
     rows = np.arange(links.shape[1])
     num_sure = int(sure.sum())
-    return np.array(
-        [
-            score_from_counts(
-                int((one >= 0).sum()), num_sure, int(possible[rows, one].sum()), int(sure[rows, one].sum())
-            ).aer
-            for one in links
-        ]
-    )
+    return [
+        score_from_counts(
+            int((one >= 0).sum()), num_sure, int(possible[rows, one].sum()), int(sure[rows, one].sum())
+        )
+        for one in links
+    ]
 
 
 def silver_scores(links: np.ndarray, words: Words) -> tuple[int, np.ndarray]:

@@ -16,11 +16,21 @@ def piece_links(source: Pieces, target: Pieces, links: Links) -> list[int]:
     by_target: dict[int, set[int]] = {}
     for source_word, target_word in links:
         by_target.setdefault(target_word, set()).add(source_word)
-    packed = []
-    for t, target_word in enumerate(target.piece_words):
-        wanted = by_target.get(target_word, ()) if target_word != NO_WORD else ()
-        packed += [t << PLACE_BITS | s for s, word in enumerate(source.piece_words) if word in wanted]
-    return packed
+    source_pieces, packed = _pieces_of(source), set()
+    for target_word, target_pieces in _pieces_of(target).items():
+        for source_word in by_target.get(target_word, ()):
+            places = source_pieces.get(source_word, ())
+            packed |= {t << PLACE_BITS | s for t in target_pieces for s in places}
+    return sorted(packed)
+
+
+def _pieces_of(pieces: Pieces) -> dict[int, list[int]]:
+    """The pieces of each word; where characters are words, a piece may belong to several."""
+    found: dict[int, list[int]] = {}
+    for piece, word in (*enumerate(pieces.piece_words), *pieces.further):
+        if word != NO_WORD:
+            found.setdefault(word, []).append(piece)
+    return found
 
 
 def words_of(pieces: Sequence[Pieces]) -> list[list[str]]:

@@ -1,11 +1,10 @@
-"""Hard links between words: Pharaoh format, gold with sure and possible links, symmetrisation.
+"""Hard links between words: Pharaoh format, also with weights; gold with sure and possible links.
 
 A link is a pair (source word index, target word index), counted from 0.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -14,12 +13,11 @@ from translate.errors import UserError
 Link = tuple[int, int]
 Links = frozenset[Link]
 
-SYMMETRISATIONS = ("intersection", "union", "grow-diag", "grow-diag-final-and")
-
 Parsed = TypeVar("Parsed", Links, "Gold")
 
 _TOKEN = re.compile(r"([0-9]+)([-p])([0-9]+)", re.ASCII)
-_NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
+_WEIGHTED = re.compile(r"([0-9]+-[0-9]+):([0-9]*\.?[0-9]+(?:e-?[0-9]+)?)", re.ASCII)
+_NAACL = re.compile(r"([0-9]+)\s+([0-9]+)\s+([0-9]+)(?:\s+([SP]))?(?:\s+[0-9.]+)?", re.ASCII)
 
 
 class Gold(NamedTuple):
@@ -94,6 +92,25 @@ def format_gold(gold: Gold, *, one_based: bool = False) -> str:
     )
 
 
+def format_weighted(weights: Mapping[Link, float], *, one_based: bool = False) -> str:
+    """Write links with weights as `0-0:0.9412 1-2:0.8801`, four digits, sorted as in `format_pharaoh`."""
+    return " ".join(
+        f"{format_pharaoh([link], one_based=one_based)}:{weights[link]:.4f}" for link in sorted(weights)
+    )
+
+
+def parse_weighted(line: str, *, where: str, one_based: bool = False) -> dict[Link, float]:
+    """Read one line of links with weights; raises UserError as `parse_pharaoh` does."""
+    weights = {}
+    for token in line.split():
+        match = _WEIGHTED.fullmatch(token)
+        if match is None:
+            raise UserError(f"{where}: '{token}' is not a link with its weight; expected 'i-j:0.5'")
+        link, _ = _parse_token(match[1], where, None, None, one_based=one_based)
+        weights[link] = float(match[2])
+    return weights
+
+
 def read_pharaoh(
     path: str | Path,
     *,
@@ -112,66 +129,55 @@ def read_gold(
     target_lengths: Sequence[int] | None = None,
     one_based: bool = False,
 ) -> list[Gold]:
-    """Read a file of gold links, one sentence pair a line (`0-0 1p2`).
+    """Read a file of gold links, in the format that its first line shows.
+
+    TALP: one sentence pair a line (`0-0 1p2`). NAACL (the shared task of 2003): one link a line, number of
+    the pair, of the source word and of the target word, all from 1, then S (which is meant if there is none)
+    or P, then perhaps a confidence; a word 0 is no word, and its line no link.
 
     Args:
         source_lengths, target_lengths: number of words of each sentence; checks lines and indexes.
+        one_based: whether a TALP file counts words from 1.
     Raises:
         UserError: if the file cannot be read or a line is wrong; names the file and the line.
     """
+    lines = _lines(path)
+    first = next((line for line in lines if line.strip()), "")
+    if _NAACL.fullmatch(first.strip()):
+        return _read_naacl(path, lines, source_lengths, target_lengths)
     return _read_lines(path, parse_gold, source_lengths, target_lengths, one_based)
 
 
-def symmetrise(forward: AbstractSet[Link], backward: AbstractSet[Link], method: str) -> Links:
-    """Combine the links of two directions, both given as (source, target).
-
-    grow-diag starts from the intersection and adds links of the union that neighbour a chosen link, also
-    diagonally, while one of their words is still unlinked; final-and then adds links whose words are both
-    unlinked, those of `forward` first (Koehn, Statistical Machine Translation, 2010, section 4.5.3).
-
-    Raises:
-        UserError: if the method is not one of `SYMMETRISATIONS`.
-    """
-    if method not in SYMMETRISATIONS:
-        raise UserError(f"symmetrisation '{method}' is not known; choose one of {', '.join(SYMMETRISATIONS)}")
-    if method == "union":
-        return frozenset(forward | backward)
-    chosen = set(forward & backward)
-    if method == "intersection":
-        return frozenset(chosen)
-    _grow_diagonally(chosen, forward | backward)
-    if method == "grow-diag-final-and":
-        sources, targets = {source for source, _ in chosen}, {target for _, target in chosen}
-        for links in (forward, backward):
-            for source, target in sorted(links, key=_by_target):
-                if source not in sources and target not in targets:
-                    chosen.add((source, target))
-                    sources.add(source)
-                    targets.add(target)
-    return frozenset(chosen)
-
-
-def _grow_diagonally(chosen: set[Link], union: AbstractSet[Link]) -> None:
-    sources, targets = {source for source, _ in chosen}, {target for _, target in chosen}
-    # Chosen links lie in the union, so this visits them as the textbook's scan of the whole grid does.
-    scan = sorted(union, key=_by_target)
-    grown = True
-    while grown:
-        grown = False
-        for source, target in scan:
-            if (source, target) not in chosen:
-                continue
-            for source_step, target_step in _NEIGHBOURS:
-                new = (source + source_step, target + target_step)
-                if new in union and new not in chosen and (new[0] not in sources or new[1] not in targets):
-                    chosen.add(new)
-                    sources.add(new[0])
-                    targets.add(new[1])
-                    grown = True
-
-
-def _by_target(link: Link) -> Link:
-    return link[1], link[0]
+def _read_naacl(
+    path: str | Path,
+    lines: Sequence[str],
+    source_lengths: Sequence[int] | None,
+    target_lengths: Sequence[int] | None,
+) -> list[Gold]:
+    golds: dict[int, tuple[set[Link], set[Link]]] = {}
+    known = [len(lengths) for lengths in (source_lengths, target_lengths) if lengths is not None]
+    for number, line in enumerate(lines, start=1):
+        where = f"{path}, line {number}"
+        match = _NAACL.fullmatch(line.strip())
+        if not line.strip():
+            continue
+        if match is None:
+            raise UserError(f"{where}: '{line.strip()}' is not a link; expected 'pair source target [S|P]'")
+        pair = int(match[1])
+        if pair < 1 or (known and pair > min(known)):
+            limit = f"there are {min(known)} pairs" if known else "pairs count from 1"
+            raise UserError(f"{where}: link of pair {pair}, but {limit}")
+        sure, possible = golds.setdefault(pair, (set(), set()))
+        if "0" in (match[2].lstrip("0") or "0", match[3].lstrip("0") or "0"):
+            continue
+        lengths = [None if each is None else each[pair - 1] for each in (source_lengths, target_lengths)]
+        link, _ = _parse_token(f"{match[2]}-{match[3]}", where, *lengths, one_based=True)
+        possible.add(link)
+        if match[4] != "P":
+            sure.add(link)
+    count = min(known) if known else max(golds, default=0)
+    empty: tuple[set[Link], set[Link]] = (set(), set())
+    return [Gold(*map(frozenset, golds.get(pair, empty))) for pair in range(1, count + 1)]
 
 
 def _parse_token(
@@ -203,11 +209,7 @@ def _read_lines(
     target_lengths: Sequence[int] | None,
     one_based: bool,
 ) -> list[Parsed]:
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read as links: {error}") from error
-    lines = text.removesuffix("\n").split("\n") if text else []
+    lines = _lines(path)
     for side, lengths in (("source", source_lengths), ("target", target_lengths)):
         if lengths is not None and len(lengths) != len(lines):
             raise UserError(
@@ -223,3 +225,11 @@ def _read_lines(
         )
         for index, line in enumerate(lines)
     ]
+
+
+def _lines(path: str | Path) -> list[str]:
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read as links: {error}") from error
+    return text.removesuffix("\n").split("\n") if text else []

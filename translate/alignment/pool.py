@@ -13,23 +13,41 @@ from translate.text.batching import pad
 from translate.text.tokenizer import NO_WORD
 
 
-def piece_to_word(piece_words: Sequence[Sequence[int]], num_words: int, device: torch.device | str) -> Tensor:
-    """Indicator (B, pieces, words) float32: 1 where the piece belongs to the word; padding has no word."""
-    words = pad(piece_words, pad_id=NO_WORD)[0].to(device)  # (B, pieces)
-    return (words.unsqueeze(-1) == torch.arange(num_words, device=device)).float()
+def piece_to_word(
+    piece_words: Sequence[Sequence[int]],
+    num_words: int,
+    device: torch.device | str,
+    further: Sequence[Sequence[tuple[int, int]]] = (),
+) -> Tensor:
+    """Which share of each piece belongs to each word: (B, pieces, words) float32; padding has no word.
+
+    Args:
+        piece_words: the word of each piece, or -1.
+        num_words: of the longest sentence.
+        device: where it shall lie.
+        further: (piece, word) for more words of a piece, for each sentence; its words have equal shares.
+    """
+    words = pad(piece_words, pad_id=NO_WORD)[0]  # (B, pieces)
+    shares = (words.unsqueeze(-1) == torch.arange(num_words)).float()
+    more = [(row, *each) for row, cells in enumerate(further) for each in cells]
+    if more:
+        shares[tuple(torch.tensor(more).unbind(1))] = 1.0
+        shares = renormalise(shares)
+    return shares.to(device)
 
 
 def pool_source(weights: Tensor, source_words: Tensor) -> Tensor:
     """Sum the weights of each source word's pieces, and renormalise each row.
 
     Args:
-        weights: (B, H, T, S) non-negative; source padding and end-of-sentence may carry weight, and lose it.
+        weights: (B, H, T, S); source padding and end-of-sentence may carry weight, and lose it. The size of
+            a weight counts: the delta rule has negative ones.
         source_words: (B, S, source words) from `piece_to_word`.
     Returns:
         (B, H, T, source words), rows that sum to 1, or are zero if no word has any weight.
     """
     B, H, T, S = weights.shape
-    words = weights.float().reshape(B, H * T, S) @ source_words
+    words = weights.float().abs().reshape(B, H * T, S) @ source_words
     return renormalise(words).view(B, H, T, source_words.shape[-1])
 
 

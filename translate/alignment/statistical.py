@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from translate.alignment.links import Links, symmetrise
+from translate.alignment.links import Links
+from translate.alignment.symmetrise import symmetrise
 
 NULL = 0  # the source word that target words without a counterpart come from
 NULL_PROBABILITY = 0.08  # p0 of Dyer et al. 2013
@@ -47,7 +48,7 @@ def align_corpus(
     Args:
         sources: words of each sentence.
         targets: words of their translations.
-        method: see :func:`translate.alignment.links.symmetrise`.
+        method: see :func:`translate.alignment.symmetrise.symmetrise`.
         rounds: of expectation maximisation.
     """
     rounds = rounds or Statistics()

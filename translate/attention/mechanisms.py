@@ -124,6 +124,23 @@ class Attention(nn.Module):
         """Heads side by side: (B, H, T, E') -> (B, T, H E')."""
         return context.transpose(1, 2).flatten(2)
 
+    def transformed_values(self, memory: Memory) -> Tensor:
+        """What each key adds to the context by each head at weight 1: (B, H, S, context_size).
+
+        The f(x) of Kobayashi et al. 2020, 2.3: sum_h sum_s weights[h, s] f_h(x_s), with the merge's bias, is
+        the context of :meth:`weight`, which must be linear in the weights.
+        """
+        batch, _, length, _ = memory.values.shape
+        each = torch.eye(length, dtype=memory.values.dtype, device=memory.values.device)
+        weights = each.new_zeros(batch, self.num_heads, length, length)
+        nothing = self.weight(weights, memory)
+        found = []
+        for head in range(self.num_heads):
+            alone = weights.clone()
+            alone[:, head] = each
+            found.append(self.weight(alone, memory) - nothing)
+        return torch.stack(found, 1)
+
     def fused(self, query: Tensor, memory: Memory, state: Any = None) -> Tensor:
         """The context by a kernel that never holds the weights."""
         raise NotImplementedError

@@ -1,6 +1,6 @@
 """Settings that cannot work, found before the corpus is read; or, with it, before it is used."""
 
-from translate.alignment.extract import AlignmentChoice
+from translate.alignment.choice import AlignmentChoice
 from translate.build.objects import build_model, build_optimizer, build_schedule
 from translate.build.schema import Settings
 from translate.errors import UserError

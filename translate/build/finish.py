@@ -6,10 +6,8 @@ from typing import Any
 import torch
 
 from translate.alignment.alignment import Alignment
-from translate.alignment.calibrate import calibrate
-from translate.alignment.extract import AlignmentChoice
-from translate.alignment.links import Gold, parse_gold
 from translate.alignment.score import score
+from translate.build.calibration import choose_alignment, development_of, gold_links, store
 from translate.build.card import write_card
 from translate.build.curves import draw_curves
 from translate.build.schema import Settings
@@ -33,9 +31,10 @@ def finish(
         corpus: whose validation split calibrates and whose test split is scored.
         directory: of the run.
     """
-    chosen = choose_alignment(settings, translator, corpus)
-    directory.alignment.write_text(json.dumps(chosen, indent=2) + "\n", encoding="utf-8")
-    translator.choice = AlignmentChoice.from_dict(chosen["choice"])
+    wanted = settings.alignment
+    pairs = development_of(corpus, wanted.calibration_pairs)
+    chosen = choose_alignment(translator, pairs, wanted)
+    store(directory, chosen, translator)
     scores: dict[str, Any] = {
         "version": __version__,
         "torch": torch.__version__,
@@ -58,42 +57,6 @@ def finish(
     for kind, count in translator.warnings.items():
         print(f"warning: {count:,} sentences: {kind}", flush=True)
     print(f"model card {directory.card}", flush=True)
-
-
-def choose_alignment(settings: Settings, translator: Translator, corpus: Corpus) -> dict[str, Any]:
-    """The layer, heads and shift that show the alignment, and what they were chosen by.
-
-    The validation split decides, or the training split, without its gold links, where there is no other.
-    """
-    split = corpus.validation or Split(corpus.train.source, corpus.train.target)
-    wanted = settings.alignment
-    count = wanted.calibration_pairs
-    golds = None if split.gold is None else gold_links(split, count)
-    pairs = [
-        translator.encode_pair(source, target, whitespace=golds is not None)
-        for source, target in zip(split.source[:count], split.target[:count], strict=True)
-    ]
-    found = calibrate(
-        translator.model,
-        pairs,
-        golds,
-        layer=wanted.layer,
-        heads=wanted.heads,
-        shift=wanted.shift,
-        device=translator.device,
-    )
-    return {
-        "choice": found.choice.to_dict(),
-        "criterion": found.criterion,
-        "split": "validation" if corpus.validation else "train",
-        "validation_aer": found.aer,
-    }
-
-
-def gold_links(split: Split, count: int | None = None) -> list[Gold]:
-    """The parsed gold links of a split that has them."""
-    assert split.gold is not None
-    return [parse_gold(text, where=f"gold line {i}") for i, text in enumerate(split.gold[:count], 1)]
 
 
 def score_split(translator: Translator, split: Split) -> dict[str, Any]:

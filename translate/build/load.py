@@ -6,7 +6,7 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
 
-from translate.alignment.extract import AlignmentChoice
+from translate.alignment.choice import AlignmentChoice
 from translate.build.objects import build_model, use_device
 from translate.build.schema import Settings, check_config
 from translate.errors import UserError

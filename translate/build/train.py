@@ -11,6 +11,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from translate.build.checks import check_buildable, check_validation
 from translate.build.finish import finish
+from translate.build.guidance import encode_training, guidance
 from translate.build.load import load_into, read_choice
 from translate.build.objects import (
     build_model,
@@ -21,7 +22,7 @@ from translate.build.objects import (
 )
 from translate.build.resume import is_finished, state_to_resume
 from translate.build.schema import Settings, check_config
-from translate.build.validation import Validation, encode_training
+from translate.build.validation import Validation
 from translate.config.schema import plain
 from translate.errors import UserError
 from translate.models import Seq2Seq
@@ -36,7 +37,7 @@ from translate.training.run_directory import RunDirectory
 from translate.training.signals import EXIT_CODES, Signals, leave_on_sigterm
 from translate.training.stream import BatchStream
 from translate.training.tensorboard import TensorBoard
-from translate.training.update import Averaged, Guided, StepReport, Update
+from translate.training.update import Averaged, StepReport, Update
 from translate.translator import Translator
 
 
@@ -101,7 +102,7 @@ def prepare(
         tokenizers = TokenizerPair.load(directory.tokenizer)
     sizes = len(tokenizers.source), len(tokenizers.target)
     model = build_model(settings.model, sizes, settings.run.plugins).to(device)
-    training = build_training(settings, model, encode_training(settings, corpus.train, tokenizers), device)
+    training = build_training(settings, model, encode_training(settings, corpus, tokenizers), device)
     if state is None:
         directory.clear()  # not before everything is known to work
         OmegaConf.save(resolved(config, settings), directory.config)
@@ -131,19 +132,6 @@ def train_tokenizers(settings: Settings, corpus: Corpus) -> TokenizerPair:
     for message in messages:
         print(message, flush=True)
     return tokenizers
-
-
-def guidance(settings: Settings, model: Seq2Seq) -> Guided | None:
-    """The guided-alignment loss, if it has a weight."""
-    config = settings.training
-    if not config.guided_alignment:
-        return None
-    layer = config.guided_layer if config.guided_layer is not None else (model.num_attention_layers - 1) // 2
-    try:
-        model.check_layers([layer])
-    except ValueError as error:
-        raise UserError(f"training.guided_layer: {error}") from error
-    return Guided(config.guided_alignment, layer)
 
 
 def build_training(

@@ -5,10 +5,8 @@ from dataclasses import dataclass
 import torch
 
 from translate.alignment.calibrate import calibrate
-from translate.alignment.extract import evaluation_mode
-from translate.alignment.guide import piece_links, words_of
+from translate.alignment.forced import evaluation_mode
 from translate.alignment.links import parse_gold
-from translate.alignment.statistical import align_corpus
 from translate.build.schema import Settings
 from translate.evaluation import bleu_score
 from translate.text.batching import EncodedCorpus, Ragged, collate, sequential_batches
@@ -23,22 +21,6 @@ def encode(split: Split, tokenizers: TokenizerPair) -> EncodedCorpus:
     return EncodedCorpus(
         Ragged.of(tokenizers.source.encode_corpus(split.source)),
         Ragged.of(tokenizers.target.encode_corpus(split.target)),
-    )
-
-
-def encode_training(settings: Settings, split: Split, tokenizers: TokenizerPair) -> EncodedCorpus:
-    """The training split as ids, with links to guide the attention if it is guided; gold is never read."""
-    if not settings.training.guided_alignment:
-        return encode(split, tokenizers)
-    whitespace = settings.data.tokenised
-    sources = [tokenizers.source.encode_words(line, whitespace=whitespace) for line in split.source]
-    targets = [tokenizers.target.encode_words(line, whitespace=whitespace) for line in split.target]
-    links = align_corpus(words_of(sources), words_of(targets), method="intersection")
-    packed = [piece_links(*each) for each in zip(sources, targets, links, strict=True)]
-    return EncodedCorpus(
-        Ragged.of([each.ids for each in sources]),
-        Ragged.of([each.ids for each in targets]),
-        Ragged.of(packed),
     )
 
 
@@ -70,10 +52,8 @@ class Validation:
         scores["bleu"] = bleu_score(texts, self.target, target_language=language)
         if self.gold:
             count = len(self.gold)
-            pairs = [
-                self.translator.encode_pair(source, target, whitespace=True)
-                for source, target in zip(self.split.source[:count], self.split.target[:count], strict=True)
-            ]
+            sides = self.split.source[:count], self.split.target[:count]
+            pairs = self.translator.encode_pairs(*sides, whitespace=True)
             wanted = self.settings.alignment
             found = calibrate(
                 self.translator.model,

@@ -1,25 +1,36 @@
 """``translate align``: which source words each target word looked at."""
 
+import json
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from translate.cli.align_options import (
+    LINKS,
+    PAGE,
+    PICTURES,
+    Options,
+    PictureOptions,
+    Symmetrisation,
+    check_options,
+)
 from translate.cli.console import BatchSize, Device, Plugins, Threads, load_translator
-from translate.cli.picture import PAGE, PICTURES, PictureOptions, draw_corpus_of, draw_pair
-from translate.errors import UserError
+from translate.cli.picture import draw_corpus_of, draw_pair, num_candidates
 
 if TYPE_CHECKING:
     from translate.alignment.alignment import Alignment
+    from translate.build.calibration import Development
     from translate.translator import Translator
 
 EXAMPLES = """
 Examples:
 
   translate align runs/demo/transformer "I love you ." --out alignment.png
+
+  translate align runs/demo/transformer "I love you ." "je t' aime ."
 
   translate align runs/demo/transformer "I love you ." --out alignment.html
 
@@ -28,11 +39,14 @@ Examples:
   translate align runs/mine --source test.en --target test.de > test.links
 
   translate align runs/mine --source test.en --target test.de --out corpus.png
+
+  translate align runs/en-de --reverse runs/de-en --source test.en --target test.de > test.links
+
+  translate align runs/mine --calibrate --source dev.en --target dev.de --gold dev.gold
+
+  translate align runs/mine --report
 """
 
-LINKS = (".txt", ".pharaoh", ".links")
-ALTERNATIVES = 3  # translations that a page shows, where it shows the model's own
-NOTHING = PictureOptions(values=False, heads=False, links=None, colours=None)
 CHUNK = 2048  # pairs of a corpus held at a time
 
 
@@ -49,10 +63,53 @@ def align(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Picture (.png, .pdf, .svg), page (.html) or links (.txt). "
-            "[default: links on standard output]"
+            help="Picture (.png, .pdf, .svg), page of a pair (.html), links (.txt), or weights (.tsv, "
+            ".json, .jsonl, .npz). [default: links on standard output]"
         ),
     ] = None,
+    method: Annotated[
+        Literal["attention", "gradient", "erasure", "norm"],
+        typer.Option(
+            help="What a target word owes to a source word: the chosen attention; gradient times input; the "
+            "drop of its log-probability without that word; attention times the norm of the values."
+        ),
+    ] = "attention",
+    threshold: Annotated[
+        float | None,
+        typer.Option(help="Link all weights from here on. [default: the largest of each target word]"),
+    ] = None,
+    weights: Annotated[bool, typer.Option("--weights", help="Links with weights: 0-0:0.9412.")] = False,
+    reverse: Annotated[
+        Path | None,
+        typer.Option(help="Run of the other direction: its links too, made one by --symmetrise."),
+    ] = None,
+    symmetrise: Annotated[
+        Symmetrisation | None,
+        typer.Option(help="How the links of both directions become one. [default: grow-diag-final-and]"),
+    ] = None,
+    calibrate: Annotated[
+        bool,
+        typer.Option(
+            "--calibrate",
+            help="Choose layer, heads and shift again and store them with the run: by --gold; else by "
+            "agreement with --reverse, or of the layers. On --source and --target, or the run's own "
+            "validation set.",
+        ),
+    ] = False,
+    report: Annotated[
+        bool,
+        typer.Option("--report", help="Compare all methods, on --source and --target or the validation set."),
+    ] = False,
+    gold: Annotated[
+        Path | None,
+        typer.Option(
+            help="Gold links of --source and --target, for --calibrate and --report: TALP or NAACL."
+        ),
+    ] = None,
+    one_based: Annotated[bool, typer.Option("--one-based", help="The TALP file counts from 1.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object, with --calibrate or --report.")
+    ] = False,
     values: Annotated[bool, typer.Option("--values", help="Write the weights into the heatmap.")] = False,
     heads: Annotated[bool, typer.Option("--heads", help="Draw every layer and head side by side.")] = False,
     links: Annotated[
@@ -76,103 +133,182 @@ def align(
 
     A corpus with a picture as --out is summed up in it: distance from the diagonal, entropy, fertility.
     """
-    if (source is None) == (sentence is None):
-        raise UserError("align: give either a sentence, or --source FILE and --target FILE")
+    options = Options(
+        sentence=sentence,
+        translation=translation,
+        source=source,
+        target=target,
+        gold=gold,
+        one_based=one_based,
+        out=out,
+        method=method,
+        threshold=threshold,
+        weights=weights,
+        reverse=reverse,
+        symmetrise=symmetrise,
+        as_json=as_json,
+        picture=PictureOptions(values, heads, links, colours),
+        whitespace=whitespace,
+        batch_size=batch_size,
+    )
+    check_options(options, calibrate=calibrate, report=report)
 
-    options = PictureOptions(values, heads, links, colours)
+    def load(directory: Path) -> "Translator":  # when the rest of what the user gave is known to be right
+        return load_translator(directory, device, threads, plugin)
 
-    def load() -> "Translator":  # when the rest of what the user gave is known to be right
-        return load_translator(run, device, threads, plugin)
-
-    if source is not None:
-        if target is None:
-            raise UserError("align: --source FILE needs --target FILE")
-        if options != NOTHING:
-            raise UserError("align: --values, --heads, --links and --colours are for the picture of one pair")
-        _corpus(load, source, target, out, whitespace, batch_size)
-        return
-    assert sentence is not None
-    if target is not None:
-        raise UserError("align: --target FILE needs --source FILE; a sentence's translation is an argument")
-    _pair(load, sentence, translation, out, options, whitespace, run.resolve().name)
+    if calibrate:
+        _calibrate(load, run, options, plugin or [])
+    elif report:
+        _report(load, run, options, plugin or [])
+    elif source is not None:
+        _corpus(load, run, options)
+    else:
+        _pair(load, run, options)
 
 
-def _pair(
-    load: Callable[[], "Translator"],
-    sentence: str,
-    translation: str | None,
-    out: Path | None,
-    options: PictureOptions,
-    whitespace: bool,
-    name: str,
-) -> None:
+def _pair(load: Callable[[Path], "Translator"], run: Path, options: Options) -> None:
     from translate.translator import Candidate
 
-    if out is not None:
-        _check_out(out, (*PICTURES, PAGE, *LINKS))
-    options.check(out)
-    translator = load()
-    found, candidates = None, [Candidate(translation or "", 0.0)]
-    if translation is None:
-        n_best = min(ALTERNATIVES, translator.search.beam_size) if _is_page(out) else 1
-        result = translator.translate([sentence], alignments=True, n_best=n_best)[0]
+    assert options.sentence is not None
+    translator = load(run)
+    drawn = options.out is not None and options.out.suffix.lower() in (*PICTURES, PAGE)
+    found, candidates = None, [Candidate(options.translation or "", 0.0)]
+    if options.translation is None:
+        result = translator.translate(
+            [options.sentence], alignments=True, n_best=num_candidates(options.out, translator)
+        )[0]
         found, candidates = result.alignment, [Candidate(result.text, result.score)]
         candidates += [each for each in result.n_best[1:] if each.text]
         print(result.text)
-    if found is None or whitespace:
-        found = translator.align([sentence], [candidates[0].text], whitespace=whitespace)[0]
-    if out is None:
-        print(found.pharaoh())
-    elif out.suffix.lower() in LINKS:
-        out.write_text(found.pharaoh() + "\n", encoding="utf-8")
-        print(f"links written to {out}")
+    if options.reverse is not None:
+        pairs = iter([(options.sentence, candidates[0].text)])
+        _write_links(_both_directions(translator, load(options.reverse), pairs, options), options.out)
+        return
+    if found is None or options.whitespace or options.method != "attention":
+        found = translator.align(
+            [options.sentence], [candidates[0].text], method=options.method, whitespace=options.whitespace
+        )[0]
+    if drawn:
+        print(draw_pair(options, translator, candidates, found, name=run.resolve().name))
     else:
-        print(
-            draw_pair(out, options, translator, sentence, candidates, found, whitespace=whitespace, name=name)
+        _write(iter([found]), options)
+
+
+def _corpus(load: Callable[[Path], "Translator"], run: Path, options: Options) -> None:
+    from translate.text.files import pair_of
+
+    assert options.source is not None
+    assert options.target is not None
+    split = pair_of(options.source, options.target)
+    pairs = iter(zip(split.source, split.target, strict=True))
+    translator = load(run)
+    if options.reverse is not None:
+        _write_links(_both_directions(translator, load(options.reverse), pairs, options), options.out)
+    elif options.out is not None and options.out.suffix.lower() in PICTURES:
+        print(draw_corpus_of(options.out, _alignments(translator, pairs, options)))
+    else:
+        _write(_alignments(translator, pairs, options), options)
+
+
+def _alignments(
+    translator: "Translator", pairs: Iterator[tuple[str, str]], options: Options
+) -> Iterator["Alignment"]:
+    while block := list(islice(pairs, CHUNK)):
+        sources, targets = zip(*block, strict=True)
+        yield from translator.align(
+            sources,
+            targets,
+            method=options.method,
+            whitespace=options.whitespace,
+            batch_size=options.batch_size,
         )
 
 
-def _is_page(out: Path | None) -> bool:
-    return out is not None and out.suffix.lower() == PAGE
+def _both_directions(
+    translator: "Translator", reverse: "Translator", pairs: Iterator[tuple[str, str]], options: Options
+) -> Iterator[str]:
+    """Symmetrised links, a line a pair."""
+    from translate.alignment.directions import symmetrised
+    from translate.alignment.links import format_pharaoh
+
+    while block := list(islice(pairs, CHUNK)):
+        there = list(_alignments(translator, iter(block), options))
+        back = list(_alignments(reverse, iter([(target, source) for source, target in block]), options))
+        method = options.symmetrise or "grow-diag-final-and"
+        yield from map(format_pharaoh, symmetrised(there, back, method, options.threshold))
 
 
-def _check_out(out: Path, extensions: tuple[str, ...]) -> None:
-    """Raise :class:`UserError` if the file cannot be written, before the model is loaded."""
-    if out.suffix.lower() not in extensions:
-        got = out.suffix or "no extension"
-        raise UserError(f"{out}: expected one of {', '.join(extensions)}, got {got}")
-    if out.is_dir():
-        raise UserError(f"{out}: expected a file; there is a folder of that name")
-    if not out.parent.is_dir():
-        raise UserError(f"{out}: there is no folder {out.parent}")
+def _write(alignments: Iterator["Alignment"], options: Options) -> None:
+    from translate.alignment.files import write_alignments
 
-
-def _corpus(
-    load: Callable[[], "Translator"],
-    source: Path,
-    target: Path,
-    out: Path | None,
-    whitespace: bool,
-    batch_size: int | None,
-) -> None:
-    from translate.text.files import pair_of
-
-    if out is not None:
-        _check_out(out, (*PICTURES, *LINKS))
-    split = pair_of(source, target)
-    pairs = iter(zip(split.source, split.target, strict=True))
-    translator = load()
-
-    def alignments() -> "Iterator[Alignment]":
-        while block := list(islice(pairs, CHUNK)):
-            sources, targets = zip(*block, strict=True)
-            yield from translator.align(sources, targets, whitespace=whitespace, batch_size=batch_size)
-
-    if out is not None and out.suffix.lower() in PICTURES:
-        print(draw_corpus_of(out, alignments()))
+    if options.out is None:
+        for each in alignments:
+            print(each.pharaoh(options.threshold, weights=options.weights))
         return
-    with out.open("w", encoding="utf-8") if out is not None else nullcontext() as file:
-        for each in alignments():
-            print(each.pharaoh(), file=file)
-    if out is not None:
-        print(f"links written to {out}")
+    write_alignments(alignments, options.out, threshold=options.threshold, weights=options.weights)
+    what = "links" if options.out.suffix.lower() in LINKS else "weights"
+    print(f"{what} written to {options.out}")
+
+
+def _write_links(lines: Iterator[str], out: Path | None) -> None:
+    if out is None:
+        for line in lines:
+            print(line)
+        return
+    with out.open("w", encoding="utf-8") as file:
+        file.writelines(f"{line}\n" for line in lines)
+    print(f"links written to {out}")
+
+
+def _development(run: Path, options: Options, plugins: list[str]) -> "Development":
+    from translate.build.calibration import development_of_files, development_of_run
+    from translate.training.run_directory import RunDirectory
+
+    if options.source is None:
+        return development_of_run(RunDirectory(run), plugins)
+    assert options.target is not None
+    return development_of_files(
+        options.source,
+        options.target,
+        options.gold,
+        one_based=options.one_based,
+        whitespace=options.whitespace,
+    )
+
+
+def _calibrate(load: Callable[[Path], "Translator"], run: Path, options: Options, plugins: list[str]) -> None:
+    from translate.build.calibration import choice_lines, choose_alignment, store
+    from translate.build.load import read_settings
+    from translate.training.run_directory import RunDirectory
+
+    directory = RunDirectory(run)
+    settings = read_settings(directory, plugins)
+    pairs = _development(run, options, plugins)
+    translator = load(run)
+    reverse = None if options.reverse is None else load(options.reverse)
+    chosen = choose_alignment(translator, pairs, settings.alignment, reverse)
+    store(directory, chosen, translator)
+    if options.as_json:
+        print(json.dumps(chosen))
+    else:
+        print(*choice_lines(chosen), sep="\n")
+        print(f"stored in {directory.alignment}")
+
+
+def _report(load: Callable[[Path], "Translator"], run: Path, options: Options, plugins: list[str]) -> None:
+    from translate.alignment.report import report
+
+    pairs = _development(run, options, plugins)
+    translator = load(run)
+    found = report(
+        translator.model,
+        translator.encode_pairs(pairs.source, pairs.target, whitespace=pairs.whitespace),
+        translator.choice,
+        pairs.golds,
+        batch_size=options.batch_size,
+        device=translator.device,
+    )
+    if options.as_json:
+        print(json.dumps(found.to_dict() | {"split": pairs.name}))
+    else:
+        print(*found.lines(), sep="\n")

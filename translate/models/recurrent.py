@@ -59,8 +59,11 @@ class RecurrentSeq2Seq(Seq2Seq):
         # Tied embeddings are small, as an output layer wants them; the recurrence wants unit variance.
         self.embedding_scale = embedding_size**0.5
 
-    def encode(self, source: Tensor, source_mask: Tensor | None) -> Encoded:
-        states, final = self.encoder(self.embed(source, self.source_embedding), source_mask)
+    def embed_source(self, source: Tensor) -> Tensor:
+        return self.embed(source, self.source_embedding)
+
+    def encode_embedded(self, embedded: Tensor, source_mask: Tensor | None) -> Encoded:
+        states, final = self.encoder(embedded, source_mask)
         return Encoded((self.attention.prepare(self.dropout(states), source_mask),), source_mask, (final,))
 
     def embed(self, ids: Tensor, embedding: nn.Embedding) -> Tensor:
@@ -89,10 +92,16 @@ class RecurrentSeq2Seq(Seq2Seq):
         raise NotImplementedError
 
     def forward(self, source: Tensor, source_mask: Tensor | None, target_in: Tensor) -> Tensor:
-        encoded = self.encode(source, source_mask)
         if self.training and self.teacher_forcing < 1.0:
-            return self._follow(encoded, target_in)
+            return self._follow(self.encode(source, source_mask), target_in)
+        return super().forward(source, source_mask, target_in)
+
+    def read_target(self, encoded: Encoded, target_in: Tensor) -> Tensor:
         return self.force(encoded, target_in, need_weights=False)[0]
+
+    def source_attention(self, layer: int) -> Attention:
+        self.check_layers([layer])
+        return self.attention
 
     def _follow(self, encoded: Encoded, target_in: Tensor) -> Tensor:
         """As :meth:`force`, but each next token is the known one with probability ``teacher_forcing``.

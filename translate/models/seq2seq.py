@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from translate.attention import Memory, select_rows
+from translate.attention import Attention, Memory, select_rows
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,8 @@ class DecodeState:
 class Seq2Seq(nn.Module):
     """An encoder-decoder with attention.
 
-    A backend gives ``encode``, ``start``, ``step``, ``forward`` and ``forced_weights``.
+    A backend gives ``embed_source``, ``encode_embedded``, ``start``, ``step``, ``read_target``,
+    ``forced_weights``, ``forward_with_weights`` and ``source_attention``.
     """
 
     output_weight: nn.Parameter  # (V, D)
@@ -63,6 +64,14 @@ class Seq2Seq(nn.Module):
 
     def encode(self, source: Tensor, source_mask: Tensor | None) -> Encoded:
         """Read the source once: ids (B, S) and mask (B, S) bool, True = visible."""
+        return self.encode_embedded(self.embed_source(source), source_mask)
+
+    def embed_source(self, source: Tensor) -> Tensor:
+        """What the encoder knows of each piece before it knows its place: ids (B, S) -> (B, S, D)."""
+        raise NotImplementedError
+
+    def encode_embedded(self, embedded: Tensor, source_mask: Tensor | None) -> Encoded:
+        """As :meth:`encode`, from what :meth:`embed_source` gives."""
         raise NotImplementedError
 
     def start(self, encoded: Encoded, num_hypotheses: int = 1) -> DecodeState:
@@ -84,6 +93,14 @@ class Seq2Seq(nn.Module):
 
     def forward(self, source: Tensor, source_mask: Tensor | None, target_in: Tensor) -> Tensor:
         """Teacher forcing: hidden states (B, T, D) that predict what follows each of ``target_in`` (B, T)."""
+        return self.read_target(self.encode(source, source_mask), target_in)
+
+    def read_target(self, encoded: Encoded, target_in: Tensor) -> Tensor:
+        """As :meth:`forward`, of a source that is encoded already."""
+        raise NotImplementedError
+
+    def source_attention(self, layer: int) -> Attention:
+        """The cross-attention of a layer."""
         raise NotImplementedError
 
     def forced_weights(

@@ -243,8 +243,11 @@ class Transformer(Seq2Seq):
         self.num_attention_layers = decoder_layers
         self.num_attention_heads = self.decoder[0].source_attention.num_heads
 
-    def encode(self, source: Tensor, source_mask: Tensor | None) -> Encoded:
-        states = self._embed(source, self.source_embedding, self.source_positions, 0)
+    def embed_source(self, source: Tensor) -> Tensor:
+        return self.source_embedding(source) * self.width**0.5
+
+    def encode_embedded(self, embedded: Tensor, source_mask: Tensor | None) -> Encoded:
+        states = self.dropout(self.source_positions(embedded, 0))
         for layer in self.encoder:
             states = layer(states, source_mask)
         states = self.encoder_norm(states)
@@ -262,7 +265,7 @@ class Transformer(Seq2Seq):
 
     def step(self, ids: Tensor, state: DecodeState, encoded: Encoded) -> tuple[Tensor, DecodeState]:
         position = state.position
-        states = self._embed(ids.unsqueeze(1), self.target_embedding, self.target_positions, position)
+        states = self._embed_target(ids.unsqueeze(1), position)
         caches, histories = [], []
         layers = zip(self.decoder, state.tensors, state.attention, encoded.memories, strict=True)
         for layer, cache, history, memory in layers:
@@ -272,22 +275,23 @@ class Transformer(Seq2Seq):
         next_state = DecodeState(position + 1, tuple(caches), tuple(histories))
         return self.decoder_norm(states).squeeze(1), next_state
 
-    def forward(self, source: Tensor, source_mask: Tensor | None, target_in: Tensor) -> Tensor:
-        return self._force(source, source_mask, target_in, {})
+    def read_target(self, encoded: Encoded, target_in: Tensor) -> Tensor:
+        return self._force(encoded, target_in, {})
+
+    def source_attention(self, layer: int) -> Attention:
+        self.check_layers([layer])
+        return self.decoder[layer].source_attention
 
     def forward_with_weights(
         self, source: Tensor, source_mask: Tensor | None, target_in: Tensor, layer: int
     ) -> tuple[Tensor, Tensor]:
         self.check_layers([layer])
         weights: list[Tensor] = []
-        hidden = self._force(source, source_mask, target_in, {layer: weights})
+        hidden = self._force(self.encode(source, source_mask), target_in, {layer: weights})
         return hidden, weights[0]
 
-    def _force(
-        self, source: Tensor, source_mask: Tensor | None, target_in: Tensor, weights: dict[int, list[Tensor]]
-    ) -> Tensor:
-        encoded = self.encode(source, source_mask)
-        states = self._embed(target_in, self.target_embedding, self.target_positions, 0)
+    def _force(self, encoded: Encoded, target_in: Tensor, weights: dict[int, list[Tensor]]) -> Tensor:
+        states = self._embed_target(target_in, 0)
         # Padding stands at the end, where causality hides it already; its own rows are never read.
         for index, (layer, memory) in enumerate(zip(self.decoder, encoded.memories, strict=True)):
             states = layer(states, None, memory, weights.get(index))
@@ -298,7 +302,7 @@ class Transformer(Seq2Seq):
     ) -> list[Tensor]:
         self.check_layers(layers)
         encoded = self.encode(source, source_mask)
-        states = self._embed(target_in, self.target_embedding, self.target_positions, 0)
+        states = self._embed_target(target_in, 0)
         found = {}
         for index in range(max(layers) + 1):
             layer, memory = self.decoder[index], encoded.memories[index]
@@ -308,5 +312,5 @@ class Transformer(Seq2Seq):
                 states = layer(states, None, memory)
         return [found[layer] for layer in layers]
 
-    def _embed(self, ids: Tensor, embedding: nn.Embedding, positions: Positions, start: int) -> Tensor:
-        return self.dropout(positions(embedding(ids) * self.width**0.5, start))
+    def _embed_target(self, ids: Tensor, start: int) -> Tensor:
+        return self.dropout(self.target_positions(self.target_embedding(ids) * self.width**0.5, start))

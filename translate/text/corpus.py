@@ -46,6 +46,7 @@ class Corpus:
     test: Split | None
     dropped: dict[str, dict[str, int]]
     notes: tuple[str, ...] = ()
+    num_read: int = 0  # training pairs before any was filtered or held out
 
     def summary_lines(self) -> list[str]:
         """What the command line prints: pairs of each split, what was dropped and why, and the notes."""
@@ -98,6 +99,7 @@ def load_corpus(data: DataConfig) -> Corpus:
         test=others.get("test"),
         dropped={"train": dropped},
         notes=tuple(notes),
+        num_read=len(splits["train"]),
     )
 
 
@@ -130,10 +132,12 @@ def _read(data: DataConfig) -> Found:
 
 def _load_grammar(data: DataConfig) -> Found:
     source_language, target_language = data.source_language or "en", data.target_language or "fr"
-    if source_language != "en" or target_language not in ("fr", "sov"):
+    backward = target_language == "en"
+    other = source_language if backward else target_language
+    if "en" not in (source_language, target_language) or other not in ("fr", "sov"):
         raise UserError(
-            f"the grammar corpus translates en to fr or sov, not {source_language} to {target_language}; "
-            f"use data=grammar or data=grammar_sov"
+            f"the grammar corpus translates between en and fr or sov, not {source_language} to "
+            f"{target_language}; use data=grammar or data=grammar_sov"
         )
     if data.num_train < 1:
         raise UserError(f"data.num_train={data.num_train}: expected at least 1")
@@ -142,9 +146,11 @@ def _load_grammar(data: DataConfig) -> Found:
     sizes = data.num_train, data.num_validation, data.num_test
     splits = {
         name: Split([e.source for e in examples], [e.target for e in examples], [e.gold for e in examples])
-        for name, examples in generate(*sizes, data.seed, target=target_language).items()
+        for name, examples in generate(*sizes, data.seed, target=other).items()
         if examples
     }
+    if backward:
+        splits = {name: split.swapped() for name, split in splits.items()}
     return Found(source_language, target_language, splits)
 
 

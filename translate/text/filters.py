@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from translate.text.data_config import DataConfig
 from translate.text.split import Split
+from translate.text.words import UNSPACED
 
 REASONS = {
     "empty": "with an empty side",
@@ -18,10 +19,7 @@ REASONS = {
 }
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-# Scripts written without spaces: kana, Han, Thai, Lao, Myanmar, Khmer. Each character counts as a word.
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
-)
+_UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
 def count_words(sentence: str) -> int:
@@ -54,7 +52,11 @@ def filter_pairs(split: Split, data: DataConfig) -> tuple[Split, dict[str, int],
                 seen.add(pair)
         else:
             dropped[reason] = dropped.get(reason, 0) + 1
-    return Split(source, target, split.gold).take(kept), dropped, cleaned_source + cleaned_target
+    return (
+        Split(source, target, split.gold, split.numbers).take(kept),
+        dropped,
+        cleaned_source + cleaned_target,
+    )
 
 
 def hold_out(split: Split, wanted: Mapping[str, int], seed: int) -> tuple[Split, dict[str, Split]]:

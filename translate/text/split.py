@@ -2,20 +2,24 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from translate.errors import UserError
 
-_LINK = re.compile(r"(\d+)[-p](\d+)")
+_LINK = re.compile(r"(\d+)([-p])(\d+)")
 
 
 @dataclass(frozen=True)
 class Split:
-    """Parallel sentences; ``gold`` holds one Pharaoh line a pair ("0-0 1p2") where links are known."""
+    """Parallel sentences; ``gold`` holds one Pharaoh line a pair ("0-0 1p2") where links are known.
+
+    ``numbers`` are the places that the pairs had before some were taken; ``None`` if all are there.
+    """
 
     source: list[str]
     target: list[str]
     gold: list[str] | None = None
+    numbers: list[int] | None = field(default=None, compare=False)
 
     def __len__(self) -> int:
         return len(self.source)
@@ -24,7 +28,13 @@ class Split:
         """The pairs at ``indices``, in that order."""
         chosen = list(indices)
         gold = None if self.gold is None else [self.gold[i] for i in chosen]
-        return Split([self.source[i] for i in chosen], [self.target[i] for i in chosen], gold)
+        numbers = chosen if self.numbers is None else [self.numbers[i] for i in chosen]
+        return Split([self.source[i] for i in chosen], [self.target[i] for i in chosen], gold, numbers)
+
+    def swapped(self) -> "Split":
+        """Source and target exchanged, in the gold links too."""
+        gold = None if self.gold is None else [_LINK.sub(r"\3\2\1", line) for line in self.gold]
+        return Split(self.target, self.source, gold, self.numbers)
 
 
 @dataclass(frozen=True)
@@ -57,7 +67,7 @@ def check_gold(split: Split, where: str) -> None:
                     f"{where}, line {number}: {token!r} is no link; expected source-target, as in 0-0 or 1p2"
                 )
             sentences = (("source", source.split()), ("target", target.split()))
-            for index, (side, words) in zip(match.groups(), sentences):
+            for index, (side, words) in zip(match.group(1, 3), sentences):
                 if int(index) >= len(words):
                     raise UserError(
                         f"{where}, line {number}: link {token!r} points outside the {side} sentence of "

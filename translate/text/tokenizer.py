@@ -32,11 +32,20 @@ class TokenizerConfig:
 
 
 class Pieces(NamedTuple):
-    """A sentence as pieces: ``ids[i]`` belongs to ``words[piece_words[i]]`` (or to none: -1)."""
+    """A sentence as pieces: ``ids[i]`` belongs to ``words[piece_words[i]]`` (or to none: -1).
+
+    Where characters are words, a piece may cover several; ``further`` has the others as (piece, word).
+    """
 
     ids: list[int]
     piece_words: list[int]
     words: list[Word]
+    further: tuple[tuple[int, int], ...] = ()
+
+    def cut(self, length: int) -> "Pieces":
+        """The first ``length`` pieces; the words stay."""
+        further = tuple(each for each in self.further if each[0] < length)
+        return self._replace(ids=self.ids[:length], piece_words=self.piece_words[:length], further=further)
 
 
 class Tokenizer:
@@ -86,36 +95,48 @@ class Tokenizer:
         else:
             prepared, spans = text, words
         found = self._processor.encode(prepared, return_type="offset_mapping")
-        return Pieces(list(found["ids"]), _assign(found["offsets"], spans), words)
+        owners, further = _assign(found["offsets"], spans)
+        return Pieces(list(found["ids"]), owners, words, further)
 
     def decode_words(self, ids: Sequence[int]) -> tuple[str, Pieces]:
         """The text of ``ids``, and the word of each piece in it."""
         found = self._processor.decode([int(i) for i in ids], return_type="offset_mapping")
         words = whitespace_words(found["text"]) if self.tokenised else split_words(found["text"])
-        return str(found["text"]), Pieces(list(ids), _assign(found["offsets"], words), words)
+        owners, further = _assign(found["offsets"], words)
+        return str(found["text"]), Pieces(list(ids), owners, words, further)
 
     def _prepare(self, text: str) -> str:
         return " ".join(word.text for word in split_words(text)) if self.tokenised else text
 
 
-def _assign(pieces: list[tuple[int, int]], words: list[Word]) -> list[int]:
-    """The word that each piece overlaps most; a piece between words goes to the next one."""
-    owners = []
+def _assign(
+    pieces: list[tuple[int, int]], words: list[Word]
+) -> tuple[list[int], tuple[tuple[int, int], ...]]:
+    """The word that each piece overlaps most, and (piece, word) for the others that it overlaps.
+
+    A piece between words goes to the next one.
+    """
+    owners: list[int] = []
+    further: list[tuple[int, int]] = []
     first = 0
-    for begin, end in pieces:
+    for piece, (begin, end) in enumerate(pieces):
         while first < len(words) and words[first].end <= begin:
             first += 1
         best, best_overlap = NO_WORD, 0
+        overlapped = []
         for index in range(first, len(words)):
             if words[index].start >= end:
                 break
+            overlapped.append(index)
             overlap = min(end, words[index].end) - max(begin, words[index].start)
             if overlap > best_overlap:
                 best, best_overlap = index, overlap
         if best == NO_WORD and words:
             best = min(first, len(words) - 1)
         owners.append(best)
-    return owners
+        if len(overlapped) > 1:
+            further += [(piece, word) for word in overlapped if word != best]
+    return owners, tuple(further)
 
 
 class TrainedTokenizer(NamedTuple):

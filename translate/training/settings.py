@@ -30,6 +30,8 @@ class TrainingConfig:
     patience: int | None = _limited(None, minimum=1)  # validations without improvement before stopping
     guided_alignment: float = _limited(0.0, minimum=0)  # weight of the loss on the attention; 0 for none
     guided_layer: int | None = _limited(None, minimum=0)  # whose attention is guided; the middle one if null
+    guided_links: str | None = None  # file of the links, a line a training pair; counted in the text if null
+    guided_whitespace: bool = False  # the file's links count words between white space alone
     validation_pairs: int | None = _limited(500, minimum=1)  # sentences translated for BLEU; all if null
     resume: bool = False
 
@@ -38,6 +40,10 @@ class TrainingConfig:
             value = getattr(self, name)
             if value is not None and value >= 1:
                 raise ValueError(f"{name}: expected less than 1, got {value}")
+        if self.guided_links is not None and not self.guided_alignment:
+            raise ValueError("guided_links: has no effect without guided_alignment, the weight of the loss")
+        if self.guided_whitespace and self.guided_links is None:
+            raise ValueError("guided_whitespace: says how guided_links counts words; there is no such file")
 
 
 @dataclass

@@ -1,0 +1,60 @@
+"""Which of a model's attention matrices is the alignment."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from translate.errors import UserError
+from translate.models.seq2seq import Seq2Seq
+
+
+@dataclass(frozen=True)
+class AlignmentChoice:
+    """Which attention is shown as the alignment.
+
+    Attributes:
+        layer: index of a layer with attention to the source.
+        heads: indexes of the heads that are averaged.
+        shift: 0 takes the row that predicts a target piece, 1 the row whose decoder input it is.
+    Raises:
+        UserError: if a value cannot be one of those; it may come from a run's files.
+    """
+
+    layer: int
+    heads: tuple[int, ...]
+    shift: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "heads", tuple(self.heads))
+        for name, numbers in (("layer", (self.layer,)), ("heads", self.heads)):
+            if not numbers or any(not isinstance(n, int) or isinstance(n, bool) or n < 0 for n in numbers):
+                raise UserError(
+                    f"alignment {name}: {getattr(self, name)!r} must be one or more numbers from 0"
+                )
+        if isinstance(self.shift, bool) or self.shift not in (0, 1):
+            raise UserError(f"alignment shift: {self.shift!r} must be 0 or 1")
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"layer": self.layer, "heads": list(self.heads), "shift": self.shift}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "AlignmentChoice":
+        """Inverse of `to_dict`; raises UserError if a key is missing, unknown, or has a wrong value."""
+        if not isinstance(values, Mapping) or set(values) != {"layer", "heads", "shift"}:
+            raise UserError(f"alignment choice: got {values!r}, expected the keys layer, heads and shift")
+        if not isinstance(values["heads"], list | tuple):
+            raise UserError(f"alignment heads: {values['heads']!r} must be a list of numbers")
+        return cls(values["layer"], tuple(values["heads"]), values["shift"])
+
+    def check(self, model: Seq2Seq) -> None:
+        """Raise UserError if the model has no such layer or head."""
+        if self.layer >= model.num_attention_layers:
+            raise UserError(
+                f"alignment layer {self.layer} does not exist: "
+                f"the model has {model.num_attention_layers}, counted from 0"
+            )
+        if max(self.heads) >= model.num_attention_heads:
+            raise UserError(
+                f"alignment head {max(self.heads)} does not exist: "
+                f"the model has {model.num_attention_heads}, counted from 0"
+            )

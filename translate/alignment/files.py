@@ -1,0 +1,143 @@
+"""Alignments as files: Pharaoh links, TSV, JSON, JSON lines, and numpy's npz."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from translate.alignment.alignment import Alignment
+from translate.errors import UserError
+
+LINKS = (".txt", ".pharaoh", ".links")
+TABLES = (".tsv", ".json", ".jsonl", ".npz")
+COLUMNS = ("pair", "source", "source_word", "target", "target_word", "weight", "link")
+
+
+def write_alignments(
+    alignments: Iterable[Alignment],
+    path: Path,
+    *,
+    threshold: float | None = None,
+    weights: bool = False,
+) -> Path:
+    """Write alignments in the format of the extension.
+
+    - `.txt`, `.pharaoh`, `.links`: Pharaoh links, a line a pair; with `weights` as `0-0:0.9412`
+    - `.tsv`: a line a pair of words whose weight is not zero; columns `COLUMNS`, pairs from 1, words from 0
+    - `.json`: `Alignment.to_dict` of one alignment, or a list of several; `.jsonl`: one a line
+    - `.npz`: `weights`, all rows of all pairs after each other; `source_words` and `target_words`; and how
+      many each pair has, `source_counts` and `target_counts`
+
+    Args:
+        threshold: links are all weights from it on, instead of the largest of each target word.
+        weights: whether Pharaoh links carry theirs.
+    Raises:
+        UserError: for another extension, or where `weights` means nothing.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in (*LINKS, *TABLES):
+        expected = ", ".join((*LINKS, *TABLES))
+        raise UserError(f"{path}: expected one of {expected}, got {path.suffix or 'no extension'}")
+    if suffix == ".npz":
+        np.savez_compressed(path, **_arrays(list(alignments)))  # type: ignore[arg-type]
+        return path
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        if suffix == ".json":
+            dicts = [_dictionary(each, threshold) for each in alignments]
+            json.dump(dicts[0] if len(dicts) == 1 else dicts, file, ensure_ascii=False)
+            file.write("\n")
+        else:
+            _write_lines(alignments, file, suffix, threshold, weights=weights)
+    return path
+
+
+def read_alignments(path: Path) -> list[Alignment]:
+    """Read `.json`, `.jsonl` or `.npz` of `write_alignments`; raises UserError for anything else."""
+    suffix = path.suffix.lower()
+    read: Mapping[str, Callable[[Path], list[Alignment]]] = {
+        ".json": _read_json,
+        ".jsonl": lambda path: [Alignment.from_dict(json.loads(line)) for line in _text_lines(path)],
+        ".npz": _read_arrays,
+    }
+    if suffix not in read:
+        raise UserError(f"{path}: expected one of {', '.join(read)}, got {path.suffix or 'no extension'}")
+    try:
+        return read[suffix](path)
+    except (OSError, ValueError, KeyError) as error:
+        raise UserError(f"{path}: cannot be read as alignments ({error})") from error
+
+
+def _write_lines(
+    alignments: Iterable[Alignment], file: TextIO, suffix: str, threshold: float | None, *, weights: bool
+) -> None:
+    if suffix == ".tsv":
+        print(*COLUMNS, sep="\t", file=file)
+    for number, alignment in enumerate(alignments, start=1):
+        if suffix == ".tsv":
+            file.writelines("\t".join(row) + "\n" for row in _rows(number, alignment, threshold))
+        elif suffix == ".jsonl":
+            print(json.dumps(_dictionary(alignment, threshold), ensure_ascii=False), file=file)
+        else:
+            print(alignment.pharaoh(threshold, weights=weights), file=file)
+
+
+def _rows(number: int, alignment: Alignment, threshold: float | None) -> Iterator[tuple[str, ...]]:
+    links = alignment.links(threshold)
+    for target, source in np.argwhere(alignment.weights > 0).tolist():
+        yield (
+            str(number),
+            str(source),
+            _escape(alignment.source_words[source]),
+            str(target),
+            _escape(alignment.target_words[target]),
+            f"{alignment.weights[target, source]:.6g}",
+            str(int((source, target) in links)),
+        )
+
+
+def _escape(word: str) -> str:
+    """A word that stays in its column: backslash, tab and line ends are written as in Python."""
+    for character, written in (("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r")):
+        word = word.replace(character, written)
+    return word
+
+
+def _dictionary(alignment: Alignment, threshold: float | None) -> dict[str, Any]:
+    return alignment.to_dict() | {"links": alignment.pharaoh(threshold)}
+
+
+def _arrays(alignments: list[Alignment]) -> dict[str, np.ndarray]:
+    weights = [each.weights.ravel() for each in alignments]
+    arrays = {"weights": np.concatenate([np.zeros(0, np.float32), *weights])}
+    for side in ("source", "target"):
+        words = [getattr(each, f"{side}_words") for each in alignments]
+        arrays[f"{side}_words"] = np.array([word for sentence in words for word in sentence], dtype=str)
+        arrays[f"{side}_counts"] = np.array([len(sentence) for sentence in words], dtype=np.int64)
+    return arrays
+
+
+def _read_arrays(path: Path) -> list[Alignment]:
+    with np.load(path, allow_pickle=False) as arrays:
+        sides = [
+            np.split(arrays[f"{side}_words"], np.cumsum(arrays[f"{side}_counts"])[:-1])
+            for side in ("source", "target")
+        ]
+        cells = arrays["source_counts"] * arrays["target_counts"]
+        weights = np.split(arrays["weights"], np.cumsum(cells)[:-1])
+        if not len(cells):
+            return []
+    return [
+        Alignment(source.tolist(), target.tolist(), each.reshape(len(target), len(source)))
+        for source, target, each in zip(*sides, weights, strict=True)
+    ]
+
+
+def _read_json(path: Path) -> list[Alignment]:
+    found = json.loads(path.read_text(encoding="utf-8"))
+    return [Alignment.from_dict(each) for each in (found if isinstance(found, list) else [found])]
+
+
+def _text_lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").removesuffix("\n").split("\n")

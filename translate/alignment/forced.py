@@ -1,0 +1,162 @@
+"""Pairs of given sentences, in batches for forced passes through a model."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from translate.alignment.pool import piece_to_word
+from translate.errors import UserError
+from translate.models.seq2seq import Seq2Seq
+from translate.text.batching import pad, sequential_batches
+from translate.text.tokenizer import BOS, EOS, NO_WORD, Pieces
+
+BATCH_TOKENS = 4096  # target tokens of one forced batch, padding included
+MAX_CELLS = 1 << 22  # B * T * S of one forced batch; times heads and layers this bounds the memory
+
+
+@dataclass(frozen=True)
+class EncodedPair:
+    """A sentence pair as pieces, with the word of each piece (-1: of none, such as end-of-sentence).
+
+    Attributes:
+        source_ids: with end-of-sentence; source_piece_words is as long.
+        target_ids: without begin and end of sentence; target_piece_words is as long.
+        source_further, target_further: (piece, word) for further words of pieces that cover several.
+        source_offsets, target_offsets: (start, end) of each word in its text; empty if there is no text.
+    Raises:
+        ValueError: if pieces and their words do not fit.
+    """
+
+    source_ids: Sequence[int]
+    target_ids: Sequence[int]
+    source_piece_words: Sequence[int]
+    target_piece_words: Sequence[int]
+    source_words: list[str]
+    target_words: list[str]
+    source_further: Sequence[tuple[int, int]] = ()
+    target_further: Sequence[tuple[int, int]] = ()
+    source_offsets: Sequence[tuple[int, int]] = ()
+    target_offsets: Sequence[tuple[int, int]] = ()
+
+    def __post_init__(self) -> None:
+        for side in ("source", "target"):
+            ids, words = getattr(self, f"{side}_ids"), getattr(self, f"{side}_piece_words")
+            if len(ids) != len(words):
+                raise ValueError(f"{side}: {len(ids)} pieces, but the words of {len(words)}")
+            if any(not NO_WORD <= word < len(getattr(self, f"{side}_words")) for word in words):
+                raise ValueError(f"{side}: a piece belongs to a word that does not exist")
+
+    @classmethod
+    def of(cls, source: Pieces, target: Pieces) -> "EncodedPair":
+        """The pair that `Tokenizer.encode_words` of both sides gives."""
+        return cls(
+            source_ids=[*source.ids, EOS],
+            target_ids=target.ids,
+            source_piece_words=[*source.piece_words, NO_WORD],
+            target_piece_words=target.piece_words,
+            source_words=[word.text for word in source.words],
+            target_words=[word.text for word in target.words],
+            source_further=source.further,
+            target_further=target.further,
+            source_offsets=[(word.start, word.end) for word in source.words],
+            target_offsets=[(word.start, word.end) for word in target.words],
+        )
+
+
+class ForcedBatch(NamedTuple):
+    """Pairs ready for a forced pass, and their pieces' words."""
+
+    indices: list[int]  # places among the pairs given
+    source: Tensor  # (B, S)
+    source_mask: Tensor | None  # (B, S) True = visible
+    target_in: Tensor  # (B, T) <s> y1 ... yn
+    source_words: Tensor  # (B, S, source words), as of `piece_to_word`
+    target_words: Tensor  # (B, T - 1, target words)
+
+
+def forced_batches(
+    pairs: Sequence[EncodedPair],
+    batch_size: int | None,
+    device: torch.device | str,
+    *,
+    max_cells: int = MAX_CELLS,
+) -> Iterator[ForcedBatch]:
+    """Batches of pairs of like lengths: at most `BATCH_TOKENS` target tokens, `max_cells` padded B * T * S.
+
+    Args:
+        batch_size: most pairs of a batch; `None` for no limit of its own.
+    Raises:
+        UserError: for a batch size below 1.
+    """
+    if batch_size is not None and batch_size < 1:
+        raise UserError(f"batch size is {batch_size}; expected at least 1")
+    sources = np.array([len(pair.source_ids) for pair in pairs], dtype=np.int64)
+    targets = np.array([len(pair.target_ids) + 1 for pair in pairs], dtype=np.int64)
+    for part in sequential_batches(sources - 1, targets - 1, BATCH_TOKENS):
+        part = part[np.lexsort((targets[part], sources[part]))]
+        while len(part):
+            count = np.arange(1, len(part) + 1)
+            cells = count * np.maximum.accumulate(sources[part]) * np.maximum.accumulate(targets[part])
+            size = max(1, int((cells <= max_cells).sum()))
+            size = size if batch_size is None else min(size, batch_size)
+            yield _forced_batch(pairs, part[:size].tolist(), device)
+            part = part[size:]
+
+
+def _forced_batch(
+    pairs: Sequence[EncodedPair], indices: list[int], device: torch.device | str
+) -> ForcedBatch:
+    chosen = [pairs[index] for index in indices]
+    source, source_mask = pad([pair.source_ids for pair in chosen])
+    target_in, _ = pad([[BOS, *pair.target_ids] for pair in chosen])
+    return ForcedBatch(
+        indices=indices,
+        source=source.to(device),
+        source_mask=None if source_mask is None else source_mask.to(device),
+        target_in=target_in.to(device),
+        source_words=piece_to_word(
+            [pair.source_piece_words for pair in chosen],
+            max(len(pair.source_words) for pair in chosen),
+            device,
+            [pair.source_further for pair in chosen],
+        ),
+        target_words=piece_to_word(
+            [pair.target_piece_words for pair in chosen],
+            max(len(pair.target_words) for pair in chosen),
+            device,
+            [pair.target_further for pair in chosen],
+        ),
+    )
+
+
+def check_lengths(model: Seq2Seq, pairs: Sequence[EncodedPair]) -> None:
+    """Raise UserError for a side that has more pieces than the model has places, naming the pair."""
+    limit = model.max_target_length  # a model that learns places learns as many of each side
+    if limit is None:
+        return
+    for number, pair in enumerate(pairs, start=1):
+        for side, length in (("source", len(pair.source_ids)), ("target", len(pair.target_ids) + 1)):
+            if length > limit:
+                raise UserError(
+                    f"pair {number}: its {side} has {length} pieces, but the model has learned "
+                    f"{limit} places (model.max_length); leave the pair out"
+                )
+
+
+@contextmanager
+def evaluation_mode(model: nn.Module) -> Iterator[None]:
+    """Evaluation mode without gradients; afterwards every module is as it was."""
+    training = [module for module in model.modules() if module.training]
+    model.eval()
+    try:
+        # Not inference_mode: a cache that the model fills here may be needed by a later training step.
+        with torch.no_grad():
+            yield
+    finally:
+        for module in training:
+            module.training = True

@@ -1,0 +1,81 @@
+"""The links that guide one head's attention in training, and the loss that draws it to them."""
+
+from pathlib import Path
+
+from translate.alignment.guide import piece_links, words_of
+from translate.alignment.links import Links, parse_pharaoh
+from translate.alignment.statistical import align_corpus
+from translate.build.schema import Settings
+from translate.build.validation import encode
+from translate.errors import UserError
+from translate.models import Seq2Seq
+from translate.text.batching import EncodedCorpus, Ragged
+from translate.text.corpus import Corpus
+from translate.text.lines import read_lines
+from translate.text.tokenizer import Pieces, TokenizerPair
+from translate.training.update import Guided
+
+
+def guidance(settings: Settings, model: Seq2Seq) -> Guided | None:
+    """The guided-alignment loss, if it has a weight."""
+    config = settings.training
+    if not config.guided_alignment:
+        return None
+    layer = config.guided_layer if config.guided_layer is not None else (model.num_attention_layers - 1) // 2
+    try:
+        model.check_layers([layer])
+    except ValueError as error:
+        raise UserError(f"training.guided_layer: {error}") from error
+    return Guided(config.guided_alignment, layer)
+
+
+def encode_training(settings: Settings, corpus: Corpus, tokenizers: TokenizerPair) -> EncodedCorpus:
+    """The training split as ids, with links to guide the attention if it is guided.
+
+    They are read from ``training.guided_links``, or counted in the text; gold is never read.
+    """
+    config, split = settings.training, corpus.train
+    if not config.guided_alignment:
+        return encode(split, tokenizers)
+    whitespace = settings.data.tokenised or config.guided_whitespace
+    sources = [tokenizers.source.encode_words(line, whitespace=whitespace) for line in split.source]
+    targets = [tokenizers.target.encode_words(line, whitespace=whitespace) for line in split.target]
+    if config.guided_links is None:
+        links = align_corpus(words_of(sources), words_of(targets), method="intersection")
+    else:
+        links = read_links(Path(config.guided_links).expanduser(), corpus, sources, targets)
+    packed = [piece_links(*each) for each in zip(sources, targets, links, strict=True)]
+    return EncodedCorpus(
+        Ragged.of([each.ids for each in sources]),
+        Ragged.of([each.ids for each in targets]),
+        Ragged.of(packed),
+    )
+
+
+def read_links(path: Path, corpus: Corpus, sources: list[Pieces], targets: list[Pieces]) -> list[Links]:
+    """Links of the training pairs, from a file with a line for each.
+
+    The lines are those of the training split as it is, or as it was before pairs were filtered out.
+
+    Raises:
+        UserError: if the file has another number of lines, or a link points outside its sentence.
+    """
+    lines, split = read_lines(path), corpus.train
+    numbers: list[int] | range = range(len(split))
+    if len(lines) != len(split):
+        if len(lines) != corpus.num_read or split.numbers is None:
+            before = f" ({corpus.num_read:,} before filtering)" if corpus.num_read != len(split) else ""
+            raise UserError(
+                f"training.guided_links={path}: {len(lines):,} lines of links, but the training split has "
+                f"{len(split):,} pairs{before}; expected a line a pair"
+            )
+        numbers = split.numbers
+    return [
+        parse_pharaoh(
+            lines[number],
+            where=f"{path}, line {number + 1}",
+            source_length=len(source.words),
+            target_length=len(target.words),
+        )
+        for number, source, target in zip(numbers, sources, targets, strict=True)
+    ]
