@@ -47,8 +47,8 @@ def test_words_of_which_attention_and_erasure_differ_are_marked(translator: Tran
         differ = other[target].any() and one[target].argmax() != other[target].argmax()
         assert (target in alternative.doubtful) == differ
         if differ:
-            word = SOURCE.split()[other[target].argmax()]
-            assert alternative.doubtful[target] == f"erasure says {word}"
+            first, second = (SOURCE.split()[each[target].argmax()] for each in (one, other))
+            assert alternative.doubtful[target] == f"attention says {first}, erasure {second}"
 
 
 def test_wrong_input(translator: Translator, tmp_path: Path) -> None:

@@ -125,7 +125,10 @@ def _disputed(attention: Alignment, erasure: Alignment) -> dict[int, str]:
     """Target words whose largest weight is on another source word by attention than by erasure, and why."""
     one, other = ({target: source for source, target in each.links()} for each in (attention, erasure))
     return {
-        target: f"erasure says {erasure.source_words[other[target]]}"
+        target: (
+            f"attention says {attention.source_words[one[target]]}, "
+            f"erasure {erasure.source_words[other[target]]}"
+        )
         for target in sorted(one.keys() & other.keys())
         if one[target] != other[target]
     }
