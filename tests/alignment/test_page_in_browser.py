@@ -47,9 +47,10 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    views = {"alignment": WEIGHTS, "attention": HEADS}
+    views = {"alignment": WEIGHTS, "attention": HEADS, "erasure": WEIGHTS}
     first = Alternative(TARGET, views, parse_gold("0-0 2-1 1p2", where="x"), -0.25, {1: "erasure says I"})
-    second = Alternative(["toi"], {"alignment": WEIGHTS[1:2], "attention": HEADS[:, :, :1]}, None, -1.5)
+    other = {"alignment": WEIGHTS[1:2], "attention": HEADS[:, :, :1], "erasure": WEIGHTS[1:2]}
+    second = Alternative(["toi"], other, None, -1.5)
     page = Page(SOURCE, [first, second], chosen=(1, (2,)), languages=("en", "fr"))
     return page.write(tmp_path_factory.mktemp("page") / "a.html")
 
@@ -202,6 +203,10 @@ def test_gold_and_values_are_switched(opened: Browser) -> None:
 def test_an_address_opens_a_state(opened: Browser, path: Path) -> None:
     opened.open(path, "#view=attention&layer=0&head=2&source=2")
     assert opened.run(READING).startswith("you is looked at by je 100 %")
+    opened.open(path, "#view=erasure&target=0")
+    assert opened.run(READING).startswith("je depends on I 90 %")
+    opened.open(path, "#view=erasure&source=0")
+    assert opened.run(READING).startswith("I matters to je 90 %")
     opened.open(path, "#view=nonsense&layer=99&target=-1&alternative=x")
     assert opened.run(READING) == ""
     assert mistakes(opened) == []

@@ -32,6 +32,8 @@ _HINTS = {
     "erasure": "what leaving out a source word takes from the word's log-probability",
     "norm": "attention weighted by the size of what it brings",
 }
+_VERBS = dict.fromkeys(("gradient", "erasure"), ("depends on", "matters to"))  # of target and source words
+_LOOKS = ("looks at", "is looked at by")
 
 
 @dataclass(frozen=True)
@@ -186,6 +188,7 @@ def _view(name: str, weights: np.ndarray) -> dict[str, Any]:
     return {
         "name": label(name),
         "hint": _HINTS.get(name, ""),
+        "verbs": dict(zip(("target", "source"), _VERBS.get(name, _LOOKS), strict=True)),
         "layers": layers,
         "heads": heads,
         "data": base64.b64encode(numbers).decode("ascii"),

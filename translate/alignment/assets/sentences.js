@@ -77,11 +77,11 @@ function reading(one) {
   if (one.side === "cell") {
     const kind = goldKind(one.index, one.source);
     const share = `: ${(100 * weight(one.index, one.source)).toFixed(1)} %${kind && `, gold: ${kind}`}`;
-    return [strong(target[one.index].label), " looks at ", strong(page.source[one.source].label), share];
+    return [strong(target[one.index].label), ` ${view().verbs.target} `, strong(page.source[one.source].label), share];
   }
   const isSource = one.side === "source";
   const [own, others] = isSource ? [page.source, target] : [target, page.source];
-  const parts = [strong(own[one.index].label), isSource ? " is looked at by " : " looks at "];
+  const parts = [strong(own[one.index].label), ` ${view().verbs[one.side]} `];
   const ranked = sharesOf(one)
     .map((share, index) => ({ share, index }))
     .filter(({ share }) => share >= LEAST_SPOKEN)
