@@ -74,7 +74,7 @@ def score_split(translator: Translator, split: Split) -> dict[str, Any]:
     if split.gold is not None:
         aligned: list[Alignment] = translator.align(split.source, split.target, whitespace=True)
         links = score([each.links() for each in aligned], gold_links(split))
-        scores |= {"aer": links.aer, "precision": links.precision, "recall": links.recall}
+        scores |= {"aer": links.aer, "precision": links.precision, "recall": links.recall, "f1": links.f1}
     return scores
 
 

@@ -1,6 +1,5 @@
 """``translate align``: which source words each target word looked at."""
 
-import json
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from translate.cli.align_judged import calibrate_run, report_on_run
 from translate.cli.align_options import (
     LINKS,
     PAGE,
@@ -17,12 +17,11 @@ from translate.cli.align_options import (
     Symmetrisation,
     check_options,
 )
-from translate.cli.console import BatchSize, Device, Plugins, Threads, load_translator
+from translate.cli.console import Device, Plugins, Threads, load_translator
 from translate.cli.picture import draw_corpus_of, draw_pair, num_candidates
 
 if TYPE_CHECKING:
     from translate.alignment.alignment import Alignment
-    from translate.build.calibration import Development
     from translate.translator import Translator
 
 EXAMPLES = """
@@ -64,7 +63,7 @@ def align(
         Path | None,
         typer.Option(
             help="Picture (.png, .pdf, .svg), page of a pair (.html), links (.txt), or weights (.tsv, "
-            ".json, .jsonl, .npz). [default: links on standard output]"
+            ".json, .jsonl, .npz); links on standard output if not given."
         ),
     ] = None,
     method: Annotated[
@@ -76,7 +75,7 @@ def align(
     ] = "attention",
     threshold: Annotated[
         float | None,
-        typer.Option(help="Link all weights from here on. [default: the largest of each target word]"),
+        typer.Option(help="Link all weights from here on; the largest of each target word if not given."),
     ] = None,
     weights: Annotated[bool, typer.Option("--weights", help="Links with weights: 0-0:0.9412.")] = False,
     reverse: Annotated[
@@ -85,7 +84,7 @@ def align(
     ] = None,
     symmetrise: Annotated[
         Symmetrisation | None,
-        typer.Option(help="How the links of both directions become one. [default: grow-diag-final-and]"),
+        typer.Option(help="How the links of both directions become one; grow-diag-final-and if not given."),
     ] = None,
     calibrate: Annotated[
         bool,
@@ -124,7 +123,12 @@ def align(
         bool,
         typer.Option("--whitespace", help="Words are what white space separates, as in tokenised corpora."),
     ] = False,
-    batch_size: BatchSize = None,
+    batch_size: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Most pairs at a time; as many as a budget of tokens holds if not given."
+        ),
+    ] = None,
     device: Device = "auto",
     threads: Threads = None,
     plugin: Plugins = None,
@@ -157,9 +161,9 @@ def align(
         return load_translator(directory, device, threads, plugin)
 
     if calibrate:
-        _calibrate(load, run, options, plugin or [])
+        calibrate_run(load, run, options, plugin or [])
     elif report:
-        _report(load, run, options, plugin or [])
+        report_on_run(load, run, options, plugin or [])
     elif source is not None:
         _corpus(load, run, options)
     else:
@@ -258,57 +262,3 @@ def _write_links(lines: Iterator[str], out: Path | None) -> None:
     with out.open("w", encoding="utf-8") as file:
         file.writelines(f"{line}\n" for line in lines)
     print(f"links written to {out}")
-
-
-def _development(run: Path, options: Options, plugins: list[str]) -> "Development":
-    from translate.build.calibration import development_of_files, development_of_run
-    from translate.training.run_directory import RunDirectory
-
-    if options.source is None:
-        return development_of_run(RunDirectory(run), plugins)
-    assert options.target is not None
-    return development_of_files(
-        options.source,
-        options.target,
-        options.gold,
-        one_based=options.one_based,
-        whitespace=options.whitespace,
-    )
-
-
-def _calibrate(load: Callable[[Path], "Translator"], run: Path, options: Options, plugins: list[str]) -> None:
-    from translate.build.calibration import choice_lines, choose_alignment, store
-    from translate.build.load import read_settings
-    from translate.training.run_directory import RunDirectory
-
-    directory = RunDirectory(run)
-    settings = read_settings(directory, plugins)
-    pairs = _development(run, options, plugins)
-    translator = load(run)
-    reverse = None if options.reverse is None else load(options.reverse)
-    chosen = choose_alignment(translator, pairs, settings.alignment, reverse)
-    store(directory, chosen, translator)
-    if options.as_json:
-        print(json.dumps(chosen))
-    else:
-        print(*choice_lines(chosen), sep="\n")
-        print(f"stored in {directory.alignment}")
-
-
-def _report(load: Callable[[Path], "Translator"], run: Path, options: Options, plugins: list[str]) -> None:
-    from translate.alignment.report import report
-
-    pairs = _development(run, options, plugins)
-    translator = load(run)
-    found = report(
-        translator.model,
-        translator.encode_pairs(pairs.source, pairs.target, whitespace=pairs.whitespace),
-        translator.choice,
-        pairs.golds,
-        batch_size=options.batch_size,
-        device=translator.device,
-    )
-    if options.as_json:
-        print(json.dumps(found.to_dict() | {"split": pairs.name}))
-    else:
-        print(*found.lines(), sep="\n")

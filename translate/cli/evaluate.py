@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from translate.cli.console import BatchSize, Device, Plugins, Threads, load_translator, print_warnings
+from translate.errors import UserError
 
 EXAMPLES = """
 Examples:
@@ -22,8 +23,11 @@ def evaluate(
     source: Annotated[Path, typer.Option(help="File of source sentences.")],
     reference: Annotated[Path, typer.Option(help="File of their translations.")],
     gold: Annotated[
-        Path | None, typer.Option(help="File of gold links (i-j sure, ipj possible; from 0): adds AER.")
+        Path | None, typer.Option(help="File of gold links (i-j sure, ipj possible; or NAACL): adds AER.")
     ] = None,
+    one_based: Annotated[
+        bool, typer.Option("--one-based", help="The gold links i-j count from 1, not from 0.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     beam_size: Annotated[
         int | None, typer.Option(help="Hypotheses kept; 1 is greedy. [default: the run's search.beam_size]")
@@ -45,9 +49,11 @@ def evaluate(
     pairs = pair_of(source, reference)
     sources, references = pairs.source, pairs.target
     golds = None
+    if gold is None and one_based:
+        raise UserError("evaluate: --one-based says how --gold FILE counts; give that")
     if gold is not None:
         lengths = [[len(line.split()) for line in side] for side in (sources, references)]
-        golds = read_gold(gold, source_lengths=lengths[0], target_lengths=lengths[1])
+        golds = read_gold(gold, source_lengths=lengths[0], target_lengths=lengths[1], one_based=one_based)
     translator = load_translator(run, device, threads, plugin)
     results = translator.translate(sources, beam_size=beam_size, batch_size=batch_size)
     found = corpus_scores(
@@ -65,7 +71,7 @@ def evaluate(
     if golds is not None:
         aligned = translator.align(sources, references, whitespace=True, batch_size=batch_size)
         links = score([each.links() for each in aligned], golds)
-        row |= {"aer": links.aer, "precision": links.precision, "recall": links.recall}
+        row |= {"aer": links.aer, "precision": links.precision, "recall": links.recall, "f1": links.f1}
     if as_json:
         print(json.dumps(row))
     else:

@@ -1,0 +1,99 @@
+"""Where there is no gold: how far our symmetrised links agree (F1) with those of other aligners.
+
+python scripts/agreement.py FORWARD [--reverse BACKWARD] --source train.en.gz --target train.de.gz \
+    [--eflomal EXECUTABLE] [--pairs 29000] [--sample 1000] [--json]
+
+FORWARD and BACKWARD are runs of the two directions; without BACKWARD the links are those of one direction.
+Each aligner gets the same words, those of `translate align`. eflomal (Ostling and Tiedemann 2016) and the
+IBM model 2 with a diagonal prior (`statistical.py`, after fast_align) count on all `--pairs`; the neural
+links are of the first `--sample`, on which all are compared. eflomal is a package of the index with a C
+extension: `pip install eflomal` in a place of its own, and name its `eflomal-align`.
+"""
+
+import argparse
+import json
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
+
+import translate
+from translate.alignment.directions import symmetrised
+from translate.alignment.links import Links, read_pharaoh
+from translate.alignment.statistical import align_corpus
+from translate.alignment.symmetrise import SYMMETRISATIONS, symmetrise
+from translate.text.files import pair_of
+from translate.text.words import split_words
+
+Lines = Sequence[Sequence[str]]
+
+
+def f1(first: Sequence[Links], second: Sequence[Links]) -> float:
+    """2 |A and B| / (|A| + |B|), over all pairs."""
+    common = sum(len(a & b) for a, b in zip(first, second, strict=True))
+    return 2 * common / max(1, sum(map(len, first)) + sum(map(len, second)))
+
+
+def eflomal_links(command: str, sources: Lines, targets: Lines, method: str) -> list[Links]:
+    """Both directions of eflomal, symmetrised as ours are."""
+    with tempfile.TemporaryDirectory() as folder:
+        names = {name: Path(folder) / name for name in ("source", "target", "forward", "backward")}
+        for name, lines in (("source", sources), ("target", targets)):
+            names[name].write_text("".join(" ".join(words) + "\n" for words in lines), encoding="utf-8")
+        files = [f"{option}={names[name]}" for option, name in (("-s", "source"), ("-t", "target"))]
+        arguments = [part for each in files for part in each.split("=", 1)]
+        arguments += ["-f", str(names["forward"]), "-r", str(names["backward"]), "--overwrite"]
+        subprocess.run([command, *arguments], check=True)
+        there, back = read_pharaoh(names["forward"]), read_pharaoh(names["backward"])
+    return [symmetrise(a, b, method) for a, b in zip(there, back, strict=True)]
+
+
+def neural_links(
+    forward: Path, backward: Path | None, sources: Sequence[str], targets: Sequence[str], method: str
+) -> list[Links]:
+    """Links of the calibrated attention, of both directions if there are two runs."""
+    there = translate.load(forward, device="cpu").align(sources, targets)
+    if backward is None:
+        return [each.links() for each in there]
+    back = translate.load(backward, device="cpu").align(targets, sources)
+    return symmetrised(there, back, method)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="F1 of links with those of other aligners.")
+    parser.add_argument("forward", type=Path)
+    parser.add_argument("--reverse", type=Path)
+    parser.add_argument("--source", type=Path, required=True)
+    parser.add_argument("--target", type=Path, required=True)
+    parser.add_argument("--eflomal", help="the executable eflomal-align")
+    parser.add_argument("--pairs", type=int, default=29000)
+    parser.add_argument("--sample", type=int, default=1000)
+    parser.add_argument("--symmetrise", choices=SYMMETRISATIONS, default="grow-diag-final-and")
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    split = pair_of(arguments.source, arguments.target)
+    kept = [i for i in range(len(split)) if split.source[i].strip() and split.target[i].strip()]
+    split = split.take(kept[: arguments.pairs])
+    sources = [[word.text for word in split_words(line)] for line in split.source]
+    targets = [[word.text for word in split_words(line)] for line in split.target]
+    sample, method = slice(arguments.sample), arguments.symmetrise
+    links = {
+        "neural": neural_links(
+            arguments.forward, arguments.reverse, split.source[sample], split.target[sample], method
+        ),
+        "ibm2": align_corpus(sources, targets, method=method)[sample],
+    }
+    if arguments.eflomal:
+        links["eflomal"] = eflomal_links(arguments.eflomal, sources, targets, method)[sample]
+    rows = {f"{a}, {b}": round(f1(links[a], links[b]), 4) for a, b in combinations(links, 2)}
+    if arguments.json:
+        print(json.dumps({"pairs": len(split), "sample": len(links["neural"]), "f1": rows}))
+        return
+    print(f"{len(split):,} pairs, compared on {len(links['neural']):,}; {method}")
+    for name, value in rows.items():
+        print(f"{name:<18} {value:.4f}")
+
+
+if __name__ == "__main__":
+    main()
