@@ -88,7 +88,7 @@ def main(arguments: list[str]) -> None:
         choice = transformer.choice
         place = f"view=attention&layer={choice.layer}&head={choice.heads[0]}&target=3"
         for name, dark in (("page.png", False), ("page-dark.png", True)):
-            photograph(path, place, given.out / name, 1320, dark=dark)
+            photograph(path, place, given.out / name, 1400, dark=dark)
             pictures.append(given.out / name)
     for picture in pictures:
         size = picture.stat().st_size

@@ -1,6 +1,7 @@
 """All that can be seen of the alignment of a pair: as a page, or as small pictures of every head."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from translate.alignment.alignment import Alignment
@@ -8,7 +9,6 @@ from translate.alignment.extract import METHODS
 from translate.alignment.heads import attention_heads
 from translate.alignment.links import Gold
 from translate.alignment.page import Alternative, Page
-from translate.alignment.report import dispute
 from translate.errors import UserError
 from translate.translator import Translator
 
@@ -20,19 +20,21 @@ def page_of(
     *,
     scores: Sequence[float] | None = None,
     gold: Gold | None = None,
+    first: str = "attention",
     whitespace: bool = False,
     note: str = "",
 ) -> Page:
     """The page of a source sentence and its translations, each forced on it.
 
-    The views are `alignment`, what calibration chose; if there are several, every layer and head as
-    `attention`; and `gradient`, `erasure` and `norm`. Words on which attention and erasure disagree are
-    marked.
+    The views are `alignment`, the attention that calibration chose; every layer and head as `attention`, if
+    there are several; and the other methods that the backend has. Words of which attention and erasure say
+    different things are marked.
 
     Args:
         targets: one translation, or the n best; the first is shown first.
         scores: one a translation.
         gold: links of the first translation.
+        first: the method that is shown first.
         whitespace: count words at white space alone, as gold links do.
         note: shown at the top, before the layer and heads.
     Raises:
@@ -41,62 +43,43 @@ def page_of(
     """
     if not targets or (scores is not None and len(scores) != len(targets)):
         raise ValueError(f"{len(targets)} targets with {len(scores or ())} scores")
-    by_method = _by_method(translator, [source] * len(targets), targets, whitespace=whitespace)
-    alignments = by_method.pop("attention")
+    found = _by_method(translator, source, targets, whitespace)
     choice = translator.choice
     alternatives = []
-    for place, (target, alignment) in enumerate(zip(targets, alignments, strict=True)):
+    for place, target in enumerate(targets):
+        own = {method: alignments[place] for method, alignments in found.items()}
+        alignment = own.pop("attention")
         if not alignment.weights.size:
             raise UserError(
                 f"nothing to show: {len(alignment.source_words)} source and "
                 f"{len(alignment.target_words)} target words"
             )
+        views = {"alignment": alignment.weights}
         pair = translator.encode_pair(source, target, whitespace=whitespace)
         heads = attention_heads(translator.model, pair, choice.shift, device=translator.device)
-        views = {"alignment": alignment.weights}
         if heads.shape[:2] != (1, 1):  # a single head is the alignment
             views["attention"] = heads
-        views |= {method: found[place].weights for method, found in by_method.items()}
+        views |= {method: each.weights for method, each in own.items()}
+        if first in own:
+            views = {first: views[first], **views}
         alternatives.append(
             Alternative(
                 alignment.target_words,
                 views,
                 gold if place == 0 else None,
                 None if scores is None else scores[place],
-                _doubts(alignment, by_method["erasure"][place]),
+                _disputed(alignment, own["erasure"]) if "erasure" in own else {},
             )
         )
+    source_words = found["attention"][0].source_words
     chosen = f"layer {choice.layer}, {_heads(choice.heads)}, shift {choice.shift}"
     return Page(
-        alignments[0].source_words,
+        source_words,
         alternatives,
         chosen=(choice.layer, choice.heads),
         languages=translator.languages,
         note=": ".join(part for part in (note, chosen) if part),
     )
-
-
-def _by_method(
-    translator: Translator, sources: Sequence[str], targets: Sequence[str], *, whitespace: bool
-) -> dict[str, list[Alignment]]:
-    """The alignments by each method that the model has."""
-    found = {}
-    for method in METHODS:
-        try:
-            found[method] = translator.align(sources, targets, method=method, whitespace=whitespace)
-        except UserError:
-            if method != "norm":  # which not every mechanism has
-                raise
-    return found
-
-
-def _doubts(attention: Alignment, erasure: Alignment) -> dict[int, str]:
-    """Why not to trust a target word's alignment."""
-    words = attention.source_words
-    return {
-        each.target: f"attention is on {words[each.attention]}, leaving out {words[each.erasure]} costs most"
-        for each in dispute([attention], [erasure])
-    }
 
 
 def draw_heads_of(
@@ -122,6 +105,33 @@ def draw_heads_of(
     chosen = (choice.layer, choice.heads)
     words = (pair.source_words, pair.target_words)
     return draw_heads(weights, *words, path, chosen=chosen, colour_map=colour_map)
+
+
+def _by_method(
+    translator: Translator, source: str, targets: Sequence[str], whitespace: bool
+) -> dict[str, list[Alignment]]:
+    """Alignments of all targets by every method that the backend has; attention always."""
+    sources = [source] * len(targets)
+    found = {"attention": translator.align(sources, targets, whitespace=whitespace)}
+    for method in METHODS:
+        if method not in found:
+            # What attention can do and this cannot, the backend has not been taught.
+            with suppress(UserError):
+                found[method] = translator.align(sources, targets, method=method, whitespace=whitespace)
+    return found
+
+
+def _disputed(attention: Alignment, erasure: Alignment) -> dict[int, str]:
+    """Target words whose largest weight is on another source word by attention than by erasure, and why."""
+    one, other = ({target: source for source, target in each.links()} for each in (attention, erasure))
+    return {
+        target: (
+            f"attention says {attention.source_words[one[target]]}, "
+            f"erasure {erasure.source_words[other[target]]}"
+        )
+        for target in sorted(one.keys() & other.keys())
+        if one[target] != other[target]
+    }
 
 
 def _heads(heads: Sequence[int]) -> str:

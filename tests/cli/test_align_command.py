@@ -133,7 +133,8 @@ def test_white_space_makes_words(run: Path, translator: Translator, translate_co
         ([*PAIR, "--out", "a.jpg"], "a.jpg: expected one of .png, .pdf, .svg, .html, .txt"),
         (
             [*PAIR, "--out", "heatmap"],
-            "heatmap: expected one of .png, .pdf, .svg, .html, .txt, .pharaoh, .links, .tsv",
+            "heatmap: expected one of .png, .pdf, .svg, .html, .txt, .pharaoh, .links, .tsv, "
+            ".json, .jsonl, .npz, got no extension",
         ),
         ([*PAIR, "--out", "none/a.png"], "none/a.png: there is no folder none"),
         ([*PAIR, "--out", "folder.png"], "folder.png: expected a file; there is a folder of that name"),
@@ -146,6 +147,8 @@ def test_white_space_makes_words(run: Path, translator: Translator, translate_co
         ([*PAIR, "--heads", "--values", "--out", "a.png"], "without room for --values"),
         ([*PAIR, "--heads", "--links", "", "--out", "a.png"], "without room for --links"),
         ([*PAIR, "--links", "0-9", "--out", "a.png"], "--links: link '0-9' points to target word 9"),
+        ([*PAIR, "--heads", "--method", "norm", "--out", "a.png"], "--heads shows the attention; leave"),
+        ([*PAIR, "--reverse", "other", "--out", "a.html"], "a.html: expected one of .txt"),
         ([*PAIR, "--links", "a", "--out", "a.html"], "--links: 'a' is not a link"),
         (["", "x", "--out", "a.html"], "nothing to show: 0 source and 1 target words"),
         (["x", "", "--heads", "--out", "a.svg"], "nothing to draw: 1 source and 0 target words"),
@@ -162,7 +165,7 @@ def test_white_space_makes_words(run: Path, translator: Translator, translate_co
         ),
         (
             ["--source", "long.fr", "--target", "long.fr", "--values"],
-            "--values, --heads, --links and --colours are for the picture of one pair",
+            "--values is for the picture of one pair; a corpus is aligned as links",
         ),
     ],
 )

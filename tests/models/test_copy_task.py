@@ -16,7 +16,7 @@ BACKENDS: dict[
     str, tuple[Callable[[], Seq2Seq], float]
 ] = {  # and the share of words it must look straight at
     # It asks with the state before the step, and finds the word before, whose annotation knows the next.
-    "bahdanau": (lambda: BahdanauRNN(VOCABULARY, VOCABULARY, attention("additive"), **SIZES), 0.5),
+    "bahdanau": (lambda: BahdanauRNN(VOCABULARY, VOCABULARY, attention("additive"), **SIZES), 0.4),
     "luong": (lambda: LuongRNN(VOCABULARY, VOCABULARY, attention("general"), **SIZES), 0.85),
     "transformer": (
         lambda: Transformer(

@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from translate.cli.align_judged import calibrate_run, report_on_run
-from translate.cli.align_options import LINKS, Options, Symmetrisation, check_options
+from translate.cli.align_options import (
+    LINKS,
+    PAGE,
+    PICTURES,
+    Options,
+    PictureOptions,
+    Symmetrisation,
+    check_options,
+)
 from translate.cli.console import Device, Plugins, Threads, load_translator
-from translate.cli.picture import PAGE, PICTURES, PictureOptions, draw_corpus_of, draw_pair
+from translate.cli.picture import draw_corpus_of, draw_pair, num_candidates
 
 if TYPE_CHECKING:
     from translate.alignment.alignment import Alignment
@@ -20,6 +28,8 @@ EXAMPLES = """
 Examples:
 
   translate align runs/demo/transformer "I love you ." --out alignment.png
+
+  translate align runs/demo/transformer "I love you ." "je t' aime ."
 
   translate align runs/demo/transformer "I love you ." --out alignment.html
 
@@ -37,7 +47,6 @@ Examples:
 """
 
 CHUNK = 2048  # pairs of a corpus held at a time
-ALTERNATIVES = 3  # translations that a page shows, where it shows the model's own
 
 
 def align(
@@ -53,8 +62,8 @@ def align(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Picture (.png, .pdf, .svg), page of a pair (.html), links (.txt), or weights (.tsv, .json, "
-            ".jsonl, .npz); links on standard output if not given."
+            help="Picture (.png, .pdf, .svg), page of a pair (.html), links (.txt), or weights (.tsv, "
+            ".json, .jsonl, .npz); links on standard output if not given."
         ),
     ] = None,
     method: Annotated[
@@ -166,39 +175,27 @@ def _pair(load: Callable[[Path], "Translator"], run: Path, options: Options) -> 
 
     assert options.sentence is not None
     translator = load(run)
-    suffix = "" if options.out is None else options.out.suffix.lower()
+    drawn = options.out is not None and options.out.suffix.lower() in (*PICTURES, PAGE)
     found, candidates = None, [Candidate(options.translation or "", 0.0)]
     if options.translation is None:
-        n_best = min(ALTERNATIVES, translator.search.beam_size) if suffix == PAGE else 1
-        result = translator.translate([options.sentence], alignments=True, n_best=n_best)[0]
+        result = translator.translate(
+            [options.sentence], alignments=True, n_best=num_candidates(options.out, translator)
+        )[0]
         found, candidates = result.alignment, [Candidate(result.text, result.score)]
         candidates += [each for each in result.n_best[1:] if each.text]
         print(result.text)
-    translation = candidates[0].text
     if options.reverse is not None:
-        pairs = iter([(options.sentence, translation)])
+        pairs = iter([(options.sentence, candidates[0].text)])
         _write_links(_both_directions(translator, load(options.reverse), pairs, options), options.out)
         return
     if found is None or options.whitespace or options.method != "attention":
         found = translator.align(
-            [options.sentence], [translation], method=options.method, whitespace=options.whitespace
+            [options.sentence], [candidates[0].text], method=options.method, whitespace=options.whitespace
         )[0]
-    if options.out is None or suffix not in (*PICTURES, PAGE):
+    if drawn:
+        print(draw_pair(options, translator, candidates, found, name=run.resolve().name))
+    else:
         _write(iter([found]), options)
-        return
-    whitespace, name = options.whitespace, run.resolve().name
-    print(
-        draw_pair(
-            options.out,
-            options.picture,
-            translator,
-            options.sentence,
-            candidates,
-            found,
-            whitespace=whitespace,
-            name=name,
-        )
-    )
 
 
 def _corpus(load: Callable[[Path], "Translator"], run: Path, options: Options) -> None:

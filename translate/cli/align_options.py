@@ -2,15 +2,30 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from translate.cli.picture import PAGE, PICTURES, PictureOptions
 from translate.errors import UserError
 
 LINKS = (".txt", ".pharaoh", ".links")
 TABLES = (".tsv", ".json", ".jsonl", ".npz")
-NOTHING = PictureOptions(values=False, heads=False, links=None, colours=None)
+PICTURES = (".png", ".pdf", ".svg")
+PAGE = ".html"
 Symmetrisation = Literal["intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"]
+
+
+class PictureOptions(NamedTuple):
+    """What the user wants to see of a pair."""
+
+    values: bool = False
+    heads: bool = False
+    links: str | None = None
+    colours: str | None = None
+
+    def given(self) -> list[str]:
+        """The options that are not left at what they are without a word."""
+        values = {"--values": self.values, "--heads": self.heads}
+        values |= {"--links": self.links is not None, "--colours": self.colours is not None}
+        return [name for name, value in values.items() if value]
 
 
 @dataclass(frozen=True)
@@ -70,10 +85,7 @@ def _check_judged(options: Options, *, calibrate: bool) -> None:
     what = "--calibrate" if calibrate else "--report"
     given = {
         "--out": options.out,
-        "--values": options.picture.values,
-        "--heads": options.picture.heads,
-        "--links": options.picture.links,
-        "--colours": options.picture.colours,
+        **dict.fromkeys(options.picture.given(), True),
         "--weights": options.weights,
         "--threshold": options.threshold,
         "--method": options.method != "attention",
@@ -85,25 +97,39 @@ def _check_judged(options: Options, *, calibrate: bool) -> None:
 
 
 def _check_aligned(options: Options) -> None:
-    corpus, both = options.source is not None, options.reverse is not None
     suffix = ".txt" if options.out is None else options.out.suffix.lower()
-    drawn = suffix in (*PICTURES, PAGE)
-    if corpus and options.picture != NOTHING:
-        raise UserError("align: --values, --heads, --links and --colours are for the picture of one pair")
+    if options.source is not None and options.picture.given():
+        names = ", ".join(options.picture.given())
+        raise UserError(f"align: {names} is for the picture of one pair; a corpus is aligned as links")
     if options.out is not None:
-        shown = () if both else PICTURES if corpus else (*PICTURES, PAGE)
+        shown = () if options.reverse is not None else PICTURES if options.source else (*PICTURES, PAGE)
         _check_out(options.out, (*shown, *LINKS, *TABLES))
-    options.picture.check(options.out)
-    if options.method != "attention" and (suffix == PAGE or options.picture.heads):
-        raise UserError(
-            "align: --method has no effect here: a page shows every method, --heads the attention"
-        )
+    _check_picture(options, suffix)
     if options.weights and suffix not in LINKS:
         raise UserError(f"align: --weights is for links, which {suffix} files have beside the weights")
     if options.reverse is not None and (suffix not in LINKS or options.weights):
         raise UserError("align: both directions make links without weights; give --out FILE.txt, or none")
-    if options.threshold is not None and drawn:
+    if options.threshold is not None and suffix in (*PICTURES, PAGE):
         raise UserError("align: --threshold is for links; a picture shows all weights")
+
+
+def _check_picture(options: Options, suffix: str) -> None:
+    given = options.picture.given()
+    for name in given:
+        if suffix == PAGE and name != "--links":
+            raise UserError(
+                f"align: {name} is for a picture; a page shows values, layers and heads on demand"
+            )
+        if suffix not in (*PICTURES, PAGE):
+            raise UserError(f"align: {name} is for a picture of one pair; give --out FILE.png")
+        if options.picture.heads and name in ("--values", "--links"):
+            raise UserError(f"align: --heads draws small pictures, without room for {name}; leave one out")
+    if options.picture.heads and options.method != "attention":
+        raise UserError(f"align: --heads shows the attention; leave --method {options.method} out")
+    if options.picture.colours is not None:
+        from translate.alignment.figure import find_colour_map  # matplotlib is slow to import
+
+        find_colour_map(options.picture.colours)
 
 
 def _check_out(out: Path, extensions: tuple[str, ...]) -> None:

@@ -2,57 +2,29 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from translate.errors import UserError
+from translate.cli.align_options import PAGE, Options
 
 if TYPE_CHECKING:
     from translate.alignment.alignment import Alignment
     from translate.translator import Candidate, Translator
 
-PICTURES = (".png", ".pdf", ".svg")
-PAGE = ".html"
+ALTERNATIVES = 3  # translations that a page shows, where it shows the model's own
 
 
-class PictureOptions(NamedTuple):
-    """What the user wants to see of a pair."""
-
-    values: bool
-    heads: bool
-    links: str | None
-    colours: str | None
-
-    def check(self, out: Path | None) -> None:
-        """Raise :class:`UserError` for an option that the file could not honour."""
-        suffix = "" if out is None else out.suffix.lower()
-        given = {"--values": self.values, "--heads": self.heads}
-        given |= {"--links": self.links is not None, "--colours": self.colours is not None}
-        for name in (name for name, value in given.items() if value):
-            if suffix == PAGE and name != "--links":
-                raise UserError(
-                    f"align: {name} is for a picture; a page shows values, layers and heads on demand"
-                )
-            if suffix not in (*PICTURES, PAGE):
-                raise UserError(f"align: {name} is for a picture of one pair; give --out FILE.png")
-            if self.heads and name in ("--values", "--links"):
-                raise UserError(
-                    f"align: --heads draws small pictures, without room for {name}; leave one out"
-                )
-        if self.colours is not None:
-            from translate.alignment.figure import find_colour_map
-
-            find_colour_map(self.colours)
+def num_candidates(out: Path | None, translator: "Translator") -> int:
+    """How many of the n best translations the output has room for."""
+    page = out is not None and out.suffix.lower() == PAGE
+    return min(ALTERNATIVES, translator.search.beam_size) if page else 1
 
 
 def draw_pair(
-    out: Path,
-    options: PictureOptions,
+    options: Options,
     translator: "Translator",
-    sentence: str,
     candidates: "Sequence[Candidate]",
     found: "Alignment",
     *,
-    whitespace: bool,
     name: str,
 ) -> str:
     """Make the picture or page, and say so in one line.
@@ -65,23 +37,38 @@ def draw_pair(
     from translate.alignment.links import parse_gold
     from translate.inspection import draw_heads_of, page_of
 
-    gold = None
-    if options.links is not None:
+    assert options.out is not None
+    assert options.sentence is not None
+    picture, gold = options.picture, None
+    if picture.links is not None:
         S, T = len(found.source_words), len(found.target_words)
-        gold = parse_gold(options.links, where="--links", source_length=S, target_length=T)
-    colours = options.colours or "gray"
-    if out.suffix.lower() == PAGE:
-        texts, scores = [each.text for each in candidates], [each.score for each in candidates]
+        gold = parse_gold(picture.links, where="--links", source_length=S, target_length=T)
+    colours = picture.colours or "gray"
+    texts, scores = [each.text for each in candidates], [each.score for each in candidates]
+    if options.out.suffix.lower() == PAGE:
         page = page_of(
-            translator, sentence, texts, scores=scores if len(texts) > 1 else None, gold=gold,
-            whitespace=whitespace, note=name,
-        )  # fmt: skip
-        return f"page written to {page.write(out)}"
-    if options.heads:
-        text = candidates[0].text
-        path = draw_heads_of(translator, sentence, text, out, whitespace=whitespace, colour_map=colours)
+            translator,
+            options.sentence,
+            texts,
+            scores=scores if len(texts) > 1 else None,
+            gold=gold,
+            first=options.method,
+            whitespace=options.whitespace,
+            note=name,
+        )
+        return f"page written to {page.write(options.out)}"
+    if picture.heads:
+        path = draw_heads_of(
+            translator,
+            options.sentence,
+            texts[0],
+            options.out,
+            whitespace=options.whitespace,
+            colour_map=colours,
+        )
         return f"heads written to {path}"
-    return f"heatmap written to {found.heatmap(out, values=options.values, gold=gold, colour_map=colours)}"
+    drawn = found.heatmap(options.out, values=picture.values, gold=gold, colour_map=colours)
+    return f"heatmap written to {drawn}"
 
 
 def draw_corpus_of(out: Path, alignments: "Iterable[Alignment]") -> str:
