@@ -9,11 +9,16 @@ import torch
 
 from translate.alignment.alignment import Alignment
 from translate.alignment.extract import AlignmentChoice, EncodedPair, align, evaluation_mode
+from translate.alignment.markup import place_markup
+from translate.alignment.unknown import replace_unknown as with_source_words
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.search import Hypothesis, SearchConfig, beam_search
 from translate.text.batching import pad
+from translate.text.markup import Marked, read_markup
 from translate.text.tokenizer import EOS, TokenizerPair
+
+UNBALANCED = "tags without a partner, kept as well as possible"
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,8 @@ class Translator:
         batch_size: int | None = None,
         n_best: int = 1,
         alignments: bool = False,
+        markup: bool = False,
+        replace_unknown: bool = False,
     ) -> list[Translation]:
         """Translate sentences; a blank one gives an empty translation.
 
@@ -74,12 +81,16 @@ class Translator:
             beam_size: the run's own by default; 1 is greedy.
             batch_size: sentences at a time; the run's own by default.
             n_best: how many candidates each translation lists, at most the beam.
-            alignments: whether each translation carries its alignment.
+            alignments: whether each translation carries its alignment, between words without markup.
+            markup: carry tags and placeholders over, to the words that are aligned to theirs.
+            replace_unknown: put the source word that an unknown word is aligned to in its place.
 
         Raises:
             UserError: for a beam, batch or n-best that is impossible.
         """
         _check_list("translate", sentences)
+        marked = self._read_markup(sentences) if markup else [Marked(sentence) for sentence in sentences]
+        sentences = [each.text for each in marked]
         search = self._search(beam_size, batch_size, n_best)
         sources = [self._encode(sentence) for sentence in sentences]
         order = sorted((i for i, ids in enumerate(sources) if ids), key=lambda i: len(sources[i]))
@@ -92,8 +103,13 @@ class Translator:
                 hypotheses = beam_search(self.model, source.to(self.device), mask, search)
                 found.update(zip(chosen, hypotheses, strict=True))
         results = [self._result(found.get(i, []), n_best) for i in range(len(sentences))]
-        if alignments:
+        if alignments or markup or replace_unknown:
             results = self._with_alignments(sentences, results, found, search.batch_size)
+        if markup or replace_unknown:
+            results = [
+                self._carry(source, result, replace_unknown=replace_unknown, keep=alignments)
+                for source, result in zip(marked, results, strict=True)
+            ]
         return results
 
     def stream(
@@ -147,6 +163,43 @@ class Translator:
         if not 1 <= n_best <= search.beam_size:
             raise UserError(f"n_best: expected 1 to beam_size={search.beam_size}, got {n_best}")
         return search
+
+    def _read_markup(self, sentences: Sequence[str]) -> list[Marked]:
+        marked = [read_markup(sentence) for sentence in sentences]
+        unbalanced = sum(each.unbalanced > 0 for each in marked)
+        if unbalanced:
+            self.warnings[UNBALANCED] += unbalanced
+        return marked
+
+    def _carry(
+        self, source: Marked, result: Translation, *, replace_unknown: bool, keep: bool
+    ) -> Translation:
+        """The translation with the source's markup, and its words in the place of unknown ones."""
+        assert result.alignment is not None
+        text, alignment = self._carry_text(source, result.text, result.alignment, replace_unknown)
+        listed = result.n_best
+        if listed:
+            texts = [each.text for each in listed]
+            others = self.align([source.text] * len(texts), texts)
+            listed = tuple(
+                replace(each, text=self._carry_text(source, each.text, other, replace_unknown)[0])
+                for each, other in zip(listed[1:], others[1:], strict=True)
+            )
+            listed = (replace(result.n_best[0], text=text), *listed)
+        return replace(result, text=text, n_best=listed, alignment=alignment if keep else None)
+
+    def _carry_text(
+        self, source: Marked, text: str, alignment: Alignment, replace_unknown: bool
+    ) -> tuple[str, Alignment]:
+        if replace_unknown:
+            text, alignment = with_source_words(text, alignment)
+        if not source.items:
+            return text, alignment
+        clean = read_markup(text)
+        if clean.items:  # made up by the model: only the source's own may stand in the translation
+            text = clean.text
+            (alignment,) = self.align([source.text], [text])
+        return place_markup(source, text, alignment), alignment
 
     def _encode(self, sentence: str) -> list[int]:
         ids = self.tokenizers.source.encode(sentence)

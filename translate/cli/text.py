@@ -29,6 +29,8 @@ Examples:
   translate text runs/mine --n-best 5 --format jsonl "A man sleeps."
 
   translate text runs/mine --align "A man sleeps."
+
+  translate text runs/mine --markup "A <b>man</b> has {0} dogs."
 """
 
 # Some readers of lines end one at these, too.
@@ -50,6 +52,13 @@ def text(
     align: Annotated[
         bool, typer.Option("--align", help="Add word links, Pharaoh format (source-target), after a tab.")
     ] = False,
+    markup: Annotated[
+        bool,
+        typer.Option("--markup", help="Carry tags (<b>, <br/>) and placeholders ({0}, %s) over, balanced."),
+    ] = False,
+    replace_unknown: Annotated[
+        bool, typer.Option("--replace-unknown", help="Copy the source word where the model has none.")
+    ] = False,
     batch_size: BatchSize = None,
     device: Device = "auto",
     threads: Threads = None,
@@ -63,6 +72,7 @@ def text(
     translator = load_translator(run, device, threads, plugin)
     lines: Iterator[str] = iter(sentences) if sentences else input_lines(sys.stdin.buffer)
     options: dict[str, Any] = {"beam_size": beam_size, "batch_size": batch_size, "n_best": n_best}
+    options |= {"markup": markup, "replace_unknown": replace_unknown}
     if not sentences and sys.stdin.isatty():
         options["chunk"] = 1  # somebody is typing, and waits for an answer
     for source, result in translator.stream(lines, alignments=align or format == "jsonl", **options):
