@@ -208,6 +208,7 @@ def _engine(library: Any, contents: Contents, directory: Path, quantization: str
                 beam_size=search.beam_size,
                 length_penalty=search.length_penalty,
                 max_input_length=0,
+                min_decoding_length=0,
                 max_decoding_length=min(search.max_length(length), contents.longest_target),
                 return_scores=True,
             )

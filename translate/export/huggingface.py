@@ -107,7 +107,7 @@ def _config(library: Any, contents: Contents, model: Transformer) -> Any:
         "activation_function": model.decoder[0].feedforward.kind,
         "dropout": model.dropout.p,
         "scale_embedding": True,
-        "max_position_embeddings": _num_positions(contents),
+        "max_position_embeddings": _num_positions(contents, model),
         "decoder_start_token_id": BOS,
         "bos_token_id": BOS,
         "eos_token_id": EOS,
@@ -124,7 +124,9 @@ def _config(library: Any, contents: Contents, model: Transformer) -> Any:
     )
 
 
-def _num_positions(contents: Contents) -> int:
+def _num_positions(contents: Contents, model: Transformer) -> int:
+    if model.source_positions.kind == "learned":
+        return model.source_positions.max_length
     return max(contents.longest_source, contents.longest_target)
 
 
@@ -143,7 +145,7 @@ def _weights(contents: Contents, model: Transformer) -> Iterator[tuple[str, Tens
         ("decoder", model.target_positions, model.decoder, model.decoder_norm),
     ):
         name = f"model.{side}"
-        table = position_table(positions, _num_positions(contents), model.width)
+        table = position_table(positions, _num_positions(contents, model), model.width)
         yield f"{name}.embed_positions.weight", table
         if pre_norm_of(model):
             yield from _named(f"{name}.layer_norm", norm)

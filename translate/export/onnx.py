@@ -111,10 +111,12 @@ def _write(
     )
     assert program is not None
     shape = require("onnx_ir", FORMAT).Shape
+    for node in program.model.graph:
+        for value in node.outputs:
+            value.shape = None  # of a recurrence's output the exporter writes down its example's size
     sides = (program.model.graph.inputs, program.model.graph.outputs)
     for values, (one, _), found in zip(sides, examples, axes, strict=True):
         for value, tensor, changing in zip(values, one, found, strict=True):
-            # What the exporter infers of a recurrence's output is its example's size.
             sizes = [AXES[changing[i]] if i in changing else size for i, size in enumerate(tensor.shape)]
             value.shape = shape(sizes)
     program.save(path, external_data=False)

@@ -49,7 +49,7 @@ def _direction(rnn: nn.RNNBase, layer: int, suffix: str) -> nn.RNNBase:
     """One direction of one layer as a recurrence of its own."""
     first = rnn.get_parameter(f"weight_ih_l{layer}{suffix}")
     kind = nn.GRU if isinstance(rnn, nn.GRU) else nn.LSTM
-    found = kind(first.shape[1], rnn.hidden_size, batch_first=True)
+    found = kind(first.shape[1], rnn.hidden_size, batch_first=True).to(first.dtype)
     with torch.no_grad():
         for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
             found.get_parameter(f"{name}_l0").copy_(rnn.get_parameter(f"{name}_l{layer}{suffix}"))
