@@ -4,7 +4,7 @@
         --rnn runs/m30k-rnn_bahdanau --rnn runs/m30k-rnn_luong --peers DIRECTORY_OF_PEERS
 
 Each engine translates test_2016_flickr in a process of its own, one at a time, rounds in turn, float32 unless
-it says int8, on so many threads; the medians of the rounds are printed. CTranslate2 and Hugging Face translate
+it says int8, on so many threads; medians of the rounds are printed. CTranslate2 and Hugging Face translate
 with the weights of the run (pip install '.[export]'). OpenNMT-py is an environment `onmt/` below --peers, and
 translates with a model of its own, of the sizes of its configuration: `models/onmt_{T,Rb,Rl}/m_step_*.pt`.
 What is not there is said. Nothing else may run on the machine meanwhile.
