@@ -52,6 +52,7 @@ def test_the_validation_split_is_the_default(
     assert (again.code, again.out.splitlines()[0][:2]) == (0, "11")
 
 
+@pytest.mark.slow
 def test_onnx_writes_graphs_that_agree(
     tiny_runs: dict[str, Path], sentences: Path, tmp_path: Path, translate_command: Command
 ) -> None:

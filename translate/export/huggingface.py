@@ -215,7 +215,12 @@ def _engine(library: Any, contents: Contents, directory: Path) -> Engine:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it recommends a package that it does not need for this
         tokenizer = library.AutoTokenizer.from_pretrained(directory)
+    log = library.utils.logging
+    shown = log.is_progress_bar_enabled()
+    log.disable_progress_bar()
     model = library.AutoModelForSeq2SeqLM.from_pretrained(directory).eval()
+    if shown:
+        log.enable_progress_bar()
     search = contents.search
 
     def translate(sentences: Sequence[str]) -> list[Rendered]:
