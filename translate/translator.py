@@ -13,6 +13,8 @@ from translate.alignment.choice import AlignmentChoice
 from translate.alignment.coverage import coverage
 from translate.alignment.extract import align
 from translate.alignment.forced import EncodedPair, evaluation_mode
+from translate.alignment.markup import place_markup
+from translate.alignment.unknown import replace_unknown as with_source_words
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.search import (
@@ -24,11 +26,14 @@ from translate.search import (
     length_batches,
     read_requests,
 )
+from translate.text.markup import Marked, read_markup
 from translate.text.tokenizer import UNK, TokenizerPair
 
 CUT = "source cut at {} pieces"
 UNKNOWN = "only characters that the vocabulary does not have"
 UNMET = "constraints that could not be met"
+
+UNBALANCED = "tags without a partner, kept as well as possible"
 
 
 @dataclass(frozen=True)
@@ -108,6 +113,8 @@ class Translator:
         constraints: Sequence[str] | Sequence[Sequence[str]] | None = None,
         mbr: int | None = None,
         search: SearchConfig | None = None,
+        markup: bool = False,
+        replace_unknown: bool = False,
     ) -> list[Translation]:
         """Translate sentences; a blank one gives an empty translation.
 
@@ -116,16 +123,20 @@ class Translator:
             beam_size: the run's own by default; 1 is greedy.
             batch_size: sentences at a time; the run's own by default.
             n_best: how many candidates each translation lists, at most the beam; with samples any number.
-            alignments: whether each translation carries its alignment.
+            alignments: whether each translation carries its alignment, between words without markup.
             prefix: how translations begin; for all, or one a sentence.
             constraints: phrases that must appear; for all, or a list a sentence.
             mbr: of so many samples, the one that agrees best with all: minimum Bayes risk with chrF.
             search: all other settings: ``replace(translator.search, sample=True, seed=3)``.
+            markup: carry tags and placeholders over, to the words that are aligned to theirs.
+            replace_unknown: put the source word that an unknown word is aligned to in its place.
 
         Raises:
             UserError: for settings that are impossible.
         """
         _check_list("translate", sentences)
+        marked = self._read_markup(sentences) if markup else [Marked(sentence) for sentence in sentences]
+        sentences = [each.text for each in marked]
         config = self._config(search or self.search, beam_size, batch_size, n_best, mbr)
         members = (self, *self.partners)
         places = [m.model.max_target_length for m in members if m.model.max_target_length is not None]
@@ -149,8 +160,13 @@ class Translator:
         elif config.coverage_penalty and not config.sample:
             found = self._covered(sources[0], found, config)
         results = [self._result(found.get(i, []), n_best) for i in range(len(sentences))]
-        if alignments:
+        if alignments or markup or replace_unknown:
             results = self._with_alignments(sentences, results, found, config.batch_size)
+        if markup or replace_unknown:
+            results = [
+                self._carry(source, result, replace_unknown=replace_unknown, keep=alignments)
+                for source, result in zip(marked, results, strict=True)
+            ]
         return results
 
     def stream(
@@ -224,6 +240,43 @@ class Translator:
             limit = "at least 1" if most is None else f"1 to {'mbr' if mbr else 'beam_size'}={most}"
             raise UserError(f"n_best: expected {limit}, got {n_best}")
         return search
+
+    def _read_markup(self, sentences: Sequence[str]) -> list[Marked]:
+        marked = [read_markup(sentence) for sentence in sentences]
+        unbalanced = sum(each.unbalanced > 0 for each in marked)
+        if unbalanced:
+            self.warnings[UNBALANCED] += unbalanced
+        return marked
+
+    def _carry(
+        self, source: Marked, result: Translation, *, replace_unknown: bool, keep: bool
+    ) -> Translation:
+        """The translation with the source's markup, and its words in the place of unknown ones."""
+        assert result.alignment is not None
+        text, alignment = self._carry_text(source, result.text, result.alignment, replace_unknown)
+        listed = result.n_best
+        if listed:
+            texts = [each.text for each in listed]
+            others = self.align([source.text] * len(texts), texts)
+            listed = tuple(
+                replace(each, text=self._carry_text(source, each.text, other, replace_unknown)[0])
+                for each, other in zip(listed[1:], others[1:], strict=True)
+            )
+            listed = (replace(result.n_best[0], text=text), *listed)
+        return replace(result, text=text, n_best=listed, alignment=alignment if keep else None)
+
+    def _carry_text(
+        self, source: Marked, text: str, alignment: Alignment, replace_unknown: bool
+    ) -> tuple[str, Alignment]:
+        if replace_unknown:
+            text, alignment = with_source_words(text, alignment)
+        if not source.items:
+            return text, alignment
+        clean = read_markup(text)
+        if clean.items:  # made up by the model: only the source's own may stand in the translation
+            text = clean.text
+            (alignment,) = self.align([source.text], [text])
+        return place_markup(source, text, alignment), alignment
 
     def _encode(self, sentence: str) -> list[int]:
         ids = self.tokenizers.source.encode(sentence)

@@ -40,6 +40,8 @@ Examples:
   translate text runs/mine --prefix "Ein Herr" --constraint "auf dem Sofa" "A man sleeps on the couch."
 
   translate text runs/mine --ensemble runs/other --mbr 32 "A man sleeps."
+
+  translate text runs/mine --markup "A <b>man</b> has {0} dogs."
 """
 
 BEAM, SAMPLES, LENGTHS = "Beam search", "Samples", "Lengths (pieces, end of sentence counted)"
@@ -143,6 +145,13 @@ def text(
     align: Annotated[
         bool, typer.Option("--align", help="Add word links, Pharaoh format (source-target), after a tab.")
     ] = False,
+    markup: Annotated[
+        bool,
+        typer.Option("--markup", help="Carry tags (<b>, <br/>) and placeholders ({0}, %s) over, balanced."),
+    ] = False,
+    replace_unknown: Annotated[
+        bool, typer.Option("--replace-unknown", help="Copy the source word where the model has none.")
+    ] = False,
     batch_size: BatchSize = None,
     device: Device = "auto",
     threads: Threads = None,
@@ -165,8 +174,8 @@ def text(
     }
     drawing = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
     _check_use(settings, drawing, beam_size=beam_size, sampled=sample or mbr is not None)
-    if split_sentences and (align or n_best > 1):
-        raise UserError("--split-sentences joins sentences: it goes with neither --align nor --n-best")
+    if split_sentences and (align or markup or n_best > 1):
+        raise UserError("--split-sentences joins sentences: --align, --markup and --n-best do not go with it")
     translator = load_translator(run, device, threads, plugin, int8=int8)
     if ensemble:
         translator = translator.join(
@@ -180,6 +189,8 @@ def text(
         "prefix": prefix,
         "constraints": constraint or None,
         "mbr": mbr,
+        "markup": markup,
+        "replace_unknown": replace_unknown,
         "search": _search(translator, {**settings, **drawing, "sample": sample or None}),
     }
     rate = Rate()

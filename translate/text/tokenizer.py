@@ -16,6 +16,7 @@ from translate.text.words import Word, split_words, whitespace_words
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 NO_WORD = -1
+UNKNOWN = "⁇"  # what an unknown piece is written as
 MAX_TRAINING_SENTENCES = 5_000_000
 
 
@@ -84,6 +85,10 @@ class Tokenizer:
     def only_unknown(self, ids: Sequence[int]) -> bool:
         """Whether no piece is known but white space."""
         return all(i == UNK or piece == "\u2581" for i, piece in zip(ids, self.pieces(ids), strict=True))
+
+    def ids(self, pieces: Sequence[str]) -> list[int]:
+        """The inverse of :meth:`pieces`; what is no piece is the unknown one."""
+        return [int(self._processor.piece_to_id(piece)) for piece in pieces]
 
     def encode_words(self, text: str, *, whitespace: bool = False) -> Pieces:
         """Pieces of ``text`` with the word of each; offsets of the words are into ``text``.
@@ -185,7 +190,7 @@ def _train(texts: list[str], config: TokenizerConfig, size: int) -> bytes:
         max_sentence_length=65_536,  # bytes; longer lines would be skipped without a word
         pad_id=PAD,
         unk_id=UNK,
-        unk_surface="⁇",  # the default has spaces around it
+        unk_surface=UNKNOWN,  # the default has spaces around it
         bos_id=BOS,
         eos_id=EOS,
         num_threads=2,  # fixed: the model must not depend on the machine

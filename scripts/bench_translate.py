@@ -1,0 +1,275 @@
+"""Translation speed: ours, ours exported to other engines, and other toolkits, in one run.
+
+    python scripts/bench_translate.py runs/m30k-transformer --data DIRECTORY_OF_MULTI30K \\
+        --rnn runs/m30k-rnn_bahdanau --rnn runs/m30k-rnn_luong --peers DIRECTORY_OF_PEERS
+
+Each engine translates test_2016_flickr in a process of its own, one at a time, rounds in turn, float32 unless
+it says int8, on so many threads; medians of the rounds are printed. CTranslate2 and Hugging Face translate
+with the weights of the run (pip install '.[export]'). OpenNMT-py is an environment `onmt/` below --peers, and
+translates with a model of its own, of the sizes of its configuration: `models/onmt_{T,Rb,Rl}/m_step_*.pt`.
+What is not there is said. Nothing else may run on the machine meanwhile.
+"""
+
+import argparse
+import gzip
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+RESULT = "RESULT "
+OPENNMT = {"T": "Transformer", "Rb": "RNN, additive", "Rl": "RNN, general"}
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("run", type=Path, help="Transformer")
+    parser.add_argument("--rnn", type=Path, action="append", default=[], help="a recurrent run")
+    parser.add_argument("--data", type=Path, required=True, help="folder with test_2016_flickr.{en,de}.gz")
+    parser.add_argument("--peers", type=Path, help="folder where OpenNMT-py is set up")
+    parser.add_argument("--sentences", type=int, default=1000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--batch-size", type=int, default=64)
+    parser.add_argument("--beams", type=int, nargs="+", default=[5, 1])
+    parser.add_argument("--worker", help=argparse.SUPPRESS)
+    parser.add_argument("--model", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--beam", type=int, default=5, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def sides(options: argparse.Namespace) -> tuple[list[str], list[str]]:
+    """The sentences and their references."""
+    found = []
+    for language in ("en", "de"):
+        path = options.data / f"test_2016_flickr.{language}"
+        packed = path.with_name(path.name + ".gz")
+        text = gzip.decompress(packed.read_bytes()).decode() if packed.exists() else path.read_text("utf-8")
+        found.append(text.split("\n")[: options.sentences])
+    return found[0], found[1]
+
+
+def report(options: argparse.Namespace, translate: Callable[[Sequence[str]], list[tuple[str, int]]]) -> None:
+    """Translate a batch to warm up, then all; ``translate`` gives texts and lengths, the end counted."""
+    import sacrebleu
+
+    sources, references = sides(options)
+    translate(sources[: options.batch_size])
+    begin = time.perf_counter()
+    found = translate(sources)
+    seconds = time.perf_counter() - begin
+    row = {
+        "sentences": len(sources) / seconds,
+        "tokens": sum(length for _, length in found) / seconds,
+        "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+        "bleu": sacrebleu.corpus_bleu([text for text, _ in found], [references]).score,
+    }
+    print(RESULT + json.dumps(row))
+
+
+def ours(options: argparse.Namespace) -> None:
+    import translate
+
+    translator = translate.load(options.model, device="cpu", threads=options.threads)
+    target = translator.tokenizers.target
+
+    def run(sentences: Sequence[str]) -> list[tuple[str, int]]:
+        found = translator.translate(sentences, beam_size=options.beam, batch_size=options.batch_size)
+        return [(each.text, len(target.encode(each.text)) + 1) for each in found]
+
+    report(options, run)
+
+
+def ctranslate2(options: argparse.Namespace) -> None:
+    import ctranslate2 as library
+
+    from translate.text.tokenizer import TokenizerPair
+
+    tokenizers = TokenizerPair.load(options.model / "tokenizer")
+    kind = "int8" if options.worker.endswith("int8") else "float32"
+    engine = library.Translator(
+        str(options.model), device="cpu", compute_type=kind, inter_threads=1, intra_threads=options.threads
+    )
+
+    def run(sentences: Sequence[str]) -> list[tuple[str, int]]:
+        pieces = [tokenizers.source.pieces(tokenizers.source.encode(each)) for each in sentences]
+        found = engine.translate_batch(
+            pieces, beam_size=options.beam, max_batch_size=options.batch_size, length_penalty=1.0
+        )
+        ids = [tokenizers.target.ids(each.hypotheses[0]) for each in found]
+        return [(tokenizers.target.decode(each), len(each) + 1) for each in ids]
+
+    report(options, run)
+
+
+def huggingface(options: argparse.Namespace) -> None:
+    import torch
+    import transformers
+
+    torch.set_num_threads(options.threads)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(options.model)
+    model = transformers.AutoModelForSeq2SeqLM.from_pretrained(
+        options.model, attn_implementation="sdpa"
+    ).eval()
+
+    def run(sentences: Sequence[str]) -> list[tuple[str, int]]:
+        order = sorted(range(len(sentences)), key=lambda i: -len(sentences[i]))
+        found: dict[int, tuple[str, int]] = {}
+        for begin in range(0, len(order), options.batch_size):
+            rows = order[begin : begin + options.batch_size]
+            batch = tokenizer([sentences[i] for i in rows], return_tensors="pt", padding=True)
+            with torch.inference_mode():
+                ids = model.generate(**batch, num_beams=options.beam, max_length=None, max_new_tokens=100)
+            texts = tokenizer.batch_decode(ids, skip_special_tokens=True)
+            lengths = (ids[:, 1:] != tokenizer.pad_token_id).sum(1).tolist()
+            found.update(zip(rows, zip(texts, lengths, strict=True), strict=True))
+        return [found[i] for i in range(len(sentences))]
+
+    report(options, run)
+
+
+def opennmt(options: argparse.Namespace) -> None:
+    import sentencepiece
+    import torch
+    from onmt.bin.translate import _get_parser
+    from onmt.inference_engine import InferenceEnginePY
+
+    torch.set_num_threads(options.threads)
+    data = options.peers / "data"
+    pieces = sentencepiece.SentencePieceProcessor(model_file=str(data / "spm.unigram.model"))
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "source"
+
+        def run(sentences: Sequence[str]) -> list[tuple[str, int]]:
+            lines = [" ".join(each) for each in pieces.encode(list(sentences), out_type=str)]
+            source.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+            flags = ["-model", str(options.model), "-src", str(source), "-output", f"{source}.out"]
+            flags += ["-beam_size", str(options.beam), "-batch_size", str(options.batch_size)]
+            flags += ["-batch_type", "sents", "-max_length", "100", "-length_penalty", "avg"]
+            engine.opt = _get_parser().parse_args(flags)
+            _, found = engine.infer_file()
+            split = [each[0].split() for each in found]
+            return [(pieces.decode(each), len(each) + 1) for each in split]
+
+        flags = ["-model", str(options.model), "-src", str(source), "-beam_size", str(options.beam)]
+        flags += ["-batch_size", str(options.batch_size), "-batch_type", "sents", "-max_length", "100"]
+        engine = InferenceEnginePY(_get_parser().parse_args(flags))
+        report(options, run)
+
+
+WORKERS = {
+    "ours": ours,
+    "ctranslate2 float32": ctranslate2,
+    "ctranslate2 int8": ctranslate2,
+    "huggingface": huggingface,
+    "opennmt": opennmt,
+}
+
+
+def measure(
+    options: argparse.Namespace, worker: str, model: Path, beam: int, python: str
+) -> dict[str, float]:
+    """One engine once, in a process of its own; raises ``RuntimeError`` with its last line if it fails."""
+    command = [
+        python,
+        __file__,
+        str(options.run),
+        "--worker",
+        worker,
+        "--model",
+        str(model),
+        "--beam",
+        str(beam),
+    ]
+    for name in ("data", "peers", "sentences", "threads", "batch_size"):
+        value = getattr(options, name)
+        if value is not None:
+            command += [f"--{name.replace('_', '-')}", str(value)]
+    root = str(Path(__file__).resolve().parent.parent)
+    environment = {**os.environ, "PYTHONPATH": root, "OMP_NUM_THREADS": str(options.threads)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    rows = [line for line in done.stdout.splitlines() if line.startswith(RESULT)]
+    if not rows:
+        raise RuntimeError((done.stderr.strip().splitlines() or ["no output"])[-1])
+    return dict(json.loads(rows[-1].removeprefix(RESULT)))
+
+
+def engines(options: argparse.Namespace, folder: Path) -> tuple[list[tuple[str, str, Path, str]], list[str]]:
+    """What is measured (title, worker, model, interpreter), and what cannot be, with the reason."""
+    from translate.build.export import export_run
+
+    found = [("ours, Transformer", "ours", options.run, sys.executable)]
+    missing = []
+    for title, quantization in (("float32", None), ("int8", "int8")):
+        out = folder / f"ctranslate2-{title}"
+        try:
+            proof = export_run(options.run, "ctranslate2", out, quantization=quantization)
+            print(f"ctranslate2 {title}: {proof.line()}", flush=True)
+            found.append((f"CTranslate2 {title}, same weights", f"ctranslate2 {title}", out, sys.executable))
+        except ValueError as error:
+            missing.append(f"CTranslate2 {title}: {error}")
+    try:
+        proof = export_run(options.run, "huggingface", folder / "huggingface")
+        print(f"huggingface: {proof.line()}", flush=True)
+        found.append(("Hugging Face, same weights", "huggingface", folder / "huggingface", sys.executable))
+    except ValueError as error:
+        missing.append(f"Hugging Face: {error}")
+    found += [(f"ours, {run.name}", "ours", run, sys.executable) for run in options.rnn]
+    for kind, title in OPENNMT.items():
+        if options.peers is None:
+            missing.append(f"OpenNMT-py {title}: no --peers")
+            continue
+        python = options.peers / "onmt" / "bin" / "python"
+        models = sorted((options.peers / "models" / f"onmt_{kind}").glob("m_step_*.pt"), key=os.path.getmtime)
+        if not python.exists():
+            missing.append(f"OpenNMT-py {title}: {python} is not there")
+        elif not models:
+            config = options.peers / "cfg" / f"onmt_{kind}.yaml"
+            train = (
+                f"{python.parent}/onmt_train -config {config} -train_steps 1500 -save_checkpoint_steps 1500"
+            )
+            missing.append(f"OpenNMT-py {title}: no model; {train}")
+        else:
+            found.append((f"OpenNMT-py, {title}", "opennmt", models[-1], str(python)))
+    return found, missing
+
+
+def main() -> None:
+    options = arguments()
+    if options.worker:
+        WORKERS[options.worker](options)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        measured, missing = engines(options, Path(folder))
+        rows: dict[tuple[str, int], list[dict[str, float]]] = {}
+        for _ in range(options.rounds):
+            for beam in options.beams:
+                for title, worker, model, python in measured:
+                    try:
+                        rows.setdefault((title, beam), []).append(
+                            measure(options, worker, model, beam, python)
+                        )
+                    except RuntimeError as error:
+                        missing.append(f"{title}, beam {beam}: {error}")
+    print(f"\n{options.sentences} sentences, {options.threads} threads, batch {options.batch_size}, "
+          f"median of {options.rounds}\n")  # fmt: skip
+    print("| engine | beam | sentences/s | tokens/s | memory, GiB | BLEU |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    for (title, beam), found in rows.items():
+        middle = {name: statistics.median(each[name] for each in found) for name in found[0]}
+        print(f"| {title} | {beam} | {middle['sentences']:.1f} | {middle['tokens']:.0f} "
+              f"| {middle['memory']:.2f} | {middle['bleu']:.2f} |")  # fmt: skip
+    for line in dict.fromkeys(missing):
+        print(f"not measured: {line}")
+
+
+if __name__ == "__main__":
+    main()

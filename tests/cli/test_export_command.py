@@ -1,0 +1,104 @@
+import json
+from pathlib import Path
+
+import pytest
+from commands import Command
+from tiny_runs import BACKENDS
+
+import translate
+
+SENTENCES = ["I love you .", "", "the cat sleeps on the bed ."]
+
+
+@pytest.fixture
+def sentences(tmp_path: Path) -> Path:
+    path = tmp_path / "sentences.en"
+    path.write_text("".join(f"{each}\n" for each in SENTENCES), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_bundle_translates_and_aligns_like_its_run(
+    tiny_runs: dict[str, Path], backend: str, sentences: Path, tmp_path: Path, translate_command: Command
+) -> None:
+    run, out = tiny_runs[backend], tmp_path / "mine"
+    result = translate_command("export", run, "--format", "bundle", "--out", out, "--sentences", sentences)
+    assert (result.code, result.err) == (0, "")
+    proof = "3 sentences translated by both: 0 differ, greatest difference of a score 0.00e+00"
+    assert result.out.splitlines() == [proof, f"bundle written to {out}"]
+    ours, theirs = (translate.load(each).translate(SENTENCES, alignments=True) for each in (run, out))
+    assert [each.text for each in ours] == [each.text for each in theirs]
+    assert [each.alignment.weights.tolist() for each in ours if each.alignment] == [
+        each.alignment.weights.tolist() for each in theirs if each.alignment
+    ]
+    card = (out / "README.md").read_text(encoding="utf-8")
+    assert card.startswith("# mine\n")
+    assert proof in card
+    assert "### Test scores" in card
+    size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+    assert size < 0.7 * sum(path.stat().st_size for path in run.rglob("*") if path.is_file())
+
+
+def test_the_validation_split_is_the_default(
+    tiny_runs: dict[str, Path], tmp_path: Path, translate_command: Command
+) -> None:
+    run = tiny_runs["transformer"]
+    result = translate_command(
+        "export", run, "--format", "bundle", "--out", tmp_path / "b", "--num-sentences", 7
+    )
+    assert result.out.startswith("7 sentences translated by both: 0 differ")
+    # A bundle is a run to whatever takes one, to this command too.
+    again = translate_command("export", tmp_path / "b", "--format", "bundle", "--out", tmp_path / "c")
+    assert (again.code, again.out.splitlines()[0][:2]) == (0, "11")
+
+
+@pytest.mark.slow
+def test_onnx_writes_graphs_that_agree(
+    tiny_runs: dict[str, Path], sentences: Path, tmp_path: Path, translate_command: Command
+) -> None:
+    for package in ("onnx", "onnxscript", "onnxruntime"):
+        pytest.importorskip(package)
+    out = tmp_path / "onnx"
+    result = translate_command(
+        "export", tiny_runs["transformer"], "--format", "onnx", "--out", out, "--sentences", sentences
+    )
+    assert (result.code, "3 sentences translated by both: 0 differ" in result.out) == (0, True)
+    assert json.loads((out / "model.json").read_text())["memories"] == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--format", "ctranslate2"], "model.attention.num_heads=3 (it has the 2 of the self-attention)"),
+        (["--format", "huggingface"], "model.attention.num_heads=3 (it has the 2 of the self-attention)"),
+        (["--format", "onnx", "--quantization", "int8"], "--quantization is for --format ctranslate2"),
+        (["--format", "marian"], "'marian'"),
+        (["--format", "bundle", "--sentences", "nowhere.en"], "nowhere.en: no such file"),
+        (["--format", "bundle", "--num-sentences", "0"], "--num-sentences"),
+    ],
+)
+def test_what_cannot_be_is_said(
+    tiny_runs: dict[str, Path], arguments: list[str], message: str, tmp_path: Path, translate_command: Command
+) -> None:
+    result = translate_command("export", tiny_runs["transformer"], *arguments, "--out", tmp_path / "out")
+    assert result.code == 2
+    assert message in result.err
+    assert not any(tmp_path.iterdir())
+
+
+def test_nothing_that_is_there_is_harmed(
+    tiny_runs: dict[str, Path], tmp_path: Path, translate_command: Command
+) -> None:
+    for out, message in ((tmp_path, "exists already"), (tmp_path / "no" / "where", "there is no folder")):
+        result = translate_command("export", tiny_runs["transformer"], "--format", "bundle", "--out", out)
+        assert (result.code, message in result.err) == (2, True)
+
+
+@pytest.mark.parametrize("package", ["ctranslate2", "transformers", "onnx"])
+def test_a_missing_package_names_the_extra(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from translate.errors import UserError
+    from translate.export import contents
+
+    monkeypatch.setattr(contents, "find_spec", lambda name: None)
+    with pytest.raises(UserError, match=rf"{package}, which is not installed; pip install .*\[export\]"):
+        contents.require(package, "onnx")

@@ -1,0 +1,89 @@
+"""Tiny models of every kind with tokenizers, ready to export."""
+
+from pathlib import Path
+
+import torch
+from tiny_models import CASES, attention, tiny_model
+from torch import Tensor
+
+from translate.alignment.choice import AlignmentChoice
+from translate.export import Contents, Rendered
+from translate.models import Transformer
+from translate.search import SearchConfig
+from translate.text.tokenizer import BOS, TokenizerConfig, TokenizerPair
+from translate.training.run_directory import RunDirectory
+from translate.translator import Translator
+
+SOURCES = [
+    "I love you .",
+    "the cats sleep on the old bed .",
+    "",
+    "look for it !",
+    "it rains again , and the man who laughs sleeps on the bed .",
+    "you",
+]
+TARGETS = ["je t' aime .", "les chats dorment sur le lit .", "", "cherchez -le !", "il pleut", "l' homme"]
+SEARCH = SearchConfig(beam_size=4, max_length_ratio=1.0, max_length_extra=3, batch_size=3)
+# Sizes as other engines have them: one number of heads everywhere.
+SIZES = {
+    "width": 12,
+    "feedforward_size": 17,
+    "num_heads": 3,
+    "encoder_layers": 2,
+    "decoder_layers": 3,
+    "dropout": 0.3,
+    "tie": "all",
+}
+
+
+def tokenizers(*, shared: bool = True) -> TokenizerPair:
+    config = TokenizerConfig(vocabulary_size=45, shared=shared)
+    return TokenizerPair.train(SOURCES * 5, TARGETS * 5, config, tokenised=True)[0]
+
+
+def of_case(name: str) -> Contents:
+    """A model of ``tiny_models``."""
+    pair = tokenizers()
+    sizes = {"source_vocabulary": len(pair.source), "target_vocabulary": len(pair.target)}
+    model = tiny_model(name, torch.float32, **sizes)
+    return Contents(
+        RunDirectory(Path("none")), model, pair, SEARCH, AlignmentChoice(0, (0,), 0), ("en", "fr")
+    )
+
+
+def of_transformer(**options: object) -> Contents:
+    """A Transformer with one number of heads, and ``options``."""
+    name = "export"
+    sizes = {**SIZES, **options}
+    pair = tokenizers(shared=sizes["tie"] == "all")
+
+    def build(source_vocabulary: int, target_vocabulary: int) -> Transformer:
+        return Transformer(
+            source_vocabulary, target_vocabulary, attention("multi_head", num_heads=3), **sizes
+        )  # type: ignore[arg-type]
+
+    CASES[name] = build
+    try:
+        model = tiny_model(
+            name, torch.float32, source_vocabulary=len(pair.source), target_vocabulary=len(pair.target)
+        )
+    finally:
+        del CASES[name]
+    return Contents(
+        RunDirectory(Path("none")), model, pair, SEARCH, AlignmentChoice(1, (0, 1), 0), ("en", "fr")
+    )
+
+
+def forced(contents: Contents, source: list[int], target: list[int]) -> Tensor:
+    """Log-probabilities (T + 1, V) of what follows each piece of a target, the begin of sentence first."""
+    with torch.no_grad():
+        hidden = contents.model(torch.tensor([source]), None, torch.tensor([[BOS, *target]]))
+        return torch.log_softmax(contents.model.logits(hidden), -1)[0]
+
+
+def translations(contents: Contents) -> list[Rendered]:
+    """What the run itself makes of ``SOURCES``."""
+    translator = Translator(
+        contents.model, contents.tokenizers, contents.search, contents.choice, contents.languages
+    )
+    return [Rendered(each.text, each.score) for each in translator.translate(SOURCES)]

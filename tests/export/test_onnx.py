@@ -1,0 +1,88 @@
+"""The graphs and the search in torch and numpy alone, and one real export."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import torch
+from contents import SEARCH, SOURCES, of_case, translations
+from tiny_models import CASES, padded, random_sources, tiny_model
+
+from translate.export import onnx, prove
+from translate.export.onnx_graphs import Reading, Step, example, exportable
+from translate.export.onnx_recurrence import PaddedRecurrence
+from translate.export.onnx_search import Graphs, search
+from translate.models import RNNEncoder
+
+
+class Name(NamedTuple):
+    name: str
+
+
+class Session:
+    """A graph in the place of a session of onnxruntime."""
+
+    def __init__(self, graph: Reading | Step) -> None:
+        self.graph = graph
+
+    def get_inputs(self) -> list[Name]:
+        return [
+            Name(each)
+            for each in ("ids", "mask", *(f"{k}_{i}" for k in ("memory", "state") for i in range(99)))
+        ]
+
+    def run(self, _: None, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
+        first, mask, *rest = (torch.from_numpy(np.ascontiguousarray(each)) for each in inputs.values())
+        with torch.no_grad():
+            found = self.graph(first, mask, rest) if isinstance(self.graph, Step) else self.graph(first, mask)
+        return [each.numpy() for each in found]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_graphs_and_search_translate_like_the_run(name: str) -> None:
+    contents = of_case(name)
+    with torch.no_grad():
+        reading = Reading(exportable(contents.model), *example(2, 5, 11))
+    graphs = Graphs(Session(reading), Session(Step(reading)), reading.num_memories)
+    sources = [contents.encode(each) for each in SOURCES if each]
+    longest = [min(SEARCH.max_length(len(each)), contents.longest_target) for each in sources]
+    found = search(graphs, sources, longest, SEARCH)
+    wanted = [each for each, source in zip(translations(contents), SOURCES, strict=True) if source]
+    assert [contents.tokenizers.target.decode(each.ids) for each in found] == [each.text for each in wanted]
+    assert [each.score for each in found] == pytest.approx([each.score for each in wanted], abs=1e-5)
+
+
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+@pytest.mark.parametrize("num_layers", [1, 2])
+def test_the_padded_recurrence_is_the_packed_one(cell: str, num_layers: int) -> None:
+    torch.manual_seed(1)
+    packed = RNNEncoder(5, 7, num_layers, 0.0, cell).double().eval()
+    for parameter in packed.parameters():
+        torch.nn.init.normal_(parameter, std=0.5)
+    _, mask = padded(random_sources([3, 11, 1, 8]))
+    embedded = torch.randn(4, 11, 5, dtype=torch.float64)
+    for seen in (mask, None):
+        for ours, theirs in zip(
+            PaddedRecurrence(packed)(embedded, seen), packed(embedded, seen), strict=True
+        ):
+            torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
+
+
+def test_the_model_itself_is_left_alone() -> None:
+    model = tiny_model("luong")
+    assert isinstance(model.encoder, RNNEncoder)
+    found: Any = exportable(model)
+    assert isinstance(found.encoder, PaddedRecurrence)
+    assert isinstance(model.encoder, RNNEncoder)
+    assert model.attention.kernel == "auto"
+
+
+@pytest.mark.slow
+def test_onnxruntime_translates_alike(tmp_path: Path) -> None:
+    for package in ("onnx", "onnxscript", "onnxruntime"):
+        pytest.importorskip(package)
+    contents = of_case("luong")
+    proof = prove(SOURCES, translations(contents), onnx.export(contents, tmp_path / "out")(SOURCES))
+    assert proof.differing == 0
+    assert proof.score_difference < 1e-5

@@ -1,0 +1,64 @@
+"""``translate export``: a run for another engine, with the proof that it translates alike."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from translate.cli.console import Plugins, Threads, print_warning
+
+EXAMPLES = """
+Examples:
+
+  translate export runs/mine --format bundle --out mine
+
+  translate export runs/mine --format ctranslate2 --out mine-ct2 --quantization int8
+
+  translate export runs/mine --format onnx --out mine-onnx --sentences test.en --num-sentences 1000
+"""
+
+
+def export(
+    run: Annotated[Path, typer.Argument(help="Run directory.")],
+    format: Annotated[
+        Literal["bundle", "ctranslate2", "onnx", "huggingface"],
+        typer.Option(help="bundle: a run without what only training needs, for translate itself."),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder to be made.")],
+    sentences: Annotated[
+        Path | None,
+        typer.Option(help="File of source sentences for the proof. [default: the run's validation split]"),
+    ] = None,
+    num_sentences: Annotated[int, typer.Option(min=1, help="How many of them are translated.")] = 100,
+    quantization: Annotated[
+        Literal["float32", "int8", "int8_float32", "int16", "float16", "bfloat16"] | None,
+        typer.Option(help="Of ctranslate2: how weights are stored. [default: float32]"),
+    ] = None,
+    threads: Threads = None,
+    plugin: Plugins = None,
+) -> None:
+    """Write a trained run in the format of another engine, and translate with both to see that they agree.
+
+    ctranslate2 and huggingface have Transformers alone; what they cannot represent is refused, setting by
+    setting. Formats but bundle need pip install 'seq2seq-translate[export]'.
+    """
+    from translate.build.export import export_run
+
+    proof = export_run(
+        run,
+        format,
+        out,
+        sentences=sentences,
+        num_sentences=num_sentences,
+        quantization=quantization,
+        threads=threads,
+        plugins=plugin or (),
+    )
+    print(proof.line())
+    if proof.example is not None:
+        for name, text in zip(("source", "run", "export"), proof.example, strict=True):
+            print(f"  {name + ':':8} {text}")
+    rounded = quantization not in (None, "float32")
+    if proof.differing > 0.01 * proof.sentences and not rounded:
+        print_warning("more than 1 % of the translations differ, which rounding does not explain")
+    print(f"{format} written to {out}")

@@ -1,0 +1,93 @@
+"""The model card of an export: what it is, its proof, how to use it, and what the run says of itself."""
+
+from pathlib import Path
+
+from translate.export.contents import Contents
+from translate.export.proof import Proof
+from translate.version import __version__
+
+USE = {
+    "bundle": """```bash
+translate text {name} "..."
+```
+
+```python
+import translate
+
+translator = translate.load("{name}")
+```""",
+    "ctranslate2": """```python
+import ctranslate2
+import sentencepiece
+
+source = sentencepiece.SentencePieceProcessor(model_file="{name}/tokenizer/{source}.model")
+target = sentencepiece.SentencePieceProcessor(model_file="{name}/tokenizer/{target}.model")
+translator = ctranslate2.Translator("{name}")
+pieces = source.encode("...", out_type=str)
+result = translator.translate_batch([pieces], beam_size={beam_size}, length_penalty={length_penalty})[0]
+print(target.decode(result.hypotheses[0]))
+```
+
+With `return_attention=True` a result has the attention of layer {layer}, which shows the alignment.""",
+    "onnx": """`encoder.onnx` takes `source` (B, S) int64, which ends in end of sentence (3), and
+`mask` (B, S) bool, True where there is a piece. It gives `memory_0` ... of each sentence, and `state_0` ...
+(B, 1, ...) of its first hypothesis; `model.json` says how many memories there are.
+
+`step.onnx` takes `ids` (B, W, T) of all pieces so far, the begin of sentence (2) first, `mask`, the memories,
+and the states (B, W, ...) of the hypotheses. It gives `log_probabilities` (B, W, V) of the next piece, and
+`next_state_0` ...
+
+A search over both, in numpy, is `translate/export/onnx_search.py` of seq2seq-translate.""",
+    "huggingface": """```python
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained("{name}")
+model = AutoModelForSeq2SeqLM.from_pretrained("{name}")
+found = model.generate(**tokenizer(["..."], return_tensors="pt"))
+print(tokenizer.batch_decode(found, skip_special_tokens=True))
+```""",
+}
+TOKENISED = """The model reads words between white space (*I love you .*, not *I love you.*): split
+punctuation off before; `translate.text.words.tokenise` does."""
+
+
+def write_card(contents: Contents, export_format: str, directory: Path, name: str, proof: Proof) -> None:
+    """Write ``README.md``.
+
+    Args:
+        contents: what was exported.
+        export_format: a key of ``USE``.
+        directory: of the export.
+        name: what the folder will be called.
+        proof: of the export.
+    """
+    tokenizers = contents.tokenizers
+    use = USE[export_format].format(
+        name=name,
+        source="shared" if tokenizers.shared else "source",
+        target="shared" if tokenizers.shared else "target",
+        beam_size=contents.search.beam_size,
+        length_penalty=contents.search.length_penalty,
+        layer=contents.choice.layer,
+    )
+    parts = [
+        f"# {name}",
+        f"Translates {contents.languages[0] or '?'} to {contents.languages[1] or '?'}. "
+        f"Format `{export_format}`, exported by seq2seq-translate {__version__}.",
+        f"## Proof\n\nBeam {contents.search.beam_size}, length penalty {contents.search.length_penalty}: "
+        f"{proof.line()}.",
+        f"## Use\n\n{use}",
+    ]
+    if tokenizers.source.tokenised and export_format != "bundle":
+        parts.append(TOKENISED)
+    parts.append(_of_the_run(contents))
+    (directory / "README.md").write_text("\n\n".join(part for part in parts if part) + "\n", encoding="utf-8")
+
+
+def _of_the_run(contents: Contents) -> str:
+    """The run's own card, one level down, without its use and its pictures."""
+    if not contents.directory.card.exists():
+        return ""
+    text = contents.directory.card.read_text(encoding="utf-8").split("\n## Use\n")[0]
+    lines = [line for line in text.splitlines() if not line.startswith("![")]
+    return "\n".join(f"#{line}" if line.startswith("#") else line for line in lines).strip()

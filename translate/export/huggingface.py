@@ -1,0 +1,258 @@
+"""The Transformer as a Hugging Face model: Marian where the norms come after the parts, Pegasus where before.
+
+Both are the Transformer of Vaswani et al. 2017 in one layout of names, and compute sinusoids with other wave
+lengths than ours, so our positions are stored with the weights. The tokenizer is Marian's.
+"""
+
+import json
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from translate.attention import MultiHead
+from translate.export.architecture import (
+    Refusals,
+    norm_of,
+    num_heads_of,
+    position_table,
+    pre_norm_of,
+    refuse_attentions,
+    tie_of,
+    transformer_of,
+)
+from translate.export.contents import (
+    Contents,
+    Engine,
+    Rendered,
+    batches_of_one_length,
+    require,
+    vocabulary,
+)
+from translate.models import Transformer
+from translate.models.transformer import Layer
+from translate.text.tokenizer import BOS, EOS, PAD, UNK
+from translate.text.words import tokenise
+
+FORMAT = "huggingface"
+
+
+def export(contents: Contents, directory: Path) -> Engine:
+    """Write ``config.json``, ``generation_config.json``, ``model.safetensors`` and the tokenizer's files.
+
+    Args:
+        contents: of a Transformer.
+        directory: to be made.
+
+    Returns:
+        What translates with the files written.
+
+    Raises:
+        UserError: for what neither architecture can represent, or if ``transformers`` is not installed.
+    """
+    model = transformer_of(contents.model, FORMAT)
+    _refuse(model)
+    library = require("transformers", FORMAT)
+    directory.mkdir(parents=True)
+    config = _config(library, contents, model)
+    config.save_pretrained(directory)
+    library.GenerationConfig(
+        num_beams=contents.search.beam_size,
+        length_penalty=contents.search.length_penalty,
+        early_stopping=True,  # when as many hypotheses as the beam is wide have ended
+        max_length=contents.longest_target,
+        suppress_tokens=[PAD, BOS],
+        decoder_start_token_id=BOS,
+        bos_token_id=BOS,
+        eos_token_id=EOS,
+        pad_token_id=PAD,
+    ).save_pretrained(directory)
+    weights = dict(_weights(contents, model))
+    save_file(weights, directory / "model.safetensors", metadata={"format": "pt"})
+    _write_tokenizer(contents, directory)
+    return _engine(library, contents, directory)
+
+
+def _refuse(model: Transformer) -> None:
+    refusals = Refusals(FORMAT)
+    refuse_attentions(model, refusals)
+    refusals.unless(norm_of(model) == "layer", "model.norm", norm_of(model), "layer")
+    kind = model.source_positions.kind
+    refusals.unless(kind != "rotary", "model.positions", kind, "sinusoidal, learned, none")
+    feedforward = model.decoder[0].feedforward.kind
+    refusals.unless(feedforward != "swiglu", "model.feedforward", feedforward, "relu, gelu")
+    tie = tie_of(model)
+    ties = "all where model.pre_norm=true"
+    refusals.unless(tie == "all" or not pre_norm_of(model), "model.tie", tie, ties)
+    refusals.check()
+
+
+def _config(library: Any, contents: Contents, model: Transformer) -> Any:
+    source_size, target_size = len(contents.tokenizers.source), len(contents.tokenizers.target)
+    size = model.decoder[0].feedforward.outer.in_features
+    options: dict[str, Any] = {
+        "architectures": ["PegasusForConditionalGeneration" if pre_norm_of(model) else "MarianMTModel"],
+        "vocab_size": source_size,
+        "d_model": model.width,
+        "encoder_layers": len(model.encoder),
+        "decoder_layers": len(model.decoder),
+        "encoder_attention_heads": num_heads_of(model.encoder[0]),
+        "decoder_attention_heads": num_heads_of(model.decoder[0]),
+        "encoder_ffn_dim": size,
+        "decoder_ffn_dim": size,
+        "activation_function": model.decoder[0].feedforward.kind,
+        "dropout": model.dropout.p,
+        "scale_embedding": True,
+        "max_position_embeddings": _num_positions(contents, model),
+        "decoder_start_token_id": BOS,
+        "bos_token_id": BOS,
+        "eos_token_id": EOS,
+        "pad_token_id": PAD,
+        "forced_eos_token_id": None,
+        "tie_word_embeddings": tie_of(model) != "none",
+        "dtype": "float32",
+    }
+    if pre_norm_of(model):
+        return library.PegasusConfig(**options)
+    shared = tie_of(model) == "all"
+    return library.MarianConfig(
+        **options, decoder_vocab_size=target_size, share_encoder_decoder_embeddings=shared
+    )
+
+
+def _num_positions(contents: Contents, model: Transformer) -> int:
+    if model.source_positions.kind == "learned":
+        return model.source_positions.max_length
+    return max(contents.longest_source, contents.longest_target)
+
+
+def _weights(contents: Contents, model: Transformer) -> Iterator[tuple[str, Tensor]]:
+    """Every weight under the name that both architectures give it, each once."""
+    if tie_of(model) == "all":
+        yield "model.shared.weight", model.source_embedding.weight
+    else:
+        yield "model.encoder.embed_tokens.weight", model.source_embedding.weight
+        yield "model.decoder.embed_tokens.weight", model.target_embedding.weight
+    if tie_of(model) == "none":
+        yield "lm_head.weight", model.output_weight
+    yield "final_logits_bias", torch.zeros(1, len(model.output_weight))
+    for side, positions, layers, norm in (
+        ("encoder", model.source_positions, model.encoder, model.encoder_norm),
+        ("decoder", model.target_positions, model.decoder, model.decoder_norm),
+    ):
+        name = f"model.{side}"
+        table = position_table(positions, _num_positions(contents, model), model.width)
+        yield f"{name}.embed_positions.weight", table
+        if pre_norm_of(model):
+            yield from _named(f"{name}.layer_norm", norm)
+        for index, layer in enumerate(layers):
+            yield from _layer_weights(f"{name}.layers.{index}", layer)
+
+
+def _layer_weights(name: str, layer: Layer) -> Iterator[tuple[str, Tensor]]:
+    yield from _attention_weights(f"{name}.self_attn", layer.self_attention)
+    yield from _named(f"{name}.self_attn_layer_norm", layer.self_norm)
+    if layer.cross_attention is not None:
+        assert isinstance(layer.cross_attention, MultiHead)
+        yield from _attention_weights(f"{name}.encoder_attn", layer.cross_attention)
+        yield from _named(f"{name}.encoder_attn_layer_norm", layer.cross_norm)
+    yield from _named(f"{name}.fc1", layer.feedforward.inner)
+    yield from _named(f"{name}.fc2", layer.feedforward.outer)
+    yield from _named(f"{name}.final_layer_norm", layer.feedforward_norm)
+
+
+def _attention_weights(name: str, attention: MultiHead) -> Iterator[tuple[str, Tensor]]:
+    memory = attention.key_value_projection
+    biases = (None, None) if memory.bias is None else memory.bias.chunk(2)
+    parts = {
+        "q_proj": (attention.query_projection.weight, attention.query_projection.bias),
+        "k_proj": (memory.weight.chunk(2)[0], biases[0]),
+        "v_proj": (memory.weight.chunk(2)[1], biases[1]),
+        "out_proj": (attention.output_projection.weight, attention.output_projection.bias),
+    }
+    for part, (weight, bias) in parts.items():
+        yield f"{name}.{part}.weight", weight.detach().clone()
+        yield f"{name}.{part}.bias", torch.zeros(len(weight)) if bias is None else bias.detach().clone()
+
+
+def _named(name: str, module: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    for part, parameter in module.named_parameters():
+        yield f"{name}.{part}", parameter.detach()
+
+
+def _write_tokenizer(contents: Contents, directory: Path) -> None:
+    """The files of MarianTokenizer: SentencePiece models, and the id of each piece."""
+    tokenizers = contents.tokenizers
+    sides = {"source": tokenizers.source, "target": tokenizers.target}
+    for side, tokenizer in sides.items():
+        (directory / f"{side}.spm").write_bytes(tokenizer.model)
+        name = "vocab" if side == "source" else "target_vocab"
+        if side == "source" or not tokenizers.shared:
+            ids = {piece: i for i, piece in enumerate(vocabulary(tokenizer))}
+            text = json.dumps(ids, ensure_ascii=False, indent=0)
+            (directory / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+    pieces = vocabulary(tokenizers.source)
+    description = {
+        "tokenizer_class": "MarianTokenizer",
+        "source_lang": contents.languages[0] or None,
+        "target_lang": contents.languages[1] or None,
+        "separate_vocabs": not tokenizers.shared,
+        "model_max_length": contents.longest_source,
+        "clean_up_tokenization_spaces": False,
+        "unk_token": pieces[UNK],
+        "eos_token": pieces[EOS],
+        "pad_token": pieces[PAD],
+    }
+    text = json.dumps(description, indent=2)
+    (directory / "tokenizer_config.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _engine(library: Any, contents: Contents, directory: Path) -> Engine:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it recommends a package that it does not need for this
+        tokenizer = library.AutoTokenizer.from_pretrained(directory)
+    log = library.utils.logging
+    shown = log.is_progress_bar_enabled()
+    log.disable_progress_bar()
+    model = library.AutoModelForSeq2SeqLM.from_pretrained(directory).eval()
+    if shown:
+        log.enable_progress_bar()
+    search = contents.search
+
+    def translate(sentences: Sequence[str]) -> list[Rendered]:
+        if contents.tokenizers.source.tokenised:
+            sentences = [tokenise(sentence) for sentence in sentences]
+        found = {i: Rendered("", 0.0) for i in range(len(sentences))}
+        sources = [contents.encode(sentence) for sentence in sentences]
+        for rows in batches_of_one_length(sources, search.batch_size):
+            length = len(sources[rows[0]])
+            if length == 1:
+                continue
+            batch = tokenizer(
+                [sentences[i] for i in rows], return_tensors="pt", padding=True, truncation=True
+            )
+            generated = model.generate(
+                **batch,
+                max_length=min(search.longest(length), contents.longest_target) + 1,
+                return_dict_in_generate=True,
+                output_scores=True,
+            )
+            texts = tokenizer.batch_decode(generated.sequences, skip_special_tokens=True)
+            for i, text, score in zip(rows, texts, _scores(model, generated, search.length_penalty)):
+                found[i] = Rendered(text, score)
+        return [found[i] for i in range(len(sentences))]
+
+    return translate
+
+
+def _scores(model: Any, generated: Any, length_penalty: float) -> list[float]:
+    """Log-probability / length ** length_penalty of what ``generate`` found."""
+    if "sequences_scores" in generated:
+        return list(generated.sequences_scores.tolist())
+    steps = model.compute_transition_scores(generated.sequences, generated.scores, normalize_logits=True)
+    seen = generated.sequences[:, 1:] != PAD
+    return list((steps.masked_fill(~seen, 0.0).sum(1) / seen.sum(1) ** length_penalty).tolist())

@@ -1,0 +1,181 @@
+"""Any backend as two ONNX graphs, run by ONNX Runtime: what reads the source, and one step of the decoder.
+
+The decoder's state goes in and out of the step, so nothing is computed twice; the search is the caller's:
+``onnx_search.py`` is one.
+"""
+
+import contextlib
+import json
+import logging
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from translate.export.contents import Contents, Engine, Rendered, require
+from translate.export.onnx_graphs import Reading, Step, dynamic_axes, example, exportable
+from translate.export.onnx_search import Graphs, search
+from translate.text.tokenizer import UNK
+
+FORMAT = "onnx"
+READING, STEP, DESCRIPTION = "encoder.onnx", "step.onnx", "model.json"
+# The sizes of two examples, so that the axes that may change are seen; no two pairs are the same.
+SENTENCES, SOURCE, HYPOTHESES, TARGET, PAST = (2, 3), (5, 7), (3, 2), (4, 6), (3, 5)
+AXES = {
+    SENTENCES: "sentences",
+    SOURCE: "source_length",
+    HYPOTHESES: "hypotheses",
+    TARGET: "target_length",
+    PAST: "past_length",
+}
+
+
+def export(contents: Contents, directory: Path) -> Engine:
+    """Write ``encoder.onnx``, ``step.onnx``, ``model.json`` and the tokenizer.
+
+    Args:
+        contents: of any backend.
+        directory: to be made.
+
+    Returns:
+        What translates with the files written.
+
+    Raises:
+        UserError: if the packages that it takes are not installed.
+    """
+    for package in ("onnx", "onnxscript", "onnxruntime"):
+        require(package, FORMAT)
+    directory.mkdir(parents=True)
+    with torch.no_grad(), _quiet():
+        num_memories = _write_graphs(contents, directory)
+    description = {
+        "memories": num_memories,
+        "beam_size": contents.search.beam_size,
+        "length_penalty": contents.search.length_penalty,
+    }
+    (directory / DESCRIPTION).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
+    contents.tokenizers.save(directory / "tokenizer")
+    return _engine(contents, directory, num_memories)
+
+
+def _write_graphs(contents: Contents, directory: Path) -> int:
+    """Write both graphs; returns how many memories the first gives."""
+    model = exportable(contents.model)
+    num_ids = len(contents.tokenizers.source)
+    sources = [example(SENTENCES[i], SOURCE[i], num_ids) for i in (0, 1)]
+    readings = [Reading(model, *source) for source in sources]
+    read = [_whole(reading(*source)) for reading, source in zip(readings, sources, strict=True)]
+    steps = [Step(reading) for reading in readings]
+    inputs = [_advanced(steps[i], sources[i][1], read[i], HYPOTHESES[i], PAST[i]) for i in (0, 1)]
+    given = [[ids, mask, *tensors] for ids, mask, tensors in inputs]
+    written = [_whole(step(*each)) for step, each in zip(steps, inputs, strict=True)]
+    memories = [f"memory_{i}" for i in range(readings[0].num_memories)]
+    states = [f"state_{i}" for i in range(len(read[0]) - len(memories))]
+    names = ["source", "mask"], [*memories, *states]
+    _write(readings[0], sources[0], (sources, read), names, directory / READING)
+    names = ["ids", "mask", *memories, *states], ["log_probabilities", *(f"next_{name}" for name in states)]
+    _write(steps[0], inputs[0], (given, written), names, directory / STEP)
+    return len(memories)
+
+
+def _write(
+    graph: Reading | Step,
+    inputs: tuple[Any, ...],
+    examples: tuple[Sequence[Sequence[Tensor]], Sequence[Sequence[Tensor]]],
+    names: tuple[list[str], list[str]],
+    path: Path,
+) -> None:
+    """Trace a graph and write it.
+
+    Args:
+        graph: to trace.
+        inputs: to trace it with.
+        examples: two lists each of the tensors that go in and that come out.
+        names: of what goes in and of what comes out.
+        path: of the file.
+    """
+    axes = [dynamic_axes(*sides) for sides in examples]
+    free = [dict.fromkeys(each, torch.export.Dim.DYNAMIC) for each in axes[0]]
+    shapes = tuple(free) if isinstance(graph, Reading) else (*free[:2], free[2:])
+    program = torch.onnx.export(
+        graph,
+        inputs,
+        input_names=names[0],
+        output_names=names[1],
+        dynamic_shapes=shapes,
+        dynamo=True,
+        verbose=False,
+    )
+    assert program is not None
+    shape = require("onnx_ir", FORMAT).Shape
+    for node in program.model.graph:
+        for value in node.outputs:
+            value.shape = None  # of a recurrence's output the exporter writes down its example's size
+    sides = (program.model.graph.inputs, program.model.graph.outputs)
+    for values, (one, _), found in zip(sides, examples, axes, strict=True):
+        for value, tensor, changing in zip(values, one, found, strict=True):
+            sizes = [AXES[changing[i]] if i in changing else size for i, size in enumerate(tensor.shape)]
+            value.shape = shape(sizes)
+    program.save(path, external_data=False)
+
+
+def _advanced(
+    step: Step, mask: Tensor, read: Sequence[Tensor], hypotheses: int, num_steps: int
+) -> tuple[Tensor, Tensor, list[Tensor]]:
+    """Inputs of a step after ``num_steps`` others: ids, mask, and memories and states."""
+    memories = read[: step.num_memories]
+    states = [each.repeat_interleave(hypotheses, 1) for each in read[step.num_memories :]]
+    ids = torch.full((len(mask), hypotheses, 1), UNK)
+    for _ in range(num_steps):
+        states = _whole(step(ids, mask, [*memories, *states])[1:])
+        ids = torch.cat([ids, ids[:, :, :1]], dim=2)
+    return ids, mask, [*memories, *states]
+
+
+def _whole(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """The tensors without views: the exporter would write their strides down, which ONNX has no word for."""
+    return [each.clone(memory_format=torch.contiguous_format) for each in tensors]
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the exporter's remarks on packages that it can do without out of the user's sight."""
+    logger = logging.getLogger("torch.onnx")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(before)
+
+
+def _engine(contents: Contents, directory: Path, num_memories: int) -> Engine:
+    library = require("onnxruntime", FORMAT)
+    options = library.SessionOptions()
+    options.intra_op_num_threads = torch.get_num_threads()
+
+    def session(name: str) -> Any:
+        return library.InferenceSession(str(directory / name), options, providers=["CPUExecutionProvider"])
+
+    graphs = Graphs(session(READING), session(STEP), num_memories)
+    limit = contents.longest_target
+
+    def translate(sentences: Sequence[str]) -> list[Rendered]:
+        sources = [contents.encode(sentence) for sentence in sentences]
+        order = sorted((i for i, ids in enumerate(sources) if len(ids) > 1), key=lambda i: len(sources[i]))
+        found = {i: Rendered("", 0.0) for i in range(len(sentences))}
+        size = contents.search.batch_size
+        for begin in range(0, len(order), size):
+            rows = order[begin : begin + size]
+            chosen = [sources[i] for i in rows]
+            longest = [min(limit, contents.search.longest(len(source))) for source in chosen]
+            for i, best in zip(rows, search(graphs, chosen, longest, contents.search), strict=True):
+                found[i] = Rendered(contents.tokenizers.target.decode(best.ids), best.score)
+        return [found[i] for i in range(len(sentences))]
+
+    return translate

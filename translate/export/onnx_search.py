@@ -1,0 +1,98 @@
+"""Greedy and beam search over the two ONNX graphs, in numpy: the whole of it, for other programs to follow.
+
+Shapes: B sentences still searched, W hypotheses of each, S source pieces, T target pieces so far,
+V vocabulary.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from translate.search import SearchConfig
+from translate.text.tokenizer import BOS, EOS, PAD
+
+IMPOSSIBLE = -np.inf
+Array = np.ndarray
+
+
+class Found(NamedTuple):
+    """A finished hypothesis."""
+
+    ids: list[int]
+    score: float  # log-probability / length ** length_penalty, the end of sentence counted
+
+
+class Graphs(NamedTuple):
+    """The sessions of onnxruntime, and how many of the reader's outputs are memories; the rest are states."""
+
+    reading: Any
+    step: Any
+    num_memories: int
+
+    def read(self, sources: Sequence[Sequence[int]]) -> tuple[Array, list[Array], list[Array]]:
+        """Mask (B, S), memories and first states (B, 1, ...) of source ids."""
+        lengths = np.array([len(source) for source in sources])
+        ids = np.full((len(sources), lengths.max()), PAD, dtype=np.int64)
+        for row, source in enumerate(sources):
+            ids[row, : len(source)] = source
+        mask = np.arange(ids.shape[1]) < lengths[:, None]
+        found = self.reading.run(None, {"source": ids, "mask": mask})
+        return mask, found[: self.num_memories], found[self.num_memories :]
+
+    def advance(
+        self, ids: Array, mask: Array, memories: list[Array], states: list[Array]
+    ) -> tuple[Array, list[Array]]:
+        """Log-probabilities (B, W, V) of what follows ids (B, W, T), and the next states."""
+        inputs = {"ids": ids, "mask": mask}
+        inputs |= {f"memory_{i}": each for i, each in enumerate(memories)}
+        inputs |= {f"state_{i}": each for i, each in enumerate(states)}
+        # The exporter drops what a graph does not read, such as a mask where memories carry it.
+        known = {each.name for each in self.step.get_inputs()}
+        found = self.step.run(None, {name: each for name, each in inputs.items() if name in known})
+        return found[0], found[1:]
+
+
+def search(
+    graphs: Graphs, sources: Sequence[Sequence[int]], longest: Sequence[int], config: SearchConfig
+) -> list[Found]:
+    """The best translation of each sentence: a sentence is done when W hypotheses of it have ended.
+
+    Args:
+        graphs: to run.
+        sources: ids of each sentence, end of sentence last.
+        longest: most pieces of each translation, end of sentence counted.
+        config: whose ``beam_size`` and ``length_penalty`` are read.
+    """
+    width = config.beam_size
+    mask, memories, states = graphs.read(sources)
+    states = [np.repeat(each, width, axis=1) for each in states]
+    places, limits = np.arange(len(sources)), np.array(longest)
+    scores = np.full((len(sources), width), IMPOSSIBLE)
+    scores[:, 0] = 0.0  # the first step has one hypothesis a sentence
+    ids = np.full((len(sources), width, 1), BOS, dtype=np.int64)
+    finished: list[list[Found]] = [[] for _ in sources]
+    while len(places):
+        length = ids.shape[2]  # begin of sentence is counted for the end of sentence
+        log_probabilities, states = graphs.advance(ids, mask, memories, states)
+        log_probabilities[:, :, [PAD, BOS]] = IMPOSSIBLE
+        others = np.arange(log_probabilities.shape[2]) != EOS
+        log_probabilities[np.ix_(length >= limits, np.arange(width), others)] = IMPOSSIBLE
+        totals = scores[:, :, None] + log_probabilities
+        order = np.argsort(-totals.reshape(len(places), -1), axis=1, kind="stable")[:, : 2 * width]
+        best = np.take_along_axis(totals.reshape(len(places), -1), order, axis=1)
+        origins, tokens = np.divmod(order, totals.shape[2])
+        for row, rank in zip(*np.nonzero((tokens[:, :width] == EOS) & (best[:, :width] > IMPOSSIBLE))):
+            path = ids[row, origins[row, rank], 1:].tolist()
+            score = float(best[row, rank]) / length**config.length_penalty
+            finished[places[row]].append(Found(path, score))
+        best[tokens == EOS] = IMPOSSIBLE
+        going = np.argsort(-best, axis=1, kind="stable")[:, :width]
+        origins, tokens, scores = (np.take_along_axis(x, going, axis=1) for x in (origins, tokens, best))
+        rows = np.arange(len(places))[:, None]
+        ids = np.concatenate([ids[rows, origins], tokens[:, :, None]], axis=2)
+        states = [each[rows, origins] for each in states]
+        kept = (length < limits) & (np.array([len(finished[place]) for place in places]) < width)
+        mask, places, limits, scores, ids = mask[kept], places[kept], limits[kept], scores[kept], ids[kept]
+        memories, states = [each[kept] for each in memories], [each[kept] for each in states]
+    return [max(found, key=lambda each: each.score) for found in finished]
