@@ -57,7 +57,8 @@ def text(
     beam_size: Annotated[
         int | None,
         typer.Option(
-            help="Hypotheses kept; 1 is greedy. [default: the run's search.beam_size]", rich_help_panel=BEAM
+            help="Hypotheses kept; 1 is greedy. Default: the run's, 5 unless it says otherwise.",
+            rich_help_panel=BEAM,
         ),
     ] = None,
     n_best: Annotated[
@@ -67,14 +68,14 @@ def text(
         float | None,
         typer.Option(
             help="A: hypotheses are compared by log-probability / length^A, end of sentence counted. "
-            "[default: the run's search.length_penalty, 1.0 unless it says otherwise]",
+            "Default: the run's, 1.0 unless it says otherwise.",
             rich_help_panel=BEAM,
         ),
     ] = None,
     length_normalisation: Annotated[
         Literal["average", "gnmt"] | None,
         typer.Option(
-            help="average: length^A; gnmt: ((5 + length) / 6)^A. [default: the run's, average]",
+            help="average: length^A; gnmt: ((5 + length) / 6)^A. Default: the run's, average.",
             rich_help_panel=BEAM,
         ),
     ] = None,
@@ -82,7 +83,7 @@ def text(
         float | None,
         typer.Option(
             help="B: finished hypotheses get B times the logarithm of the attention that each source piece "
-            "had, where that is below 1. [default: the run's, 0]",
+            "had, where that is below 1. Default: the run's, 0.",
             rich_help_panel=BEAM,
         ),
     ] = None,
@@ -159,7 +160,8 @@ def text(
 ) -> None:
     """Translate sentences, given as arguments or on standard input.
 
-    The score is the log-probability divided by the length, end of sentence counted.
+    The score is the log-probability divided by length^A (--length-penalty), end of sentence counted; what is
+    not given is as config.yaml of the run says under search.
     """
     _check_encoding(sentences or [])
     settings = {
