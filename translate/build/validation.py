@@ -1,54 +1,39 @@
 """How a model that is being trained is scored."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import torch
 
+from translate.alignment.alignment import Alignment
 from translate.alignment.calibrate import calibrate
 from translate.alignment.extract import evaluation_mode
-from translate.alignment.guide import piece_links, words_of
 from translate.alignment.links import parse_gold
-from translate.alignment.statistical import align_corpus
+from translate.build.encoding import encode
+from translate.build.samples import SHOWN, Sample, sample_to_draw
 from translate.build.schema import Settings
-from translate.evaluation import bleu_score
-from translate.text.batching import EncodedCorpus, Ragged, collate, sequential_batches
+from translate.evaluation import bleu_score, corpus_scores
+from translate.text.batching import collate, sequential_batches
 from translate.text.corpus import Split
-from translate.text.tokenizer import TokenizerPair
-from translate.training.update import batch_loss
+from translate.training.losses import batch_loss
 from translate.translator import Translator
-
-
-def encode(split: Split, tokenizers: TokenizerPair) -> EncodedCorpus:
-    """A split as ids."""
-    return EncodedCorpus(
-        Ragged.of(tokenizers.source.encode_corpus(split.source)),
-        Ragged.of(tokenizers.target.encode_corpus(split.target)),
-    )
-
-
-def encode_training(settings: Settings, split: Split, tokenizers: TokenizerPair) -> EncodedCorpus:
-    """The training split as ids, with links to guide the attention if it is guided; gold is never read."""
-    if not settings.training.guided_alignment:
-        return encode(split, tokenizers)
-    whitespace = settings.data.tokenised
-    sources = [tokenizers.source.encode_words(line, whitespace=whitespace) for line in split.source]
-    targets = [tokenizers.target.encode_words(line, whitespace=whitespace) for line in split.target]
-    links = align_corpus(words_of(sources), words_of(targets), method="intersection")
-    packed = [piece_links(*each) for each in zip(sources, targets, links, strict=True)]
-    return EncodedCorpus(
-        Ragged.of([each.ids for each in sources]),
-        Ragged.of([each.ids for each in targets]),
-        Ragged.of(packed),
-    )
 
 
 @dataclass
 class Validation:
-    """Scores a model on the validation split: loss, BLEU of greedy search, AER where gold is known."""
+    """Scores a model on the validation split: loss, BLEU of greedy search, AER where gold is known.
+
+    chrF and TER are computed if one of them chooses the best checkpoint.
+
+    Attributes:
+        samples: of the last call, some translations.
+        alignment: of one of them.
+    """
 
     settings: Settings
     translator: Translator
     split: Split | None
+    samples: list[Sample] = field(default_factory=list)
+    alignment: Alignment | None = None
 
     def __post_init__(self) -> None:
         if self.split is None:
@@ -68,6 +53,11 @@ class Validation:
         texts = [each.text for each in self.translator.translate(self.source, beam_size=1)]
         language = self.settings.data.target_language or ""
         scores["bleu"] = bleu_score(texts, self.target, target_language=language)
+        metric = self.settings.training.best_metric
+        if metric in ("chrf", "ter"):
+            found_all = corpus_scores(texts, self.target, target_language=language)
+            scores[metric] = getattr(found_all, metric)
+        choice = self.translator.choice
         if self.gold:
             count = len(self.gold)
             pairs = [
@@ -86,6 +76,12 @@ class Validation:
             )
             assert found.aer is not None
             scores["aer"] = found.aer
+            choice = found.choice
+        chosen = zip(self.source[:SHOWN], self.target, texts)  # texts and target may be longer
+        self.samples = [Sample(*each) for each in chosen]
+        drawn = sample_to_draw(self.samples)
+        shown = replace(self.translator, choice=choice)
+        self.alignment = shown.align([drawn.source], [drawn.translation])[0] if drawn else None
         return scores
 
     def _loss(self) -> float:

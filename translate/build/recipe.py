@@ -1,0 +1,76 @@
+"""The stream of batches and the optimizer step that a configuration describes."""
+
+import torch
+
+from translate.build.encoding import sampler
+from translate.build.objects import build_optimizer, build_schedule, forward_precision
+from translate.build.schema import Settings
+from translate.errors import UserError
+from translate.models import Seq2Seq
+from translate.text.batching import EncodedCorpus
+from translate.text.corpus import Corpus, Split
+from translate.text.tokenizer import TokenizerPair
+from translate.training.averaging import Averaged
+from translate.training.loop import Training
+from translate.training.losses import Guided
+from translate.training.stream import BatchStream
+from translate.training.update import Care, Update
+
+LONGEST = 80  # characters of a sentence in a message
+
+
+def build_training(
+    settings: Settings,
+    model: Seq2Seq,
+    encoded: EncodedCorpus,
+    corpus: Corpus,
+    tokenizers: TokenizerPair,
+    device: torch.device,
+) -> Training:
+    """The stream of batches and the optimizer step of a run."""
+    config = settings.training
+    update = Update(
+        model,
+        build_optimizer(settings, model),
+        build_schedule(settings),
+        label_smoothing=config.label_smoothing,
+        clip_norm=config.clip_norm,
+        average=Averaged(model, config.ema) if config.ema else None,
+        precision=forward_precision(settings.runtime, device),
+        guided=guidance(settings, model),
+        r_drop=config.r_drop,
+        teacher_forcing=config.teacher_forcing if config.teacher_forcing.decay else None,
+        care=Care(
+            skip_non_finite=config.non_finite == "skip",
+            lower_memory=config.out_of_memory == "lower",
+            text_of=lambda index: _pair(corpus.train, index),
+        ),
+    )
+    stream = BatchStream(
+        encoded,
+        config.batch_tokens,
+        config.accumulate,
+        config.seed,
+        word_dropout=config.word_dropout,
+        sample=sampler(settings, corpus.train, tokenizers),
+    )
+    return Training(stream, update)
+
+
+def guidance(settings: Settings, model: Seq2Seq) -> Guided | None:
+    """The guided-alignment loss, if it has a weight."""
+    config = settings.training
+    if not config.guided_alignment:
+        return None
+    layer = config.guided_layer if config.guided_layer is not None else (model.num_attention_layers - 1) // 2
+    try:
+        model.check_layers([layer])
+    except ValueError as error:
+        raise UserError(f"training.guided_layer: {error}") from error
+    return Guided(config.guided_alignment, layer)
+
+
+def _pair(split: Split, index: int) -> str:
+    sides = (split.source[index], split.target[index])
+    shown = [side if len(side) <= LONGEST else f"{side[: LONGEST - 1]}…" for side in sides]
+    return " -> ".join(repr(side) for side in shown)
