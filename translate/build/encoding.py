@@ -69,10 +69,12 @@ def sampler(
     if amount is None:
         return None
 
+    kind = settings.tokenizer.model_type
+
     def sample(seed: int, epoch: int) -> EncodedCorpus:
         return EncodedCorpus(
-            Ragged.of(sample_corpus(tokenizers.source, split.source, amount, [seed, epoch, 0])),
-            Ragged.of(sample_corpus(tokenizers.target, split.target, amount, [seed, epoch, 1])),
+            Ragged.of(sample_corpus(tokenizers.source, split.source, kind, amount, [seed, epoch, 0])),
+            Ragged.of(sample_corpus(tokenizers.target, split.target, kind, amount, [seed, epoch, 1])),
         )
 
     return sample
