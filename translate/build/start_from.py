@@ -88,7 +88,8 @@ def freeze(model: Seq2Seq, patterns: list[str]) -> list[str]:
     for pattern in patterns:
         found = [name for name in parameters if fnmatchcase(name, pattern)]
         if not found:
-            near = nearest(pattern, parameters)
+            near = nearest(pattern.split(".")[0], {name.split(".")[0] for name in parameters})
+            near = near and f"{near}.*"
             raise UserError(
                 f"training.freeze: {pattern!r} matches no parameter{did_you_mean(near)}; there are "
                 f"{', '.join(list(parameters)[:SHOWN])} and others"
