@@ -1,5 +1,6 @@
 """Lies here so that every test file finds the modules beside it (``tiny_models``, ``tiny_runs``)."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -14,3 +15,9 @@ def tiny_runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for backend in BACKENDS:
         assert train_tiny(root / backend, backend, *TRAINED) == 0
     return {backend: root / backend for backend in BACKENDS}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Encoded corpora of tests are not kept in the user's cache."""
+    os.environ["TRANSLATE_CACHE"] = str(tmp_path_factory.mktemp("cache"))

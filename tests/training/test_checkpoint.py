@@ -1,3 +1,4 @@
+import hashlib
 import os
 from pathlib import Path
 
@@ -91,6 +92,7 @@ def test_a_checkpoint_cut_short_is_named_and_the_one_before_it(
     message = str(told.value)
     assert message.startswith(f"{path}: the checkpoint is damaged or cut short")
     assert f"there is also {tmp_path / 'step-00000020'} " in message
+    assert "training.resume_from=step-00000020" in message
     assert "\n" not in message
 
 
@@ -134,3 +136,58 @@ def test_shared_parameters_are_held_once_and_buffers_too() -> None:
     found["kept"].zero_()
     assert not model.kept.any()  # the model's own, not copies
     assert not any(tensor.requires_grad for tensor in found.values())
+
+
+@pytest.mark.parametrize("file", ["model.safetensors", "state.pt", "SHA256SUMS"])
+def test_a_changed_byte_is_noticed(tmp_path: Path, file: str) -> None:
+    for step in (10, 20):
+        save(tmp_path, step, keep_last=3)
+    path = tmp_path / "last" / file
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(UserError, match="the checkpoint is damaged or cut short"):
+        load_state(tmp_path / "last")
+    assert load_state(tmp_path / "step-00000010") == {"step": 10}
+
+
+def test_a_checkpoint_without_sums_is_believed(tmp_path: Path) -> None:
+    """As earlier versions wrote them."""
+    (save(tmp_path, 10) / "SHA256SUMS").unlink()
+    assert load_state(tmp_path / "last") == {"step": 10}
+    load_weights(tmp_path / "last")
+
+
+def test_the_sums_are_those_that_sha256sum_reads(tmp_path: Path) -> None:
+    folder = save(tmp_path, 10)
+    lines = (folder / "SHA256SUMS").read_text().splitlines()
+    assert lines == [
+        f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}"
+        for name in ("model.safetensors", "state.pt")
+    ]
+
+
+def test_a_run_that_went_back_drops_what_came_after(tmp_path: Path) -> None:
+    for step in (10, 20, 30):
+        save(tmp_path, step, keep_last=9)
+    save(tmp_path, 15, keep_last=2)
+    assert names(tmp_path) == ["last", "step-00000010", "step-00000015"]
+
+
+def test_the_best_ones_are_kept_beside_the_last(tmp_path: Path) -> None:
+    for step in (10, 20, 30, 40, 50):
+        save_checkpoint(tmp_path, step, {}, {}, best=step == 20, keep_last=1, keep_steps=(20, 30))
+    assert names(tmp_path) == ["best", "last", "step-00000020", "step-00000030", "step-00000050"]
+
+
+def test_what_a_save_that_fails_has_written_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(state: object, path: Path) -> None:
+        path.write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(torch, "save", fail)
+    with pytest.raises(OSError, match="No space"):
+        save(tmp_path, 20)
+    assert names(tmp_path) == []

@@ -10,13 +10,14 @@ import torch
 from torch import nn
 
 from translate.training import hooks
+from translate.training.averaging import Averaged
 from translate.training.checkpoint import load_state, load_weights
 from translate.training.hooks import Keeper, Limits
 from translate.training.loop import Progress
 from translate.training.optimizer import Plateau
 from translate.training.settings import TrainingConfig
 from translate.training.signals import Signals, leave_on_sigterm
-from translate.training.update import Averaged
+from translate.training.writer import Writer
 
 
 class FakeTraining:
@@ -48,7 +49,7 @@ class Rig:
         self.scores = iter(scores)
         self.keeper = Keeper(
             self.config,
-            directory,
+            Writer(directory),
             lambda: next(self.scores),
             lambda progress, found: self.reported.append((progress.step, dict(found))),
             Limits(self.config, began=0.0),
@@ -64,6 +65,7 @@ class Rig:
         return None
 
     def saved(self, name: str) -> int:
+        self.keeper.writer.wait()
         return int(load_state(self.directory / name)["progress"]["step"])
 
 
@@ -185,6 +187,7 @@ def test_the_average_is_validated_and_kept_and_the_weights_go_on(tmp_path: Path)
 
     rig.keeper.validate = validate
     rig.steps(1)
+    rig.keeper.writer.wait()
     assert torch.equal(seen[0], average)
     assert torch.equal(load_weights(tmp_path / "last")["weight"], average)
     assert torch.equal(model.weight, raw)

@@ -7,6 +7,8 @@ from torch import nn
 from translate.models import Seq2Seq
 from translate.training.optimizer import (
     Constant,
+    Cosine,
+    Halving,
     InverseSquareRoot,
     Linear,
     Plateau,
@@ -81,6 +83,9 @@ def test_a_schedule_without_settings_leaves_the_rate() -> None:
         (lambda: Constant(-1), "warmup: expected at least 0 steps, got -1"),
         (lambda: Linear(5, warmup=5), "total: expected more steps than warmup=5, got 5"),
         (lambda: Plateau(decay=1.0), "decay: expected a factor between 0 and 1, got 1.0"),
+        (lambda: Cosine(5, warmup=5), "total: expected more steps than warmup=5, got 5"),
+        (lambda: Halving(epochs=-1), "epochs: expected at least 0, got -1"),
+        (lambda: Halving(decay=1.0), "decay: expected a factor between 0 and 1, got 1.0"),
         (lambda: Plateau(patience=0), "patience: expected at least 1 validation, got 0"),
     ],
 )
@@ -114,3 +119,18 @@ def test_the_groups_carry_their_decay_and_frozen_parameters_none() -> None:
         (0.0, [(7,)]),
     ]
     assert len(parameter_groups(nn.LayerNorm(3), 0.3)) == 1  # torch refuses an empty group
+
+
+def test_cosine_is_half_a_wave_after_the_warm_up() -> None:
+    schedule = Cosine(total=12, warmup=2, minimum=0.1)
+    assert [schedule.factor(step) for step in (1, 2, 7, 12, 99)] == pytest.approx([0.5, 1.0, 0.55, 0.1, 0.1])
+    assert schedule.factor(4) == pytest.approx(0.1 + 0.9 * 0.5 * (1 + math.cos(math.pi * 0.2)))
+
+
+def test_halving_begins_after_five_epochs() -> None:
+    schedule = Halving(epochs=5, warmup=2)
+    factors = []
+    for epoch in range(8):
+        schedule.enter(epoch)
+        factors.append(schedule.factor(epoch + 1))
+    assert factors == [0.5, 1, 1, 1, 1, 0.5, 0.25, 0.125]  # of the first, the warm-up

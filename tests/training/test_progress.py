@@ -9,9 +9,10 @@ import torch
 
 from translate.training import progress as progress_module
 from translate.training.loop import Progress
-from translate.training.progress import ProgressLine, TimeLeft, Window, bar, clock, peak_memory, score_line
+from translate.training.progress import ProgressLine, TimeLeft, bar, clock, peak_memory, score_line
 from translate.training.settings import TrainingConfig
 from translate.training.update import StepReport
+from translate.training.window import Window
 
 
 def report(step: int, loss: float = 60.0, tokens: int = 20) -> StepReport:
@@ -20,18 +21,21 @@ def report(step: int, loss: float = 60.0, tokens: int = 20) -> StepReport:
 
 
 def test_means_are_over_the_tokens_of_the_window() -> None:
-    progress = Progress(seconds=100.0, validation_seconds=40.0)
-    window = Window(progress)
+    window = Window(began=60.0)
     window.add(report(1, loss=60.0, tokens=20))
     window.add(report(2, loss=30.0, tokens=10))
-    progress.seconds, progress.validation_seconds = 110.0, 47.0  # three of ten seconds were steps
-    means = window.means(progress)
+    means = window.means(63.0)
     assert means == pytest.approx({"loss": 3.0, "nll": 1.5, "tokens_per_second": 10.0, "padding": 0.2})
-    window.restart(progress)
+    window.restart(63.0)
     window.add(report(3, loss=7.0, tokens=7))
-    progress.seconds = 112.0
-    assert window.means(progress)["loss"] == pytest.approx(1.0)
-    assert window.means(progress)["tokens_per_second"] == pytest.approx(3.5)
+    assert window.means(65.0)["loss"] == pytest.approx(1.0)
+    assert window.means(65.0)["tokens_per_second"] == pytest.approx(3.5)
+
+
+def test_a_window_without_a_step_that_was_taken_has_means() -> None:
+    window = Window()
+    window.add(report(1, loss=0.0, tokens=0))
+    assert window.means(2.0)["loss"] == 0.0
 
 
 @pytest.mark.parametrize(
@@ -63,6 +67,7 @@ def test_before_the_first_step_nobody_knows() -> None:
 def line(config: TrainingConfig) -> tuple[ProgressLine, Any]:
     training: Any = SimpleNamespace(
         progress=Progress(),
+        window=Window(),
         stream=SimpleNamespace(epoch_length=lambda: 8),
         update=SimpleNamespace(device=torch.device("cpu")),
     )

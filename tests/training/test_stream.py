@@ -1,10 +1,12 @@
 import threading
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
 import pytest
 
 from translate.text.batching import EncodedCorpus, Ragged
+from translate.text.tokenizer import UNK
 from translate.training import stream as stream_module
 from translate.training.stream import BatchStream, Group, Position
 
@@ -33,17 +35,18 @@ def threads() -> list[str]:
 
 
 def test_an_epoch_holds_every_pair_once(stream: BatchStream) -> None:
-    count = sum(-(-stream.epoch_length(epoch) // 3) for epoch in (0, 1))
+    lengths = [len(stream._plan(stream.corpus, epoch)) for epoch in (0, 1)]
+    count = sum(-(-length // 3) for length in lengths)
     batches = [batch for group in take(stream, Position(), count) for batch in group.batches]
-    first = batches[: stream.epoch_length(0)]
+    first = batches[: lengths[0]]
     assert sorted(i for batch in first for i in batch.indices) == list(range(PAIRS))
-    second = batches[stream.epoch_length(0) :][: stream.epoch_length(1)]
+    second = batches[lengths[0] :][: lengths[1]]
     assert sorted(i for batch in second for i in batch.indices) == list(range(PAIRS))
     assert [batch.indices for batch in first] != [batch.indices for batch in second]
 
 
 def test_groups_have_so_many_batches_and_end_with_the_epoch(stream: BatchStream) -> None:
-    length = stream.epoch_length(0)
+    length = stream.epoch_length()
     groups = take(stream, Position(), -(-length // 3) + 1)
     assert [len(group.batches) for group in groups[:-2]] == [3] * (length // 3 - (length % 3 == 0))
     assert sum(len(group.batches) for group in groups[:-1]) == length
@@ -62,6 +65,26 @@ def test_it_goes_on_from_anywhere_identically(stream: BatchStream) -> None:
             for one, two in zip(mine.batches, other.batches, strict=True):
                 assert one.source.equal(two.source)
                 assert one.target_out.equal(two.target_out)
+
+
+def test_noise_and_sampled_pieces_go_on_from_anywhere_identically(stream: BatchStream) -> None:
+    def sample(seed: int, epoch: int) -> EncodedCorpus:
+        cut = stream.corpus.target.values + 100 * epoch + seed  # other pieces, told by their numbers
+        return replace(stream.corpus, target=stream.corpus.target._replace(values=cut))
+
+    noisy = replace(stream, word_dropout=0.3, sample=sample)
+    whole = take(noisy, Position(), 25)
+    assert whole[-1].after.epoch >= 1
+    for place in range(0, 20, 3):
+        for mine, other in zip(take(noisy, whole[place].after, 3), whole[place + 1 :]):
+            for one, two in zip(mine.batches, other.batches, strict=True):
+                assert one.source.equal(two.source)
+                assert one.target_in.equal(two.target_in)
+                assert one.target_out.equal(two.target_out)
+    unknown = [(batch.source == UNK).any() for group in whole for batch in group.batches]
+    assert sum(map(bool, unknown)) > len(unknown) / 2
+    assert whole[0].batches[0].target_out.max() < 200
+    assert max(int(batch.target_out.max()) for batch in whole[-1].batches) > 105
 
 
 def test_the_thread_ends_with_the_reader(stream: BatchStream) -> None:

@@ -1,4 +1,5 @@
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,8 +11,10 @@ from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.models.dropout import Dropout
 from translate.text.batching import Batch, EncodedCorpus, Ragged, collate
+from translate.training.averaging import Averaged
 from translate.training.optimizer import Constant, Plateau, Schedule
-from translate.training.update import Averaged, Update
+from translate.training.settings import TeacherForcingConfig
+from translate.training.update import MAX_SKIPPED, Care, StepReport, Update
 
 LENGTHS = [(3, 5), (2, 1), (7, 11), (4, 4), (5, 2)]  # of source and target
 
@@ -40,6 +43,7 @@ def updater(
     schedule: Schedule | None = None,
     clip_norm: float | None = None,
     average: Averaged | None = None,
+    **options: Any,
 ) -> Update:
     return Update(
         model,
@@ -49,6 +53,7 @@ def updater(
         clip_norm=clip_norm,
         average=average,
         precision=torch.float32,  # no autocast; the model itself is in float64
+        **options,
     )
 
 
@@ -194,3 +199,190 @@ def test_bfloat16_is_near_float32(corpus: EncodedCorpus) -> None:
         assert all(parameter.dtype == torch.float32 for parameter in model.parameters())
     assert losses[0] != losses[1]
     assert losses[0] == pytest.approx(losses[1], rel=0.01)
+
+
+def poisoned(places: list[int]) -> Seq2Seq:
+    """A model that has no number for sentences with certain source words, and one for all others."""
+    model = undropped("luong")
+    with torch.no_grad():
+        model.get_parameter("source_embedding.weight")[places] = math.nan
+    return model
+
+
+def test_the_pairs_to_blame_are_named(corpus: EncodedCorpus) -> None:
+    bad = int(corpus.source.row(2)[0])
+    touched = [place for place in range(5) if bad in corpus.source.row(place)]
+    update = updater(poisoned([bad]), care=Care(text_of=lambda index: f"text {index}"))
+    with pytest.raises(UserError) as told:
+        update([collate(corpus, [0, 1]), collate(corpus, [2, 3, 4])], 7)
+    named = ", ".join(str(place + 1) for place in touched)
+    assert f"training pairs {named}, counted after filtering; the first is text {touched[0]})" in str(
+        told.value
+    )
+    assert 1 <= len(touched) < 5
+
+
+def test_a_step_without_numbers_is_left_out_and_the_next_one_taken(corpus: EncodedCorpus) -> None:
+    model = undropped("luong")
+    update = updater(model, care=Care(skip_non_finite=True), average=Averaged(model, 0.9))
+    before, good = weights(model), model.output_weight.detach().clone()
+    with torch.no_grad():
+        model.output_weight[9, 0] = math.nan
+    report = update([collate(corpus, [0, 1])], 1)
+    assert (report.num_tokens, report.loss.item(), report.padded_tokens) == (0, 0.0, 0)
+    assert report.notes[0].startswith("step 1: loss nan")
+    with torch.no_grad():
+        model.output_weight.copy_(good)
+    assert all(map(torch.equal, weights(model), before))
+    assert update([collate(corpus, [0, 1])], 2).notes == ()
+    assert not all(map(torch.equal, weights(model), before))
+
+
+def test_too_many_steps_without_numbers_end_the_run(corpus: EncodedCorpus) -> None:
+    model = undropped("luong")
+    with torch.no_grad():
+        model.output_weight[9, 0] = math.nan
+    update = updater(model, care=Care(skip_non_finite=True))
+    for step in range(1, MAX_SKIPPED):
+        update([collate(corpus, [0])], step)
+    with pytest.raises(UserError, match=f"so were the {MAX_SKIPPED - 1} steps before it"):
+        update([collate(corpus, [0])], MAX_SKIPPED)
+
+
+class Cramped:
+    """Makes a model run out of memory above so many target places."""
+
+    def __init__(self, model: Seq2Seq, places: int) -> None:
+        self.forward, self.places = model.forward, places
+        self.sizes: list[int] = []
+        model.forward = self  # type: ignore[method-assign]
+
+    def __call__(self, source: Any, mask: Any, target_in: torch.Tensor) -> torch.Tensor:
+        self.sizes.append(target_in.numel())
+        if target_in.numel() > self.places:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB.")
+        return self.forward(source, mask, target_in)
+
+
+def test_a_batch_that_does_not_fit_is_named_with_what_to_try(corpus: EncodedCorpus) -> None:
+    model = undropped("luong")
+    Cramped(model, 40)
+    with pytest.raises(UserError) as told:
+        updater(model)([collate(corpus, range(5))], 3)
+    message = str(told.value)
+    assert message.startswith(
+        "step 3: out of memory at a batch of 5 pairs, 8 source and 12 target places each;"
+    )
+    assert "training.batch_tokens=30 " in message
+    assert "training.out_of_memory=lower" in message
+
+
+def test_in_parts_the_step_is_the_same(corpus: EncodedCorpus) -> None:
+    whole, parted = undropped("luong"), undropped("luong")
+    cramped = Cramped(parted, 20)
+    update = updater(parted, care=Care(lower_memory=True))
+    batches = [collate(corpus, [1, 3]), collate(corpus, range(5))]
+    wanted, found = updater(whole)(batches, 1), update(batches, 1)
+    assert update.part_tokens == 12  # two pairs of 12 did not fit, either
+    assert len(found.notes) == 1
+    assert "at most 12 target tokens" in found.notes[0]
+    assert max(cramped.sizes[-6:]) <= 20
+    torch.testing.assert_close(found.loss, wanted.loss)
+    assert found[3:6] == wanted[3:6]
+    for mine, other in zip(weights(whole), weights(parted), strict=True):
+        torch.testing.assert_close(mine, other, rtol=1e-10, atol=1e-10)
+    restored = updater(undropped("luong"))
+    restored.load_state_dict(update.state_dict())
+    assert restored.part_tokens == 12
+
+
+def test_one_pair_that_does_not_fit_ends_the_run(corpus: EncodedCorpus) -> None:
+    model = undropped("luong")
+    Cramped(model, 3)
+    with pytest.raises(UserError, match="out of memory at a batch of 1 pairs"):
+        updater(model, care=Care(lower_memory=True))([collate(corpus, [0, 2])], 1)
+
+
+def test_another_error_is_no_lack_of_memory(corpus: EncodedCorpus) -> None:
+    model = undropped("luong")
+    del model.target_embedding
+    with pytest.raises(AttributeError):
+        updater(model, care=Care(lower_memory=True))([collate(corpus, [0])], 1)
+
+
+def test_without_dropout_r_drop_is_the_plain_loss(corpus: EncodedCorpus) -> None:
+    plain, both = undropped("transformer"), undropped("transformer")
+    batch = [collate(corpus, range(5))]
+    wanted, found = updater(plain)(batch, 1), updater(both, r_drop=5.0)(batch, 1)
+    torch.testing.assert_close(found.loss, wanted.loss)
+    torch.testing.assert_close(found.likelihood, wanted.likelihood)
+    for mine, other in zip(weights(plain), weights(both), strict=True):
+        torch.testing.assert_close(mine, other, rtol=1e-8, atol=1e-10)
+
+
+def test_r_drop_is_half_of_both_losses_and_their_divergence(corpus: EncodedCorpus) -> None:
+    model, weight = tiny_model("transformer"), 3.0
+    batch = collate(corpus, range(5))
+    torch.manual_seed(11)
+    found = updater(model, r_drop=weight)([batch], 1)
+    torch.manual_seed(11)
+    model = tiny_model("transformer").train()
+    torch.manual_seed(11)
+    hidden = model(*(torch.cat([each, each]) for each in (batch.source, batch.source_mask, batch.target_in)))
+    logs = torch.log_softmax(model.logits(hidden), -1).detach().numpy()
+    total = 0.0
+    for row in range(5):
+        for place in range(LENGTHS[row][1] + 1):
+            p, q = logs[row, place], logs[row + 5, place]
+            target = batch.target_out[row, place]
+            for each in (p, q):
+                total += 0.5 * -(0.9 * each[target] + 0.1 * each.mean())
+            total += 0.5 * weight * 0.5 * float(((np.exp(p) - np.exp(q)) * (p - q)).sum())
+    assert float(found.loss) == pytest.approx(total, rel=1e-6)
+
+
+def test_teacher_forcing_follows_its_schedule(corpus: EncodedCorpus) -> None:
+    model = undropped("bahdanau")
+    update = updater(model, teacher_forcing=TeacherForcingConfig(decay="linear", steps=4))
+    seen = []
+    for step in (1, 3, 4):
+        update([collate(corpus, [0])], step)
+        seen.append(model.teacher_forcing)
+    assert seen == [0.75, 0.25, 0.0]
+
+
+def test_float16_scales_the_loss_and_leaves_out_steps_that_overflow(corpus: EncodedCorpus) -> None:
+    model = undropped("luong").float()
+    update = Update(
+        model,
+        torch.optim.Adam(model.parameters(), lr=0.01, fused=True),
+        Constant(),
+        label_smoothing=0.1,
+        clip_norm=1.0,
+        average=None,
+        precision=torch.float16,
+    )
+    batch, plain = [collate(corpus, range(5))], undropped("luong").float()
+    wanted = updater(plain)(batch, 1)
+    update.scaler.load_state_dict(update.scaler.state_dict() | {"scale": 2.0**40})  # too much
+    before, reports = weights(model), list[StepReport]()
+    while not reports or reports[-1].num_tokens == 0:
+        reports.append(update(batch, len(reports) + 1))
+        if reports[-1].num_tokens == 0:
+            assert all(map(torch.equal, weights(model), before))
+    assert len(reports) > 1
+    assert "overflowed float16" in reports[0].notes[0]
+    assert not all(map(torch.equal, weights(model), before))
+    assert float(reports[-1].loss) == pytest.approx(float(wanted.loss), rel=0.02)
+    assert float(reports[-1].gradient_norm) == pytest.approx(float(wanted.gradient_norm), rel=0.05)
+    state = update.state_dict()["scaler"]
+    assert state["scale"] == update.scaler.get_scale()
+
+
+def test_a_state_of_another_model_is_refused_with_every_difference(corpus: EncodedCorpus) -> None:
+    state = updater(undropped("luong")).state_dict()
+    with pytest.raises(UserError, match="the model is not that of the checkpoint: ") as told:
+        updater(undropped("bahdanau")).load_state_dict(state)
+    assert "combine.weight is gone" in str(told.value)
+    assert "readout.weight is new" in str(told.value)
+    assert "cell.weight_hh_l0 was (44, 11), now (33, 11)" in str(told.value)

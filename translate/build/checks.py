@@ -3,10 +3,14 @@
 from translate.alignment.choice import AlignmentChoice
 from translate.build.objects import build_model, build_optimizer, build_schedule
 from translate.build.schema import Settings
+from translate.build.start_from import freeze
 from translate.errors import UserError
+from translate.models import Seq2Seq
 from translate.text.corpus import Corpus
+from translate.text.sampling import SAMPLED_TYPES
 from translate.text.tokenizer import TokenizerConfig
 from translate.training.optimizer import Schedule
+from translate.training.wandb import check_installed
 
 SMALL = 11  # pieces
 NUM_SPECIAL = 4  # padding, unknown, begin and end of sentence
@@ -19,6 +23,8 @@ def check_buildable(settings: Settings) -> None:
     _check_tokenizer(settings.tokenizer)
     sizes = (SMALL, SMALL) if settings.tokenizer.shared else (SMALL, SMALL + 2)
     model = build_model(settings.model, sizes, settings.run.plugins)
+    _check_recipe(settings, model)
+    freeze(model, settings.training.freeze)
     build_optimizer(settings, model)
     build_schedule(settings)
     if model.num_attention_layers < 1:
@@ -41,6 +47,39 @@ def _check_tokenizer(tokenizer: TokenizerConfig) -> None:
         raise UserError(
             f"tokenizer.character_coverage: expected 0.9 to 1, got {tokenizer.character_coverage}"
         )
+
+
+def _check_recipe(settings: Settings, model: Seq2Seq) -> None:
+    """Raise :class:`UserError` for settings of the training that this model or tokenizer would not heed."""
+    training = settings.training
+    if training.wandb is not None:
+        check_installed(training.wandb)
+    forcing = getattr(model, "teacher_forcing", None)
+    if training.teacher_forcing.decay is not None and forcing is None:
+        raise UserError(
+            "training.teacher_forcing: this model decodes all places at once and has no step to change; "
+            "it is for model=rnn_bahdanau and model=rnn_luong"
+        )
+    scheduled = training.teacher_forcing.decay is not None or (forcing is not None and forcing < 1)
+    if scheduled and training.guided_alignment:
+        raise UserError(
+            "training.guided_alignment: links are known for the given translation alone, so it goes with "
+            "teacher forcing throughout"
+        )
+    if training.r_drop and not any(getattr(module, "p", 0.0) for module in model.modules()):
+        raise UserError("training.r_drop: two passes differ by dropout, but model.dropout is 0")
+    if training.subword_sampling is not None:
+        _check_sampling(settings)
+
+
+def _check_sampling(settings: Settings) -> None:
+    kind, amount = settings.tokenizer.model_type, settings.training.subword_sampling
+    if kind not in SAMPLED_TYPES:
+        raise UserError(f"training.subword_sampling: a tokenizer of type {kind} has one way to cut a word")
+    if kind == "bpe" and amount is not None and amount >= 1:
+        raise UserError(f"training.subword_sampling: expected a probability below 1 for bpe, got {amount}")
+    if settings.training.guided_alignment:
+        raise UserError("training.subword_sampling: it does not go with training.guided_alignment")
 
 
 def check_validation(settings: Settings, corpus: Corpus) -> None:

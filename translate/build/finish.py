@@ -11,6 +11,7 @@ from translate.build.calibration import choose_alignment, development_of, gold_l
 from translate.build.card import write_card
 from translate.build.curves import draw_curves
 from translate.build.schema import Settings
+from translate.build.summary import closing_lines
 from translate.evaluation import corpus_scores
 from translate.text.corpus import Corpus, Split
 from translate.training.loop import Progress
@@ -57,6 +58,7 @@ def finish(
     for kind, count in translator.warnings.items():
         print(f"warning: {count:,} sentences: {kind}", flush=True)
     print(f"model card {directory.card}", flush=True)
+    print(*closing_lines(settings, progress, scores, directory), sep="\n", flush=True)
 
 
 def score_split(translator: Translator, split: Split) -> dict[str, Any]:

@@ -2,18 +2,16 @@
 
 from pathlib import Path
 
-from translate.alignment.guide import piece_links, words_of
+from translate.alignment.guide import words_of
 from translate.alignment.links import Links, parse_pharaoh
 from translate.alignment.statistical import align_corpus
 from translate.build.schema import Settings
-from translate.build.validation import encode
 from translate.errors import UserError
 from translate.models import Seq2Seq
-from translate.text.batching import EncodedCorpus, Ragged
 from translate.text.corpus import Corpus
 from translate.text.lines import read_lines
-from translate.text.tokenizer import Pieces, TokenizerPair
-from translate.training.update import Guided
+from translate.text.tokenizer import Pieces
+from translate.training.losses import Guided
 
 
 def guidance(settings: Settings, model: Seq2Seq) -> Guided | None:
@@ -29,27 +27,14 @@ def guidance(settings: Settings, model: Seq2Seq) -> Guided | None:
     return Guided(config.guided_alignment, layer)
 
 
-def encode_training(settings: Settings, corpus: Corpus, tokenizers: TokenizerPair) -> EncodedCorpus:
-    """The training split as ids, with links to guide the attention if it is guided.
-
-    They are read from ``training.guided_links``, or counted in the text; gold is never read.
-    """
-    config, split = settings.training, corpus.train
-    if not config.guided_alignment:
-        return encode(split, tokenizers)
-    whitespace = settings.data.tokenised or config.guided_whitespace
-    sources = [tokenizers.source.encode_words(line, whitespace=whitespace) for line in split.source]
-    targets = [tokenizers.target.encode_words(line, whitespace=whitespace) for line in split.target]
-    if config.guided_links is None:
-        links = align_corpus(words_of(sources), words_of(targets), method="intersection")
-    else:
-        links = read_links(Path(config.guided_links).expanduser(), corpus, sources, targets)
-    packed = [piece_links(*each) for each in zip(sources, targets, links, strict=True)]
-    return EncodedCorpus(
-        Ragged.of([each.ids for each in sources]),
-        Ragged.of([each.ids for each in targets]),
-        Ragged.of(packed),
-    )
+def guiding_links(
+    settings: Settings, corpus: Corpus, sources: list[Pieces], targets: list[Pieces]
+) -> list[Links]:
+    """Word links of the training pairs: of ``training.guided_links``, or counted in the text; never gold."""
+    path = settings.training.guided_links
+    if path is None:
+        return align_corpus(words_of(sources), words_of(targets), method="intersection")
+    return read_links(Path(path).expanduser(), corpus, sources, targets)
 
 
 def read_links(path: Path, corpus: Corpus, sources: list[Pieces], targets: list[Pieces]) -> list[Links]:

@@ -1,17 +1,20 @@
 """Objects from checked settings: device, model, optimizer, schedule."""
 
 import ctypes
+import os
 import sys
 from typing import Any
 
 import torch
 
 from translate.build.schema import Settings
-from translate.config import instantiate
+from translate.config import instantiate, resolve_target
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.training.optimizer import Schedule, parameter_groups
 from translate.training.settings import RuntimeConfig
+
+PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
 def use_device(name: str, threads: int | None = None, *, where: str = "device") -> torch.device:
@@ -63,13 +66,23 @@ def keep_freed_memory() -> None:
 
 
 def forward_precision(runtime: RuntimeConfig, device: torch.device) -> torch.dtype:
-    """What the forward pass computes in: bfloat16 where the GPU has it, unless the user says otherwise."""
-    if runtime.precision == "float32":
+    """What the forward pass computes in: bfloat16 where a GPU has it, else float16 there; float32 on the CPU.
+
+    The user may say otherwise.
+    """
+    if runtime.precision != "auto":
+        return PRECISIONS[runtime.precision]
+    if device.type != "cuda":
         return torch.float32
-    if runtime.precision == "bfloat16":
-        return torch.bfloat16
-    supported = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
-    return torch.bfloat16 if supported else torch.float32
+    return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else torch.float16
+
+
+def use_deterministic(deterministic: bool) -> None:
+    """Let a GPU use only algorithms that give the same bits again; those of the CPU all do."""
+    if deterministic:
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when the GPU is first used
+    torch.use_deterministic_algorithms(deterministic)
+    torch.backends.cudnn.benchmark = False
 
 
 def build_model(model: dict[str, Any], vocabulary_sizes: tuple[int, int], plugins: list[str]) -> Seq2Seq:
@@ -82,8 +95,10 @@ def build_model(model: dict[str, Any], vocabulary_sizes: tuple[int, int], plugin
 
 
 def build_optimizer(settings: Settings, model: Seq2Seq) -> torch.optim.Optimizer:
-    """The optimizer, with weight decay on matrices alone."""
-    groups = parameter_groups(model, float(settings.optimizer.get("weight_decay") or 0.0))
+    """The optimizer, with weight decay on matrices alone; a class may have groups of its own."""
+    target = resolve_target(settings.optimizer["_target_"], settings.run.plugins)
+    group = getattr(target, "parameter_groups", parameter_groups)
+    groups = group(model, float(settings.optimizer.get("weight_decay") or 0.0))
     built = instantiate(settings.optimizer, "optimizer", settings.run.plugins, params=groups)
     if not isinstance(built, torch.optim.Optimizer):
         raise UserError(f"optimizer._target_: expected an optimizer, got {type(built).__name__}")

@@ -3,13 +3,17 @@
 from collections.abc import Mapping
 from typing import Any
 
+import torch
+
 from translate.build.load import read_settings
 from translate.build.schema import Settings
 from translate.errors import UserError
 from translate.training.checkpoint import load_state
 from translate.training.hooks import MAX_TIME, PATIENCE, Limits
+from translate.training.lock import check_unused
 from translate.training.loop import Progress
 from translate.training.run_directory import RunDirectory
+from translate.training.settings import RuntimeConfig
 
 SECTIONS = ("data", "tokenizer", "model", "optimizer", "schedule", "training")
 FOUND_IN_CORPUS = ("data.source_language", "data.target_language")  # filled in when they are null
@@ -26,7 +30,14 @@ MAY_CHANGE = tuple(
         "save_every",
         "log_every",
         "keep_last",
+        "keep_best",
+        "average_last",
+        "non_finite",
+        "out_of_memory",
+        "profile",
+        "wandb",
         "resume",
+        "resume_from",
     )
 )
 
@@ -38,9 +49,12 @@ def state_to_resume(settings: Settings, directory: RunDirectory) -> dict[str, An
         UserError: if the folder holds something that must not be harmed, a run of other settings, or a
             damaged checkpoint.
     """
+    check_unused(directory.path)
     if settings.training.resume and directory.has_checkpoint():
         check_same(settings, read_settings(directory, settings.run.plugins), directory)
-        return load_state(directory.last)
+        return load_state(directory.checkpoints / (settings.training.resume_from or "last"))
+    if settings.training.resume_from:
+        raise UserError(f"training.resume_from: there is no checkpoint in {directory.checkpoints}")
     directory.check_free(overwrite=settings.run.overwrite or settings.training.resume)
     return None
 
@@ -69,3 +83,16 @@ def _flat(value: object, path: str) -> dict[str, object]:
 def is_finished(progress: Progress, limits: Limits) -> bool:
     """Whether a run has no step left to do; one that ran out of time may go on."""
     return progress.finished == PATIENCE or limits.reached(progress) not in (None, MAX_TIME)
+
+
+def keep_threads(runtime: RuntimeConfig, state: Mapping[str, Any]) -> None:
+    """Go on with as many CPU threads as before, for sums are rounded by them; or say what others mean."""
+    before = int(state["threads"])
+    if runtime.threads is None:
+        torch.set_num_threads(before)
+    elif runtime.threads != before:
+        print(
+            f"note: the run had {before} threads so far and has {runtime.threads} now; what follows is not "
+            f"bitwise that of an uninterrupted run (runtime.threads={before} would be)",
+            flush=True,
+        )

@@ -1,7 +1,7 @@
 """``translate train``: from a configuration to a run directory."""
 
 import time
-from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,35 +9,33 @@ from typing import Any
 import torch
 from omegaconf import DictConfig, OmegaConf
 
+from translate.build.averaged import try_average
 from translate.build.checks import check_buildable, check_validation
+from translate.build.encoding import encode_training
 from translate.build.finish import finish
-from translate.build.guidance import encode_training, guidance
+from translate.build.identity import check_identity, identity_of
 from translate.build.load import load_into, read_choice
-from translate.build.objects import (
-    build_model,
-    build_optimizer,
-    build_schedule,
-    forward_precision,
-    use_device,
-)
-from translate.build.resume import is_finished, state_to_resume
+from translate.build.objects import build_model, use_deterministic, use_device
+from translate.build.recipe import build_training
+from translate.build.report import Reporter
+from translate.build.resume import is_finished, keep_threads, state_to_resume
 from translate.build.schema import Settings, check_config
+from translate.build.start_from import freeze, take_tokenizers, take_weights
+from translate.build.summary import start_lines
 from translate.build.validation import Validation
 from translate.config.schema import plain
 from translate.errors import UserError
-from translate.models import Seq2Seq
-from translate.text.batching import EncodedCorpus
 from translate.text.corpus import Corpus, load_corpus
 from translate.text.tokenizer import TokenizerPair
-from translate.training.checkpoint import step_folders
+from translate.training.generators import seed_generators
 from translate.training.hooks import Keeper, Limits
-from translate.training.loop import Progress, Training, fit
-from translate.training.progress import ProgressLine, score_line
+from translate.training.lock import locked
+from translate.training.loop import Hook, Progress, Training, fit
+from translate.training.profile import Profiler
+from translate.training.progress import ProgressLine
 from translate.training.run_directory import RunDirectory
 from translate.training.signals import EXIT_CODES, Signals, leave_on_sigterm
-from translate.training.stream import BatchStream
-from translate.training.tensorboard import TensorBoard
-from translate.training.update import Averaged, StepReport, Update
+from translate.training.writer import Writer, last_checkpoint
 from translate.translator import Translator
 
 
@@ -54,6 +52,7 @@ def train(config: DictConfig) -> int:
 
 def _train(settings: Settings, config: DictConfig, limits: Limits) -> int:
     device = use_device(settings.runtime.device, settings.runtime.threads, where="runtime.device")
+    use_deterministic(settings.runtime.deterministic)
     check_buildable(settings)
     directory = RunDirectory(Path(settings.run.directory))
     state = state_to_resume(settings, directory)
@@ -66,17 +65,19 @@ def _train(settings: Settings, config: DictConfig, limits: Limits) -> int:
     print(*corpus.summary_lines(), sep="\n", flush=True)
     check_validation(settings, corpus)
     settings = with_languages(settings, corpus)
-    training, translator = prepare(settings, corpus, directory, device, state, config)
-    if not finished:
-        reason = run(settings, training, corpus, translator, directory, limits)
-        if reason in EXIT_CODES:
-            step = training.progress.step
-            print(f"{reason} at step {step:,}: saved; go on with training.resume=true", flush=True)
-            return EXIT_CODES[reason]
-        print(f"training ended: {reason}", flush=True)
-    best = directory.checkpoints / "best"
-    load_into(translator.model, best if best.exists() else directory.last)
-    finish(settings, training.progress, translator, corpus, directory)
+    with locked(directory.path):
+        training, translator = prepare(settings, corpus, directory, device, state, config)
+        if not finished:
+            reason = run(settings, training, corpus, translator, directory, limits)
+            if reason in EXIT_CODES:
+                step = training.progress.step
+                print(f"{reason} at step {step:,}: saved; go on with training.resume=true", flush=True)
+                return EXIT_CODES[reason]
+            print(f"training ended: {reason}", flush=True)
+        try_average(settings, training.progress, translator, corpus, directory)
+        best = directory.checkpoints / "best"
+        load_into(translator.model, best if best.exists() else directory.last)
+        finish(settings, training.progress, translator, corpus, directory)
     return 0
 
 
@@ -95,21 +96,33 @@ def prepare(
     config: DictConfig,
 ) -> tuple[Training, Translator]:
     """Build what trains, and the run's folder; with a ``state`` to resume, everything is as it was."""
-    torch.manual_seed(settings.training.seed)
-    if state is None:
-        tokenizers = train_tokenizers(settings, corpus)
-    else:
+    seed_generators(settings.training.seed)
+    if state is not None:
         tokenizers = TokenizerPair.load(directory.tokenizer)
+    elif settings.training.start_from is not None:
+        tokenizers = take_tokenizers(settings)
+    else:
+        tokenizers = train_tokenizers(settings, corpus)
+    identity = identity_of(corpus, tokenizers)
+    if state is not None:
+        check_identity(identity, state.get("identity", {}), str(directory.path))
+        keep_threads(settings.runtime, state)
     sizes = len(tokenizers.source), len(tokenizers.target)
     model = build_model(settings.model, sizes, settings.run.plugins).to(device)
-    training = build_training(settings, model, encode_training(settings, corpus, tokenizers), device)
+    if state is None and settings.training.start_from is not None:
+        print(*take_weights(model, settings.training.start_from), sep="\n", flush=True)
+    freeze(model, settings.training.freeze)
+    encoded = encode_training(settings, corpus, tokenizers)
+    training = build_training(settings, model, encoded, corpus, tokenizers, device)
+    training.identity = identity
     if state is None:
         directory.clear()  # not before everything is known to work
-        OmegaConf.save(resolved(config, settings), directory.config)
+        directory.write_config(OmegaConf.to_yaml(resolved(config, settings)))
         tokenizers.save(directory.tokenizer)
     else:
         training.load_state_dict(state)
         directory.cut_metrics(training.progress.step)
+        directory.point_best(training.progress.best_step)
         print(f"resumed at step {training.progress.step:,}", flush=True)
     languages = corpus.source_language, corpus.target_language
     choice = read_choice(directory, model)
@@ -134,24 +147,6 @@ def train_tokenizers(settings: Settings, corpus: Corpus) -> TokenizerPair:
     return tokenizers
 
 
-def build_training(
-    settings: Settings, model: Seq2Seq, corpus: EncodedCorpus, device: torch.device
-) -> Training:
-    """The stream of batches and the optimizer step of a run."""
-    config = settings.training
-    update = Update(
-        model,
-        build_optimizer(settings, model),
-        build_schedule(settings),
-        label_smoothing=config.label_smoothing,
-        clip_norm=config.clip_norm,
-        average=Averaged(model, config.ema) if config.ema else None,
-        precision=forward_precision(settings.runtime, device),
-        guided=guidance(settings, model),
-    )
-    return Training(BatchStream(corpus, config.batch_tokens, config.accumulate, config.seed), update)
-
-
 def run(
     settings: Settings,
     training: Training,
@@ -162,52 +157,24 @@ def run(
 ) -> str:
     """Train with all hooks; returns why it ended."""
     print(*start_lines(settings, training, directory), sep="\n", flush=True)
-    start = training.progress.step
-    board = TensorBoard(directory.tensorboard, purge_step=start + 1 if start else None)
     validation = Validation(settings, translator, corpus.validation)
     line = ProgressLine(settings.training, training, began=limits.began)
-
-    def report(progress: Progress, scores: Mapping[str, float]) -> None:
-        line.note(score_line(progress.step, scores))
-        write("validation", progress, scores)
-
-    def log(training: Training, step_report: StepReport) -> None:
-        progress = training.progress
-        if progress.step % settings.training.log_every == 0 or limits.reached(progress):
-            means = line.window.means(progress)
-            write("train", progress, means | {"learning_rate": step_report.learning_rate})
-            line.window.restart(progress)
-
-    def write(kind: str, progress: Progress, values: Mapping[str, float]) -> None:
-        directory.log({"kind": kind, "step": progress.step, "seconds": round(progress.seconds, 3), **values})
-        board.scalars(kind, values, progress.step)
-
-    with Signals() as signals:
-        keeper = Keeper(settings.training, directory.checkpoints, validation, report, limits, signals)
-        try:
-            return fit(training, [line, log, keeper])
-        except UserError as error:
-            raise UserError(f"{error}; {last_checkpoint(directory)}") from error
-        finally:
-            line.close()
-            board.close()
-
-
-def start_lines(settings: Settings, training: Training, directory: RunDirectory) -> list[str]:
-    """What the user should know before the first step."""
-    model, device = training.update.model, training.update.device
-    precision = str(training.update.precision).removeprefix("torch.")
-    threads = f", {torch.get_num_threads()} threads" if device.type == "cpu" else ""
-    return [
-        f"model {settings.model.get('name', type(model).__name__)}: {model.num_parameters():,} parameters, "
-        f"{len(model.output_weight):,} target pieces",
-        f"{training.stream.epoch_length():,} batches an epoch of at most {settings.training.batch_tokens:,} "
-        f"target tokens; device {device}{threads}, {precision}",
-        f"run directory {directory.path}",
-    ]
-
-
-def last_checkpoint(directory: RunDirectory) -> str:
-    """What is left of a run that broke off."""
-    saved = step_folders(directory.checkpoints)
-    return f"the last checkpoint is {saved[-1]}" if saved else "there is no checkpoint yet"
+    reporter = Reporter(settings, directory, line, limits, validation, start=training.progress.step)
+    hooks: list[Hook] = [line, reporter.log]
+    try:
+        with closing(line), closing(reporter), Signals() as signals, Writer(directory.checkpoints) as writer:
+            if settings.training.profile:
+                hooks.append(profiler := Profiler(directory.trace, line.note))
+                reporter.closes.append(profiler)
+            hooks.append(Keeper(settings.training, writer, validation, reporter.report, limits, signals))
+            return fit(training, hooks)
+    except UserError as error:
+        left = last_checkpoint(directory.checkpoints)
+        raise UserError(str(error) if left in str(error) else f"{error}; {left}") from error
+    except BrokenPipeError:  # nobody reads what is printed
+        raise
+    except OSError as error:
+        if error.errno is None:
+            raise
+        left = last_checkpoint(directory.checkpoints)
+        raise UserError(f"{directory.path}: cannot be written ({error.strerror}); {left}") from error

@@ -1,36 +1,39 @@
 """How a model that is being trained is scored."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import torch
 
+from translate.alignment.alignment import Alignment
 from translate.alignment.calibrate import calibrate
 from translate.alignment.forced import evaluation_mode
 from translate.alignment.links import parse_gold
+from translate.build.encoding import encode
+from translate.build.samples import SHOWN, Sample, sample_to_draw
 from translate.build.schema import Settings
-from translate.evaluation import bleu_score
-from translate.text.batching import EncodedCorpus, Ragged, collate, sequential_batches
+from translate.evaluation import bleu_score, corpus_scores
+from translate.text.batching import collate, sequential_batches
 from translate.text.corpus import Split
-from translate.text.tokenizer import TokenizerPair
-from translate.training.update import batch_loss
+from translate.training.losses import batch_loss
 from translate.translator import Translator
-
-
-def encode(split: Split, tokenizers: TokenizerPair) -> EncodedCorpus:
-    """A split as ids."""
-    return EncodedCorpus(
-        Ragged.of(tokenizers.source.encode_corpus(split.source)),
-        Ragged.of(tokenizers.target.encode_corpus(split.target)),
-    )
 
 
 @dataclass
 class Validation:
-    """Scores a model on the validation split: loss, BLEU of greedy search, AER where gold is known."""
+    """Scores a model on the validation split: loss, BLEU of greedy search, AER where gold is known.
+
+    chrF and TER are computed if one of them chooses the best checkpoint.
+
+    Attributes:
+        samples: of the last call, some translations.
+        alignment: of one of them.
+    """
 
     settings: Settings
     translator: Translator
     split: Split | None
+    samples: list[Sample] = field(default_factory=list)
+    alignment: Alignment | None = None
 
     def __post_init__(self) -> None:
         if self.split is None:
@@ -50,6 +53,11 @@ class Validation:
         texts = [each.text for each in self.translator.translate(self.source, beam_size=1)]
         language = self.settings.data.target_language or ""
         scores["bleu"] = bleu_score(texts, self.target, target_language=language)
+        metric = self.settings.training.best_metric
+        if metric in ("chrf", "ter"):
+            found_all = corpus_scores(texts, self.target, target_language=language)
+            scores[metric] = getattr(found_all, metric)
+        choice = self.translator.choice
         if self.gold:
             count = len(self.gold)
             sides = self.split.source[:count], self.split.target[:count]
@@ -66,6 +74,12 @@ class Validation:
             )
             assert found.aer is not None
             scores["aer"] = found.aer
+            choice = found.choice
+        chosen = zip(self.source[:SHOWN], self.target, texts)  # texts and target may be longer
+        self.samples = [Sample(*each) for each in chosen]
+        drawn = sample_to_draw(self.samples)
+        shown = replace(self.translator, choice=choice)
+        self.alignment = shown.align([drawn.source], [drawn.translation])[0] if drawn else None
         return scores
 
     def _loss(self) -> float:

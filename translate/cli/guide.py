@@ -34,7 +34,7 @@ def guide(
     if that is 0, and guides the first head of training.guided_layer, the middle one if that is null.
     """
     from translate.build import SCHEMAS, check_config
-    from translate.build.recipe import guide as train_guided
+    from translate.build.guide import guide as train_guided
     from translate.config import compose
 
     unbuffer_lines()

@@ -1,9 +1,10 @@
-"""Checkpoints: folders written aside, then renamed, so that a half-written one never has a name."""
+"""Checkpoints: folders written aside, synced, then renamed, so that a half-written one never has a name."""
 
+import hashlib
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from translate.errors import UserError
 
 WEIGHTS = "model.safetensors"
 STATE = "state.pt"
+CHECKSUMS = "SHA256SUMS"  # as `sha256sum --check` reads them
 ASIDE = ".writing-"
 
 
@@ -27,6 +29,18 @@ def model_tensors(model: nn.Module) -> dict[str, Tensor]:
     return {name: tensor.detach() for name, tensor in (parameters | buffers).items()}
 
 
+def differing_shapes(own: Mapping[str, Tensor], other: Mapping[str, Tensor]) -> list[str]:
+    """What tells two models' tensors apart, a sentence each."""
+    found = []
+    for name in {**other, **own}:
+        then, now = other.get(name), own.get(name)
+        if then is None or now is None:
+            found.append(f"{name} is {'new' if then is None else 'gone'}")
+        elif then.shape != now.shape:
+            found.append(f"{name} was {tuple(then.shape)}, now {tuple(now.shape)}")
+    return found
+
+
 def save_checkpoint(
     directory: Path,
     step: int,
@@ -35,8 +49,11 @@ def save_checkpoint(
     *,
     best: bool,
     keep_last: int,
+    keep_steps: Collection[int] = (),
 ) -> Path:
-    """Write ``step-N``, point ``last`` (and ``best``) to it, and drop older ones that nothing points to.
+    """Write ``step-N``, point ``last`` (and ``best``) to it, and drop others that nothing points to.
+
+    Whatever fails, the checkpoints that were there stay, and what was half written is removed.
 
     Args:
         directory: ``checkpoints`` of a run.
@@ -44,27 +61,46 @@ def save_checkpoint(
         weights: what translates.
         state: what resuming needs beside them.
         best: whether it is the best so far.
-        keep_last: how many to keep beside ``best``.
+        keep_last: how many to keep beside the best ones.
+        keep_steps: steps of the best ones.
     """
     directory.mkdir(parents=True, exist_ok=True)
     for left_over in directory.glob(f"{ASIDE}*"):  # of a process that was killed
         shutil.rmtree(left_over)
-    folder = directory / f"step-{step:08d}"
+    folder = step_folder(directory, step)
     aside = directory / f"{ASIDE}{folder.name}"
-    aside.mkdir()
-    save_file({name: tensor.detach().contiguous().cpu() for name, tensor in weights.items()}, aside / WEIGHTS)
-    torch.save(dict(state), aside / STATE)
-    for path in (*aside.iterdir(), aside):
-        _sync(path)
+    try:
+        aside.mkdir()
+        save_file(
+            {name: tensor.detach().contiguous().cpu() for name, tensor in weights.items()}, aside / WEIGHTS
+        )
+        torch.save(dict(state), aside / STATE)
+        sums = "".join(f"{_checksum(aside / name)}  {name}\n" for name in (WEIGHTS, STATE))
+        (aside / CHECKSUMS).write_text(sums, encoding="utf-8")
+        for path in (*aside.iterdir(), aside):
+            _sync(path)
+    except BaseException:
+        shutil.rmtree(aside, ignore_errors=True)  # a full disk has room again
+        raise
     if folder.exists():
         shutil.rmtree(folder)
     aside.rename(folder)
-    _point(directory, "last", folder)
+    point(directory, "last", folder.name)
     if best:
-        _point(directory, "best", folder)
+        point(directory, "best", folder.name)
     _sync(directory)
-    _prune(directory, keep_last)
+    _prune(directory, step, keep_last, keep_steps)
     return folder
+
+
+def step_folder(directory: Path, step: int) -> Path:
+    """Where the checkpoint of a step lies."""
+    return directory / f"step-{step:08d}"
+
+
+def _checksum(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _sync(path: Path) -> None:
@@ -75,17 +111,23 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def _point(directory: Path, name: str, folder: Path) -> None:
-    """Make ``name`` a relative link to ``folder``, at once."""
+def point(directory: Path, name: str, folder: str) -> None:
+    """Make ``name`` a relative link to the checkpoint ``folder``, at once."""
     link = directory / f".{name}-link"
     link.unlink(missing_ok=True)
-    link.symlink_to(folder.name)
+    link.symlink_to(folder)
     link.replace(directory / name)
 
 
-def _prune(directory: Path, keep_last: int) -> None:
+def _prune(directory: Path, step: int, keep_last: int, keep_steps: Collection[int]) -> None:
+    """Drop old checkpoints, and those after ``step``: the run went back behind them."""
     kept = {(directory / name).resolve() for name in ("last", "best")}
-    for path in step_folders(directory)[:-keep_last]:
+    kept |= {step_folder(directory, each).resolve() for each in keep_steps}
+    newest = step_folder(directory, step).name
+    folders = step_folders(directory)
+    until_now = [path for path in folders if path.name <= newest]
+    kept |= {path.resolve() for path in until_now[-keep_last:]}
+    for path in folders:
         if path.resolve() not in kept:
             shutil.rmtree(path)
 
@@ -97,10 +139,10 @@ def step_folders(directory: Path) -> list[Path]:
 
 
 def load_weights(folder: Path) -> dict[str, Tensor]:
-    """The weights of a checkpoint; raises :class:`UserError` if they are missing or cut short."""
+    """The weights of a checkpoint; raises :class:`UserError` if they are missing or damaged."""
     path = folder / WEIGHTS
     try:
-        return load_file(path)
+        weights = load_file(path)
     except FileNotFoundError as error:
         hint = _others(folder) or "; has the run been trained?"
         raise UserError(f"{path}: no such checkpoint{hint}") from error
@@ -108,23 +150,52 @@ def load_weights(folder: Path) -> dict[str, Tensor]:
         raise UserError(
             f"{path}: the checkpoint is damaged or cut short ({error}){_others(folder)}"
         ) from error
+    _verify(path)
+    return weights
 
 
 def load_state(folder: Path) -> dict[str, Any]:
-    """What :func:`save_checkpoint` kept for resuming; no code of the file is run."""
+    """What :func:`save_checkpoint` kept for resuming; no code of the file is run.
+
+    Raises :class:`UserError` if it, or the weights beside it, are missing or damaged.
+    """
     path = folder / STATE
     try:
-        return dict(torch.load(path, map_location="cpu", weights_only=True))
+        state = dict(torch.load(path, map_location="cpu", weights_only=True))
     except FileNotFoundError as error:
         raise UserError(f"{path}: the state to resume from is missing{_others(folder)}") from error
     except Exception as error:  # torch raises many kinds for a damaged file
         raise UserError(f"{path}: the checkpoint is damaged or cut short{_others(folder)}") from error
+    for each in (path, folder / WEIGHTS):
+        _verify(each)
+    return state
+
+
+def _verify(path: Path) -> None:
+    """Raise :class:`UserError` if a file is not what was written; checkpoints without sums are believed."""
+    try:
+        lines = (path.parent / CHECKSUMS).read_text(encoding="utf-8").splitlines()
+        sums = {name: checksum for checksum, name in (line.split("  ", 1) for line in lines)}
+        intact = sums.get(path.name) == _checksum(path)
+    except FileNotFoundError:
+        intact = path.exists() and not (path.parent / CHECKSUMS).exists()
+    except (OSError, ValueError):
+        intact = False
+    if not intact:
+        raise UserError(
+            f"{path}: the checkpoint is damaged or cut short (not the file that was written)"
+            f"{_others(path.parent)}"
+        )
 
 
 def _others(folder: Path) -> str:
     """A hint at the newest of the other checkpoints."""
     damaged = folder.resolve()
     others = [path for path in step_folders(folder.parent) if path.resolve() != damaged]
-    if not others:
+    before = [path for path in others if path.name < damaged.name] or others
+    if not before:
         return ""
-    return f"; there is also {others[-1]} (let the link {folder} point to {others[-1].name} to use it)"
+    name = before[-1].name
+    return (
+        f"; there is also {before[-1]} (training.resume=true training.resume_from={name} goes on from there)"
+    )

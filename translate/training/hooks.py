@@ -3,16 +3,16 @@
 import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from pathlib import Path
 
-from translate.training.checkpoint import model_tensors, save_checkpoint
+from translate.training.checkpoint import model_tensors
 from translate.training.loop import Progress, Training
 from translate.training.settings import TrainingConfig
 from translate.training.signals import Signals
 from translate.training.update import StepReport
+from translate.training.writer import Writer
 
 MAX_TIME, PATIENCE = "max_time", "patience"
-LOWER_IS_BETTER = ("loss", "aer")
+LOWER_IS_BETTER = ("loss", "aer", "ter")
 
 
 class Limits:
@@ -39,7 +39,7 @@ class Keeper:
 
     Args:
         config: of the training.
-        directory: ``checkpoints`` of the run.
+        writer: of checkpoints.
         validate: scores of the model as it is, by metric name; none if there is nothing to validate on.
         report: is told the scores of each validation.
         limits: to validate and save at the last step.
@@ -49,14 +49,14 @@ class Keeper:
     def __init__(
         self,
         config: TrainingConfig,
-        directory: Path,
+        writer: Writer,
         validate: Callable[[], Mapping[str, float]],
         report: Callable[[Progress, Mapping[str, float]], None],
         limits: Limits,
         signals: Signals,
     ) -> None:
         self.config = config
-        self.directory = directory
+        self.writer = writer
         self.validate = validate
         self.report = report
         self.limits = limits
@@ -65,8 +65,10 @@ class Keeper:
     def __call__(self, training: Training, step_report: StepReport) -> str | None:
         """Do what is due after a step; the reason to end a run is given once its checkpoint is written."""
         progress, config = training.progress, self.config
+        self.writer.check()
         if self.signals.caught is not None:
             self.save(training)
+            self.writer.wait()
             return self.signals.caught
         reason = self.limits.reached(progress)
         if reason or progress.step % config.validate_every == 0:
@@ -74,6 +76,8 @@ class Keeper:
             if config.patience is not None and progress.waited >= config.patience:
                 reason = PATIENCE
             self.save(training, best=improved, finished=None if reason == MAX_TIME else reason)
+            if self.signals.caught or reason:
+                self.writer.wait()
             return self.signals.caught or reason
         if config.save_every is not None and progress.step % config.save_every == 0:
             self.save(training)
@@ -90,27 +94,41 @@ class Keeper:
         if not scores:
             progress.best_step = progress.step
             return True
-        metric = self.config.best_metric
-        value = -scores[metric] if metric in LOWER_IS_BETTER else scores[metric]
+        value = goodness(scores, self.config.best_metric)
         improved = progress.best is None or value > progress.best
         progress.waited = 0 if improved else progress.waited + 1
         if improved:
             progress.best, progress.best_step = value, progress.step
+        # Of equals the earlier one is better.
+        ranked = sorted([*zip(progress.best_values, progress.best_steps), (value, progress.step)], key=_rank)
+        progress.best_values = [each for each, _ in ranked[: self.config.keep_best]]
+        progress.best_steps = [step for _, step in ranked[: self.config.keep_best]]
         training.update.schedule.observe(improved=improved)
         self.report(progress, scores)
         return improved
 
     def save(self, training: Training, *, best: bool = False, finished: str | None = None) -> None:
-        """Write a checkpoint now."""
+        """Have a checkpoint written of what is now; the training goes on meanwhile."""
         training.progress.finished = finished
-        average = training.update.average
-        with average.applied() if average else nullcontext():
-            weights = {name: tensor.clone() for name, tensor in model_tensors(training.update.model).items()}
-        save_checkpoint(
-            self.directory,
+        update = training.update
+        weights = model_tensors(update.model)
+        if update.average is not None:
+            weights |= update.average.named_weights(update.model)
+        self.writer.submit(
             training.progress.step,
             weights,
             training.state_dict(),
             best=best,
             keep_last=self.config.keep_last,
+            keep_steps=tuple(training.progress.best_steps),
         )
+
+
+def goodness(scores: Mapping[str, float], metric: str) -> float:
+    """The score by ``metric`` so that larger is better."""
+    return -scores[metric] if metric in LOWER_IS_BETTER else scores[metric]
+
+
+def _rank(scored: tuple[float, int]) -> tuple[float, int]:
+    value, step = scored
+    return -value, step

@@ -8,8 +8,10 @@ from typing import Any
 
 import torch
 
+from translate.training.generators import generator_states, restore_generators
 from translate.training.stream import BatchStream, Position
 from translate.training.update import StepReport, Update
+from translate.training.window import Window
 
 
 @dataclass
@@ -20,10 +22,14 @@ class Progress:
     epoch: int = 0
     batch: int = 0  # batches of this epoch that are done
     tokens: int = 0  # target tokens, padding not counted
+    source_tokens: int = 0
+    places: int = 0  # of both sides, padding included
     seconds: float = 0.0  # of training and validation, all processes of the run together
     validation_seconds: float = 0.0  # of these, spent in validation
     best: float | None = None  # of training.best_metric; larger is better
     best_step: int = 0
+    best_steps: list[int] = field(default_factory=list)  # of the training.keep_best best ones, best first
+    best_values: list[float] = field(default_factory=list)  # theirs
     waited: int = 0  # validations since the best one
     finished: str | None = None  # why the run ended, if it did
 
@@ -42,6 +48,8 @@ class Training:
     stream: BatchStream
     update: Update
     progress: Progress = field(default_factory=Progress)
+    window: Window = field(default_factory=Window)  # of the steps since the metrics were last logged
+    identity: dict[str, str] = field(default_factory=dict)  # of what it learns from; see build/identity.py
     began: float = 0.0  # when the run would have begun, had it been one process without a pause
 
     def start_clock(self) -> None:
@@ -54,24 +62,21 @@ class Training:
 
     def state_dict(self) -> dict[str, Any]:
         """All that the steps to come depend on."""
-        generators = {"cpu": torch.get_rng_state()}
-        device = self.update.device
-        if device.type == "cuda":
-            generators["cuda"] = torch.cuda.get_rng_state(device)
         return {
             "progress": self.progress.state_dict(),
-            "generators": generators,
+            "generators": generator_states(self.update.device),
             "threads": torch.get_num_threads(),
+            "window": self.window.state_dict(),
+            "identity": self.identity,
             **self.update.state_dict(),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.progress = Progress(**state["progress"])
         self.update.load_state_dict(state)
-        torch.set_rng_state(state["generators"]["cpu"])
-        device = self.update.device
-        if "cuda" in state["generators"] and device.type == "cuda":
-            torch.cuda.set_rng_state(state["generators"]["cuda"], device)
+        if "window" in state:
+            self.window = Window(**state["window"])
+        restore_generators(state["generators"], self.update.device)
 
 
 # A hook looks at the run after each step, and may give the reason to end it.
@@ -84,10 +89,13 @@ def fit(training: Training, hooks: Sequence[Hook]) -> str:
     training.start_clock()
     with closing(training.stream.from_position(Position(progress.epoch, progress.batch))) as groups:
         for group in groups:
+            training.update.schedule.enter(progress.epoch)
             report = training.update(group.batches, progress.step + 1)
             progress.step = report.step
             progress.epoch, progress.batch = group.after
             progress.tokens += report.num_tokens
+            progress.source_tokens += report.num_source_tokens
+            progress.places += report.padded_tokens
             training.count_time()
             reasons = [hook(training, report) for hook in hooks]
             if reason := next(filter(None, reasons), None):

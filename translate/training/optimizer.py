@@ -1,5 +1,6 @@
 """Learning-rate schedules, and how parameters are grouped for the optimizer."""
 
+import math
 from typing import Any
 
 from torch import nn
@@ -11,6 +12,9 @@ class Schedule:
     def factor(self, step: int) -> float:
         """The factor for optimizer step ``step``."""
         return 1.0
+
+    def enter(self, epoch: int) -> None:
+        """Hear the epoch (from 0) of the next step."""
 
     def observe(self, *, improved: bool) -> None:
         """Hear whether a validation improved on the best one."""
@@ -27,6 +31,17 @@ def _check_warmup(warmup: int) -> None:
         raise ValueError(f"warmup: expected at least 0 steps, got {warmup}")
 
 
+def _check_total(total: int, warmup: int) -> None:
+    _check_warmup(warmup)
+    if total <= warmup:
+        raise ValueError(f"total: expected more steps than warmup={warmup}, got {total}")
+
+
+def _risen(step: int, warmup: int) -> float:
+    """Linear warm-up: from 1 / warmup at the first step to 1."""
+    return min(1.0, step / warmup) if warmup else 1.0
+
+
 class Constant(Schedule):
     """The same rate throughout, after a linear warm-up.
 
@@ -39,7 +54,7 @@ class Constant(Schedule):
         self.warmup = warmup
 
     def factor(self, step: int) -> float:
-        return min(1.0, step / self.warmup) if self.warmup else 1.0
+        return _risen(step, self.warmup)
 
 
 class InverseSquareRoot(Schedule):
@@ -81,7 +96,7 @@ class Plateau(Schedule):
         self.waited = 0
 
     def factor(self, step: int) -> float:
-        return self.scale * (min(1.0, step / self.warmup) if self.warmup else 1.0)
+        return self.scale * _risen(step, self.warmup)
 
     def observe(self, *, improved: bool) -> None:
         self.waited = 0 if improved else self.waited + 1
@@ -106,9 +121,7 @@ class Linear(Schedule):
     """
 
     def __init__(self, total: int, warmup: int = 0, minimum: float = 0.0) -> None:
-        _check_warmup(warmup)
-        if total <= warmup:
-            raise ValueError(f"total: expected more steps than warmup={warmup}, got {total}")
+        _check_total(total, warmup)
         self.total, self.warmup, self.minimum = total, warmup, minimum
 
     def factor(self, step: int) -> float:
@@ -116,6 +129,51 @@ class Linear(Schedule):
             return step / self.warmup
         left = max(0.0, (self.total - step) / (self.total - self.warmup))
         return self.minimum + (1 - self.minimum) * left
+
+
+class Cosine(Schedule):
+    """Linear warm-up, then half a cosine down to ``minimum`` at step ``total``: Loshchilov and Hutter 2017.
+
+    Args:
+        total: steps of the whole run.
+        warmup: steps.
+        minimum: factor at the end.
+    """
+
+    def __init__(self, total: int, warmup: int = 0, minimum: float = 0.0) -> None:
+        _check_total(total, warmup)
+        self.total, self.warmup, self.minimum = total, warmup, minimum
+
+    def factor(self, step: int) -> float:
+        if step <= self.warmup:
+            return step / self.warmup
+        done = min(1.0, (step - self.warmup) / (self.total - self.warmup))
+        return self.minimum + (1 - self.minimum) * 0.5 * (1 + math.cos(math.pi * done))
+
+
+class Halving(Schedule):
+    """The same rate for some epochs, then cut after each epoch: Luong et al. 2015, 4.1.
+
+    Args:
+        epochs: at the full rate; 5 in the paper, 8 with dropout.
+        decay: factor at each cut.
+        warmup: steps of linear warm-up; none in the paper.
+    """
+
+    def __init__(self, epochs: int = 5, decay: float = 0.5, warmup: int = 0) -> None:
+        if epochs < 0:
+            raise ValueError(f"epochs: expected at least 0, got {epochs}")
+        if not 0.0 < decay < 1.0:
+            raise ValueError(f"decay: expected a factor between 0 and 1, got {decay}")
+        _check_warmup(warmup)
+        self.epochs, self.decay, self.warmup = epochs, decay, warmup
+        self.epoch = 0
+
+    def enter(self, epoch: int) -> None:
+        self.epoch = epoch
+
+    def factor(self, step: int) -> float:
+        return self.decay ** max(0, self.epoch - self.epochs + 1) * _risen(step, self.warmup)
 
 
 def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:

@@ -10,42 +10,11 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from translate.training.loop import Progress, Training
+from translate.training.loop import Training
 from translate.training.settings import TrainingConfig
 from translate.training.update import StepReport
 
 REFRESH_EVERY = 10  # optimizer steps, on a terminal
-
-
-class Window:
-    """Sums over the steps since the last line of ``metrics.jsonl``; time in validation does not count."""
-
-    def __init__(self, progress: Progress) -> None:
-        self.restart(progress)
-
-    def restart(self, progress: Progress) -> None:
-        """Begin anew with the next step."""
-        self.began = progress.training_seconds
-        self.loss: torch.Tensor | float = 0.0
-        self.likelihood: torch.Tensor | float = 0.0
-        self.tokens = self.source_tokens = self.places = 0
-
-    def add(self, report: StepReport) -> None:
-        """Count a step."""
-        self.loss = self.loss + report.loss  # stays on the device until it is read
-        self.likelihood = self.likelihood + report.likelihood
-        self.tokens += report.num_tokens
-        self.source_tokens += report.num_source_tokens
-        self.places += report.padded_tokens
-
-    def means(self, progress: Progress) -> dict[str, float]:
-        """Loss (label-smoothed) and likelihood in nats a target token, speed, and the share of padding."""
-        return {
-            "loss": float(self.loss) / self.tokens,
-            "nll": float(self.likelihood) / self.tokens,
-            "tokens_per_second": self.tokens / max(1e-9, progress.training_seconds - self.began),
-            "padding": 1 - (self.tokens + self.source_tokens) / self.places,
-        }
 
 
 @dataclass(frozen=True)
@@ -86,7 +55,6 @@ class ProgressLine:
 
     def __init__(self, config: TrainingConfig, training: Training, *, began: float) -> None:
         self.config = config
-        self.window = Window(training.progress)
         self.epoch_batches = max(1, training.stream.epoch_length())
         self.started = time.monotonic()
         self.left = TimeLeft(config, began, self.started, training.progress.step, self._epoch(training))
@@ -96,7 +64,7 @@ class ProgressLine:
             self.live.start()
 
     def __call__(self, training: Training, report: StepReport) -> None:
-        self.window.add(report)
+        training.window.add(report)
         if report.step % (REFRESH_EVERY if self.live else self.config.log_every) == 0:
             self._show(training, report)
 
@@ -116,7 +84,11 @@ class ProgressLine:
         return training.progress.epoch + training.progress.batch / self.epoch_batches
 
     def _show(self, training: Training, report: StepReport) -> None:
-        means, epoch, now = self.window.means(training.progress), self._epoch(training), time.monotonic()
+        means, epoch, now = (
+            training.window.means(training.progress.training_seconds),
+            self._epoch(training),
+            time.monotonic(),
+        )
         left = self.left.seconds(report.step, epoch, now=now)
         memory = peak_memory(training.update.device)
         parts = [

@@ -10,7 +10,8 @@ from typing import Any
 import yaml  # type: ignore[import-untyped]
 
 from translate.errors import UserError
-from translate.training.checkpoint import step_folders
+from translate.training.checkpoint import point, step_folder, step_folders
+from translate.training.lock import LOCK
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,10 @@ class RunDirectory:
     @property
     def config(self) -> Path:
         return self.path / "config.yaml"
+
+    @property
+    def _config_aside(self) -> Path:
+        return self.path / "config.yaml.new"
 
     @property
     def tokenizer(self) -> Path:
@@ -50,6 +55,14 @@ class RunDirectory:
     @property
     def tensorboard(self) -> Path:
         return self.path / "tensorboard"
+
+    @property
+    def wandb(self) -> Path:
+        return self.path / "wandb"
+
+    @property
+    def trace(self) -> Path:
+        return self.path / "profile" / "trace.json"
 
     @property
     def plots(self) -> Path:
@@ -82,7 +95,7 @@ class RunDirectory:
         """
         if self.path.exists() and not self.path.is_dir():
             raise UserError(f"{self.path}: expected a folder, or nothing; there is a file of that name")
-        if not self.path.is_dir() or not any(self.path.iterdir()):
+        if not self.path.is_dir() or not {path.name for path in self.path.iterdir()} - self._unbegun():
             return
         if not self._holds_run():
             raise UserError(f"{self.path}: the folder is not empty and holds no run; choose another run.name")
@@ -91,17 +104,26 @@ class RunDirectory:
                 f"{self.path}: there is a run of this name already; choose another run.name, continue it "
                 "with training.resume=true, or replace it with run.overwrite=true"
             )
-        foreign = sorted({path.name for path in self.path.iterdir()} - {path.name for path in self._own()})
+        foreign = sorted(
+            {path.name for path in self.path.iterdir()}
+            - self._unbegun()
+            - {path.name for path in self._own()}
+        )
         if foreign:
             raise UserError(
                 f"{self.path}: the folder holds {foreign[0]}, which no run wrote and which would be lost; "
                 "move it elsewhere, or choose another run.name"
             )
 
+    def _unbegun(self) -> set[str]:
+        """What a process may leave that is killed before its run has begun."""
+        return {LOCK, self._config_aside.name}
+
     def _own(self) -> tuple[Path, ...]:
         """All that a run writes."""
         files = (self.config, self.metrics, self._metrics_aside, self.alignment, self.scores, self.card)
-        return (*files, self.tokenizer, self.checkpoints, self.plots, self.tensorboard)
+        folders = (self.tokenizer, self.checkpoints, self.plots, self.tensorboard, self.wandb)
+        return (*files, *folders, self.trace.parent)
 
     def _holds_run(self) -> bool:
         """Whether ``config.yaml`` is that of a run: other programs have files of that name, too."""
@@ -112,16 +134,24 @@ class RunDirectory:
         return isinstance(values, dict) and {"data", "model", "training", "run"} <= values.keys()
 
     def clear(self) -> None:
-        """Start with an empty folder; call :meth:`check_free` first."""
+        """Start with an empty folder; call :meth:`check_free` first.
+
+        What makes it the folder of a run goes last: killed in between, it can be cleared again.
+        """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            for path in self._own():
+            for path in reversed(self._own()):
                 if path.is_dir() and not path.is_symlink():
                     shutil.rmtree(path)
                 else:
                     path.unlink(missing_ok=True)
         except OSError as error:
             raise UserError(f"{self.path}: cannot be written ({error.strerror})") from error
+
+    def write_config(self, text: str) -> None:
+        """Write ``config.yaml``, whole or not at all."""
+        self._config_aside.write_text(text, encoding="utf-8")
+        self._config_aside.replace(self.config)
 
     def log(self, row: Mapping[str, Any]) -> None:
         """Append a line to ``metrics.jsonl``."""
@@ -139,6 +169,12 @@ class RunDirectory:
             except ValueError:
                 continue
         return rows
+
+    def point_best(self, best_step: int) -> None:
+        """Let ``best`` be what it was at the checkpoint that is resumed; a later one may be there already."""
+        folder = step_folder(self.checkpoints, best_step)
+        if folder.is_dir():
+            point(self.checkpoints, "best", folder.name)
 
     def cut_metrics(self, step: int) -> None:
         """Forget what was logged after ``step``: a resumed run goes through it again."""

@@ -2,13 +2,14 @@
 
 import queue
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from translate.text.batching import Batch, EncodedCorpus, collate, plan_batches
+from translate.training.noise import drop_words
 
 PREPARED = 4  # groups of batches kept ready
 
@@ -29,16 +30,27 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True)
 class BatchStream:
-    """Batches of a corpus, epoch after epoch; the order depends on the seed and the epoch alone."""
+    """Batches of a corpus, epoch after epoch; they depend on the seed and the epoch alone.
+
+    Attributes:
+        corpus: in its best pieces.
+        batch_tokens: target tokens.
+        accumulate: batches an optimizer step.
+        seed: of the order, of word dropout, and of sampled pieces.
+        word_dropout: probability that the model reads ``<unk>`` for a piece.
+        sample: the corpus in pieces drawn for a seed and an epoch, if they are other ones in each epoch.
+    """
 
     corpus: EncodedCorpus
-    batch_tokens: int  # target tokens
-    accumulate: int  # batches an optimizer step
+    batch_tokens: int
+    accumulate: int
     seed: int
+    word_dropout: float = 0.0
+    sample: Callable[[int, int], EncodedCorpus] | None = None
 
-    def epoch_length(self, epoch: int = 0) -> int:
-        """Batches in an epoch."""
-        return len(self._plan(epoch))
+    def epoch_length(self) -> int:
+        """Batches in an epoch; a little more or less where pieces are sampled."""
+        return len(self._plan(self.corpus, 0))
 
     def from_position(self, start: Position) -> Generator[Group]:
         """Groups from ``start`` on, for ever; an epoch's last group may be smaller."""
@@ -74,22 +86,25 @@ class BatchStream:
             stopped.set()
             thread.join()
 
-    def _plan(self, epoch: int) -> list[np.ndarray]:
+    def _plan(self, corpus: EncodedCorpus, epoch: int) -> list[np.ndarray]:
         return plan_batches(
-            self.corpus.source.lengths,
-            self.corpus.target.lengths,
-            self.batch_tokens,
-            seed=self.seed,
-            epoch=epoch,
+            corpus.source.lengths, corpus.target.lengths, self.batch_tokens, seed=self.seed, epoch=epoch
         )
 
     def _groups(self, start: Position) -> Iterator[Group]:
         epoch, first = start
         while True:
-            plan = self._plan(epoch)
+            corpus = self.sample(self.seed, epoch) if self.sample else self.corpus
+            plan = self._plan(corpus, epoch)
             for begin in range(first, len(plan), self.accumulate):
                 chosen = plan[begin : begin + self.accumulate]
                 done = begin + len(chosen)
                 after = Position(epoch + 1, 0) if done == len(plan) else Position(epoch, done)
-                yield Group([collate(self.corpus, indices.tolist()) for indices in chosen], after)
+                batches = [collate(corpus, indices.tolist()) for indices in chosen]
+                if self.word_dropout:
+                    batches = [self._noisy(batch, epoch, begin + i) for i, batch in enumerate(batches)]
+                yield Group(batches, after)
             epoch, first = epoch + 1, 0
+
+    def _noisy(self, batch: Batch, epoch: int, number: int) -> Batch:
+        return drop_words(batch, self.word_dropout, np.random.default_rng([self.seed, epoch, number]))

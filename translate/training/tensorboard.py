@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 class TensorBoard:
-    """Writes scalars; what a resumed run goes through again replaces what was written before.
+    """Writes scalars, texts and pictures; what a resumed run goes through again replaces what was there.
 
     Args:
         directory: of the event files.
@@ -21,6 +21,16 @@ class TensorBoard:
         """Write ``group/name`` for each value."""
         for name, value in values.items():
             self.writer.add_scalar(f"{group}/{name}", value, step)
+
+    def text(self, name: str, markdown: str, step: int) -> None:
+        """Write a text."""
+        self.writer.add_text(name, markdown, step)
+
+    def picture(self, name: str, path: Path, step: int) -> None:
+        """Show a PNG file."""
+        from matplotlib.image import imread
+
+        self.writer.add_image(name, imread(path), step, dataformats="HWC")
 
     def close(self) -> None:
         self.writer.close()

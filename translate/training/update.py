@@ -1,7 +1,7 @@
 """One optimizer step: forward, loss, backward, finite check, clip, step, average."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
@@ -10,41 +10,21 @@ from torch import Tensor, nn
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.text.batching import Batch
-from translate.training.checkpoint import model_tensors
-from translate.training.objective import Loss, cross_entropy
+from translate.training.averaging import Averaged
+from translate.training.checkpoint import differing_shapes, model_tensors
+from translate.training.losses import Guided, batch_loss
+from translate.training.objective import Loss
 from translate.training.optimizer import Schedule
+from translate.training.safety import (
+    describe_not_finite,
+    describe_out_of_memory,
+    is_out_of_memory,
+    parts,
+)
+from translate.training.settings import TeacherForcingConfig
+from translate.training.teacher_forcing import known_probability
 
-
-class Averaged:
-    """An exponential moving average of a model's weights (Polyak and Juditsky 1992).
-
-    The decay grows from 0 to ``decay`` as ``(1 + step) / (10 + step)``, so that early averages follow.
-    """
-
-    def __init__(self, model: nn.Module, decay: float) -> None:
-        self.decay = decay
-        self.parameters = list(model.parameters())
-        self.weights = [parameter.detach().clone() for parameter in self.parameters]
-
-    def update(self, step: int) -> None:
-        """Move towards the weights after step number ``step``."""
-        decay = min(self.decay, (1 + step) / (10 + step))
-        torch._foreach_lerp_(self.weights, [p.detach() for p in self.parameters], 1 - decay)
-
-    @contextmanager
-    def applied(self) -> Iterator[None]:
-        """The model carries the average inside this context."""
-        raw = [parameter.detach().clone() for parameter in self.parameters]
-        self._write(self.weights)
-        try:
-            yield
-        finally:
-            self._write(raw)
-
-    def _write(self, weights: Sequence[Tensor]) -> None:
-        with torch.no_grad():
-            for parameter, weight in zip(self.parameters, weights, strict=True):
-                parameter.copy_(weight)
+MAX_SKIPPED = 10  # steps in a row; then something is wrong with more than a few sentences
 
 
 class StepReport(NamedTuple):
@@ -58,6 +38,22 @@ class StepReport(NamedTuple):
     padded_tokens: int  # places of both sides, padding included
     gradient_norm: Tensor
     learning_rate: float
+    notes: tuple[str, ...] = ()  # what the user should know of it
+
+
+@dataclass(frozen=True)
+class Care:
+    """What to do with steps that fail.
+
+    Attributes:
+        skip_non_finite: leave out a step whose loss or gradient is not finite, instead of ending the run.
+        lower_memory: compute batches that do not fit in parts, instead of ending the run.
+        text_of: the sentences of a pair by its place in the corpus, for messages.
+    """
+
+    skip_non_finite: bool = False
+    lower_memory: bool = False
+    text_of: Callable[[int], str] | None = None
 
 
 class Update:
@@ -71,7 +67,11 @@ class Update:
         clip_norm: of the gradient, or ``None``.
         guided: weight and layer of the guided-alignment loss, or ``None``.
         average: moving average of the weights, or ``None``.
-        precision: what the forward pass computes in.
+        precision: what the forward pass computes in; float16 scales the loss, and leaves out steps that
+            overflow.
+        r_drop: weight of the divergence of two dropout passes; 0 for one pass.
+        teacher_forcing: schedule of a recurrent model's, or ``None``.
+        care: what to do with steps that fail.
     """
 
     def __init__(
@@ -84,7 +84,10 @@ class Update:
         clip_norm: float | None,
         average: Averaged | None,
         precision: torch.dtype,
-        guided: "Guided | None" = None,
+        guided: Guided | None = None,
+        r_drop: float = 0.0,
+        teacher_forcing: TeacherForcingConfig | None = None,
+        care: Care | None = None,
     ) -> None:
         self.model = model
         self.optimizer = optimizer
@@ -94,38 +97,124 @@ class Update:
         self.average = average
         self.guided = guided
         self.precision = precision
+        self.r_drop = r_drop
+        self.teacher_forcing = teacher_forcing
+        self.care = care or Care()
         self.peaks = [group["lr"] for group in optimizer.param_groups]
         self.parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
         self.device = self.parameters[0].device
+        self.scaler = torch.amp.GradScaler(self.device.type, enabled=precision == torch.float16)
+        self.part_tokens: int | None = None  # target tokens computed at a time, once memory has run out
+        self.skipped = 0  # steps in a row whose loss or gradient was not finite
+        self.at_work: Batch | None = None
 
     def __call__(self, batches: Sequence[Batch], step: int) -> StepReport:
-        """Take step number ``step`` (from 1); raises :class:`UserError` if loss or gradient is not finite."""
+        """Take step number ``step`` (from 1).
+
+        Raises:
+            UserError: if loss or gradient is not finite, or a batch does not fit into the memory, and the
+                run does not care for that by itself.
+        """
+        self.model.train()
+        if self.teacher_forcing is not None:
+            known = known_probability(self.teacher_forcing, step)
+            setattr(self.model, "teacher_forcing", known)  # noqa: B010 (recurrent models alone have it)
+        notes: tuple[str, ...] = ()
+        while True:
+            try:
+                report = self._step(batches, step)
+                return report._replace(notes=notes + report.notes)
+            except Exception as error:
+                if not is_out_of_memory(error) or self.at_work is None:
+                    raise
+            notes = (self._lower(step),)  # here nothing holds the tensors of the failed try any more
+
+    def _step(self, batches: Sequence[Batch], step: int) -> StepReport:
         num_tokens = sum(batch.num_tokens for batch in batches)
         total = torch.zeros((), device=self.device)
         likelihood = torch.zeros((), device=self.device)
         padded = 0
-        self.model.train()
         for batch in batches:
-            loss = batch_loss(
-                self.model, batch.to(self.device), self.label_smoothing, self.precision, self.guided
-            )
-            (loss.total / num_tokens).backward()
-            total += loss.total.detach()
-            likelihood += loss.likelihood
+            for part in parts(batch, self.part_tokens):
+                self.at_work = part
+                loss = self._loss(part.to(self.device))
+                self.scaler.scale(loss.total / num_tokens).backward()
+                total += loss.total.detach()
+                likelihood += loss.likelihood
             padded += batch.source.numel() + batch.target_in.numel()
+        self.at_work = None  # from here on the step cannot be begun again
+        self.scaler.unscale_(self.optimizer)
         norm = nn.utils.clip_grad_norm_(self.parameters, self.clip_norm or float("inf"))
-        if not torch.isfinite(norm):  # a GPU synchronises here
-            self.optimizer.zero_grad(set_to_none=True)
-            raise UserError(_not_finite(step, total.item() / num_tokens, norm.item(), batches))
         for group, peak in zip(self.optimizer.param_groups, self.peaks, strict=True):
             group["lr"] = peak * self.schedule.factor(step)
-        self.optimizer.step()
+        rate = self.optimizer.param_groups[0]["lr"]
+        sources = sum(batch.num_source_tokens for batch in batches)
+        report = StepReport(step, total, likelihood, num_tokens, sources, padded, norm.detach(), rate)
+        if not torch.isfinite(norm):  # a GPU synchronises here
+            return self._skip(report, batches)
+        self.skipped = 0
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
         self.optimizer.zero_grad(set_to_none=True)
         if self.average is not None:
             self.average.update(step)
-        rate = self.optimizer.param_groups[0]["lr"]
-        sources = sum(batch.num_source_tokens for batch in batches)
-        return StepReport(step, total, likelihood, num_tokens, sources, padded, norm.detach(), rate)
+        return report
+
+    def _loss(self, batch: Batch) -> Loss:
+        return batch_loss(
+            self.model, batch, self.label_smoothing, self.precision, self.guided, r_drop=self.r_drop
+        )
+
+    def _skip(self, report: StepReport, batches: Sequence[Batch]) -> StepReport:
+        """Leave out a step with numbers that are not finite, or raise :class:`UserError`."""
+        nothing = report._replace(
+            loss=torch.zeros_like(report.loss),
+            likelihood=torch.zeros_like(report.likelihood),
+            num_tokens=0,
+            num_source_tokens=0,
+            padded_tokens=0,
+        )
+        if self.scaler.is_enabled() and self.scaler.get_scale() > 1 and torch.isfinite(report.loss):
+            self.scaler.step(self.optimizer)  # takes no step: it has seen the overflow
+            self.scaler.update()
+            self.optimizer.zero_grad(set_to_none=True)
+            scale = self.scaler.get_scale()
+            note = f"step {report.step}: the gradient overflowed float16, the loss is scaled by {scale:g} now"
+            return nothing._replace(notes=(note,))
+        self.optimizer.zero_grad(set_to_none=True)
+        if self.scaler.is_enabled():
+            self.scaler.update()
+        loss, norm = report.loss.item() / report.num_tokens, report.gradient_norm.item()
+        told = describe_not_finite(report.step, loss, norm, batches, self._loss_alone, self.care.text_of)
+        self.skipped += 1
+        if not self.care.skip_non_finite:
+            raise UserError(f"{told}; lower optimizer.lr, or leave such steps out: training.non_finite=skip")
+        if self.skipped == MAX_SKIPPED:
+            raise UserError(f"{told}; so were the {MAX_SKIPPED - 1} steps before it; lower optimizer.lr")
+        return nothing._replace(notes=(told,))
+
+    def _loss_alone(self, batch: Batch) -> float:
+        self.model.eval()
+        with torch.no_grad():
+            loss = batch_loss(self.model, batch.to(self.device), self.label_smoothing, self.precision)
+        self.model.train()
+        return float(loss.total)
+
+    def _lower(self, step: int) -> str:
+        """After memory ran out: compute half as much at a time, and say so; or raise :class:`UserError`."""
+        failed = self.at_work
+        assert failed is not None
+        self.optimizer.zero_grad(set_to_none=True)
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+        places = failed.target_in.numel()
+        if not self.care.lower_memory or len(failed.target_in) == 1:
+            raise UserError(describe_out_of_memory(step, failed))
+        self.part_tokens = max(1, places // 2)
+        return (
+            f"step {step}: out of memory at {places:,} target places; batches are computed in parts of at "
+            f"most {self.part_tokens:,} target tokens from now on, and the steps stay the same"
+        )
 
     def state_dict(self) -> dict[str, Any]:
         """All that the next step depends on beside data order and random numbers."""
@@ -134,66 +223,27 @@ class Update:
             "optimizer": self.optimizer.state_dict(),
             "schedule": self.schedule.state_dict(),
             "average": self.average.weights if self.average else None,
+            "scaler": self.scaler.state_dict(),
+            "part_tokens": self.part_tokens,
+            "skipped": self.skipped,
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Restore what :meth:`state_dict` gave, of the same model and settings."""
-        for name, tensor in model_tensors(self.model).items():
+        """Restore what :meth:`state_dict` gave, of the same model and settings.
+
+        Raises:
+            UserError: listing every parameter that differs, if the model is another one.
+        """
+        own = model_tensors(self.model)
+        differing = differing_shapes(own, state["model"])
+        if differing:
+            raise UserError(f"the model is not that of the checkpoint: {'; '.join(differing)}")
+        for name, tensor in own.items():
             tensor.copy_(state["model"][name])
         if self.average is not None:
             for weight, saved in zip(self.average.weights, state["average"], strict=True):
                 weight.copy_(saved)
         self.optimizer.load_state_dict(state["optimizer"])
         self.schedule.load_state_dict(state["schedule"])
-
-
-def _not_finite(step: int, loss: float, norm: float, batches: Sequence[Batch]) -> str:
-    pairs = [index + 1 for batch in batches for index in batch.indices]  # as an editor counts lines
-    shown = ", ".join(map(str, pairs[:8]))
-    more = f" and {len(pairs) - 8} more" if len(pairs) > 8 else ""
-    return (
-        f"step {step}: loss {loss:.4g} and gradient norm {norm:.4g} are not both finite, so the step was not "
-        f"taken (training pairs {shown}{more}, counted after filtering); lower optimizer.lr"
-    )
-
-
-class Guided(NamedTuple):
-    """Draws one head's attention to known links: Garg et al. 2019, 4.2."""
-
-    weight: float  # of the loss
-    layer: int  # of the attention; its first head is guided
-
-
-def batch_loss(
-    model: Seq2Seq,
-    batch: Batch,
-    label_smoothing: float,
-    precision: torch.dtype,
-    guided: Guided | None = None,
-) -> Loss:
-    """The summed loss of a batch on the model's device; padding does not count."""
-    with torch.autocast(batch.source.device.type, dtype=precision, enabled=precision != torch.float32):
-        given = batch.source, batch.source_mask, batch.target_in
-        if guided is None or batch.guide is None:
-            hidden, guiding = model(*given), None
-        else:
-            hidden, weights = model.forward_with_weights(*given, guided.layer)
-            guiding = guided.weight * guided_loss(weights[:, 0], batch.guide)
-        if batch.target_mask is None:
-            states, targets = hidden.flatten(0, 1), batch.target_out.flatten()
-        else:
-            states, targets = hidden[batch.target_mask], batch.target_out[batch.target_mask]
-        loss = cross_entropy(
-            states, model.output_weight, model.output_bias, targets, label_smoothing=label_smoothing
-        )
-        return loss if guiding is None else loss._replace(total=loss.total + guiding)
-
-
-def guided_loss(weights: Tensor, guide: Tensor) -> Tensor:
-    """-sum G log A over the rows that have links: Garg et al. 2019, eq. 5, summed instead of averaged.
-
-    Args:
-        weights: A, (B, T, S) attention of one head.
-        guide: G, (B, T, S) rows that sum to 1, or to 0 where nothing is known.
-    """
-    return -(guide * weights.float().clamp(min=1e-9).log()).sum()
+        self.scaler.load_state_dict(state.get("scaler") or {})
+        self.part_tokens, self.skipped = state.get("part_tokens"), state.get("skipped", 0)

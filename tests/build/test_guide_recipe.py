@@ -11,8 +11,8 @@ from translate.alignment.directions import symmetrised
 from translate.alignment.links import read_pharaoh
 from translate.build import SCHEMAS, check_config
 from translate.build.guidance import read_links
+from translate.build.guide import guide, swap_sides
 from translate.build.load import read_settings
-from translate.build.recipe import guide, swap_sides
 from translate.config import compose
 from translate.config.schema import plain
 from translate.errors import UserError

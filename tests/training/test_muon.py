@@ -1,0 +1,63 @@
+import pytest
+import torch
+from tiny_models import tiny_model
+from torch import nn
+
+from translate.training.muon import Muon
+
+
+def gradients(model: nn.Module, seed: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    for parameter in model.parameters():
+        parameter.grad = torch.randn(parameter.shape, generator=generator, dtype=parameter.dtype)
+
+
+@pytest.mark.parametrize("name", ["bahdanau", "transformer"])
+def test_matrices_go_by_torch_s_muon_and_the_rest_by_its_adamw(name: str) -> None:
+    ours, theirs = (tiny_model(name, torch.float32) for _ in range(2))
+    optimizer = Muon(Muon.parameter_groups(ours, 0.1), lr=0.01, momentum=0.9, betas=(0.8, 0.9), eps=1e-7)
+    embedded = {id(each.weight) for each in theirs.modules() if isinstance(each, nn.Embedding)}
+    kinds: dict[str, list[nn.Parameter]] = {"matrix": [], "output": [], "rest": []}
+    for parameter in theirs.parameters():
+        if parameter.dim() < 2 or id(parameter) in embedded:
+            kinds["rest"].append(parameter)
+        else:
+            kinds["output" if parameter is theirs.output_weight else "matrix"].append(parameter)
+    adamw = [{"params": kinds["output"], "weight_decay": 0.1}, {"params": kinds["rest"], "weight_decay": 0.0}]
+    oracles = [
+        torch.optim.Muon(
+            kinds["matrix"], lr=0.01, momentum=0.9, weight_decay=0.1, adjust_lr_fn="match_rms_adamw"
+        ),
+        torch.optim.AdamW([each for each in adamw if each["params"]], lr=0.01, betas=(0.8, 0.9), eps=1e-7),
+    ]
+    for step in range(3):
+        for model in (ours, theirs):
+            gradients(model, step)
+        for group in [*optimizer.param_groups, *(g for each in oracles for g in each.param_groups)]:
+            group["lr"] = 0.01 / (step + 1)  # as a schedule does
+        optimizer.step()
+        for each in oracles:
+            each.step()
+    for mine, other in zip(ours.parameters(), theirs.parameters(), strict=True):
+        torch.testing.assert_close(mine, other, rtol=1e-4, atol=1e-6)
+
+
+def test_it_goes_on_from_its_state() -> None:
+    def build() -> tuple[nn.Module, Muon]:
+        model = tiny_model("luong", torch.float32)
+        return model, Muon(Muon.parameter_groups(model, 0.1), lr=0.01)
+
+    (whole, first), (parts, before) = build(), build()
+    for step in range(4):
+        gradients(whole, step)
+        first.step()
+    for step in range(2):
+        gradients(parts, step)
+        before.step()
+    after = Muon(Muon.parameter_groups(parts, 0.1), lr=0.01)
+    after.load_state_dict(before.state_dict())
+    for step in range(2, 4):
+        gradients(parts, step)
+        after.step()
+    for mine, other in zip(whole.parameters(), parts.parameters(), strict=True):
+        assert torch.equal(mine, other)

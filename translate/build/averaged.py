@@ -1,0 +1,50 @@
+"""The mean of the last checkpoints, tried when a run ends."""
+
+from safetensors.torch import save_file
+
+from translate.build.load import load_into
+from translate.build.schema import Settings
+from translate.build.validation import Validation
+from translate.text.corpus import Corpus
+from translate.training.averaging import mean_weights
+from translate.training.checkpoint import WEIGHTS, point, step_folders
+from translate.training.hooks import goodness
+from translate.training.loop import Progress
+from translate.training.progress import score_line
+from translate.training.run_directory import RunDirectory
+from translate.translator import Translator
+
+AVERAGED = "averaged"
+
+
+def try_average(
+    settings: Settings, progress: Progress, translator: Translator, corpus: Corpus, directory: RunDirectory
+) -> None:
+    """Validate the mean of the last checkpoints, and let ``best`` be it if it is better.
+
+    Without a validation split the mean is taken. The weights of the translator's model are lost.
+    """
+    wanted = settings.training.average_last
+    if wanted is None:
+        return
+    folders = step_folders(directory.checkpoints)[-wanted:]
+    if len(folders) < 2:
+        print(f"training.average_last={wanted}: there is one checkpoint only, and no mean", flush=True)
+        return
+    folder = directory.checkpoints / AVERAGED
+    folder.mkdir(exist_ok=True)
+    aside = folder / f".{WEIGHTS}"
+    save_file(mean_weights(folders), aside)
+    aside.replace(folder / WEIGHTS)
+    load_into(translator.model, folder)
+    scores = Validation(settings, translator, corpus.validation)()
+    better = True
+    if scores:
+        directory.log({"kind": AVERAGED, "step": progress.step, "checkpoints": len(folders), **scores})
+        better = progress.best is None or goodness(scores, settings.training.best_metric) > progress.best
+    named = ", ".join(each.name for each in folders)
+    verdict = "it is kept as the best" if better else "the best single one is better"
+    line = score_line(progress.step, scores).partition(": ")[2]
+    print(f"mean of {named}: {line}{'; ' if line else ''}{verdict}", flush=True)
+    if better:
+        point(directory.checkpoints, "best", AVERAGED)

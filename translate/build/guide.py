@@ -1,0 +1,127 @@
+"""Guided alignment without another tool: two directions, their links made one, taught to one head."""
+
+import copy
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from translate.alignment.directions import symmetrised
+from translate.alignment.links import format_pharaoh
+from translate.build.calibration import choose_alignment, development_of, store
+from translate.build.load import load, read_settings
+from translate.build.train import train
+from translate.config.schema import plain
+from translate.text.corpus import load_corpus
+from translate.text.data_config import SPLITS
+from translate.training.run_directory import RunDirectory
+from translate.translator import Translator
+
+GARG_WEIGHT = 0.05  # of the loss on the attention: Garg et al. 2019, 5.3
+CHUNK = 2048  # pairs that are aligned at a time
+
+
+def guide(config: DictConfig, out: Path, *, symmetrisation: str = "grow-diag") -> int:
+    """Train both directions, align the training text by both, and train once more, guided by the links.
+
+    Garg et al. 2019, 4.2. Each part that is there already is left as it is, one that was interrupted is
+    continued, so that the same call goes on where the last one ended.
+
+    Args:
+        config: of the guided run; both directions are trained by it too, and guided where it says so.
+        out: folder of the runs `forward`, `backward` and `guided`, and of the links, `links.txt`.
+        symmetrisation: how the links of both directions become one.
+    Returns:
+        The exit code of the training that ended early, or 0.
+    """
+    parts: dict[str, Callable[[Any], Any]] = {"forward": lambda values: values, "backward": swap_sides}
+    for name, change in parts.items():
+        code = _train(config, out / name, change)
+        if code:
+            return code
+    links = out / "links.txt"
+    if links.exists():
+        print(f"{links}: there already", flush=True)
+    else:
+        write_links(out / "forward", out / "backward", links, symmetrisation, list(config.run.plugins))
+    return _train(config, out / "guided", lambda values: _guided_by(values, links))
+
+
+def swap_sides(values: dict[str, Any]) -> dict[str, Any]:
+    """A configuration of the other direction; gold files stay out, since they count the words of this one."""
+    values = copy.deepcopy(values)
+    data = values["data"]
+    for first, second in (("source_language", "target_language"), ("source_field", "target_field")):
+        data[first], data[second] = data[second], data[first]
+    for split in SPLITS:
+        files = data[split]
+        files["gold"] = None
+        if files["target"] is not None:  # else one table holds both sides
+            files["source"], files["target"] = files["target"], files["source"]
+    return values
+
+
+def write_links(forward: Path, backward: Path, path: Path, symmetrisation: str, plugins: list[str]) -> None:
+    """Choose the attention of both runs, align their training text by it, and write symmetrised links.
+
+    By gold links each run has chosen already, as its training ended; where there are none, the agreement of
+    the two chooses now.
+    """
+    there, back = (load(run, plugins=plugins) for run in (forward, backward))
+    settings = read_settings(RunDirectory(forward), plugins)
+    corpus = load_corpus(settings.data)
+    pairs = development_of(corpus, settings.alignment.calibration_pairs)
+    if pairs.golds is None:
+        swapped = pairs._replace(source=pairs.target, target=pairs.source)
+        chosen = [
+            choose_alignment(there, pairs, settings.alignment, back),
+            choose_alignment(back, swapped, settings.alignment, there),
+        ]
+        for run, translator, choice in zip((forward, backward), (there, back), chosen, strict=True):
+            store(RunDirectory(run), choice, translator)
+        print(f"the two directions agree on {100 * chosen[0]['agreement']:.1f} % of their links (F1)")
+    sides = corpus.train.source, corpus.train.target
+    print(f"aligning {len(corpus.train):,} training pairs in both directions", flush=True)
+    aside = path.with_name(path.name + ".new")
+    with aside.open("w", encoding="utf-8") as file:
+        for line in _links(there, back, *sides, symmetrisation, whitespace=settings.data.tokenised):
+            print(line, file=file)
+    aside.replace(path)
+    print(f"links written to {path}", flush=True)
+
+
+def _links(
+    there: Translator,
+    back: Translator,
+    sources: list[str],
+    targets: list[str],
+    symmetrisation: str,
+    *,
+    whitespace: bool,
+) -> Iterator[str]:
+    for begin in range(0, len(sources), CHUNK):
+        source, target = sources[begin : begin + CHUNK], targets[begin : begin + CHUNK]
+        forward = there.align(source, target, whitespace=whitespace)
+        backward = back.align(target, source, whitespace=whitespace)
+        yield from map(format_pharaoh, symmetrised(forward, backward, symmetrisation))
+
+
+def _guided_by(values: dict[str, Any], links: Path) -> dict[str, Any]:
+    values = copy.deepcopy(values)
+    training = values["training"]
+    training["guided_links"] = str(links)
+    training["guided_alignment"] = training["guided_alignment"] or GARG_WEIGHT
+    return values
+
+
+def _train(config: DictConfig, run: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> int:
+    """Train one of the runs, unless it has its scores already."""
+    print(f"--- {run}", flush=True)
+    if RunDirectory(run).scores.exists():
+        print(f"{run}: the run is finished; nothing to do", flush=True)
+        return 0
+    values = change(plain(config))
+    values["run"] |= {"name": run.name, "directory": str(run)}
+    values["training"]["resume"] = True
+    return train(OmegaConf.create(values))

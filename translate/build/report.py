@@ -1,0 +1,100 @@
+"""Where the numbers of a run go: the terminal, ``metrics.jsonl``, TensorBoard, Weights & Biases."""
+
+from collections.abc import Mapping
+from dataclasses import is_dataclass
+from typing import Protocol
+
+from translate.build.samples import Board, show
+from translate.build.schema import Settings
+from translate.build.validation import Validation
+from translate.training.hooks import Limits
+from translate.training.loop import Progress, Training
+from translate.training.progress import ProgressLine, score_line
+from translate.training.run_directory import RunDirectory
+from translate.training.tensorboard import TensorBoard
+from translate.training.update import StepReport
+from translate.training.wandb import WeightsAndBiases
+
+
+class Closable(Protocol):
+    def close(self) -> None: ...
+
+
+class Scoreboard(Board, Closable, Protocol):
+    """Where curves are drawn, too."""
+
+    def scalars(self, group: str, values: Mapping[str, float], step: int) -> None: ...
+
+
+class Reporter:
+    """Writes down what steps and validations gave.
+
+    Args:
+        settings: of the run.
+        directory: of the run.
+        line: of the terminal.
+        limits: of the run, whose last step is logged whatever its number.
+        validation: whose samples are shown.
+        start: the step that the run stands at.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        directory: RunDirectory,
+        line: ProgressLine,
+        limits: Limits,
+        validation: Validation,
+        *,
+        start: int,
+    ) -> None:
+        self.settings = settings
+        self.directory = directory
+        self.line = line
+        self.limits = limits
+        self.validation = validation
+        purge = start + 1 if start else None
+        self.boards: list[Scoreboard] = [TensorBoard(directory.tensorboard, purge_step=purge)]
+        project = settings.training.wandb
+        if project is not None:
+            self.boards.append(
+                WeightsAndBiases(project, settings.run.name, sections(settings), directory.wandb)
+            )
+        self.closes: list[Closable] = [*self.boards]
+
+    def log(self, training: Training, report: StepReport) -> None:
+        """A hook of the loop."""
+        progress = training.progress
+        for note in report.notes:
+            self.line.note(note)
+            self.directory.log({"kind": "note", "step": progress.step, "note": note})
+        if progress.step % self.settings.training.log_every == 0 or self.limits.reached(progress):
+            means = training.window.means(progress.training_seconds)
+            self._write("train", progress, means | {"learning_rate": report.learning_rate})
+            training.window.restart(progress.training_seconds)
+
+    def report(self, progress: Progress, scores: Mapping[str, float]) -> None:
+        """Tell the scores and samples of a validation."""
+        self.line.note(score_line(progress.step, scores))
+        self._write("validation", progress, scores)
+        for board in self.boards:
+            show(board, self.validation.samples, self.validation.alignment, progress.step)
+
+    def _write(self, kind: str, progress: Progress, values: Mapping[str, float]) -> None:
+        row = {"kind": kind, "step": progress.step, "seconds": round(progress.seconds, 3), **values}
+        self.directory.log(row)
+        for board in self.boards:
+            board.scalars(kind, values, progress.step)
+
+    def close(self) -> None:
+        for each in reversed(self.closes):
+            each.close()
+
+
+def sections(settings: Settings) -> dict[str, object]:
+    """The sections of the configuration as plain values."""
+    return {name: _plain(value) for name, value in vars(settings).items()}
+
+
+def _plain(value: object) -> object:
+    return {name: _plain(each) for name, each in vars(value).items()} if is_dataclass(value) else value

@@ -1,0 +1,70 @@
+"""What the user is told before the first step and after the last one."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from translate.attention import Attention
+from translate.build.schema import Settings
+from translate.models import Seq2Seq
+from translate.training.loop import Progress, Training
+from translate.training.progress import clock
+from translate.training.run_directory import RunDirectory
+
+
+def start_lines(settings: Settings, training: Training, directory: RunDirectory) -> list[str]:
+    """What the user should know before the first step; the counts of the corpus are told when it is read."""
+    model, device = training.update.model, training.update.device
+    precision = str(training.update.precision).removeprefix("torch.")
+    threads = f", {torch.get_num_threads()} threads" if device.type == "cpu" else ""
+    frozen = sum(each.numel() for each in model.parameters() if not each.requires_grad)
+    kept = f" and {frozen:,} frozen ones" if frozen else ""
+    groups = settings.training.accumulate
+    steps = f", {groups} of them a step" if groups > 1 else ""
+    return [
+        f"model {settings.model.get('name', type(model).__name__)}: {model.num_parameters():,} parameters"
+        f"{kept}, {len(model.output_weight):,} target pieces",
+        f"{training.stream.epoch_length():,} batches an epoch of at most {settings.training.batch_tokens:,} "
+        f"target tokens{steps}; device {device}{threads}, {precision}",
+        f"attention {kernels(model)}",
+        f"run directory {directory.path}",
+    ]
+
+
+def kernels(model: Seq2Seq) -> str:
+    """The mechanisms of a model, each with the kernel it is to run on."""
+    found = dict.fromkeys(
+        f"{type(module).__name__} (kernel {module.kernel})"
+        for module in model.modules()
+        if isinstance(module, Attention)
+    )
+    return ", ".join(found)
+
+
+def closing_lines(
+    settings: Settings, progress: Progress, scores: Mapping[str, Any], directory: RunDirectory
+) -> list[str]:
+    """The run as a table."""
+    spent = f"{clock(progress.seconds)} ({clock(progress.validation_seconds)} of it in validation)"
+    rows = {
+        "steps": f"{progress.step:,}, {progress.epoch:,} whole epochs",
+        "target tokens": f"{progress.tokens:,}, {scores['tokens_per_second']:,.0f} a second",
+        "time": spent,
+    }
+    if progress.places:
+        padding = 1 - (progress.tokens + progress.source_tokens) / progress.places
+        rows["padding"] = f"{100 * padding:.1f} %"
+    if progress.best is not None:
+        metric = settings.training.best_metric
+        value = f"{100 * abs(progress.best):.2f} %" if metric == "aer" else f"{abs(progress.best):.2f}"
+        rows["best"] = f"{metric} {value} at step {progress.best_step:,}"
+    test = scores.get("test", {})
+    for name, title in (("bleu", "test BLEU"), ("chrf", "test chrF"), ("ter", "test TER")):
+        if name in test:
+            rows[title] = f"{test[name]:.2f}"
+    if "aer" in test:
+        rows["test AER"] = f"{100 * test['aer']:.2f} %"
+    rows["kept in"] = str(directory.path)
+    width = max(map(len, rows))
+    return [f"{name:<{width}}  {value}" for name, value in rows.items()]

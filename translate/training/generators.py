@@ -1,0 +1,41 @@
+"""Every generator of random numbers that a step may draw from."""
+
+import random
+from typing import Any
+
+import numpy as np
+import torch
+
+
+def seed_generators(seed: int) -> None:
+    """Seed torch's generators, and Python's and NumPy's, which a plugin may use."""
+    torch.manual_seed(seed)
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+
+
+def generator_states(device: torch.device) -> dict[str, Any]:
+    """The states of torch's, Python's and NumPy's generators, as plain values."""
+    numpy = np.random.get_state(legacy=False)
+    assert isinstance(numpy, dict)
+    words = torch.from_numpy(numpy["state"]["key"].astype(np.int64))
+    states = {
+        "cpu": torch.get_rng_state(),
+        "python": random.getstate(),
+        "numpy": (words, numpy["state"]["pos"], numpy["has_gauss"], numpy["gauss"]),
+    }
+    if device.type == "cuda":
+        states["cuda"] = torch.cuda.get_rng_state(device)
+    return states
+
+
+def restore_generators(states: dict[str, Any], device: torch.device) -> None:
+    """Let the generators go on where :func:`generator_states` found them."""
+    torch.set_rng_state(states["cpu"])
+    if "cuda" in states and device.type == "cuda":
+        torch.cuda.set_rng_state(states["cuda"], device)
+    if "python" in states:
+        version, words, gauss = states["python"]
+        random.setstate((version, tuple(words), gauss))
+        words, place, has_gauss, gauss = states["numpy"]
+        np.random.set_state(("MT19937", words.numpy().astype(np.uint32), place, has_gauss, gauss))

@@ -1,0 +1,121 @@
+"""A run's folder belongs to one living process at a time."""
+
+import json
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from translate.errors import UserError
+
+LOCK = "run.lock"
+
+
+@contextmanager
+def locked(directory: Path) -> Iterator[None]:
+    """Hold the lock of a run's folder, which is made if need be.
+
+    The operating system holds the lock, and drops it with the process, however that ends: a file that a
+    killed process left behind locks nothing. Where the file system knows no locks, the file's process id
+    and host decide: a process of this host that is gone holds nothing.
+
+    Raises:
+        UserError: if another living process has it, or the folder cannot be written.
+    """
+    path, existed = directory / LOCK, directory.exists()
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        descriptor = _acquire(path)
+    except OSError as error:
+        raise UserError(f"{directory}: cannot be written ({error.strerror})") from error
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)  # while it is held
+        os.close(descriptor)
+        if not existed:
+            with suppress(OSError):  # unless something was written
+                directory.rmdir()
+
+
+def check_unused(directory: Path) -> None:
+    """Raise :class:`UserError` if a living process works in the folder; nothing is written."""
+    try:
+        descriptor = os.open(directory / LOCK, os.O_RDWR)
+    except OSError:
+        return
+    try:
+        _hold(descriptor, directory / LOCK)
+    finally:
+        os.close(descriptor)
+
+
+def _acquire(path: Path) -> int:
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            _hold(descriptor, path)
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                    holder = {"pid": os.getpid(), "host": socket.gethostname(), "begun": _begun(os.getpid())}
+                    os.ftruncate(descriptor, 0)
+                    os.write(descriptor, json.dumps(holder).encode())
+                    return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)  # its holder has just removed it
+
+
+def _hold(descriptor: int, path: Path) -> None:
+    holder = _read(descriptor)
+    try:
+        import fcntl  # not on Windows
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return
+    except BlockingIOError:
+        pass
+    except (ImportError, OSError):  # a file system without locks
+        if not _lives(holder):
+            return
+    who = f"process {holder.get('pid', '?')} on {holder.get('host', '?')}"
+    raise UserError(
+        f"{path.parent}: {who} is at work in this run; wait for it, or choose another run.name "
+        f"(if that process is gone, delete {path})"
+    )
+
+
+def _read(descriptor: int) -> dict[str, Any]:
+    try:
+        found = json.loads(os.pread(descriptor, 4096, 0))
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _lives(holder: dict[str, Any]) -> bool:
+    """Whether a process that wrote a lock may still be there; of another host nobody knows."""
+    pid = holder.get("pid")
+    if not isinstance(pid, int) or pid == os.getpid():
+        return False
+    if holder.get("host") != socket.gethostname():
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return holder.get("begun") in (None, _begun(pid))  # else the number belongs to another process by now
+
+
+def _begun(pid: int) -> str | None:
+    """When a process began, in the system's own count; ``None`` where it does not tell."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    return stat.rpartition(")")[2].split()[19]

@@ -1,0 +1,77 @@
+"""Muon for the matrices of the hidden layers, AdamW for everything else."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import nn
+
+from translate.models import Seq2Seq
+from translate.training.optimizer import parameter_groups
+
+MUON = "muon"  # marks the group of matrices
+
+
+class Muon(torch.optim.Optimizer):
+    """torch's Muon (Jordan et al. 2024) for hidden matrices, its AdamW for vectors, embeddings and output.
+
+    Muon's steps are scaled as Liu et al. 2025 do, so that both halves share rate and decay.
+
+    Args:
+        params: groups of :meth:`parameter_groups`.
+        lr: of both; the schedule's peak.
+        momentum: of Muon.
+        betas: of AdamW.
+        eps: of AdamW.
+        weight_decay: of groups that do not say their own.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[dict[str, Any]],
+        lr: float = 1e-3,
+        momentum: float = 0.95,
+        betas: tuple[float, float] = (0.9, 0.98),
+        eps: float = 1e-9,
+        weight_decay: float = 0.0,
+    ) -> None:
+        groups = list(params)
+        super().__init__(groups, {"lr": lr, "weight_decay": weight_decay})
+        chosen = [group for group in self.param_groups if group.get(MUON)]
+        others = [group for group in self.param_groups if not group.get(MUON)]
+        self.parts: list[torch.optim.Optimizer] = []
+        if chosen:
+            self.parts.append(
+                torch.optim.Muon(chosen, lr=lr, momentum=momentum, adjust_lr_fn="match_rms_adamw")
+            )
+        if others:
+            self.parts.append(torch.optim.AdamW(others, lr=lr, betas=betas, eps=eps, fused=True))
+        # One list for all: who sets a rate here, sets it there.
+        self.param_groups = [group for part in self.parts for group in part.param_groups]
+
+    @staticmethod
+    def parameter_groups(model: Seq2Seq, weight_decay: float) -> list[dict[str, Any]]:
+        """Hidden matrices for Muon; for AdamW the output's, then vectors and embeddings without decay."""
+        embeddings = {id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)}
+        kept = {id(model.output_weight), *embeddings}
+        groups: list[dict[str, Any]] = []
+        for group in parameter_groups(model, weight_decay):
+            matrices = [each for each in group["params"] if each.dim() == 2 and id(each) not in kept]
+            rest = [each for each in group["params"] if each.dim() != 2 or id(each) in kept]
+            groups += [{**group, "params": matrices, MUON: True}, {**group, "params": rest, MUON: False}]
+        return [group for group in groups if group["params"]]
+
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
+        """Step both halves."""
+        loss = None if closure is None else closure()
+        for part in self.parts:
+            part.step()
+        return loss
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"parts": [part.state_dict() for part in self.parts]}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        for part, state in zip(self.parts, state_dict["parts"], strict=True):
+            part.load_state_dict(state)
+        self.param_groups = [group for part in self.parts for group in part.param_groups]
