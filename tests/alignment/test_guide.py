@@ -8,7 +8,7 @@ from translate.alignment.guide import piece_links
 from translate.text.batching import EncodedCorpus, Ragged, collate
 from translate.text.tokenizer import NO_WORD, Pieces
 from translate.text.words import Word
-from translate.training.update import guided_loss
+from translate.training.losses import guided_loss
 
 
 def _pieces(piece_words: list[int], num_words: int) -> Pieces:

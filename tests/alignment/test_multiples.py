@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from translate.alignment.extract import AlignmentChoice, EncodedPair, align
+from translate.alignment.choice import AlignmentChoice
+from translate.alignment.extract import align
+from translate.alignment.forced import EncodedPair
 from translate.alignment.heads import attention_heads
 from translate.alignment.multiples import draw_heads
 from translate.errors import UserError

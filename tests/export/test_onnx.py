@@ -46,7 +46,7 @@ def test_graphs_and_search_translate_like_the_run(name: str) -> None:
         reading = Reading(exportable(contents.model), *example(2, 5, 11))
     graphs = Graphs(Session(reading), Session(Step(reading)), reading.num_memories)
     sources = [contents.encode(each) for each in SOURCES if each]
-    longest = [min(SEARCH.max_length(len(each)), contents.longest_target) for each in sources]
+    longest = [min(SEARCH.longest(len(each)), contents.longest_target) for each in sources]
     found = search(graphs, sources, longest, SEARCH)
     wanted = [each for each, source in zip(translations(contents), SOURCES, strict=True) if source]
     assert [contents.tokenizers.target.decode(each.ids) for each in found] == [each.text for each in wanted]
