@@ -14,7 +14,6 @@ import argparse
 import gzip
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -57,6 +56,12 @@ def sides(options: argparse.Namespace) -> tuple[list[str], list[str]]:
     return found[0], found[1]
 
 
+def peak_memory() -> float:
+    """GiB that this process has held at most; the resource module would count what its parent held, too."""
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return int(status["VmHWM"].split()[0]) / 2**20
+
+
 def report(options: argparse.Namespace, translate: Callable[[Sequence[str]], list[tuple[str, int]]]) -> None:
     """Translate a batch to warm up, then all; ``translate`` gives texts and lengths, the end counted."""
     import sacrebleu
@@ -69,7 +74,7 @@ def report(options: argparse.Namespace, translate: Callable[[Sequence[str]], lis
     row = {
         "sentences": len(sources) / seconds,
         "tokens": sum(length for _, length in found) / seconds,
-        "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+        "memory": peak_memory(),
         "bleu": sacrebleu.corpus_bleu([text for text, _ in found], [references]).score,
     }
     print(RESULT + json.dumps(row))
@@ -141,28 +146,39 @@ def opennmt(options: argparse.Namespace) -> None:
     import torch
     from onmt.bin.translate import _get_parser
     from onmt.inference_engine import InferenceEnginePY
+    from onmt.utils.parse import ArgumentParser
 
     torch.set_num_threads(options.threads)
-    data = options.peers / "data"
-    pieces = sentencepiece.SentencePieceProcessor(model_file=str(data / "spm.unigram.model"))
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "source"
+    os.environ["TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"] = "1"  # its checkpoints hold more than weights
+    model = options.peers / "data" / "spm.unigram.model"
+    pieces = sentencepiece.SentencePieceProcessor(model_file=str(model))
+    flags = [
+        "-model",
+        str(options.model),
+        "-src",
+        os.devnull,
+        "-output",
+        os.devnull,
+        "-length_penalty",
+        "avg",
+    ]
+    flags += ["-beam_size", str(options.beam), "-batch_size", str(options.batch_size), "-batch_type", "sents"]
+    parsed = _get_parser().parse_args([*flags, "-max_length", "100", "-gpu", "-1"])
+    for prepare in (
+        ArgumentParser.validate_translate_opts,
+        ArgumentParser._get_all_transform_translate,
+        ArgumentParser._validate_transforms_opts,
+        ArgumentParser.validate_translate_opts_dynamic,
+    ):
+        prepare(parsed)
+    engine = InferenceEnginePY(parsed)
 
-        def run(sentences: Sequence[str]) -> list[tuple[str, int]]:
-            lines = [" ".join(each) for each in pieces.encode(list(sentences), out_type=str)]
-            source.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-            flags = ["-model", str(options.model), "-src", str(source), "-output", f"{source}.out"]
-            flags += ["-beam_size", str(options.beam), "-batch_size", str(options.batch_size)]
-            flags += ["-batch_type", "sents", "-max_length", "100", "-length_penalty", "avg"]
-            engine.opt = _get_parser().parse_args(flags)
-            _, found = engine.infer_file()
-            split = [each[0].split() for each in found]
-            return [(pieces.decode(each), len(each) + 1) for each in split]
+    def run(sentences: Sequence[str]) -> list[tuple[str, int]]:
+        lines = [" ".join(each) for each in pieces.encode(list(sentences), out_type=str)]
+        split = [each[0].split() for each in engine.infer_list(lines)[1]]
+        return [(pieces.decode(each), len(each) + 1) for each in split]
 
-        flags = ["-model", str(options.model), "-src", str(source), "-beam_size", str(options.beam)]
-        flags += ["-batch_size", str(options.batch_size), "-batch_type", "sents", "-max_length", "100"]
-        engine = InferenceEnginePY(_get_parser().parse_args(flags))
-        report(options, run)
+    report(options, run)
 
 
 WORKERS = {
