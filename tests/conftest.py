@@ -1,6 +1,8 @@
 """Lies here so that every test file finds the modules beside it (``tiny_models``, ``tiny_runs``)."""
 
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,3 +23,11 @@ def tiny_runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Encoded corpora of tests are not kept in the user's cache."""
     os.environ["TRANSLATE_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(autouse=True)
+def _tiny_numbers() -> Iterator[None]:
+    """Training rounds denormal numbers to zero in its whole process; the next test may need them."""
+    yield
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_flush_denormal(False)
