@@ -7,6 +7,7 @@ from pathlib import Path
 from translate.build.load import load, read_settings
 from translate.errors import UserError
 from translate.export import Contents, Engine, Proof, Rendered, bundle, ctranslate2, huggingface, onnx, prove
+from translate.export.architecture import refuse_search
 from translate.export.card import write_card
 from translate.text.corpus import load_corpus
 from translate.text.data_config import DataConfig
@@ -64,6 +65,8 @@ def export_run(
         translator.choice,
         translator.languages,
     )
+    if export_format != "bundle":
+        refuse_search(contents.search, export_format)
     aside = out.with_name(f"{ASIDE}{out.name}")
     if aside.exists():  # of a process that was killed
         shutil.rmtree(aside)

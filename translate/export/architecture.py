@@ -11,8 +11,18 @@ from translate.errors import UserError
 from translate.models import Seq2Seq, Transformer
 from translate.models.embedding import Positions, sinusoids
 from translate.models.transformer import Layer
+from translate.search import SearchConfig
 
 PLAIN = (MultiHead, ScaledDot, GroupedQuery)  # no window and no bias by distance
+
+SEARCH_SETTINGS = (
+    "length_normalisation",
+    "coverage_penalty",
+    "min_length",
+    "min_length_ratio",
+    "no_repeat_ngram",
+    "sample",
+)
 
 
 @dataclass
@@ -32,6 +42,18 @@ class Refusals:
         """Raise ``UserError`` if anything was noted."""
         if self.found:
             raise UserError(f"--format {self.export_format} cannot represent {', '.join(self.found)}")
+
+
+def refuse_search(search: SearchConfig, export_format: str) -> None:
+    """Raise ``UserError`` for settings of the search that the other engine is not told.
+
+    Its translations would be others, and the proof would blame the weights.
+    """
+    refusals, plain = Refusals(export_format), SearchConfig()
+    for name in SEARCH_SETTINGS:
+        value, usual = getattr(search, name), getattr(plain, name)
+        refusals.unless(value == usual, f"search.{name}", value, str(usual))
+    refusals.check()
 
 
 def transformer_of(model: Seq2Seq, export_format: str) -> Transformer:

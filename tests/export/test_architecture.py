@@ -1,0 +1,20 @@
+"""What other engines are not told is refused, all of it at once."""
+
+import pytest
+
+from translate.errors import UserError
+from translate.export.architecture import refuse_search
+from translate.search import SearchConfig
+
+
+def test_settings_of_the_search_that_others_do_not_have_are_named() -> None:
+    with pytest.raises(UserError) as told:
+        refuse_search(SearchConfig(length_normalisation="gnmt", min_length=3), "onnx")
+    assert str(told.value) == (
+        "--format onnx cannot represent search.length_normalisation=gnmt (it has average), "
+        "search.min_length=3 (it has 0)"
+    )
+
+
+def test_what_they_have_is_not() -> None:
+    refuse_search(SearchConfig(beam_size=2, length_penalty=0.6, max_length_ratio=1.5), "ctranslate2")
