@@ -17,7 +17,8 @@ def start_lines(settings: Settings, training: Training, directory: RunDirectory)
     """What the user should know before the first step; the counts of the corpus are told when it is read."""
     model, device = training.update.model, training.update.device
     precision = str(training.update.precision).removeprefix("torch.")
-    threads = f", {torch.get_num_threads()} threads" if device.type == "cpu" else ""
+    count = torch.get_num_threads()
+    threads = f", {count} thread{'s' * (count > 1)}" if device.type == "cpu" else ""
     frozen = sum(each.numel() for each in model.parameters() if not each.requires_grad)
     kept = f" and {frozen:,} frozen ones" if frozen else ""
     groups = settings.training.accumulate
@@ -33,13 +34,14 @@ def start_lines(settings: Settings, training: Training, directory: RunDirectory)
 
 
 def kernels(model: Seq2Seq) -> str:
-    """The mechanisms of a model, each with the kernel it is to run on."""
-    found = dict.fromkeys(
-        f"{type(module).__name__} (kernel {module.kernel})"
-        for module in model.modules()
-        if isinstance(module, Attention)
-    )
-    return ", ".join(found)
+    """The mechanisms of a model by where they attend, each with the kernel it is to run on."""
+    found: dict[str, dict[str, None]] = {}
+    for name, module in model.named_modules():
+        if isinstance(module, Attention):
+            inside = name.startswith("encoder") or "self_attention" in name
+            where = "within a side" if inside else "to the source"
+            found.setdefault(where, {})[f"{type(module).__name__} (kernel {module.kernel})"] = None
+    return "; ".join(f"{where}: {', '.join(found[where])}" for where in sorted(found))
 
 
 def closing_lines(

@@ -23,7 +23,8 @@ def read_bytes(path: Path) -> bytes:
         folder = path.parent
         if not folder.is_dir():
             raise UserError(f"{path}: no such file, nor is there a folder {folder}")
-        raise UserError(f"{path}: no such file{did_you_mean(path.name, (p.name for p in folder.iterdir()))}")
+        files = (each.name for each in folder.iterdir() if each.is_file())
+        raise UserError(f"{path}: no such file{did_you_mean(path.name, files)}")
     if path.is_dir():
         raise UserError(f"{path}: a file is expected, this is a folder")
     try:
