@@ -1,8 +1,13 @@
 """Lies here so that every test file finds the modules beside it (``tiny_models``, ``tiny_runs``)."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from ranks import Ranks
 
 
 @pytest.fixture(scope="session")
@@ -14,3 +19,13 @@ def tiny_runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for backend in BACKENDS:
         assert train_tiny(root / backend, backend, *TRAINED) == 0
     return {backend: root / backend for backend in BACKENDS}
+
+
+@pytest.fixture(scope="session")
+def ranks() -> Iterator["Ranks"]:
+    """Two processes that can train together: ``ranks(function, *arguments)`` gives the result of each."""
+    from ranks import Ranks
+
+    processes = Ranks()
+    yield processes
+    processes.close()

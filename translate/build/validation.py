@@ -1,6 +1,6 @@
 """How a model that is being trained is scored."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 
@@ -14,6 +14,7 @@ from translate.evaluation import bleu_score
 from translate.text.batching import EncodedCorpus, Ragged, collate, sequential_batches
 from translate.text.corpus import Split
 from translate.text.tokenizer import TokenizerPair
+from translate.training.distributed import World
 from translate.training.update import batch_loss
 from translate.translator import Translator
 
@@ -44,11 +45,15 @@ def encode_training(settings: Settings, split: Split, tokenizers: TokenizerPair)
 
 @dataclass
 class Validation:
-    """Scores a model on the validation split: loss, BLEU of greedy search, AER where gold is known."""
+    """Scores a model on the validation split: loss, BLEU of greedy search, AER where gold is known.
+
+    Several processes share the work, and all get the scores.
+    """
 
     settings: Settings
     translator: Translator
     split: Split | None
+    world: World = field(default_factory=World)
 
     def __post_init__(self) -> None:
         if self.split is None:
@@ -65,7 +70,7 @@ class Validation:
         if self.split is None:
             return {}
         scores = {"loss": self._loss()}
-        texts = [each.text for each in self.translator.translate(self.source, beam_size=1)]
+        texts = self._texts()
         language = self.settings.data.target_language or ""
         scores["bleu"] = bleu_score(texts, self.target, target_language=language)
         if self.gold:
@@ -86,7 +91,16 @@ class Validation:
             )
             assert found.aer is not None
             scores["aer"] = found.aer
-        return scores
+        return self.world.from_main(lambda: scores)
+
+    def _texts(self) -> list[str]:
+        """The translations of all processes, in the order of the sentences."""
+        rank, size = self.world.rank, self.world.size
+        mine = [each.text for each in self.translator.translate(self.source[rank::size], beam_size=1)]
+        texts = [""] * len(self.source)
+        for rank, share in enumerate(self.world.gather(mine)):
+            texts[rank::size] = share
+        return texts
 
     def _loss(self) -> float:
         """Negative log-likelihood of the references, nats a token."""
@@ -94,8 +108,10 @@ class Validation:
         total, tokens = 0.0, 0
         lengths = self.corpus.source.lengths, self.corpus.target.lengths
         with evaluation_mode(model):
-            for indices in sequential_batches(*lengths, self.settings.training.batch_tokens):
+            batches = list(sequential_batches(*lengths, self.settings.training.batch_tokens))
+            for indices in batches[self.world.rank :: self.world.size]:
                 batch = collate(self.corpus, indices.tolist()).to(device)
                 total += batch_loss(model, batch, 0.0, torch.float32).likelihood.item()
                 tokens += batch.num_tokens
+        total, tokens = self.world.add(torch.tensor([total, tokens], dtype=torch.float64)).tolist()
         return total / tokens

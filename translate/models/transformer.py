@@ -243,6 +243,10 @@ class Transformer(Seq2Seq):
         self.num_attention_layers = decoder_layers
         self.num_attention_heads = self.decoder[0].source_attention.num_heads
 
+    def shards(self) -> Sequence[tuple[nn.Module, tuple[str, ...]]]:
+        cross = [(layer.source_attention, ("prepare",)) for layer in self.decoder]
+        return [*cross, *((layer, ()) for layer in (*self.encoder, *self.decoder))]
+
     def encode(self, source: Tensor, source_mask: Tensor | None) -> Encoded:
         states = self._embed(source, self.source_embedding, self.source_positions, 0)
         for layer in self.encoder:

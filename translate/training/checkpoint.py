@@ -16,6 +16,7 @@ from translate.errors import UserError
 
 WEIGHTS = "model.safetensors"
 STATE = "state.pt"
+SHARDS = "shards"  # a folder: what several processes wrote, each its part; see shards.py
 ASIDE = ".writing-"
 
 
@@ -35,6 +36,7 @@ def save_checkpoint(
     *,
     best: bool,
     keep_last: int,
+    shards: Path | None = None,
 ) -> Path:
     """Write ``step-N``, point ``last`` (and ``best``) to it, and drop older ones that nothing points to.
 
@@ -45,6 +47,7 @@ def save_checkpoint(
         state: what resuming needs beside them.
         best: whether it is the best so far.
         keep_last: how many to keep beside ``best``.
+        shards: a folder in ``directory`` that becomes part of the checkpoint.
     """
     directory.mkdir(parents=True, exist_ok=True)
     for left_over in directory.glob(f"{ASIDE}*"):  # of a process that was killed
@@ -54,6 +57,8 @@ def save_checkpoint(
     aside.mkdir()
     save_file({name: tensor.detach().contiguous().cpu() for name, tensor in weights.items()}, aside / WEIGHTS)
     torch.save(dict(state), aside / STATE)
+    if shards is not None:
+        shards.rename(aside / SHARDS)
     for path in (*aside.iterdir(), aside):
         _sync(path)
     if folder.exists():

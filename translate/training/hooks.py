@@ -6,9 +6,12 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from translate.training.checkpoint import model_tensors, save_checkpoint
+from translate.training.distributed import World
 from translate.training.loop import Progress, Training
+from translate.training.parallel import whole
 from translate.training.settings import TrainingConfig
-from translate.training.signals import Signals
+from translate.training.shards import write_shards
+from translate.training.signals import EXIT_CODES, Signals
 from translate.training.update import StepReport
 
 MAX_TIME, PATIENCE = "max_time", "patience"
@@ -44,6 +47,7 @@ class Keeper:
         report: is told the scores of each validation.
         limits: to validate and save at the last step.
         signals: to save when interrupted.
+        world: whose processes stop, validate and save together.
     """
 
     def __init__(
@@ -54,6 +58,7 @@ class Keeper:
         report: Callable[[Progress, Mapping[str, float]], None],
         limits: Limits,
         signals: Signals,
+        world: World | None = None,
     ) -> None:
         self.config = config
         self.directory = directory
@@ -61,20 +66,21 @@ class Keeper:
         self.report = report
         self.limits = limits
         self.signals = signals
+        self.world = world or World()
 
     def __call__(self, training: Training, step_report: StepReport) -> str | None:
         """Do what is due after a step; the reason to end a run is given once its checkpoint is written."""
         progress, config = training.progress, self.config
-        if self.signals.caught is not None:
+        reason = self.world.agree(self.signals.caught or self.limits.reached(progress))
+        if reason in EXIT_CODES:
             self.save(training)
-            return self.signals.caught
-        reason = self.limits.reached(progress)
+            return reason
         if reason or progress.step % config.validate_every == 0:
             improved = self._validate(training)
             if config.patience is not None and progress.waited >= config.patience:
                 reason = PATIENCE
             self.save(training, best=improved, finished=None if reason == MAX_TIME else reason)
-            return self.signals.caught or reason
+            return self.world.agree(self.signals.caught) or reason
         if config.save_every is not None and progress.step % config.save_every == 0:
             self.save(training)
         return None
@@ -101,16 +107,23 @@ class Keeper:
         return improved
 
     def save(self, training: Training, *, best: bool = False, finished: str | None = None) -> None:
-        """Write a checkpoint now."""
+        """Write a checkpoint now; all processes take part, and the main one writes what all have."""
         training.progress.finished = finished
         average = training.update.average
         with average.applied() if average else nullcontext():
-            weights = {name: tensor.clone() for name, tensor in model_tensors(training.update.model).items()}
-        save_checkpoint(
-            self.directory,
-            training.progress.step,
-            weights,
-            training.state_dict(),
-            best=best,
-            keep_last=self.config.keep_last,
-        )
+            weights = {}
+            for name, tensor in model_tensors(training.update.model).items():
+                complete = whole(tensor)
+                if self.world.is_main:
+                    weights[name] = complete.clone()
+        state, shards = write_shards(self.directory, training.state_dict(), self.world)
+        if self.world.is_main:
+            save_checkpoint(
+                self.directory,
+                training.progress.step,
+                weights,
+                state,
+                best=best,
+                keep_last=self.config.keep_last,
+                shards=shards,
+            )

@@ -6,6 +6,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
 
 from translate.training.stream import BatchStream, Position
@@ -53,25 +54,35 @@ class Training:
         self.progress.seconds = time.monotonic() - self.began
 
     def state_dict(self) -> dict[str, Any]:
-        """All that the steps to come depend on."""
+        """All that the steps to come depend on; all processes of the run must ask for it."""
         generators = {"cpu": torch.get_rng_state()}
         device = self.update.device
         if device.type == "cuda":
             generators["cuda"] = torch.cuda.get_rng_state(device)
         return {
             "progress": self.progress.state_dict(),
-            "generators": generators,
+            "generators": self.update.parallel.world.gather(generators),  # of each process
             "threads": torch.get_num_threads(),
+            "group_size": self.stream.group_size,
             **self.update.state_dict(),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.progress = Progress(**state["progress"])
         self.update.load_state_dict(state)
-        torch.set_rng_state(state["generators"]["cpu"])
-        device = self.update.device
-        if "cuda" in state["generators"] and device.type == "cuda":
-            torch.cuda.set_rng_state(state["generators"]["cuda"], device)
+        world, device = self.update.parallel.world, self.update.device
+        if len(state["generators"]) != world.size:
+            seed_process(self.stream.seed, world.rank, self.progress.step)
+            return
+        generators = state["generators"][world.rank]
+        torch.set_rng_state(generators["cpu"])
+        if "cuda" in generators and device.type == "cuda":
+            torch.cuda.set_rng_state(generators["cuda"], device)
+
+
+def seed_process(seed: int, rank: int, step: int) -> None:
+    """Give a process random numbers of its own, where those of the run cannot be gone on with."""
+    torch.manual_seed(int(np.random.SeedSequence([seed, rank, step]).generate_state(1)[0]))
 
 
 # A hook looks at the run after each step, and may give the reason to end it.
@@ -84,7 +95,9 @@ def fit(training: Training, hooks: Sequence[Hook]) -> str:
     training.start_clock()
     with closing(training.stream.from_position(Position(progress.epoch, progress.batch))) as groups:
         for group in groups:
-            report = training.update(group.batches, progress.step + 1)
+            report = training.update(
+                group.batches, progress.step + 1, num_tokens=group.num_tokens, spare=group.spare
+            )
             progress.step = report.step
             progress.epoch, progress.batch = group.after
             progress.tokens += report.num_tokens

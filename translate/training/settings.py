@@ -47,3 +47,5 @@ class RuntimeConfig:
     device: str = "auto"  # auto, cpu, cuda, cuda:1 ...
     threads: int | None = _limited(None, minimum=1)  # CPU threads; torch's default if null
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    parallel: Literal["none", "ddp", "fsdp"] = "none"  # how the processes that torchrun started work together
+    timeout: float = _limited(1800.0, above=0)  # seconds that a process waits for the others

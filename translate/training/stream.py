@@ -21,20 +21,36 @@ class Position(NamedTuple):
 
 
 class Group(NamedTuple):
-    """The batches of one optimizer step, and the position after them."""
+    """The batches of one optimizer step that fall to this process, and the position after them.
+
+    Where batches are left for some processes only, the others are given one that counts for nothing, so that
+    all take part in every exchange.
+    """
 
     batches: list[Batch]
     after: Position
+    num_tokens: int  # target tokens of all processes
+    spare: bool = False  # whether the last batch counts for nothing
 
 
 @dataclass(frozen=True)
 class BatchStream:
-    """Batches of a corpus, epoch after epoch; the order depends on the seed and the epoch alone."""
+    """Batches of a corpus, epoch after epoch; the order depends on the seed and the epoch alone.
+
+    With several processes it is the same order, dealt out one batch at a time.
+    """
 
     corpus: EncodedCorpus
     batch_tokens: int  # target tokens
-    accumulate: int  # batches an optimizer step
+    accumulate: int  # batches an optimizer step, of each process
     seed: int
+    rank: int = 0
+    processes: int = 1
+
+    @property
+    def group_size(self) -> int:
+        """Batches an optimizer step, of all processes together."""
+        return self.accumulate * self.processes
 
     def epoch_length(self, epoch: int = 0) -> int:
         """Batches in an epoch."""
@@ -87,9 +103,17 @@ class BatchStream:
         epoch, first = start
         while True:
             plan = self._plan(epoch)
-            for begin in range(first, len(plan), self.accumulate):
-                chosen = plan[begin : begin + self.accumulate]
+            for begin in range(first, len(plan), self.group_size):
+                chosen = plan[begin : begin + self.group_size]
                 done = begin + len(chosen)
                 after = Position(epoch + 1, 0) if done == len(plan) else Position(epoch, done)
-                yield Group([collate(self.corpus, indices.tolist()) for indices in chosen], after)
+                num_tokens = sum(
+                    int(self.corpus.target.lengths[indices].sum() + len(indices)) for indices in chosen
+                )
+                mine = chosen[self.rank :: self.processes]
+                spare = len(mine) < len(chosen[:: self.processes])
+                if spare:
+                    mine.append(chosen[0])
+                batches = [collate(self.corpus, indices.tolist()) for indices in mine]
+                yield Group(batches, after, num_tokens, spare)
             epoch, first = epoch + 1, 0

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -13,6 +14,7 @@ from translate.text.batching import Batch
 from translate.training.checkpoint import model_tensors
 from translate.training.objective import Loss, cross_entropy
 from translate.training.optimizer import Schedule
+from translate.training.parallel import Parallel, whole
 
 
 class Averaged:
@@ -72,6 +74,7 @@ class Update:
         guided: weight and layer of the guided-alignment loss, or ``None``.
         average: moving average of the weights, or ``None``.
         precision: what the forward pass computes in.
+        parallel: of :func:`parallelise`, if several processes train the model.
     """
 
     def __init__(
@@ -85,8 +88,10 @@ class Update:
         average: Averaged | None,
         precision: torch.dtype,
         guided: "Guided | None" = None,
+        parallel: Parallel | None = None,
     ) -> None:
         self.model = model
+        self.parallel = parallel or Parallel()
         self.optimizer = optimizer
         self.schedule = schedule
         self.label_smoothing = label_smoothing
@@ -98,23 +103,37 @@ class Update:
         self.parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
         self.device = self.parameters[0].device
 
-    def __call__(self, batches: Sequence[Batch], step: int) -> StepReport:
-        """Take step number ``step`` (from 1); raises :class:`UserError` if loss or gradient is not finite."""
-        num_tokens = sum(batch.num_tokens for batch in batches)
+    def __call__(
+        self, batches: Sequence[Batch], step: int, *, num_tokens: int | None = None, spare: bool = False
+    ) -> StepReport:
+        """Take step number ``step`` (from 1); raises :class:`UserError` if loss or gradient is not finite.
+
+        Args:
+            batches: of this process.
+            step: the same in all processes.
+            num_tokens: target tokens of all processes, by which the loss is divided.
+            spare: the last batch counts for nothing.
+        """
+        num_tokens = num_tokens or sum(batch.num_tokens for batch in batches)
         total = torch.zeros((), device=self.device)
         likelihood = torch.zeros((), device=self.device)
-        padded = 0
+        padded = sources = 0
         self.model.train()
-        for batch in batches:
-            loss = batch_loss(
-                self.model, batch.to(self.device), self.label_smoothing, self.precision, self.guided
-            )
-            (loss.total / num_tokens).backward()
-            total += loss.total.detach()
-            likelihood += loss.likelihood
-            padded += batch.source.numel() + batch.target_in.numel()
-        norm = nn.utils.clip_grad_norm_(self.parameters, self.clip_norm or float("inf"))
-        if not torch.isfinite(norm):  # a GPU synchronises here
+        for number, batch in enumerate(batches, 1):
+            last = number == len(batches)
+            weight = 0 if spare and last else self.parallel.world.size  # gradients are means over processes
+            with self.parallel.exchange(last=last):
+                loss = self.parallel.compute(partial(self._loss, batch.to(self.device)))
+                (loss.total * weight / num_tokens).backward()
+            if weight:
+                total += loss.total.detach()
+                likelihood += loss.likelihood
+                padded += batch.source.numel() + batch.target_in.numel()
+                sources += batch.num_source_tokens
+        norm = whole(nn.utils.clip_grad_norm_(self.parameters, self.clip_norm or float("inf")))
+        finite = torch.isfinite(norm)
+        total, likelihood, padded, sources, finite = self._of_all(total, likelihood, padded, sources, finite)
+        if not finite:  # a GPU synchronises here
             self.optimizer.zero_grad(set_to_none=True)
             raise UserError(_not_finite(step, total.item() / num_tokens, norm.item(), batches))
         for group, peak in zip(self.optimizer.param_groups, self.peaks, strict=True):
@@ -124,8 +143,22 @@ class Update:
         if self.average is not None:
             self.average.update(step)
         rate = self.optimizer.param_groups[0]["lr"]
-        sources = sum(batch.num_source_tokens for batch in batches)
         return StepReport(step, total, likelihood, num_tokens, sources, padded, norm.detach(), rate)
+
+    def _loss(self, batch: Batch) -> Loss:
+        return batch_loss(self.model, batch, self.label_smoothing, self.precision, self.guided)
+
+    def _of_all(
+        self, total: Tensor, likelihood: Tensor, padded: int, sources: int, finite: Tensor
+    ) -> tuple[Tensor, Tensor, int, int, Tensor]:
+        """Sums over all processes; finite is what is so in each of them."""
+        if self.parallel.world.size == 1:
+            return total, likelihood, padded, sources, finite
+        counts = torch.tensor([padded, sources], device=self.device)
+        sums = torch.cat([torch.stack([total, likelihood, ~finite]).double(), counts])
+        self.parallel.world.add(sums)
+        padded, sources = (int(each) for each in sums[3:])
+        return sums[0], sums[1], padded, sources, sums[2] == 0
 
     def state_dict(self) -> dict[str, Any]:
         """All that the next step depends on beside data order and random numbers."""

@@ -1,0 +1,195 @@
+"""Runs of two processes: the same steps as of one, checkpoints for any number, decisions that all take."""
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from ranks import Ranks
+from safetensors.torch import load_file
+from tiny_runs import overrides_of, rows, train_tiny
+
+import translate
+from translate.build import validation
+from translate.errors import UserError
+from translate.training.checkpoint import load_state
+from translate.training.hooks import Keeper
+
+SAME = [
+    "model.dropout=0",
+    "model.feedforward_dropout=0",
+    "optimizer.eps=1e-4",  # no steps on rounding alone
+    "training.clip_norm=0.5",
+    "data.num_test=0",
+]
+TWO, ONE = "training.accumulate=1", "training.accumulate=2"  # batches of each process, for the same steps
+KINDS = ["ddp", "fsdp"]
+
+
+def weights(run: Path, name: str = "last") -> dict[str, np.ndarray]:
+    found = load_file(run / "checkpoints" / name / "model.safetensors")
+    return {key: tensor.numpy() for key, tensor in found.items()}
+
+
+def state(run: Path) -> dict[str, Any]:
+    return load_state(run / "checkpoints" / "last")
+
+
+def assert_same(run: Path, other: Path) -> None:
+    """The steps, the validations and the weights of two runs, but for rounding."""
+    for kind in ("train", "validation"):
+        assert [row["step"] for row in rows(run, kind)] == [row["step"] for row in rows(other, kind)] != []
+        for mine, wanted in zip(rows(run, kind), rows(other, kind), strict=True):
+            assert mine.pop("kind") == wanted.pop("kind") == kind
+            assert mine == pytest.approx(wanted, rel=1e-4)
+    mine, wanted = weights(run), weights(other)
+    assert mine.keys() == wanted.keys()
+    for name in wanted:
+        np.testing.assert_allclose(mine[name], wanted[name], atol=2e-4, err_msg=name)
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of one process, of ten steps."""
+    run = tmp_path_factory.mktemp("alone") / "run"
+    assert train_tiny(run, "transformer", *SAME, ONE, "training.validate_every=3") == 0
+    return run
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_checkpoint_goes_from_two_processes_to_one_and_back(
+    kind: str, alone: Path, tmp_path: Path, ranks: Ranks
+) -> None:
+    """Three steps by two processes, three by one, four by two: those of a run that was never interrupted."""
+    run = tmp_path / "run"
+    settings = (run, "transformer", *SAME, "training.validate_every=3")
+    together = (*settings, f"runtime={kind}", TWO)
+    assert ranks(train_tiny, *together, "training.max_steps=3") == [0, 0]
+    assert state(run)["group_size"] == 2
+    assert len(state(run)["generators"]) == 2
+    assert train_tiny(*settings, ONE, "training.max_steps=6", "training.resume=true") == 0
+    assert len(state(run)["generators"]) == 1
+    assert not (run / "checkpoints" / "last" / "shards").exists()
+    assert ranks(train_tiny, *together, "training.resume=true") == [0, 0]
+    assert (run / "checkpoints" / "last" / "shards").exists() == (kind == "fsdp")
+    assert_same(run, alone)
+    assert translate.load(run, device="cpu").translate(["the cat ."])[0].text is not None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_resumed_by_as_many_processes_it_is_the_same_to_the_bit(
+    kind: str, tmp_path: Path, ranks: Ranks
+) -> None:
+    """With dropout: each process has random numbers of its own, and goes on with them."""
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    for run, ends in ((whole, [10]), (parts, [4, 10])):
+        for end in ends:
+            options = (f"runtime={kind}", f"training.max_steps={end}", "training.resume=true")
+            assert ranks(train_tiny, run, "rnn_luong", "data.num_test=0", *options) == [0, 0]
+    saved = [(run / "checkpoints" / "last" / "model.safetensors").read_bytes() for run in (whole, parts)]
+    assert saved[0] == saved[1]
+    assert rows(whole) == rows(parts)
+    generators = [each["cpu"].tolist() for each in state(whole)["generators"]]
+    assert generators[0] != generators[1]
+
+
+def stop_early(run: Path, kind: str) -> tuple[int, int]:
+    """A run whose scores improve in rank 1 alone."""
+    rank = int(os.environ["RANK"])
+    told: list[int] = []
+
+    def bleu(*texts: object, **options: object) -> float:
+        told.append(rank)
+        return float(len(told)) if rank else 1.0
+
+    before, validation.bleu_score = validation.bleu_score, bleu
+    try:
+        options = (f"runtime={kind}", "training.patience=2", "training.validate_every=1", "data.num_test=0")
+        return train_tiny(run, "rnn_luong", *options), len(told)
+    finally:
+        validation.bleu_score = before
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_processes_agree_on_early_stopping(kind: str, tmp_path: Path, ranks: Ranks) -> None:
+    run = tmp_path / "run"
+    assert ranks(stop_early, run, kind) == [(0, 3), (0, 3)]
+    progress = state(run)["progress"]
+    assert (progress["step"], progress["finished"], progress["best_step"]) == (3, "patience", 1)
+
+
+def terminate_one(run: Path) -> tuple[int, int]:
+    """A run whose rank 1 is told to end in step 4."""
+    rank, own, seen = int(os.environ["RANK"]), Keeper.__call__, []
+
+    def call(keeper: Keeper, training: Any, report: Any) -> str | None:
+        seen.append(training.progress.step)
+        if rank == 1 and training.progress.step == 4:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return own(keeper, training, report)
+
+    Keeper.__call__ = call  # type: ignore[method-assign]
+    try:
+        return train_tiny(run, "rnn_luong", "runtime=ddp"), seen[-1]
+    finally:
+        Keeper.__call__ = own  # type: ignore[method-assign]
+
+
+def test_a_signal_to_one_process_saves_and_ends_all(tmp_path: Path, ranks: Ranks) -> None:
+    run = tmp_path / "run"
+    assert ranks(terminate_one, run) == [(75, 4), (75, 4)]
+    assert state(run)["progress"]["step"] == 4
+    assert not (run / "scores.json").exists()
+
+
+def fail(run: Path, overrides: list[str]) -> str:
+    try:
+        train_tiny(run, "rnn_luong", "runtime=ddp", *overrides)
+    except UserError as error:
+        return str(error)
+    except SystemExit as leaving:
+        return f"left with {leaving.code}"
+    return "no error"
+
+
+def test_an_error_is_told_once(tmp_path: Path, ranks: Ranks) -> None:
+    """The first is met by the main process alone, while the other waits; the second by both."""
+    for run, overrides, message in (
+        (tmp_path / "one", ["tokenizer.character_coverage=0.9", "tokenizer.vocabulary_size=9"], "tokenizer"),
+        (
+            tmp_path / "both",
+            ["optimizer.lr=1e38", "training.ema=null", "schedule.warmup=0"],
+            "not both finite",
+        ),
+    ):
+        told = ranks(fail, run, overrides)
+        assert "left with 2" in told
+        assert any(message in each for each in told), told
+
+
+def test_processes_without_torchrun_are_told_how(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"torchrun --standalone .* translate train runtime=fsdp") as told:
+        train_tiny(tmp_path / "run", "rnn_luong", "runtime=fsdp")
+    assert "RANK is not set" in str(told.value)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["runtime=auto"], "torchrun started 2 processes, .* add runtime=ddp or runtime=fsdp"),
+        (["runtime=ddp", "runtime.device=cuda:1"], "runtime.device: .* auto, cpu or cuda was expected"),
+    ],
+)
+def test_processes_and_settings_that_do_not_go_together(
+    overrides: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "none", "MASTER_PORT": "1"}
+    for name, value in names.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(UserError, match=message):
+        train_tiny(tmp_path / "run", "rnn_luong", *overrides)
+    assert overrides_of(tmp_path / "run", "rnn_luong", *overrides)
+    assert not (tmp_path / "run").exists()
