@@ -33,7 +33,7 @@ class Ranks:
             pipe.send((function, arguments, store.port))
         found = []
         for process, pipe in zip(self.processes, self.pipes, strict=True):
-            assert pipe.poll(120), "a process does not answer"
+            assert pipe.poll(300), "a process does not answer"
             result, error = pipe.recv() if process.is_alive() else (None, "the process is dead")
             assert error is None, error
             found.append(result)
@@ -45,15 +45,20 @@ class Ranks:
             process.join()
 
 
+def surroundings(rank: int, size: int) -> dict[str, str]:
+    """What torchrun tells a process on one machine, but for the port."""
+    return {
+        "RANK": str(rank),
+        "LOCAL_RANK": str(rank),
+        "WORLD_SIZE": str(size),
+        "MASTER_ADDR": "127.0.0.1",
+        "TORCHELASTIC_USE_AGENT_STORE": "True",
+    }
+
+
 def _work(rank: int, pipe: Connection) -> None:
     torch.set_num_threads(1)
-    os.environ.update(
-        RANK=str(rank),
-        LOCAL_RANK=str(rank),
-        WORLD_SIZE=str(SIZE),
-        MASTER_ADDR="127.0.0.1",
-        TORCHELASTIC_USE_AGENT_STORE="True",
-    )
+    os.environ.update(surroundings(rank, SIZE))
     while True:
         function, arguments, port = pipe.recv()
         os.environ["MASTER_PORT"] = str(port)

@@ -2,12 +2,15 @@
 
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from ranks import Ranks
+import torch.distributed as dist
+from ranks import Ranks, surroundings
 from safetensors.torch import load_file
 from tiny_runs import overrides_of, rows, train_tiny
 
@@ -78,15 +81,12 @@ def test_a_checkpoint_goes_from_two_processes_to_one_and_back(
     assert translate.load(run, device="cpu").translate(["the cat ."])[0].text is not None
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_resumed_by_as_many_processes_it_is_the_same_to_the_bit(
-    kind: str, tmp_path: Path, ranks: Ranks
-) -> None:
+def test_resumed_by_as_many_processes_it_is_the_same_to_the_bit(tmp_path: Path, ranks: Ranks) -> None:
     """With dropout: each process has random numbers of its own, and goes on with them."""
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     for run, ends in ((whole, [10]), (parts, [4, 10])):
         for end in ends:
-            options = (f"runtime={kind}", f"training.max_steps={end}", "training.resume=true")
+            options = ("runtime=fsdp", f"training.max_steps={end}", "training.resume=true")
             assert ranks(train_tiny, run, "rnn_luong", "data.num_test=0", *options) == [0, 0]
     saved = [(run / "checkpoints" / "last" / "model.safetensors").read_bytes() for run in (whole, parts)]
     assert saved[0] == saved[1]
@@ -95,7 +95,7 @@ def test_resumed_by_as_many_processes_it_is_the_same_to_the_bit(
     assert generators[0] != generators[1]
 
 
-def stop_early(run: Path, kind: str) -> tuple[int, int]:
+def stop_early(run: Path) -> tuple[int, int]:
     """A run whose scores improve in rank 1 alone."""
     rank = int(os.environ["RANK"])
     told: list[int] = []
@@ -106,16 +106,15 @@ def stop_early(run: Path, kind: str) -> tuple[int, int]:
 
     before, validation.bleu_score = validation.bleu_score, bleu
     try:
-        options = (f"runtime={kind}", "training.patience=2", "training.validate_every=1", "data.num_test=0")
+        options = ("runtime=ddp", "training.patience=2", "training.validate_every=1", "data.num_test=0")
         return train_tiny(run, "rnn_luong", *options), len(told)
     finally:
         validation.bleu_score = before
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_all_processes_agree_on_early_stopping(kind: str, tmp_path: Path, ranks: Ranks) -> None:
+def test_all_processes_agree_on_early_stopping(tmp_path: Path, ranks: Ranks) -> None:
     run = tmp_path / "run"
-    assert ranks(stop_early, run, kind) == [(0, 3), (0, 3)]
+    assert ranks(stop_early, run) == [(0, 3), (0, 3)]
     progress = state(run)["progress"]
     assert (progress["step"], progress["finished"], progress["best_step"]) == (3, "patience", 1)
 
@@ -144,6 +143,49 @@ def test_a_signal_to_one_process_saves_and_ends_all(tmp_path: Path, ranks: Ranks
     assert not (run / "scores.json").exists()
 
 
+KILLED = """\
+import os, signal
+from translate.cli.main import main
+from translate.training.hooks import Keeper
+
+own = Keeper.__call__
+
+
+def call(keeper, training, report):
+    first = os.environ["TORCHELASTIC_RESTART_COUNT"] == "0"
+    if first and os.environ["RANK"] == "1" and training.progress.step == 7:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return own(keeper, training, report)
+
+
+Keeper.__call__ = call
+main()
+"""
+
+
+def test_a_lost_process_is_started_again_and_the_run_goes_on(tmp_path: Path, ranks: Ranks) -> None:
+    """By torchrun itself, from the checkpoint of step 6: to the bit as if nothing had been."""
+    undisturbed, killed, script = tmp_path / "undisturbed", tmp_path / "killed", tmp_path / "killed.py"
+    script.write_text(KILLED)
+    options = ("rnn_luong", "runtime=ddp", "runtime.device=cpu", "training.save_every=3", "data.num_test=0")
+    torchrun = ["torch.distributed.run", "--standalone", "--nproc-per-node=2", "--max-restarts=1"]
+    found = subprocess.run(
+        [sys.executable, "-m", *torchrun, script, "train", *overrides_of(killed, *options)],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    )
+    assert found.returncode == 0, found.stderr
+    lines = found.stdout.splitlines()
+    assert lines.count("resumed at step 6") == 1
+    assert lines.count("training ended: max_steps") == 1  # one log
+    assert ranks(train_tiny, undisturbed, *options) == [0, 0]
+    saved = [run / "checkpoints" / "last" / "model.safetensors" for run in (killed, undisturbed)]
+    assert saved[0].read_bytes() == saved[1].read_bytes()
+    assert rows(killed) == rows(undisturbed)
+
+
 def fail(run: Path, overrides: list[str]) -> str:
     try:
         train_tiny(run, "rnn_luong", "runtime=ddp", *overrides)
@@ -169,6 +211,23 @@ def test_an_error_is_told_once(tmp_path: Path, ranks: Ranks) -> None:
         assert any(message in each for each in told), told
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_process_of_torchrun_trains_as_one_without(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With dropout: what is tried out before the first step leaves the random numbers as they were."""
+    alone, launched = tmp_path / "alone", tmp_path / "launched"
+    options = ("rnn_luong", "training.max_steps=3", "data.num_test=0", "data.num_validation=0")
+    assert train_tiny(alone, *options) == 0
+    store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    for name, value in {**surroundings(0, 1), "MASTER_PORT": str(store.port)}.items():
+        monkeypatch.setenv(name, value)
+    assert train_tiny(launched, *options, f"runtime={kind}") == 0
+    mine, wanted = weights(launched), weights(alone)
+    for name in wanted:
+        np.testing.assert_array_equal(mine[name], wanted[name], err_msg=name)
+
+
 def test_processes_without_torchrun_are_told_how(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"torchrun --standalone .* translate train runtime=fsdp") as told:
         train_tiny(tmp_path / "run", "rnn_luong", "runtime=fsdp")
@@ -186,10 +245,8 @@ def test_processes_without_torchrun_are_told_how(tmp_path: Path) -> None:
 def test_processes_and_settings_that_do_not_go_together(
     overrides: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "none", "MASTER_PORT": "1"}
-    for name, value in names.items():
+    for name, value in {**surroundings(0, 2), "MASTER_PORT": "1"}.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(UserError, match=message):
         train_tiny(tmp_path / "run", "rnn_luong", *overrides)
-    assert overrides_of(tmp_path / "run", "rnn_luong", *overrides)
     assert not (tmp_path / "run").exists()

@@ -132,6 +132,13 @@ def prepare(
         if world.is_main:
             directory.cut_metrics(training.progress.step)
         print(f"resumed at step {training.progress.step:,}", flush=True)
+        before = len(state["generators"])
+        if before != world.size:
+            print(
+                f"processes: {before} before, now {world.size}, with random numbers of their own; "
+                f"{state['group_size']} batches an optimizer step before, now {training.stream.group_size}",
+                flush=True,
+            )
     languages = corpus.source_language, corpus.target_language
     choice = read_choice(directory, model)
     return training, Translator(whole_model, tokenizers, settings.search, choice, languages)
