@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ from safetensors.torch import load_file
 from tiny_runs import overrides_of, rows, train_tiny
 
 import translate
-from translate.build import validation
+from translate.build import SCHEMAS, check_config, validation
+from translate.build.checks import check_buildable
+from translate.config import compose
 from translate.errors import UserError
 from translate.training.checkpoint import load_state
 from translate.training.hooks import Keeper
@@ -226,6 +229,16 @@ def test_one_process_of_torchrun_trains_as_one_without(
     mine, wanted = weights(launched), weights(alone)
     for name in wanted:
         np.testing.assert_array_equal(mine[name], wanted[name], err_msg=name)
+
+
+def test_an_optimizer_of_whole_matrices_is_refused_for_parts(tmp_path: Path) -> None:
+    overrides = overrides_of(tmp_path / "run", "rnn_luong", "runtime=fsdp")
+    settings = check_config(compose(overrides, check=check_config, schemas=SCHEMAS))
+    check_buildable(settings)
+    other = replace(settings, optimizer={"_target_": "torch.optim.Adafactor", "lr": 0.1})
+    with pytest.raises(UserError, match=r"optimizer: Adafactor needs whole matrices; use runtime=ddp"):
+        check_buildable(other)
+    check_buildable(replace(other, runtime=replace(other.runtime, parallel="ddp")))
 
 
 def test_processes_without_torchrun_are_told_how(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from translate.training.optimizer import Schedule
 SMALL = 11  # pieces
 NUM_SPECIAL = 4  # padding, unknown, begin and end of sentence
 MODEL_TYPES = ("unigram", "bpe", "word", "char")
+WHOLE_MATRICES = ("Adafactor", "Muon")  # optimizers whose step on a part of a matrix is another one
 NORMALIZATIONS = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity")
 
 
@@ -20,6 +21,9 @@ def check_buildable(settings: Settings) -> None:
     sizes = (SMALL, SMALL) if settings.tokenizer.shared else (SMALL, SMALL + 2)
     model = build_model(settings.model, sizes, settings.run.plugins)
     build_optimizer(settings, model)
+    optimizer = str(settings.optimizer["_target_"]).rsplit(".", 1)[-1]
+    if settings.runtime.parallel == "fsdp" and optimizer in WHOLE_MATRICES:
+        raise UserError(f"optimizer: {optimizer} needs whole matrices; use runtime=ddp, or another optimizer")
     build_schedule(settings)
     if model.num_attention_layers < 1:
         raise UserError("model: it has no layer that attends to the source")
