@@ -17,16 +17,18 @@ def start_lines(settings: Settings, training: Training, directory: RunDirectory)
     """What the user should know before the first step; the counts of the corpus are told when it is read."""
     model, device = training.update.model, training.update.device
     precision = str(training.update.precision).removeprefix("torch.")
+    count = training.update.parallel.world.size
+    processes = f"; {count} processes by {settings.runtime.parallel}" if count > 1 else ""
     threads = f", {torch.get_num_threads()} threads" if device.type == "cpu" else ""
     frozen = sum(each.numel() for each in model.parameters() if not each.requires_grad)
     kept = f" and {frozen:,} frozen ones" if frozen else ""
-    groups = settings.training.accumulate
+    groups = training.stream.group_size
     steps = f", {groups} of them a step" if groups > 1 else ""
     return [
         f"model {settings.model.get('name', type(model).__name__)}: {model.num_parameters():,} parameters"
         f"{kept}, {len(model.output_weight):,} target pieces",
         f"{training.stream.epoch_length():,} batches an epoch of at most {settings.training.batch_tokens:,} "
-        f"target tokens{steps}; device {device}{threads}, {precision}",
+        f"target tokens{steps}; device {device}{threads}, {precision}{processes}",
         f"attention {kernels(model)}",
         f"run directory {directory.path}",
     ]
@@ -35,7 +37,7 @@ def start_lines(settings: Settings, training: Training, directory: RunDirectory)
 def kernels(model: Seq2Seq) -> str:
     """The mechanisms of a model, each with the kernel it is to run on."""
     found = dict.fromkeys(
-        f"{type(module).__name__} (kernel {module.kernel})"
+        f"{type(module).__name__.removeprefix('FSDP')} (kernel {module.kernel})"
         for module in model.modules()
         if isinstance(module, Attention)
     )
