@@ -4,8 +4,12 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from ranks import Ranks
 
 
 @pytest.fixture(scope="session")
@@ -31,3 +35,13 @@ def _tiny_numbers() -> Iterator[None]:
     yield
     if "torch" in sys.modules:
         sys.modules["torch"].set_flush_denormal(False)
+
+
+@pytest.fixture(scope="session")
+def ranks() -> Iterator["Ranks"]:
+    """Two processes that can train together: ``ranks(function, *arguments)`` gives the result of each."""
+    from ranks import Ranks
+
+    processes = Ranks()
+    yield processes
+    processes.close()

@@ -19,6 +19,7 @@ from translate.build.train import prepare
 from translate.build.validation import Validation
 from translate.text.corpus import Corpus, load_corpus
 from translate.training.checkpoint import load_state
+from translate.training.distributed import World
 from translate.training.run_directory import RunDirectory
 
 
@@ -189,9 +190,8 @@ def test_validation_touches_no_random_number_and_no_mode(tiny_runs: dict[str, Pa
     directory = RunDirectory(run)
     settings, corpus = read_settings(directory), corpus_of(run)
     copy = RunDirectory(tmp_path / "copy")
-    _, translator = prepare(
-        settings, corpus, copy, torch.device("cpu"), None, OmegaConf.load(directory.config)
-    )
+    config = OmegaConf.load(directory.config)
+    _, translator = prepare(settings, corpus, copy, torch.device("cpu"), None, config, World())
     translator.model.train()
     validation = Validation(settings, translator, corpus.validation)
     before = torch.get_rng_state()

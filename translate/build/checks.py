@@ -15,12 +15,14 @@ from translate.training.wandb import check_installed
 SMALL = 11  # pieces
 NUM_SPECIAL = 4  # padding, unknown, begin and end of sentence
 MODEL_TYPES = ("unigram", "bpe", "word", "char")
+WHOLE_MATRICES = ("Adafactor", "Muon")  # optimizers whose step on a part of a matrix is another one
 NORMALIZATIONS = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity")
 
 
 def check_buildable(settings: Settings) -> None:
     """Build model, optimizer and schedule once with a small vocabulary, so that a wrong value is told now."""
     _check_tokenizer(settings.tokenizer)
+    _check_parallel(settings)
     sizes = (SMALL, SMALL) if settings.tokenizer.shared else (SMALL, SMALL + 2)
     model = build_model(settings.model, sizes, settings.run.plugins)
     _check_recipe(settings, model)
@@ -31,6 +33,27 @@ def check_buildable(settings: Settings) -> None:
         raise UserError("model: it has no layer that attends to the source")
     wanted = settings.alignment
     AlignmentChoice(wanted.layer or 0, tuple(wanted.heads or (0,)), wanted.shift or 0).check(model)
+
+
+def _check_parallel(settings: Settings) -> None:
+    """Raise :class:`UserError` for settings that several processes cannot heed together."""
+    parallel = settings.runtime.parallel
+    if parallel == "none":
+        return
+    optimizer = str(settings.optimizer["_target_"]).rsplit(".", 1)[-1]
+    if parallel == "fsdp" and optimizer in WHOLE_MATRICES:
+        raise UserError(f"optimizer: {optimizer} needs whole matrices; use runtime=ddp, or another optimizer")
+    if settings.training.out_of_memory == "lower":
+        raise UserError(
+            f"training.out_of_memory=lower: with runtime.parallel={parallel} each process would compute "
+            "another number of parts and wait for the others; use training.out_of_memory=abort and a smaller "
+            "training.batch_tokens"
+        )
+    if settings.runtime.precision == "float16":
+        raise UserError(
+            f"runtime.precision=float16: with runtime.parallel={parallel} a process does not see what "
+            "overflowed in another; use bfloat16 or float32"
+        )
 
 
 def _check_tokenizer(tokenizer: TokenizerConfig) -> None:

@@ -68,13 +68,15 @@ def keep_freed_memory() -> None:
 def forward_precision(runtime: RuntimeConfig, device: torch.device) -> torch.dtype:
     """What the forward pass computes in: bfloat16 where a GPU has it, else float16 there; float32 on the CPU.
 
-    The user may say otherwise.
+    Several processes compute in float32 where there is no bfloat16. The user may say otherwise.
     """
     if runtime.precision != "auto":
         return PRECISIONS[runtime.precision]
     if device.type != "cuda":
         return torch.float32
-    return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else torch.float16
+    if torch.cuda.is_bf16_supported(including_emulation=False):
+        return torch.bfloat16
+    return torch.float16 if runtime.parallel == "none" else torch.float32
 
 
 def use_deterministic(deterministic: bool) -> None:

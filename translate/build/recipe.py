@@ -1,7 +1,5 @@
 """The stream of batches and the optimizer step that a configuration describes."""
 
-import torch
-
 from translate.build.encoding import sampler
 from translate.build.guidance import guidance
 from translate.build.objects import build_optimizer, build_schedule, forward_precision
@@ -12,6 +10,7 @@ from translate.text.corpus import Corpus, Split
 from translate.text.tokenizer import TokenizerPair
 from translate.training.averaging import Averaged
 from translate.training.loop import Training
+from translate.training.parallel import Parallel
 from translate.training.stream import BatchStream
 from translate.training.update import Care, Update
 
@@ -24,10 +23,10 @@ def build_training(
     encoded: EncodedCorpus,
     corpus: Corpus,
     tokenizers: TokenizerPair,
-    device: torch.device,
+    parallel: Parallel,
 ) -> Training:
-    """The stream of batches and the optimizer step of a run."""
-    config = settings.training
+    """The stream of batches and the optimizer step of a run; ``parallel`` is of :func:`parallelise`."""
+    config, world = settings.training, parallel.world
     update = Update(
         model,
         build_optimizer(settings, model),
@@ -35,7 +34,7 @@ def build_training(
         label_smoothing=config.label_smoothing,
         clip_norm=config.clip_norm,
         average=Averaged(model, config.ema) if config.ema else None,
-        precision=forward_precision(settings.runtime, device),
+        precision=forward_precision(settings.runtime, next(model.parameters()).device),
         guided=guidance(settings, model),
         r_drop=config.r_drop,
         teacher_forcing=config.teacher_forcing if config.teacher_forcing.decay else None,
@@ -44,6 +43,7 @@ def build_training(
             lower_memory=config.out_of_memory == "lower",
             text_of=lambda index: _pair(corpus.train, index),
         ),
+        parallel=parallel,
     )
     stream = BatchStream(
         encoded,
@@ -52,6 +52,8 @@ def build_training(
         config.seed,
         word_dropout=config.word_dropout,
         sample=sampler(settings, corpus.train, tokenizers),
+        rank=world.rank,
+        processes=world.size,
     )
     return Training(stream, update)
 

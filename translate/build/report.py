@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import is_dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from translate.build.samples import Board, show
 from translate.build.schema import Settings
@@ -27,7 +27,7 @@ class Scoreboard(Board, Closable, Protocol):
 
 
 class Reporter:
-    """Writes down what steps and validations gave.
+    """Writes down what steps and validations gave; of several processes the main one does.
 
     Args:
         settings: of the run.
@@ -36,6 +36,7 @@ class Reporter:
         limits: of the run, whose last step is logged whatever its number.
         validation: whose samples are shown.
         start: the step that the run stands at.
+        writes: whether this process is the one that does.
     """
 
     def __init__(
@@ -47,27 +48,32 @@ class Reporter:
         validation: Validation,
         *,
         start: int,
+        writes: bool = True,
     ) -> None:
         self.settings = settings
         self.directory = directory
         self.line = line
         self.limits = limits
         self.validation = validation
-        purge = start + 1 if start else None
-        self.boards: list[Scoreboard] = [TensorBoard(directory.tensorboard, purge_step=purge)]
-        project = settings.training.wandb
-        if project is not None:
-            self.boards.append(
-                WeightsAndBiases(project, settings.run.name, sections(settings), directory.wandb)
-            )
+        self.writes = writes
+        self.boards = self._boards(start) if writes else []
         self.closes: list[Closable] = [*self.boards]
+
+    def _boards(self, start: int) -> list[Scoreboard]:
+        purge = start + 1 if start else None
+        boards: list[Scoreboard] = [TensorBoard(self.directory.tensorboard, purge_step=purge)]
+        project = self.settings.training.wandb
+        if project is not None:
+            name, told = self.settings.run.name, sections(self.settings)
+            boards.append(WeightsAndBiases(project, name, told, self.directory.wandb))
+        return boards
 
     def log(self, training: Training, report: StepReport) -> None:
         """A hook of the loop."""
         progress = training.progress
         for note in report.notes:
             self.line.note(note)
-            self.directory.log({"kind": "note", "step": progress.step, "note": note})
+            self._log({"kind": "note", "step": progress.step, "note": note})
         if progress.step % self.settings.training.log_every == 0 or self.limits.reached(progress):
             means = training.window.means(progress.training_seconds)
             self._write("train", progress, means | {"learning_rate": report.learning_rate})
@@ -82,9 +88,13 @@ class Reporter:
 
     def _write(self, kind: str, progress: Progress, values: Mapping[str, float]) -> None:
         row = {"kind": kind, "step": progress.step, "seconds": round(progress.seconds, 3), **values}
-        self.directory.log(row)
+        self._log(row)
         for board in self.boards:
             board.scalars(kind, values, progress.step)
+
+    def _log(self, row: Mapping[str, Any]) -> None:
+        if self.writes:
+            self.directory.log(row)
 
     def close(self) -> None:
         for each in reversed(self.closes):

@@ -1,6 +1,7 @@
 """Going on with a run: what is there, whether it is the same run, whether it has ended."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -42,8 +43,12 @@ MAY_CHANGE = tuple(
 )
 
 
-def state_to_resume(settings: Settings, directory: RunDirectory) -> dict[str, Any] | None:
+def state_to_resume(
+    settings: Settings, directory: RunDirectory, *, processes: int = 1
+) -> dict[str, Any] | None:
     """The state of the last checkpoint if the run is to be continued; ``None`` if it begins.
+
+    Fewer processes may accumulate more batches for the same steps, or take smaller ones.
 
     Raises:
         UserError: if the folder holds something that must not be harmed, a run of other settings, or a
@@ -51,20 +56,34 @@ def state_to_resume(settings: Settings, directory: RunDirectory) -> dict[str, An
     """
     check_unused(directory.path)
     if settings.training.resume and directory.has_checkpoint():
-        check_same(settings, read_settings(directory, settings.run.plugins), directory)
-        return load_state(directory.checkpoints / (settings.training.resume_from or "last"))
+        before = read_settings(directory, settings.run.plugins)
+        folder = checkpoint_to_resume(settings, directory)
+        if settings.training.accumulate == before.training.accumulate:
+            check_same(settings, before, directory)
+            return load_state(folder)
+        state = load_state(folder)
+        same_steps = settings.training.accumulate * processes == state["group_size"]
+        check_same(settings, before, directory, but=("training.accumulate",) if same_steps else ())
+        return state
     if settings.training.resume_from:
         raise UserError(f"training.resume_from: there is no checkpoint in {directory.checkpoints}")
     directory.check_free(overwrite=settings.run.overwrite or settings.training.resume)
     return None
 
 
-def check_same(settings: Settings, before: Settings, directory: RunDirectory) -> None:
+def checkpoint_to_resume(settings: Settings, directory: RunDirectory) -> Path:
+    """The folder of the checkpoint that a run goes on from."""
+    return directory.checkpoints / (settings.training.resume_from or "last")
+
+
+def check_same(
+    settings: Settings, before: Settings, directory: RunDirectory, *, but: Collection[str] = ()
+) -> None:
     """Raise :class:`UserError` listing what differs between a run and the settings it is resumed with."""
     differing = []
     for section in SECTIONS:
         now, then = _flat(getattr(settings, section), section), _flat(getattr(before, section), section)
-        for key in [key for key in {**then, **now} if key not in MAY_CHANGE]:
+        for key in [key for key in {**then, **now} if key not in (*MAY_CHANGE, *but)]:
             given = key not in FOUND_IN_CORPUS or now.get(key) is not None
             if given and now.get(key) != then.get(key):
                 differing.append(f"{key} was {then.get(key)!r}, now {now.get(key)!r}")

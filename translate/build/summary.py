@@ -17,17 +17,19 @@ def start_lines(settings: Settings, training: Training, directory: RunDirectory)
     """What the user should know before the first step; the counts of the corpus are told when it is read."""
     model, device = training.update.model, training.update.device
     precision = str(training.update.precision).removeprefix("torch.")
-    count = torch.get_num_threads()
-    threads = f", {count} thread{'s' * (count > 1)}" if device.type == "cpu" else ""
+    threads_used = torch.get_num_threads()
+    threads = f", {threads_used} thread{'s' * (threads_used > 1)}" if device.type == "cpu" else ""
+    count = training.update.parallel.world.size
+    processes = f"; {count} processes by {settings.runtime.parallel}" if count > 1 else ""
     frozen = sum(each.numel() for each in model.parameters() if not each.requires_grad)
     kept = f" and {frozen:,} frozen ones" if frozen else ""
-    groups = settings.training.accumulate
+    groups = training.stream.group_size
     steps = f", {groups} of them a step" if groups > 1 else ""
     return [
         f"model {settings.model.get('name', type(model).__name__)}: {model.num_parameters():,} parameters"
         f"{kept}, {len(model.output_weight):,} target pieces",
         f"{training.stream.epoch_length():,} batches an epoch of at most {settings.training.batch_tokens:,} "
-        f"target tokens{steps}; device {device}{threads}, {precision}",
+        f"target tokens{steps}; device {device}{threads}, {precision}{processes}",
         f"attention {kernels(model)}",
         f"run directory {directory.path}",
     ]
@@ -40,7 +42,8 @@ def kernels(model: Seq2Seq) -> str:
         if isinstance(module, Attention):
             inside = name.startswith("encoder") or "self_attention" in name
             where = "within a side" if inside else "to the source"
-            found.setdefault(where, {})[f"{type(module).__name__} (kernel {module.kernel})"] = None
+            mechanism = type(module).__name__.removeprefix("FSDP")
+            found.setdefault(where, {})[f"{mechanism} (kernel {module.kernel})"] = None
     return "; ".join(f"{where}: {', '.join(found[where])}" for where in sorted(found))
 
 

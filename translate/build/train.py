@@ -1,7 +1,8 @@
 """``translate train``: from a configuration to a run directory."""
 
+import copy
 import time
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from translate.build.load import load_into, read_choice
 from translate.build.objects import build_model, use_deterministic, use_device
 from translate.build.recipe import build_training
 from translate.build.report import Reporter
-from translate.build.resume import is_finished, keep_threads, state_to_resume
+from translate.build.resume import checkpoint_to_resume, is_finished, keep_threads, state_to_resume
 from translate.build.schema import Settings, check_config
 from translate.build.start_from import freeze, take_tokenizers, take_weights
 from translate.build.summary import start_lines
@@ -27,13 +28,16 @@ from translate.config.schema import plain
 from translate.errors import UserError
 from translate.text.corpus import Corpus, load_corpus
 from translate.text.tokenizer import TokenizerPair
-from translate.training.generators import seed_generators
+from translate.training.distributed import World, connected, disconnect, local_device, was_restarted
+from translate.training.generators import seed_generators, seed_process
 from translate.training.hooks import Keeper, Limits
 from translate.training.lock import locked
 from translate.training.loop import Hook, Progress, Training, fit
+from translate.training.parallel import copy_whole, parallelise
 from translate.training.profile import Profiler
 from translate.training.progress import ProgressLine
 from translate.training.run_directory import RunDirectory
+from translate.training.shards import read_shards
 from translate.training.signals import EXIT_CODES, Signals, leave_on_sigterm
 from translate.training.writer import Writer, last_checkpoint
 from translate.translator import Translator
@@ -46,27 +50,34 @@ def train(config: DictConfig) -> int:
     """
     began = time.monotonic()
     settings = check_config(config)
+    if was_restarted():  # the same command begins again where its last checkpoint stands
+        settings = replace(settings, training=replace(settings.training, resume=True))
+    runtime = settings.runtime
     with leave_on_sigterm():
-        return _train(settings, config, Limits(settings.training, began=began))
+        device = use_device(local_device(runtime), runtime.threads, where="runtime.device")
+        use_deterministic(runtime.deterministic)
+        with connected(runtime, device, settings.run.directory) as world:
+            return _train(settings, config, Limits(settings.training, began=began), device, world)
 
 
-def _train(settings: Settings, config: DictConfig, limits: Limits) -> int:
-    device = use_device(settings.runtime.device, settings.runtime.threads, where="runtime.device")
-    use_deterministic(settings.runtime.deterministic)
+def _train(settings: Settings, config: DictConfig, limits: Limits, device: torch.device, world: World) -> int:
     check_buildable(settings)
     directory = RunDirectory(Path(settings.run.directory))
-    state = state_to_resume(settings, directory)
+    state = state_to_resume(settings, directory, processes=world.size)
     progress = Progress() if state is None else Progress(**state["progress"])
     finished = is_finished(progress, limits)
-    if finished and directory.is_scored(progress.step):
+    scored = directory.is_scored(progress.step)
+    world.wait()  # for all to have read what is there, before one changes it
+    if finished and scored:
         print(f"{directory.path}: the run is finished; nothing to do")
         return 0
-    corpus = load_corpus(settings.data)
+    with world.main_first():
+        corpus = load_corpus(settings.data)
     print(*corpus.summary_lines(), sep="\n", flush=True)
     check_validation(settings, corpus)
     settings = with_languages(settings, corpus)
-    with locked(directory.path):
-        training, translator = prepare(settings, corpus, directory, device, state, config)
+    with locked(directory.path) if world.is_main else nullcontext():
+        training, translator = prepare(settings, corpus, directory, device, state, config, world)
         if not finished:
             reason = run(settings, training, corpus, translator, directory, limits)
             if reason in EXIT_CODES:
@@ -74,6 +85,9 @@ def _train(settings: Settings, config: DictConfig, limits: Limits) -> int:
                 print(f"{reason} at step {step:,}: saved; go on with training.resume=true", flush=True)
                 return EXIT_CODES[reason]
             print(f"training ended: {reason}", flush=True)
+        disconnect()
+        if not world.is_main:
+            return 0
         try_average(settings, training.progress, translator, corpus, directory)
         best = directory.checkpoints / "best"
         load_into(translator.model, best if best.exists() else directory.last)
@@ -94,6 +108,7 @@ def prepare(
     device: torch.device,
     state: dict[str, Any] | None,
     config: DictConfig,
+    world: World,
 ) -> tuple[Training, Translator]:
     """Build what trains, and the run's folder; with a ``state`` to resume, everything is as it was."""
     seed_generators(settings.training.seed)
@@ -102,7 +117,7 @@ def prepare(
     elif settings.training.start_from is not None:
         tokenizers = take_tokenizers(settings)
     else:
-        tokenizers = train_tokenizers(settings, corpus)
+        tokenizers = world.from_main(lambda: train_tokenizers(settings, corpus))
     identity = identity_of(corpus, tokenizers)
     if state is not None:
         check_identity(identity, state.get("identity", {}), str(directory.path))
@@ -112,21 +127,41 @@ def prepare(
     if state is None and settings.training.start_from is not None:
         print(*take_weights(model, settings.training.start_from), sep="\n", flush=True)
     freeze(model, settings.training.freeze)
-    encoded = encode_training(settings, corpus, tokenizers)
-    training = build_training(settings, model, encoded, corpus, tokenizers, device)
+    whole_model = copy.deepcopy(model) if settings.runtime.parallel == "fsdp" else model  # validates
+    parallel = parallelise(settings.runtime.parallel, model, world, device)
+    with world.main_first():
+        encoded = encode_training(settings, corpus, tokenizers)
+    training = build_training(settings, model, encoded, corpus, tokenizers, parallel)
     training.identity = identity
     if state is None:
-        directory.clear()  # not before everything is known to work
-        directory.write_config(OmegaConf.to_yaml(resolved(config, settings)))
-        tokenizers.save(directory.tokenizer)
+        if world.is_main:
+            directory.clear()  # not before everything is known to work
+            directory.write_config(OmegaConf.to_yaml(resolved(config, settings)))
+            tokenizers.save(directory.tokenizer)
+        else:
+            seed_process(settings.training.seed, world.rank, 0)
     else:
-        training.load_state_dict(state)
+        take_up(training, state, directory, checkpoint_to_resume(settings, directory))
+    languages = corpus.source_language, corpus.target_language
+    choice = world.from_main(lambda: read_choice(directory, whole_model))
+    return training, Translator(whole_model, tokenizers, settings.search, choice, languages)
+
+
+def take_up(training: Training, state: dict[str, Any], directory: RunDirectory, checkpoint: Path) -> None:
+    """Go on where the ``state`` of a checkpoint stands; says so."""
+    world = training.update.parallel.world
+    training.load_state_dict(read_shards(checkpoint, state, training.update))
+    if world.is_main:
         directory.cut_metrics(training.progress.step)
         directory.point_best(training.progress.best_step)
-        print(f"resumed at step {training.progress.step:,}", flush=True)
-    languages = corpus.source_language, corpus.target_language
-    choice = read_choice(directory, model)
-    return training, Translator(model, tokenizers, settings.search, choice, languages)
+    print(f"resumed at step {training.progress.step:,}", flush=True)
+    before = len(state["generators"])
+    if before != world.size:
+        print(
+            f"processes: {before} before, now {world.size}, with random numbers of their own; "
+            f"{state['group_size']} batches an optimizer step before, now {training.stream.group_size}",
+            flush=True,
+        )
 
 
 def resolved(config: DictConfig, settings: Settings) -> DictConfig:
@@ -156,17 +191,25 @@ def run(
     limits: Limits,
 ) -> str:
     """Train with all hooks; returns why it ended."""
+    world = training.update.parallel.world
     print(*start_lines(settings, training, directory), sep="\n", flush=True)
-    validation = Validation(settings, translator, corpus.validation)
+    validation = Validation(settings, translator, corpus.validation, world)
     line = ProgressLine(settings.training, training, began=limits.began)
-    reporter = Reporter(settings, directory, line, limits, validation, start=training.progress.step)
+    start = training.progress.step
+    reporter = Reporter(settings, directory, line, limits, validation, start=start, writes=world.is_main)
     hooks: list[Hook] = [line, reporter.log]
+    signals, writer = Signals(quiet=not world.is_main), Writer(directory.checkpoints)
+
+    def validate() -> dict[str, float]:
+        copy_whole(training.update.model, translator.model)
+        return validation()
+
     try:
-        with closing(line), closing(reporter), Signals() as signals, Writer(directory.checkpoints) as writer:
-            if settings.training.profile:
+        with closing(line), closing(reporter), signals, writer:
+            if settings.training.profile and world.is_main:
                 hooks.append(profiler := Profiler(directory.trace, line.note))
                 reporter.closes.append(profiler)
-            hooks.append(Keeper(settings.training, writer, validation, reporter.report, limits, signals))
+            hooks.append(Keeper(settings.training, writer, validate, reporter.report, limits, signals, world))
             return fit(training, hooks)
     except UserError as error:
         left = last_checkpoint(directory.checkpoints)

@@ -14,6 +14,7 @@ from translate.build.schema import Settings
 from translate.evaluation import bleu_score, corpus_scores
 from translate.text.batching import collate, sequential_batches
 from translate.text.corpus import Split
+from translate.training.distributed import World
 from translate.training.losses import batch_loss
 from translate.translator import Translator
 
@@ -22,16 +23,19 @@ from translate.translator import Translator
 class Validation:
     """Scores a model on the validation split: loss, BLEU of greedy search, AER where gold is known.
 
-    chrF and TER are computed if one of them chooses the best checkpoint.
+    chrF and TER are computed if one of them chooses the best checkpoint. Several processes share the work,
+    and all get the scores.
 
     Attributes:
-        samples: of the last call, some translations.
+        world: the processes.
+        samples: of the last call, some translations; the main process has them.
         alignment: of one of them.
     """
 
     settings: Settings
     translator: Translator
     split: Split | None
+    world: World = field(default_factory=World)
     samples: list[Sample] = field(default_factory=list)
     alignment: Alignment | None = None
 
@@ -47,10 +51,15 @@ class Validation:
             self.gold = [parse_gold(text, where=f"gold line {i}") for i, text in enumerate(wanted, 1)]
 
     def __call__(self) -> dict[str, float]:
-        if self.split is None:
+        split = self.split
+        if split is None:
             return {}
-        scores = {"loss": self._loss()}
-        texts = [each.text for each in self.translator.translate(self.source, beam_size=1)]
+        loss, texts = self._loss(), self._texts()
+        return self.world.from_main(lambda: self._scores(split, loss, texts))
+
+    def _scores(self, split: Split, loss: float, texts: list[str]) -> dict[str, float]:
+        """All scores, and what is shown beside them."""
+        scores = {"loss": loss}
         language = self.settings.data.target_language or ""
         scores["bleu"] = bleu_score(texts, self.target, target_language=language)
         metric = self.settings.training.best_metric
@@ -60,7 +69,7 @@ class Validation:
         choice = self.translator.choice
         if self.gold:
             count = len(self.gold)
-            sides = self.split.source[:count], self.split.target[:count]
+            sides = split.source[:count], split.target[:count]
             pairs = self.translator.encode_pairs(*sides, whitespace=True)
             wanted = self.settings.alignment
             found = calibrate(
@@ -82,14 +91,25 @@ class Validation:
         self.alignment = shown.align([drawn.source], [drawn.translation])[0] if drawn else None
         return scores
 
+    def _texts(self) -> list[str]:
+        """The translations of all processes, in the order of the sentences."""
+        rank, size = self.world.rank, self.world.size
+        mine = [each.text for each in self.translator.translate(self.source[rank::size], beam_size=1)]
+        texts = [""] * len(self.source)
+        for rank, share in enumerate(self.world.gather(mine)):
+            texts[rank::size] = share
+        return texts
+
     def _loss(self) -> float:
         """Negative log-likelihood of the references, nats a token."""
         model, device = self.translator.model, self.translator.device
         total, tokens = 0.0, 0
         lengths = self.corpus.source.lengths, self.corpus.target.lengths
         with evaluation_mode(model):
-            for indices in sequential_batches(*lengths, self.settings.training.batch_tokens):
+            batches = list(sequential_batches(*lengths, self.settings.training.batch_tokens))
+            for indices in batches[self.world.rank :: self.world.size]:
                 batch = collate(self.corpus, indices.tolist()).to(device)
                 total += batch_loss(model, batch, 0.0, torch.float32).likelihood.item()
                 tokens += batch.num_tokens
+        total, tokens = self.world.add(torch.tensor([total, tokens], dtype=torch.float64)).tolist()
         return total / tokens

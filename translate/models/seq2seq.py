@@ -159,6 +159,13 @@ class Seq2Seq(nn.Module):
             return cast(Tensor, self.output_layer(hidden))
         return F.linear(hidden, self.output_weight, self.output_bias)
 
+    def shards(self) -> Sequence[tuple[nn.Module, tuple[str, ...]]]:
+        """Parts whose parameters can be put together one part at a time, inner ones first; none by default.
+
+        Nothing reads them but the part's own forward and its methods that are named.
+        """
+        return ()
+
     def num_parameters(self) -> int:
         """Trainable parameters, shared ones counted once."""
         return sum(parameter.numel() for parameter in self.parameters() if parameter.requires_grad)

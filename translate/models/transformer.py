@@ -249,6 +249,10 @@ class Transformer(Seq2Seq):
         self.num_attention_layers = decoder_layers
         self.num_attention_heads = self.decoder[0].source_attention.num_heads
 
+    def shards(self) -> Sequence[tuple[nn.Module, tuple[str, ...]]]:
+        cross = [(layer.source_attention, ("prepare",)) for layer in self.decoder]
+        return [*cross, *((layer, ()) for layer in (*self.encoder, *self.decoder))]
+
     def embed_source(self, source: Tensor) -> Tensor:
         return self.source_embedding(source) * self.width**0.5
 

@@ -17,6 +17,7 @@ from translate.errors import UserError
 
 WEIGHTS = "model.safetensors"
 STATE = "state.pt"
+SHARDS = "shards"  # a folder: what several processes wrote, each its part; see shards.py
 CHECKSUMS = "SHA256SUMS"  # as `sha256sum --check` reads them
 ASIDE = ".writing-"
 
@@ -50,6 +51,7 @@ def save_checkpoint(
     best: bool,
     keep_last: int,
     keep_steps: Collection[int] = (),
+    shards: Path | None = None,
 ) -> Path:
     """Write ``step-N``, point ``last`` (and ``best``) to it, and drop others that nothing points to.
 
@@ -63,6 +65,7 @@ def save_checkpoint(
         best: whether it is the best so far.
         keep_last: how many to keep beside the best ones.
         keep_steps: steps of the best ones.
+        shards: a folder in ``directory`` that becomes part of the checkpoint.
     """
     directory.mkdir(parents=True, exist_ok=True)
     for left_over in directory.glob(f"{ASIDE}*"):  # of a process that was killed
@@ -75,12 +78,15 @@ def save_checkpoint(
             {name: tensor.detach().contiguous().cpu() for name, tensor in weights.items()}, aside / WEIGHTS
         )
         torch.save(dict(state), aside / STATE)
-        sums = "".join(f"{_checksum(aside / name)}  {name}\n" for name in (WEIGHTS, STATE))
+        if shards is not None:
+            shards.rename(aside / SHARDS)
+        sums = "".join(f"{_checksum(path)}  {path.relative_to(aside).as_posix()}\n" for path in _files(aside))
         (aside / CHECKSUMS).write_text(sums, encoding="utf-8")
-        for path in (*aside.iterdir(), aside):
+        for path in (*aside.rglob("*"), aside):
             _sync(path)
     except BaseException:
-        shutil.rmtree(aside, ignore_errors=True)  # a full disk has room again
+        for path in (aside, *([] if shards is None else [shards])):
+            shutil.rmtree(path, ignore_errors=True)  # a full disk has room again
         raise
     if folder.exists():
         shutil.rmtree(folder)
@@ -96,6 +102,11 @@ def save_checkpoint(
 def step_folder(directory: Path, step: int) -> Path:
     """Where the checkpoint of a step lies."""
     return directory / f"step-{step:08d}"
+
+
+def _files(folder: Path) -> list[Path]:
+    """What a checkpoint consists of, those that each has first."""
+    return [folder / WEIGHTS, folder / STATE, *sorted((folder / SHARDS).glob("*"))]
 
 
 def _checksum(path: Path) -> str:
@@ -166,25 +177,25 @@ def load_state(folder: Path) -> dict[str, Any]:
         raise UserError(f"{path}: the state to resume from is missing{_others(folder)}") from error
     except Exception as error:  # torch raises many kinds for a damaged file
         raise UserError(f"{path}: the checkpoint is damaged or cut short{_others(folder)}") from error
-    for each in (path, folder / WEIGHTS):
+    for each in _files(folder):
         _verify(each)
     return state
 
 
 def _verify(path: Path) -> None:
     """Raise :class:`UserError` if a file is not what was written; checkpoints without sums are believed."""
+    folder = path.parents[1] if path.parent.name == SHARDS else path.parent
     try:
-        lines = (path.parent / CHECKSUMS).read_text(encoding="utf-8").splitlines()
+        lines = (folder / CHECKSUMS).read_text(encoding="utf-8").splitlines()
         sums = {name: checksum for checksum, name in (line.split("  ", 1) for line in lines)}
-        intact = sums.get(path.name) == _checksum(path)
+        intact = sums.get(path.relative_to(folder).as_posix()) == _checksum(path)
     except FileNotFoundError:
-        intact = path.exists() and not (path.parent / CHECKSUMS).exists()
+        intact = path.exists() and not (folder / CHECKSUMS).exists()
     except (OSError, ValueError):
         intact = False
     if not intact:
         raise UserError(
-            f"{path}: the checkpoint is damaged or cut short (not the file that was written)"
-            f"{_others(path.parent)}"
+            f"{path}: the checkpoint is damaged or cut short (not the file that was written){_others(folder)}"
         )
 
 

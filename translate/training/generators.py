@@ -14,6 +14,11 @@ def seed_generators(seed: int) -> None:
     np.random.seed(seed % 2**32)
 
 
+def seed_process(seed: int, rank: int, step: int) -> None:
+    """Give a process random numbers of its own, where those of the run cannot be gone on with."""
+    seed_generators(int(np.random.SeedSequence([seed, rank, step]).generate_state(1)[0]))
+
+
 def generator_states(device: torch.device) -> dict[str, Any]:
     """The states of torch's, Python's and NumPy's generators, as plain values."""
     numpy = np.random.get_state(legacy=False)

@@ -5,9 +5,12 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 
 from translate.training.checkpoint import model_tensors
+from translate.training.distributed import World
 from translate.training.loop import Progress, Training
+from translate.training.parallel import whole
 from translate.training.settings import TrainingConfig
-from translate.training.signals import Signals
+from translate.training.shards import write_shards
+from translate.training.signals import EXIT_CODES, Signals
 from translate.training.update import StepReport
 from translate.training.writer import Writer
 
@@ -39,11 +42,12 @@ class Keeper:
 
     Args:
         config: of the training.
-        writer: of checkpoints.
+        writer: of checkpoints; the main process has them written.
         validate: scores of the model as it is, by metric name; none if there is nothing to validate on.
         report: is told the scores of each validation.
         limits: to validate and save at the last step.
         signals: to save when interrupted.
+        world: whose processes stop, validate and save together.
     """
 
     def __init__(
@@ -54,6 +58,7 @@ class Keeper:
         report: Callable[[Progress, Mapping[str, float]], None],
         limits: Limits,
         signals: Signals,
+        world: World | None = None,
     ) -> None:
         self.config = config
         self.writer = writer
@@ -61,24 +66,26 @@ class Keeper:
         self.report = report
         self.limits = limits
         self.signals = signals
+        self.world = world or World()
 
     def __call__(self, training: Training, step_report: StepReport) -> str | None:
         """Do what is due after a step; the reason to end a run is given once its checkpoint is written."""
         progress, config = training.progress, self.config
         self.writer.check()
-        if self.signals.caught is not None:
+        reason = self.world.agree(self.signals.caught or self.limits.reached(progress))
+        if reason in EXIT_CODES:
             self.save(training)
             self.writer.wait()
-            return self.signals.caught
-        reason = self.limits.reached(progress)
+            return reason
         if reason or progress.step % config.validate_every == 0:
             improved = self._validate(training)
             if config.patience is not None and progress.waited >= config.patience:
                 reason = PATIENCE
             self.save(training, best=improved, finished=None if reason == MAX_TIME else reason)
-            if self.signals.caught or reason:
+            reason = self.world.agree(self.signals.caught) or reason
+            if reason:
                 self.writer.wait()
-            return self.signals.caught or reason
+            return reason
         if config.save_every is not None and progress.step % config.save_every == 0:
             self.save(training)
         return None
@@ -108,20 +115,32 @@ class Keeper:
         return improved
 
     def save(self, training: Training, *, best: bool = False, finished: str | None = None) -> None:
-        """Have a checkpoint written of what is now; the training goes on meanwhile."""
+        """Have a checkpoint written of what is now; the training goes on meanwhile.
+
+        All processes take part, and the main one has written what all hold.
+        """
         training.progress.finished = finished
         update = training.update
         weights = model_tensors(update.model)
         if update.average is not None:
             weights |= update.average.named_weights(update.model)
-        self.writer.submit(
-            training.progress.step,
-            weights,
-            training.state_dict(),
-            best=best,
-            keep_last=self.config.keep_last,
-            keep_steps=tuple(training.progress.best_steps),
-        )
+        complete = {}
+        for name, tensor in weights.items():
+            put_together = whole(tensor)
+            if self.world.is_main:
+                complete[name] = put_together
+        self.writer.wait()  # what is in parts goes through the same folder each time
+        state, shards = write_shards(self.writer.directory, training.state_dict(), self.world)
+        if self.world.is_main:
+            self.writer.submit(
+                training.progress.step,
+                complete,
+                state,
+                best=best,
+                keep_last=self.config.keep_last,
+                keep_steps=tuple(training.progress.best_steps),
+                shards=shards,
+            )
 
 
 def goodness(scores: Mapping[str, float], metric: str) -> float:

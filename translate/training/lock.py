@@ -47,7 +47,7 @@ def check_unused(directory: Path) -> None:
     except OSError:
         return
     try:
-        _hold(descriptor, directory / LOCK)
+        _hold(descriptor, directory / LOCK, shared=True)  # several processes of a run may look at once
     finally:
         os.close(descriptor)
 
@@ -69,12 +69,12 @@ def _acquire(path: Path) -> int:
         os.close(descriptor)  # its holder has just removed it
 
 
-def _hold(descriptor: int, path: Path) -> None:
+def _hold(descriptor: int, path: Path, *, shared: bool = False) -> None:
     holder = _read(descriptor)
     try:
         import fcntl  # not on Windows
 
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         return
     except BlockingIOError:
         pass

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from translate.training.generators import generator_states, restore_generators
+from translate.training.generators import generator_states, restore_generators, seed_process
 from translate.training.stream import BatchStream, Position
 from translate.training.update import StepReport, Update
 from translate.training.window import Window
@@ -61,11 +61,13 @@ class Training:
         self.progress.seconds = time.monotonic() - self.began
 
     def state_dict(self) -> dict[str, Any]:
-        """All that the steps to come depend on."""
+        """All that the steps to come depend on; all processes of the run must ask for it."""
+        own = generator_states(self.update.device)
         return {
             "progress": self.progress.state_dict(),
-            "generators": generator_states(self.update.device),
+            "generators": self.update.parallel.world.gather(own),  # of each process
             "threads": torch.get_num_threads(),
+            "group_size": self.stream.group_size,
             "window": self.window.state_dict(),
             "identity": self.identity,
             **self.update.state_dict(),
@@ -76,7 +78,11 @@ class Training:
         self.update.load_state_dict(state)
         if "window" in state:
             self.window = Window(**state["window"])
-        restore_generators(state["generators"], self.update.device)
+        world = self.update.parallel.world
+        if len(state["generators"]) == world.size:
+            restore_generators(state["generators"][world.rank], self.update.device)
+        else:
+            seed_process(self.stream.seed, world.rank, self.progress.step)
 
 
 # A hook looks at the run after each step, and may give the reason to end it.
@@ -90,7 +96,9 @@ def fit(training: Training, hooks: Sequence[Hook]) -> str:
     with closing(training.stream.from_position(Position(progress.epoch, progress.batch))) as groups:
         for group in groups:
             training.update.schedule.enter(progress.epoch)
-            report = training.update(group.batches, progress.step + 1)
+            report = training.update(
+                group.batches, progress.step + 1, num_tokens=group.num_tokens, spare=group.spare
+            )
             progress.step = report.step
             progress.epoch, progress.batch = group.after
             progress.tokens += report.num_tokens

@@ -55,23 +55,40 @@ def is_out_of_memory(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and any(each in str(error) for each in OUT_OF_MEMORY)
 
 
-def describe_out_of_memory(step: int, batch: Batch) -> str:
-    """What did not fit, and what to try."""
+def describe_out_of_memory(step: int, batch: Batch, *, alone: bool = True) -> str:
+    """What did not fit, and what to try; parts are for a process ``alone``."""
     count, length = batch.target_in.shape
     half = max(1, count * length // 2)
+    lower = ", or training.out_of_memory=lower to compute such batches in parts" if alone else ""
     return (
         f"step {step}: out of memory at a batch of {count} pairs, {batch.source.shape[1]} source and "
         f"{length} target places each; try training.batch_tokens={half} (with twice the training.accumulate "
-        "the steps stay as large), or training.out_of_memory=lower to compute such batches in parts"
+        f"the steps stay as large){lower}"
     )
+
+
+def blamed(batches: Sequence[Batch], loss_of: Callable[[Batch], float]) -> list[int]:
+    """The pairs of a step, by their places in the corpus, that have a loss that is not finite.
+
+    Without any, the gradient or a dropout mask is to blame, and all pairs are named.
+
+    Args:
+        batches: of the step.
+        loss_of: the loss of a batch without dropout; called with single pairs.
+    """
+    pairs = [index for batch in batches for index in batch.indices]
+    if len(pairs) > TRIED:
+        return pairs
+    singles = [rows_of(batch, row, row + 1) for batch in batches for row in range(len(batch.indices))]
+    odd = [not torch.isfinite(torch.tensor(loss_of(single))) for single in singles]
+    return [pair for pair, is_odd in zip(pairs, odd, strict=True) if is_odd] or pairs
 
 
 def describe_not_finite(
     step: int,
     loss: float,
     norm: float,
-    batches: Sequence[Batch],
-    loss_of: Callable[[Batch], float],
+    pairs: Sequence[int],
     text_of: Callable[[int], str] | None = None,
 ) -> str:
     """Which step and which pairs of the corpus gave a loss or gradient that is not finite.
@@ -80,16 +97,9 @@ def describe_not_finite(
         step: optimizer step.
         loss: nats a token.
         norm: of the gradient.
-        batches: of the step.
-        loss_of: the loss of a batch without dropout; called with single pairs, to find those to blame.
+        pairs: of :func:`blamed`.
         text_of: the sentences of a pair, by its place in the corpus.
     """
-    pairs = [index for batch in batches for index in batch.indices]
-    if len(pairs) <= TRIED:
-        singles = [rows_of(batch, row, row + 1) for batch in batches for row in range(len(batch.indices))]
-        odd = [not torch.isfinite(torch.tensor(loss_of(single))) for single in singles]
-        if any(odd):  # without any, the gradient or a dropout mask is to blame, and all pairs are named
-            pairs = [pair for pair, is_odd in zip(pairs, odd, strict=True) if is_odd]
     shown = ", ".join(str(pair + 1) for pair in pairs[:SHOWN])  # as an editor counts lines
     more = f" and {len(pairs) - SHOWN} more" if len(pairs) > SHOWN else ""
     first = f"; the first is {text_of(pairs[0])}" if text_of else ""

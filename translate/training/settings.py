@@ -101,4 +101,6 @@ class RuntimeConfig:
     threads: int | None = _limited(None, minimum=1)  # CPU threads; torch's default if null
     precision: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     deterministic: bool = False  # on a GPU: only algorithms that give the same bits again
+    parallel: Literal["none", "ddp", "fsdp"] = "none"  # how the processes that torchrun started work together
+    timeout: float = _limited(1800.0, above=0)  # seconds that a process waits for the others
     cache: str | None = "auto"  # folder of encoded corpora; auto: that of the user; null: none is kept

@@ -12,9 +12,14 @@ EXIT_CODES = {INTERRUPTED: 130, TERMINATED: 75}  # 75: EX_TEMPFAIL, try again
 
 
 class Signals:
-    """SIGTERM and the first Ctrl-C ask the run to end after the step; a second Ctrl-C ends it at once."""
+    """SIGTERM and the first Ctrl-C ask the run to end after the step; a second Ctrl-C ends it at once.
 
-    def __init__(self) -> None:
+    Args:
+        quiet: whether another process says so.
+    """
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self.quiet = quiet
         self.caught: str | None = None
         self._before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
 
@@ -30,7 +35,9 @@ class Signals:
     def _catch(self, number: int, frame: FrameType | None) -> None:
         self.caught = TERMINATED if number == signal.SIGTERM else INTERRUPTED
         _handle(signal.SIGINT, signal.default_int_handler)
-        os.write(2, f"\n{self.caught}: the run is saved after this step; Ctrl-C ends it at once\n".encode())
+        if not self.quiet:
+            text = f"\n{self.caught}: the run is saved after this step; Ctrl-C ends it at once\n"
+            os.write(2, text.encode())
 
 
 @contextmanager

@@ -22,23 +22,33 @@ class Position(NamedTuple):
 
 
 class Group(NamedTuple):
-    """The batches of one optimizer step, and the position after them."""
+    """The batches of one optimizer step that fall to this process, and the position after them.
+
+    Where batches are left for some processes only, the others are given one that counts for nothing, so that
+    all take part in every exchange.
+    """
 
     batches: list[Batch]
     after: Position
+    num_tokens: int  # target tokens of all processes
+    spare: bool = False  # whether the last batch counts for nothing
 
 
 @dataclass(frozen=True)
 class BatchStream:
     """Batches of a corpus, epoch after epoch; they depend on the seed and the epoch alone.
 
+    With several processes they are the same ones, dealt out one at a time.
+
     Attributes:
         corpus: in its best pieces.
         batch_tokens: target tokens.
-        accumulate: batches an optimizer step.
+        accumulate: batches an optimizer step, of each process.
         seed: of the order, of word dropout, and of sampled pieces.
         word_dropout: probability that the model reads ``<unk>`` for a piece.
         sample: the corpus in pieces drawn for a seed and an epoch, if they are other ones in each epoch.
+        rank: of this process.
+        processes: how many share the batches.
     """
 
     corpus: EncodedCorpus
@@ -47,6 +57,13 @@ class BatchStream:
     seed: int
     word_dropout: float = 0.0
     sample: Callable[[int, int], EncodedCorpus] | None = None
+    rank: int = 0
+    processes: int = 1
+
+    @property
+    def group_size(self) -> int:
+        """Batches an optimizer step, of all processes together."""
+        return self.accumulate * self.processes
 
     def epoch_length(self) -> int:
         """Batches in an epoch; a little more or less where pieces are sampled."""
@@ -96,14 +113,20 @@ class BatchStream:
         while True:
             corpus = self.sample(self.seed, epoch) if self.sample else self.corpus
             plan = self._plan(corpus, epoch)
-            for begin in range(first, len(plan), self.accumulate):
-                chosen = plan[begin : begin + self.accumulate]
+            for begin in range(first, len(plan), self.group_size):
+                chosen = plan[begin : begin + self.group_size]
                 done = begin + len(chosen)
                 after = Position(epoch + 1, 0) if done == len(plan) else Position(epoch, done)
-                batches = [collate(corpus, indices.tolist()) for indices in chosen]
+                num_tokens = sum(int(corpus.target.lengths[each].sum()) + len(each) for each in chosen)
+                mine = list(range(len(chosen)))[self.rank :: self.processes]
+                spare = len(mine) < len(chosen[:: self.processes])
+                if spare:
+                    mine.append(0)
+                batches = [collate(corpus, chosen[i].tolist()) for i in mine]
                 if self.word_dropout:
-                    batches = [self._noisy(batch, epoch, begin + i) for i, batch in enumerate(batches)]
-                yield Group(batches, after)
+                    numbered = zip(mine, batches, strict=True)
+                    batches = [self._noisy(batch, epoch, begin + i) for i, batch in numbered]
+                yield Group(batches, after, num_tokens, spare)
             epoch, first = epoch + 1, 0
 
     def _noisy(self, batch: Batch, epoch: int, number: int) -> Batch:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -15,7 +16,9 @@ from translate.training.checkpoint import differing_shapes, model_tensors
 from translate.training.losses import Guided, batch_loss
 from translate.training.objective import Loss
 from translate.training.optimizer import Schedule
+from translate.training.parallel import Parallel, whole
 from translate.training.safety import (
+    blamed,
     describe_not_finite,
     describe_out_of_memory,
     is_out_of_memory,
@@ -72,6 +75,7 @@ class Update:
         r_drop: weight of the divergence of two dropout passes; 0 for one pass.
         teacher_forcing: schedule of a recurrent model's, or ``None``.
         care: what to do with steps that fail.
+        parallel: of :func:`parallelise`, if several processes train the model.
     """
 
     def __init__(
@@ -88,8 +92,10 @@ class Update:
         r_drop: float = 0.0,
         teacher_forcing: TeacherForcingConfig | None = None,
         care: Care | None = None,
+        parallel: Parallel | None = None,
     ) -> None:
         self.model = model
+        self.parallel = parallel or Parallel()
         self.optimizer = optimizer
         self.schedule = schedule
         self.label_smoothing = label_smoothing
@@ -108,8 +114,16 @@ class Update:
         self.skipped = 0  # steps in a row whose loss or gradient was not finite
         self.at_work: Batch | None = None
 
-    def __call__(self, batches: Sequence[Batch], step: int) -> StepReport:
+    def __call__(
+        self, batches: Sequence[Batch], step: int, *, num_tokens: int | None = None, spare: bool = False
+    ) -> StepReport:
         """Take step number ``step`` (from 1).
+
+        Args:
+            batches: of this process.
+            step: the same in all processes.
+            num_tokens: target tokens of all processes, by which the loss is divided.
+            spare: the last batch counts for nothing.
 
         Raises:
             UserError: if loss or gradient is not finite, or a batch does not fit into the memory, and the
@@ -119,38 +133,45 @@ class Update:
         if self.teacher_forcing is not None:
             known = known_probability(self.teacher_forcing, step)
             setattr(self.model, "teacher_forcing", known)  # noqa: B010 (recurrent models alone have it)
+        num_tokens = num_tokens or sum(batch.num_tokens for batch in batches)
         notes: tuple[str, ...] = ()
         while True:
             try:
-                report = self._step(batches, step)
+                report = self._step(batches, step, num_tokens, spare=spare)
                 return report._replace(notes=notes + report.notes)
             except Exception as error:
                 if not is_out_of_memory(error) or self.at_work is None:
                     raise
             notes = (self._lower(step),)  # here nothing holds the tensors of the failed try any more
 
-    def _step(self, batches: Sequence[Batch], step: int) -> StepReport:
-        num_tokens = sum(batch.num_tokens for batch in batches)
+    def _step(self, batches: Sequence[Batch], step: int, num_tokens: int, *, spare: bool) -> StepReport:
         total = torch.zeros((), device=self.device)
         likelihood = torch.zeros((), device=self.device)
-        padded = 0
-        for batch in batches:
+        padded = sources = 0
+        for number, batch in enumerate(batches, 1):
+            last = number == len(batches)
+            weight = 0 if spare and last else self.parallel.world.size  # gradients are means over processes
             for part in parts(batch, self.part_tokens):
                 self.at_work = part
-                loss = self._loss(part.to(self.device))
-                self.scaler.scale(loss.total / num_tokens).backward()
-                total += loss.total.detach()
-                likelihood += loss.likelihood
-            padded += batch.source.numel() + batch.target_in.numel()
+                with self.parallel.exchange(last=last):
+                    loss = self.parallel.compute(partial(self._loss, part.to(self.device)))
+                    self.scaler.scale(loss.total * weight / num_tokens).backward()
+                if weight:
+                    total += loss.total.detach()
+                    likelihood += loss.likelihood
+            if weight:
+                padded += batch.source.numel() + batch.target_in.numel()
+                sources += batch.num_source_tokens
         self.at_work = None  # from here on the step cannot be begun again
         self.scaler.unscale_(self.optimizer)
-        norm = nn.utils.clip_grad_norm_(self.parameters, self.clip_norm or float("inf"))
+        norm = whole(nn.utils.clip_grad_norm_(self.parameters, self.clip_norm or float("inf")))
+        finite = torch.isfinite(norm)
+        total, likelihood, padded, sources, finite = self._of_all(total, likelihood, padded, sources, finite)
         for group, peak in zip(self.optimizer.param_groups, self.peaks, strict=True):
             group["lr"] = peak * self.schedule.factor(step)
         rate = self.optimizer.param_groups[0]["lr"]
-        sources = sum(batch.num_source_tokens for batch in batches)
         report = StepReport(step, total, likelihood, num_tokens, sources, padded, norm.detach(), rate)
-        if not torch.isfinite(norm):  # a GPU synchronises here
+        if not finite:  # a GPU synchronises here
             return self._skip(report, batches)
         self.skipped = 0
         self.scaler.step(self.optimizer)
@@ -164,6 +185,18 @@ class Update:
         return batch_loss(
             self.model, batch, self.label_smoothing, self.precision, self.guided, r_drop=self.r_drop
         )
+
+    def _of_all(
+        self, total: Tensor, likelihood: Tensor, padded: int, sources: int, finite: Tensor
+    ) -> tuple[Tensor, Tensor, int, int, Tensor]:
+        """Sums over all processes; finite is what is so in each of them."""
+        if self.parallel.world.size == 1:
+            return total, likelihood, padded, sources, finite
+        counts = torch.tensor([padded, sources], device=self.device)
+        sums = torch.cat([torch.stack([total, likelihood, ~finite]).double(), counts])
+        self.parallel.world.add(sums)
+        padded, sources = (int(each) for each in sums[3:])
+        return sums[0], sums[1], padded, sources, sums[2] == 0
 
     def _skip(self, report: StepReport, batches: Sequence[Batch]) -> StepReport:
         """Leave out a step with numbers that are not finite, or raise :class:`UserError`."""
@@ -185,13 +218,23 @@ class Update:
         if self.scaler.is_enabled():
             self.scaler.update()
         loss, norm = report.loss.item() / report.num_tokens, report.gradient_norm.item()
-        told = describe_not_finite(report.step, loss, norm, batches, self._loss_alone, self.care.text_of)
+        told = describe_not_finite(report.step, loss, norm, self._blamed(batches), self.care.text_of)
         self.skipped += 1
         if not self.care.skip_non_finite:
             raise UserError(f"{told}; lower optimizer.lr, or leave such steps out: training.non_finite=skip")
         if self.skipped == MAX_SKIPPED:
             raise UserError(f"{told}; so were the {MAX_SKIPPED - 1} steps before it; lower optimizer.lr")
         return nothing._replace(notes=(told,))
+
+    def _blamed(self, batches: Sequence[Batch]) -> list[int]:
+        """Pairs with a loss that is not finite; of several processes all pairs of the step.
+
+        A single pair's loss is none of the computations that processes exchange anything for.
+        """
+        if self.parallel.engine is None:
+            return blamed(batches, self._loss_alone)
+        shares = self.parallel.world.gather([pair for batch in batches for pair in batch.indices])
+        return list(dict.fromkeys(pair for share in shares for pair in share))
 
     def _loss_alone(self, batch: Batch) -> float:
         self.model.eval()
@@ -209,7 +252,7 @@ class Update:
             torch.cuda.empty_cache()
         places = failed.target_in.numel()
         if not self.care.lower_memory or len(failed.target_in) == 1:
-            raise UserError(describe_out_of_memory(step, failed))
+            raise UserError(describe_out_of_memory(step, failed, alone=self.parallel.engine is None))
         self.part_tokens = max(1, places // 2)
         return (
             f"step {step}: out of memory at {places:,} target places; batches are computed in parts of at "
@@ -246,4 +289,6 @@ class Update:
         self.optimizer.load_state_dict(state["optimizer"])
         self.schedule.load_state_dict(state["schedule"])
         self.scaler.load_state_dict(state.get("scaler") or {})
-        self.part_tokens, self.skipped = state.get("part_tokens"), state.get("skipped", 0)
+        self.skipped = state.get("skipped", 0)
+        # Each part is an exchange, of which all processes must have as many.
+        self.part_tokens = state.get("part_tokens") if self.parallel.engine is None else None

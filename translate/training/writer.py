@@ -17,6 +17,8 @@ def snapshot(value: Any, copies: dict[int, torch.Tensor] | None = None) -> Any:
     """A copy on the CPU that later steps do not touch; a tensor that occurs twice is copied once."""
     copies = {} if copies is None else copies
     if isinstance(value, torch.Tensor):
+        if value.is_meta:  # stands for one that is written elsewhere
+            return value
         if id(value) not in copies:
             # A GPU synchronises here.
             copies[id(value)] = value.detach().to("cpu", copy=True)

@@ -1,0 +1,201 @@
+"""Two processes against one with the same batches: gradients, clipping, averages, the loss that is told."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import torch
+from ranks import SIZE, Ranks
+from tiny_models import tiny_model
+from torch import nn
+
+from translate.models import Seq2Seq
+from translate.models.dropout import Dropout
+from translate.text.batching import PLACE_BITS, Batch, EncodedCorpus, Ragged, collate
+from translate.training.averaging import Averaged
+from translate.training.checkpoint import model_tensors
+from translate.training.distributed import connected
+from translate.training.losses import Guided
+from translate.training.objective import Loss
+from translate.training.optimizer import Constant
+from translate.training.parallel import Parallel, parallelise, whole
+from translate.training.settings import RuntimeConfig
+from translate.training.stream import BatchStream, Position
+from translate.training.update import Care, Update
+
+LENGTHS = [(3, 5), (2, 1), (7, 11), (4, 4), (5, 2), (3, 13), (6, 6)]  # of source and target
+BATCHES = [[0, 1], [2], [5], [3, 4, 6], [1]]  # of one step; rank 1 has one batch less than rank 0
+CPU = torch.device("cpu")
+
+
+def corpus() -> EncodedCorpus:
+    generator = np.random.default_rng(3)
+    sides = [
+        [generator.integers(4, 19, size).tolist() for size in side] for side in zip(*LENGTHS, strict=True)
+    ]
+    links = [[0 << PLACE_BITS | 1, (target - 1) << PLACE_BITS | 0] for _, target in LENGTHS]
+    return EncodedCorpus(Ragged.of(sides[0]), Ragged.of(sides[1]), Ragged.of(links))
+
+
+def undropped(name: str) -> Seq2Seq:
+    model = tiny_model(name.removesuffix("-unread"))
+    if name.endswith("-unread"):
+        model.encoder[0].unread = nn.Linear(3, 2).double()
+    for module in model.modules():
+        if isinstance(module, Dropout):
+            module.p = 0.0
+    return model
+
+
+class Found(NamedTuple):
+    weights: dict[str, np.ndarray]
+    average: list[np.ndarray]
+    reports: list[list[float]]
+    tied: bool
+
+
+def steps(model: Seq2Seq, parallel: Parallel, guided: Guided | None) -> Found:
+    """Two steps of plain gradient descent, so that the weights are the gradients, clipped in the second."""
+    update = Update(
+        model,
+        torch.optim.SGD(model.parameters(), lr=0.3),
+        Constant(),
+        label_smoothing=0.1,
+        clip_norm=None,
+        average=Averaged(model, 0.7),
+        precision=torch.float32,  # no autocast; the model itself is in float64
+        guided=guided,
+        parallel=parallel,
+    )
+    pairs, world = corpus(), parallel.world
+    num_tokens = sum(LENGTHS[i][1] + 1 for places in BATCHES for i in places)
+    mine = BATCHES[world.rank :: world.size]
+    if spare := len(mine) < len(BATCHES[:: world.size]):
+        mine = [*mine, BATCHES[0]]
+    reports = []
+    for step, update.clip_norm in ((1, None), (2, 0.05)):
+        batches = [collate(pairs, places) for places in mine]
+        report = update(batches, step, num_tokens=num_tokens, spare=spare)
+        assert report.num_tokens == num_tokens
+        sums = report.loss, report.likelihood, report.gradient_norm
+        counts = report.num_source_tokens, report.padded_tokens
+        reports.append([*(float(each) for each in sums), *counts])
+    assert update.average is not None
+    return Found(
+        {name: whole(tensor).numpy().copy() for name, tensor in model_tensors(model).items()},
+        [whole(tensor).numpy() for tensor in update.average.weights],
+        reports,
+        model.target_embedding.weight is model.output_weight,
+    )
+
+
+def together(kind: Any, name: str, guided: Guided | None) -> Found:
+    with connected(RuntimeConfig(parallel=kind), CPU, f"{kind}-{name}-{guided}") as world:
+        model = undropped(name)
+        return steps(model, parallelise(kind, model, world, CPU), guided)
+
+
+CASES = [
+    ("bahdanau", Guided(0.5, 0), "ddp"),
+    ("luong", None, "fsdp"),
+    ("transformer-unread", None, "ddp"),
+    ("transformer-unread", None, "fsdp"),
+    ("transformer", Guided(0.5, 1), "fsdp"),
+]
+
+
+@pytest.mark.parametrize(("name", "guided", "kind"), CASES)
+def test_two_processes_take_the_steps_of_one(
+    name: str, guided: Guided | None, kind: str, ranks: Ranks
+) -> None:
+    alone = steps(undropped(name), Parallel(), guided)
+    found = ranks(together, kind, name, guided)
+    start = model_tensors(undropped(name))
+    assert max(float(np.abs(alone.weights[key] - start[key].numpy()).max()) for key in start) > 1e-2
+    for each in found:
+        assert each.weights.keys() == alone.weights.keys()
+        for key, weight in alone.weights.items():
+            np.testing.assert_allclose(each.weights[key], weight, rtol=1e-10, atol=1e-10, err_msg=key)
+        for mine, other in zip(each.average, alone.average, strict=True):
+            np.testing.assert_allclose(mine, other, rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(each.reports, alone.reports, rtol=1e-6)  # losses are kept in float32
+        np.testing.assert_allclose(
+            [row[2] for row in each.reports], [row[2] for row in alone.reports], rtol=1e-10
+        )
+        assert each.tied == alone.tied == name.startswith("transformer")
+
+
+def spoiled(own: Callable[[Batch], Loss], factor: float, batch: Batch) -> Loss:
+    loss = own(batch)
+    return loss._replace(total=loss.total * factor)
+
+
+def skipped_steps(kind: Any) -> list[tuple[tuple[str, ...], float]]:
+    """Steps in the second of which the batch of rank 1 alone has a loss that is not finite."""
+    with connected(RuntimeConfig(parallel=kind), CPU, f"skip-{kind}") as world:
+        model = undropped("transformer")
+        parallel = parallelise(kind, model, world, CPU)  # first: the parameters are others then
+        update = Update(
+            model,
+            torch.optim.SGD(model.parameters(), lr=0.3),
+            Constant(),
+            label_smoothing=0.1,
+            clip_norm=1.0,
+            average=None,
+            precision=torch.float32,
+            care=Care(skip_non_finite=True),
+            parallel=parallel,
+        )
+        pairs, found, own = corpus(), [], update._loss
+        for step in (1, 2, 3):
+            broken = float("inf") if step == 2 and world.rank == 1 else 1.0
+            update._loss = partial(spoiled, own, broken)  # type: ignore[method-assign]
+            report = update([collate(pairs, [world.rank])], step, num_tokens=8)
+            total = sum(float(whole(tensor).abs().sum()) for tensor in model_tensors(model).values())
+            found.append((report.notes, total))
+        return found
+
+
+@pytest.mark.parametrize("kind", ["ddp", "fsdp"])
+def test_all_processes_leave_out_a_step_that_one_cannot_take(kind: str, ranks: Ranks) -> None:
+    first, second = ranks(skipped_steps, kind)
+    assert first == second
+    (one, *before), (two, *left_out), (three, *after) = first
+    assert one == three == ()
+    assert left_out == before != after
+    assert len(two) == 1
+    assert "training pairs 1, 2, counted" in two[0]  # of both processes
+
+
+def test_batches_are_dealt_from_one_order() -> None:
+    encoded = corpus()
+
+    def stream(accumulate: int, rank: int = 0, processes: int = 1) -> BatchStream:
+        noise = {"word_dropout": 0.5, "sample": sample}
+        return BatchStream(encoded, 13, accumulate, seed=5, rank=rank, processes=processes, **noise)  # type: ignore[arg-type]
+
+    def sample(seed: int, epoch: int) -> EncodedCorpus:  # other pieces, and lengths, in each epoch
+        cut = [[5, 6, 7, 8][: 1 + (i + epoch) % 4] for i in range(len(LENGTHS))]
+        return EncodedCorpus(encoded.source, Ragged.of(cut))
+
+    alone, dealt = stream(4), [stream(2, rank, SIZE) for rank in (0, 1)]
+    streams = [each.from_position(Position()) for each in (alone, *dealt)]
+    spared = 0
+    for _ in range(7):
+        whole_group, *parts = (next(stream) for stream in streams)
+        assert {part.after for part in parts} == {whole_group.after}
+        assert {part.num_tokens for part in parts} == {whole_group.num_tokens}
+        assert whole_group.num_tokens == sum(batch.num_tokens for batch in whole_group.batches)
+        assert len({len(part.batches) for part in parts}) == 1  # or a process would wait for ever
+        counted = [part.batches[: -1 if part.spare else None] for part in parts]
+        for rank, batches in enumerate(counted):
+            wanted = whole_group.batches[rank::SIZE]
+            assert [each.indices for each in batches] == [each.indices for each in wanted]
+            assert all(torch.equal(a.target_in, b.target_in) for a, b in zip(batches, wanted, strict=True))
+        assert not parts[0].spare
+        spared += parts[1].spare
+    assert spared > 0
+    for stream in streams:
+        stream.close()

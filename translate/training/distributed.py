@@ -1,0 +1,180 @@
+"""The processes of a run: torchrun starts them, and what one decides all do."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TypeVar
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from translate.errors import UserError
+from translate.training.settings import RuntimeConfig
+
+T = TypeVar("T")
+
+FAILED = 2  # exit code of a process that leaves because another one has told an error
+LAUNCHED = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")  # what torchrun says
+
+
+@dataclass(frozen=True)
+class World:
+    """The processes that train one model; alone, nothing is exchanged.
+
+    Every method must be called by all processes, in the same order.
+    """
+
+    rank: int = 0
+    size: int = 1
+
+    @property
+    def is_main(self) -> bool:
+        """Whether this is the process that prints and writes."""
+        return self.rank == 0
+
+    def agree(self, reason: str | None) -> str | None:
+        """A reason that any process has, the same for all: that of the first that has one."""
+        if self.size == 1:
+            return reason
+        anyone = torch.tensor(reason is not None, dtype=torch.int32)
+        dist.all_reduce(anyone, op=dist.ReduceOp.MAX)
+        if not anyone:
+            return None
+        return next(each for each in self.gather(reason) if each is not None)
+
+    def gather(self, value: T) -> list[T]:
+        """The values of all processes, by rank."""
+        if self.size == 1:
+            return [value]
+        values: list[T | None] = [None] * self.size
+        dist.all_gather_object(values, value)
+        return values  # type: ignore[return-value]
+
+    def from_main(self, make: Callable[[], T]) -> T:
+        """What ``make`` gives the main process; the others do not call it."""
+        if self.size == 1:
+            return make()
+        made = [make() if self.is_main else None]
+        dist.broadcast_object_list(made, src=0)
+        return made[0]  # type: ignore[return-value]
+
+    def add(self, tensor: Tensor) -> Tensor:
+        """The sum over all processes, in place."""
+        if self.size > 1:
+            dist.all_reduce(tensor)
+        return tensor
+
+    def wait(self) -> None:
+        """Go on when all processes are here."""
+        if self.size > 1:
+            self.gather(None)
+
+    @contextmanager
+    def main_first(self) -> Iterator[None]:
+        """The main process goes first, the others find what it left in a cache."""
+        if not self.is_main:
+            self.wait()
+        yield
+        if self.is_main:
+            self.wait()
+
+
+def was_restarted() -> bool:
+    """Whether torchrun has started these processes again after one was lost."""
+    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
+
+
+def local_device(runtime: RuntimeConfig) -> str:
+    """The name of this process' own device; a process alone takes the one of the configuration.
+
+    Raises:
+        UserError: if the processes and the configuration do not go together.
+    """
+    if runtime.parallel == "none":
+        count = int(os.environ.get("WORLD_SIZE", "1"))
+        if count > 1 and all(name in os.environ for name in LAUNCHED):
+            raise UserError(
+                f"torchrun started {count} processes, each of which would train the same run alone; "
+                "add runtime=ddp or runtime=fsdp"
+            )
+        return runtime.device
+    missing = [name for name in LAUNCHED if name not in os.environ]
+    if missing:
+        raise UserError(
+            f"runtime.parallel={runtime.parallel}: torchrun has to start the processes ({missing[0]} is not "
+            "set): torchrun --standalone --nproc-per-node 2 --no-python translate train "
+            f"runtime={runtime.parallel} ..., with as many processes as this machine has GPUs"
+        )
+    if runtime.device not in ("auto", "cpu", "cuda"):
+        raise UserError(
+            f"runtime.device: each process takes a GPU of its own, so auto, cpu or cuda was expected, "
+            f"got {runtime.device!r}"
+        )
+    if runtime.device == "cpu" or (runtime.device == "auto" and not torch.cuda.is_available()):
+        return "cpu"
+    number, found = int(os.environ["LOCAL_RANK"]), torch.cuda.device_count()
+    if 0 < found <= number:
+        raise UserError(
+            f"torchrun started more processes on this machine than it has GPUs; use --nproc-per-node {found}"
+        )
+    return f"cuda:{number}"
+
+
+@contextmanager
+def connected(runtime: RuntimeConfig, device: torch.device, name: str) -> Iterator[World]:
+    """The world of a run, connected by gloo on the CPU and NCCL between GPUs.
+
+    Only the main process prints, and of an error that all meet, or that one meets while the others wait,
+    one tells.
+
+    Args:
+        runtime: how the processes work together, and how long one waits for the others.
+        device: of this process.
+        name: of the run; processes that work on another one do not meet.
+    """
+    if runtime.parallel == "none":
+        yield World()
+        return
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+    timeout = timedelta(seconds=runtime.timeout)
+    found, rank, size = next(dist.rendezvous("env://", timeout=timeout))
+    attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    store = dist.PrefixStore(f"{name}/{attempt}", found)
+    backend = "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo"
+    dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=timeout)
+    try:
+        with one_voice(rank, store):
+            yield World(rank, size)
+    finally:
+        disconnect()
+
+
+def disconnect() -> None:
+    """Leave the world, if this process is in one; what follows is its own affair."""
+    if dist.is_initialized():
+        dist.destroy_process_group()
+
+
+@contextmanager
+def one_voice(rank: int, store: dist.Store) -> Iterator[None]:
+    """Ranks other than 0 print nothing, and an error is told once."""
+    told = "told"
+    with open(os.devnull, "w") as nowhere:
+        try:
+            if rank == 0:
+                yield
+            else:
+                with redirect_stdout(nowhere):
+                    yield
+        except UserError as error:
+            if store.add(told, 1) > 1:
+                raise SystemExit(FAILED) from error
+            raise
+        except RuntimeError as error:  # a connection that broke
+            if store.check([told]):
+                raise SystemExit(FAILED) from error
+            raise
