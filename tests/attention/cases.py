@@ -106,6 +106,19 @@ CASES: dict[str, Case] = {
 }
 
 
+# Those that attend within a sequence, too.
+SELVES = [
+    "multi_head",
+    "multi_query",
+    "grouped_query",
+    "sliding_window",
+    "alibi",
+    "relative_bias",
+    "linear",
+    "delta",
+]
+
+
 def inputs(
     case: Case, dtype: torch.dtype = torch.float64, *, num_queries: int = TARGET, num_keys: int = SOURCE
 ) -> tuple[Tensor, Tensor, Tensor]:

@@ -4,7 +4,7 @@ import numpy as np
 import oracles
 import pytest
 import torch
-from cases import CASES, Case, inputs
+from cases import CASES, SELVES, Case, inputs
 from torch import Tensor
 
 from translate.attention import Attention, names
@@ -100,18 +100,6 @@ def test_the_document_of_a_hierarchical_attention() -> None:
     assert torch.equal(mechanism(query, memory)[0], context)
     rows = torch.tensor([2, 0])
     assert torch.allclose(mechanism(query[rows], memory.select(rows))[0], context[rows])
-
-
-SELVES = [
-    "multi_head",
-    "multi_query",
-    "grouped_query",
-    "sliding_window",
-    "alibi",
-    "relative_bias",
-    "linear",
-    "delta",
-]
 
 
 def self_attention(key: str, *, causal: bool) -> tuple[Attention, Case]:

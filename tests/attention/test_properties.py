@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from cases import CASES, Case
+from cases import CASES, SELVES, Case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
@@ -166,18 +166,6 @@ def test_padding_of_any_length_changes_nothing(key: str) -> None:
             torch.testing.assert_close(among, alone, rtol=0, atol=1e-9)
 
     run()
-
-
-SELVES = [
-    "multi_head",
-    "multi_query",
-    "grouped_query",
-    "sliding_window",
-    "alibi",
-    "relative_bias",
-    "linear",
-    "delta",
-]
 
 
 @pytest.mark.parametrize("key", SELVES)
