@@ -97,4 +97,5 @@ def test_where_the_file_system_has_no_locks_the_process_decides(
 def test_a_damaged_lock_file_locks_nothing(tmp_path: Path) -> None:
     (tmp_path / LOCK).write_text("half wri")
     with locked(tmp_path):
-        pass
+        assert str(os.getpid()) in (tmp_path / LOCK).read_text()
+    assert not (tmp_path / LOCK).exists()

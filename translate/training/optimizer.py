@@ -111,8 +111,8 @@ class Plateau(Schedule):
         self.scale, self.waited = state["scale"], state["waited"]
 
 
-class Linear(Schedule):
-    """Linear warm-up, then linear fall to ``minimum`` at step ``total``.
+class _Falling(Schedule):
+    """Linear warm-up, then from 1 to ``minimum`` at step ``total``.
 
     Args:
         total: steps of the whole run.
@@ -124,14 +124,25 @@ class Linear(Schedule):
         _check_total(total, warmup)
         self.total, self.warmup, self.minimum = total, warmup, minimum
 
+    def height(self, left: float) -> float:
+        """What is left of the fall, 1 to 0, when a share ``left`` of its steps is left."""
+        raise NotImplementedError
+
     def factor(self, step: int) -> float:
         if step <= self.warmup:
             return step / self.warmup
         left = max(0.0, (self.total - step) / (self.total - self.warmup))
-        return self.minimum + (1 - self.minimum) * left
+        return self.minimum + (1 - self.minimum) * self.height(left)
 
 
-class Cosine(Schedule):
+class Linear(_Falling):
+    """Linear warm-up, then linear fall to ``minimum`` at step ``total``; arguments as :class:`Cosine`."""
+
+    def height(self, left: float) -> float:
+        return left
+
+
+class Cosine(_Falling):
     """Linear warm-up, then half a cosine down to ``minimum`` at step ``total``: Loshchilov and Hutter 2017.
 
     Args:
@@ -140,15 +151,8 @@ class Cosine(Schedule):
         minimum: factor at the end.
     """
 
-    def __init__(self, total: int, warmup: int = 0, minimum: float = 0.0) -> None:
-        _check_total(total, warmup)
-        self.total, self.warmup, self.minimum = total, warmup, minimum
-
-    def factor(self, step: int) -> float:
-        if step <= self.warmup:
-            return step / self.warmup
-        done = min(1.0, (step - self.warmup) / (self.total - self.warmup))
-        return self.minimum + (1 - self.minimum) * 0.5 * (1 + math.cos(math.pi * done))
+    def height(self, left: float) -> float:
+        return 0.5 * (1 - math.cos(math.pi * left))
 
 
 class Halving(Schedule):
