@@ -1,0 +1,195 @@
+"""Optimizer steps on made-up sentences: target tokens a second, and the share of what the chip can multiply.
+
+    python scripts/bench_steps.py [--sizes transformer rnn_bahdanau rnn_luong] [--compile] [--rounds 7]
+    python scripts/bench_steps.py --device cuda --precision bfloat16 --sizes transformer_big --batch-tokens 32768
+
+Sentences have 8 to 20 pieces (Multi30k's lengths), or those of --lengths. With --compile each model is also
+timed with its layers compiled (torch.compile, dynamic shapes); the variants take turns. FLOP are those of the
+matrix products that torch counts in the first batch, forward and backward. What the chip reaches is measured by
+a large product in the same precision.
+"""
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from itertools import islice
+from statistics import median
+from typing import NamedTuple, cast
+
+import numpy as np
+import torch
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from translate.attention import create
+from translate.build.objects import use_device
+from translate.models import BahdanauRNN, LuongRNN, Seq2Seq, Transformer, rnn
+from translate.text.batching import Batch, EncodedCorpus, Ragged
+from translate.training.averaging import Averaged
+from translate.training.loop import Training
+from translate.training.optimizer import Constant
+from translate.training.stream import BatchStream, Position
+from translate.training.update import Update
+
+PAIRS = 4000
+RECURRENT = {"embedding_size": 256, "encoder_size": 256, "decoder_size": 512, "tie": "all", "dropout": 0.1}
+
+
+class Size(NamedTuple):
+    """A model to time: its vocabulary, and what builds it from that and its attention."""
+
+    vocabulary: int
+    build: Callable[..., Seq2Seq]
+    attention: str
+    options: dict[str, int | str | float | bool]
+
+
+def _transformer(width: int, feedforward_size: int, heads: int, layers: int) -> dict[str, int | str | float]:
+    return {
+        "width": width,
+        "feedforward_size": feedforward_size,
+        "num_heads": heads,
+        "encoder_layers": layers,
+        "decoder_layers": layers,
+        "dropout": 0.1,
+    }
+
+
+SIZES = {
+    "transformer": Size(8000, Transformer, "multi_head", _transformer(256, 1024, 4, 3)),
+    "transformer_big": Size(32000, Transformer, "multi_head", _transformer(1024, 4096, 16, 6)),
+    "rnn_bahdanau": Size(8000, BahdanauRNN, "additive", dict(RECURRENT)),
+    "rnn_luong": Size(8000, LuongRNN, "general", dict(RECURRENT)),
+    "rnn_luong_unfed": Size(8000, LuongRNN, "general", {**RECURRENT, "input_feeding": False}),
+}
+
+
+def made_up(vocabulary: int, shortest: int, longest: int) -> EncodedCorpus:
+    """Random sentences of both sides."""
+    generator = np.random.default_rng(1)
+    lengths = [generator.integers(shortest, longest + 1, PAIRS) for _ in range(2)]
+    return EncodedCorpus(
+        *(Ragged.of([generator.integers(4, vocabulary, n) for n in side]) for side in lengths)
+    )
+
+
+def training(
+    size: Size, device: torch.device, precision: torch.dtype, batch_tokens: int, lengths: tuple[int, int]
+) -> Training:
+    """What trains a model of ``size`` on made-up sentences, with Adam and averaged weights."""
+
+    def attention(query_size: int, key_size: int) -> torch.nn.Module:
+        heads = {"num_heads": size.options["num_heads"]} if "num_heads" in size.options else {}
+        return create(size.attention, query_size=query_size, key_size=key_size, **heads)
+
+    torch.manual_seed(1)
+    model = size.build(size.vocabulary, size.vocabulary, attention, **size.options).to(device)
+    update = Update(
+        model,
+        torch.optim.Adam(model.parameters(), lr=1e-4, fused=True),
+        Constant(),
+        label_smoothing=0.1,
+        clip_norm=1.0,
+        average=Averaged(model, 0.999),
+        precision=precision,
+    )
+    return Training(BatchStream(made_up(size.vocabulary, *lengths), batch_tokens, 1, 1), update)
+
+
+EAGER = (rnn.gru_step, rnn.lstm_step)
+COMPILED = tuple(torch.compile(step, dynamic=True) for step in EAGER)
+
+
+def use_cells(*, compiled: bool) -> None:
+    """Let recurrent decoders compute what their loop does beside products eagerly, or compiled."""
+    rnn.gru_step, rnn.lstm_step = COMPILED if compiled else EAGER
+
+
+def compile_layers(model: Seq2Seq) -> None:
+    """Compile the layers of a Transformer for any batch size and length."""
+    if isinstance(model, Transformer):
+        for layer in (*model.encoder, *model.decoder):
+            cast("nn.Module", layer).compile(dynamic=True)
+
+
+def flop(run: Training, batch: Batch) -> float:
+    """Floating-point operations of matrix products a target token, forward and backward, as torch counts them."""
+    with FlopCounterMode(display=False) as counter:
+        run.update([batch], 1)
+    return counter.get_total_flops() / batch.num_tokens
+
+
+def ceiling(device: torch.device, precision: torch.dtype) -> float:
+    """Operations a second of a large matrix product: best of 5."""
+    size = 8192 if device.type == "cuda" else 2048
+    a, b = (torch.randn(size, size, device=device, dtype=precision) for _ in range(2))
+    return 2 * size**3 / min(timed(device, lambda: a @ b) for _ in range(6))
+
+
+def timed(device: torch.device, run: Callable[[], object]) -> float:
+    """Seconds of one call."""
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+    began = time.perf_counter()
+    run()
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+    return time.perf_counter() - began
+
+
+def batches(run: Training) -> Iterator[Batch]:
+    """The batches of epoch after epoch."""
+    for group in run.stream.from_position(Position()):
+        yield from group.batches
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument(
+        "--sizes", nargs="*", default=["transformer", "rnn_bahdanau", "rnn_luong"], choices=list(SIZES)
+    )
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--precision", default="float32", choices=["float32", "bfloat16"])
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--batch-tokens", type=int, default=4096)
+    parser.add_argument("--lengths", nargs=2, type=int, default=(8, 20), metavar=("SHORTEST", "LONGEST"))
+    parser.add_argument("--compile", action="store_true", help="also time compiled layers")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--steps", type=int, default=6, help="timed together")
+    options = parser.parse_args()
+    device, precision = use_device(options.device, options.threads), getattr(torch, options.precision)
+    limit = ceiling(device, precision)
+    print(
+        f"{device}, {options.precision}, torch {torch.__version__}: a matrix product reaches {limit / 1e9:,.0f} GFLOP/s"
+    )
+    for name in options.sizes:
+        variants = {}
+        for variant in ("eager", "compiled") if options.compile else ("eager",):
+            run = training(SIZES[name], device, precision, options.batch_tokens, tuple(options.lengths))
+            work = flop(run, next(batches(run))) if variant == "eager" else work
+            began = time.perf_counter()
+            use_cells(compiled=variant == "compiled")
+            if variant == "compiled":
+                compile_layers(run.update.model)
+            fed = batches(run)
+            for batch in islice(fed, 4):  # warms up
+                run.update([batch], 1)
+            variants[variant] = (run, fed, time.perf_counter() - began)
+        speeds: dict[str, list[float]] = {variant: [] for variant in variants}
+        for _ in range(options.rounds):
+            for variant, (run, fed, _) in variants.items():
+                use_cells(compiled=variant == "compiled")
+                chosen = list(islice(fed, options.steps))
+                seconds = timed(device, lambda run=run, chosen=chosen: [run.update([b], 1) for b in chosen])
+                speeds[variant].append(sum(batch.num_tokens for batch in chosen) / seconds)
+        for variant, found in speeds.items():
+            speed = median(found)
+            print(
+                f"{name}, {variant}: {speed:,.0f} target tokens/s, {work / 1e6:.1f} MFLOP a token, "
+                f"{speed * work / 1e9:,.0f} GFLOP/s, {100 * speed * work / limit:.0f} % of the product's; "
+                f"first steps {variants[variant][2]:.0f} s"
+            )
+
+
+if __name__ == "__main__":
+    main()
