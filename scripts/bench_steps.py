@@ -1,12 +1,12 @@
 """Optimizer steps on made-up sentences: target tokens a second, and the share of what the chip can multiply.
 
     python scripts/bench_steps.py [--sizes transformer rnn_bahdanau rnn_luong] [--compile] [--rounds 7]
-    python scripts/bench_steps.py --device cuda --precision bfloat16 --sizes transformer_big --batch-tokens 32768
+    python scripts/bench_steps.py --device cuda --precision bfloat16 --sizes transformer_big
 
-Sentences have 8 to 20 pieces (Multi30k's lengths), or those of --lengths. With --compile each model is also
-timed with its layers compiled (torch.compile, dynamic shapes); the variants take turns. FLOP are those of the
-matrix products that torch counts in the first batch, forward and backward. What the chip reaches is measured by
-a large product in the same precision.
+Sentences have 8 to 20 pieces (Multi30k's lengths), or those of --lengths. With --compile each model is timed
+compiled as well (torch.compile, dynamic shapes): the layers of a Transformer, of a recurrent decoder what its
+loop does beside products; the variants take turns. FLOP are those of the matrix products that torch counts in
+the first batch, forward and backward. What the chip reaches is measured by a large product in that precision.
 """
 
 import argparse
@@ -32,6 +32,7 @@ from translate.training.stream import BatchStream, Position
 from translate.training.update import Update
 
 PAIRS = 4000
+WARM_UP = 4  # steps
 RECURRENT = {"embedding_size": 256, "encoder_size": 256, "decoder_size": 512, "tie": "all", "dropout": 0.1}
 
 
@@ -57,10 +58,10 @@ def _transformer(width: int, feedforward_size: int, heads: int, layers: int) -> 
 
 SIZES = {
     "transformer": Size(8000, Transformer, "multi_head", _transformer(256, 1024, 4, 3)),
-    "transformer_big": Size(32000, Transformer, "multi_head", _transformer(1024, 4096, 16, 6)),
     "rnn_bahdanau": Size(8000, BahdanauRNN, "additive", dict(RECURRENT)),
     "rnn_luong": Size(8000, LuongRNN, "general", dict(RECURRENT)),
     "rnn_luong_unfed": Size(8000, LuongRNN, "general", {**RECURRENT, "input_feeding": False}),
+    "transformer_big": Size(32000, Transformer, "multi_head", _transformer(1024, 4096, 16, 6)),
 }
 
 
@@ -113,7 +114,7 @@ def compile_layers(model: Seq2Seq) -> None:
 
 
 def flop(run: Training, batch: Batch) -> float:
-    """Floating-point operations of matrix products a target token, forward and backward, as torch counts them."""
+    """Operations of matrix products a target token, forward and backward, as torch counts them."""
     with FlopCounterMode(display=False) as counter:
         run.update([batch], 1)
     return counter.get_total_flops() / batch.num_tokens
@@ -143,51 +144,61 @@ def batches(run: Training) -> Iterator[Batch]:
         yield from group.batches
 
 
+class Timed:
+    """A model in training, eager or compiled; its speed in each round."""
+
+    def __init__(self, run: Training, *, compiled: bool) -> None:
+        self.run, self.compiled = run, compiled
+        self.batches = batches(run)
+        self.speeds: list[float] = []
+        began = time.perf_counter()
+        if compiled:
+            compile_layers(run.update.model)
+        self.steps(WARM_UP)
+        self.first_steps = time.perf_counter() - began  # seconds, compilation included
+
+    def steps(self, count: int) -> None:
+        """Take so many steps, and keep their target tokens a second."""
+        use_cells(compiled=self.compiled)
+        chosen = list(islice(self.batches, count))
+        seconds = timed(self.run.update.device, lambda: [self.run.update([batch], 1) for batch in chosen])
+        self.speeds.append(sum(batch.num_tokens for batch in chosen) / seconds)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument(
-        "--sizes", nargs="*", default=["transformer", "rnn_bahdanau", "rnn_luong"], choices=list(SIZES)
-    )
+    parser.add_argument("--sizes", nargs="*", default=list(SIZES)[:3], choices=list(SIZES))
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--precision", default="float32", choices=["float32", "bfloat16"])
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--batch-tokens", type=int, default=4096)
     parser.add_argument("--lengths", nargs=2, type=int, default=(8, 20), metavar=("SHORTEST", "LONGEST"))
-    parser.add_argument("--compile", action="store_true", help="also time compiled layers")
+    parser.add_argument("--compile", action="store_true", help="also time compiled layers or loops")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--steps", type=int, default=6, help="timed together")
     options = parser.parse_args()
-    device, precision = use_device(options.device, options.threads), getattr(torch, options.precision)
+    device = use_device(options.device, options.threads)
+    precision: torch.dtype = getattr(torch, options.precision)
     limit = ceiling(device, precision)
-    print(
-        f"{device}, {options.precision}, torch {torch.__version__}: a matrix product reaches {limit / 1e9:,.0f} GFLOP/s"
-    )
+    print(f"{device}, {options.precision}, torch {torch.__version__}")
+    print(f"a matrix product reaches {limit / 1e9:,.0f} GFLOP/s")
     for name in options.sizes:
-        variants = {}
-        for variant in ("eager", "compiled") if options.compile else ("eager",):
-            run = training(SIZES[name], device, precision, options.batch_tokens, tuple(options.lengths))
-            work = flop(run, next(batches(run))) if variant == "eager" else work
-            began = time.perf_counter()
-            use_cells(compiled=variant == "compiled")
-            if variant == "compiled":
-                compile_layers(run.update.model)
-            fed = batches(run)
-            for batch in islice(fed, 4):  # warms up
-                run.update([batch], 1)
-            variants[variant] = (run, fed, time.perf_counter() - began)
-        speeds: dict[str, list[float]] = {variant: [] for variant in variants}
+
+        def fresh(size: Size = SIZES[name]) -> Training:
+            return training(size, device, precision, options.batch_tokens, tuple(options.lengths))
+
+        counted = fresh()
+        work = flop(counted, next(batches(counted)))
+        found = [Timed(fresh(), compiled=compiled) for compiled in ([False, True][: 1 + options.compile])]
         for _ in range(options.rounds):
-            for variant, (run, fed, _) in variants.items():
-                use_cells(compiled=variant == "compiled")
-                chosen = list(islice(fed, options.steps))
-                seconds = timed(device, lambda run=run, chosen=chosen: [run.update([b], 1) for b in chosen])
-                speeds[variant].append(sum(batch.num_tokens for batch in chosen) / seconds)
-        for variant, found in speeds.items():
-            speed = median(found)
+            for each in found:
+                each.steps(options.steps)
+        for each in found:
+            speed = median(each.speeds[1:])  # the first warmed up
             print(
-                f"{name}, {variant}: {speed:,.0f} target tokens/s, {work / 1e6:.1f} MFLOP a token, "
-                f"{speed * work / 1e9:,.0f} GFLOP/s, {100 * speed * work / limit:.0f} % of the product's; "
-                f"first steps {variants[variant][2]:.0f} s"
+                f"{name}, {'compiled' if each.compiled else 'eager'}: {speed:,.0f} target tokens/s, "
+                f"{work / 1e6:.1f} MFLOP a token, {speed * work / 1e9:,.0f} GFLOP/s, "
+                f"{100 * speed * work / limit:.0f} % of the product's; first steps {each.first_steps:.0f} s"
             )
 
 

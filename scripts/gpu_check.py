@@ -1,9 +1,11 @@
-"""What a GPU is good for here: its tests, attention by every kernel, and a Multi30k training of each backend.
+"""What a GPU is good for here: its tests, kernels of attention, steps of large models, Multi30k trainings.
 
-    python scripts/gpu_check.py --data MULTI30K_DIRECTORY [--seconds 240] [--out runs/gpu-check]
+    python scripts/gpu_check.py --data MULTI30K_DIRECTORY [--seconds 120] [--out runs/gpu-check]
 
-Prints one table, in under 10 minutes. Without a GPU its tests skip, attention is not timed, and the training
-runs on the CPU for the given time.
+Prints one table, in under 10 minutes: of each backend's training the seconds until 40 BLEU on validation, and
+of a Transformer of the "big" size and the RNNs the target tokens a second and their share of what a bfloat16
+product reaches. Without a GPU its tests skip, attention is not timed, the steps are of small models in
+float32, and the trainings run on the CPU for the given time.
 """
 
 import argparse
@@ -15,6 +17,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+AIM = 40.0  # BLEU on validation
 
 
 def run(command: list[str]) -> tuple[int, str, float]:
@@ -43,15 +46,42 @@ def training(data: Path, backend: str, seconds: int, out: Path) -> list[str]:
         "run.overwrite=true",
     ]
     command += [f"run.name=gpu-check-{backend}", f"run.directory={directory}", f"training.max_time={seconds}"]
+    command += ["training.validation_pairs=null", "training.validate_every=100"]
     code, _, taken = run(command)
     if code:
         return [f"Multi30k en-de, {backend}", f"failed, exit code {code}", f"{taken:.0f}"]
     scores = json.loads((directory / "scores.json").read_text(encoding="utf-8"))
     test = scores["test"]
     shown = (
-        f"BLEU {test['bleu']:.2f}, {scores['tokens_per_second']:,.0f} target tokens/s ({test['signature']})"
+        f"{until(directory, AIM)}, test BLEU {test['bleu']:.2f}, {scores['tokens_per_second']:,.0f} "
+        f"target tokens/s ({test['signature']})"
     )
     return [f"Multi30k en-de, {backend}", shown, f"{taken:.0f}"]
+
+
+def until(directory: Path, bleu: float) -> str:
+    """When a run's validation first reached ``bleu``."""
+    lines = (directory / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    validations = [record for record in map(json.loads, lines) if record["kind"] == "validation"]
+    reached = [record["seconds"] for record in validations if record["bleu"] >= bleu]
+    if reached:
+        return f"{bleu:g} BLEU after {reached[0]:.0f} s"
+    best = max((record["bleu"] for record in validations), default=0.0)
+    return f"{bleu:g} BLEU not reached (best {best:.1f})"
+
+
+def steps(*, has_gpu: bool) -> list[str]:
+    """Optimizer steps of a large Transformer and of both RNNs; a row of the table."""
+    command = [sys.executable, "scripts/bench_steps.py", "--rounds", "4"]
+    if has_gpu:
+        command += ["--device", "cuda", "--precision", "bfloat16", "--batch-tokens", "16384"]
+        command += ["--compile", "--sizes", "transformer_big", "transformer", "rnn_bahdanau", "rnn_luong"]
+    code, output, taken = run(command)
+    found = re.findall(
+        r"^(\w+, \w+): ([\d,]+) target tokens/s.* (\d+ %) of the product", output, flags=re.MULTILINE
+    )
+    shown = "; ".join(f"{name} {speed} target tokens/s ({share})" for name, speed, share in found)
+    return ["optimizer steps", shown or f"exit code {code}", f"{taken:.0f}"]
 
 
 def main() -> None:
@@ -78,6 +108,7 @@ def main() -> None:
         bench = [sys.executable, "scripts/bench_attention.py", "--device", "cuda"]
         code, _, taken = run([*bench, "--lengths", "128", "512", "1024", "4096", "8192"])
         rows.append(["attention", f"table above, exit code {code}", f"{taken:.0f}"])
+    rows.append(steps(has_gpu=has_gpu))
     for backend in arguments.backends:
         rows.append(training(arguments.data.resolve(), backend, arguments.seconds, arguments.out))
     table = Table(
