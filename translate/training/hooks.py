@@ -15,7 +15,7 @@ from translate.training.update import StepReport
 from translate.training.writer import Writer
 
 MAX_TIME, PATIENCE = "max_time", "patience"
-LOWER_IS_BETTER = ("loss", "aer", "ter")
+LOWER_IS_BETTER = ("nll", "aer", "ter")
 
 
 class Limits:
@@ -101,15 +101,8 @@ class Keeper:
         if not scores:
             progress.best_step = progress.step
             return True
-        value = goodness(scores, self.config.best_metric)
-        improved = progress.best is None or value > progress.best
+        improved = progress.rank(*goodness(scores, self.config.best_metric), keep=self.config.keep_best)
         progress.waited = 0 if improved else progress.waited + 1
-        if improved:
-            progress.best, progress.best_step = value, progress.step
-        # Of equals the earlier one is better.
-        ranked = sorted([*zip(progress.best_values, progress.best_steps), (value, progress.step)], key=_rank)
-        progress.best_values = [each for each, _ in ranked[: self.config.keep_best]]
-        progress.best_steps = [step for _, step in ranked[: self.config.keep_best]]
         training.update.schedule.observe(improved=improved)
         self.report(progress, scores)
         return improved
@@ -143,11 +136,6 @@ class Keeper:
             )
 
 
-def goodness(scores: Mapping[str, float], metric: str) -> float:
-    """The score by ``metric`` so that larger is better."""
-    return -scores[metric] if metric in LOWER_IS_BETTER else scores[metric]
-
-
-def _rank(scored: tuple[float, int]) -> tuple[float, int]:
-    value, step = scored
-    return -value, step
+def goodness(scores: Mapping[str, float], metric: str) -> tuple[float, float]:
+    """The score by ``metric`` larger being better, and the log-likelihood, which decides between equals."""
+    return -scores[metric] if metric in LOWER_IS_BETTER else scores[metric], -scores["nll"]
