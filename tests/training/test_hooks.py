@@ -30,6 +30,9 @@ class FakeTraining:
         self.update = SimpleNamespace(model=model, average=average, schedule=Plateau(patience=1))
         self.counted = 0
 
+    def start_clock(self) -> None:
+        self.counted = 0
+
     def count_time(self) -> None:
         self.counted += 1
 
@@ -249,3 +252,19 @@ def test_a_run_in_another_thread_goes_without_signals() -> None:
     thread.start()
     thread.join()
     assert found == [None]
+
+
+def test_a_run_that_was_interrupted_at_its_last_step_is_concluded(tmp_path: Path) -> None:
+    """The last step is validated and saved as that of a run that was not; nothing is trained."""
+    rig = Rig(tmp_path, bleu(5, 7), validate_every=2, max_steps=3)
+    assert rig.keeper.conclude(rig.training) is None  # there are steps to do
+    rig.steps(2)
+    rig.signals.caught = "terminated"
+    assert rig.steps(9) == "terminated"
+    assert (rig.saved("last"), rig.saved("best")) == (3, 2)
+    assert load_state(tmp_path / "last")["progress"]["finished"] is None
+    rig.signals.caught = None
+    assert rig.keeper.conclude(rig.training) == "max_steps"
+    assert [step for step, _ in rig.reported] == [2, 3]
+    assert rig.saved("best") == 3
+    assert load_state(tmp_path / "last")["progress"]["finished"] == "max_steps"

@@ -78,17 +78,29 @@ class Keeper:
             self.writer.wait()
             return reason
         if reason or progress.step % config.validate_every == 0:
-            improved = self._validate(training)
-            if config.patience is not None and progress.waited >= config.patience:
-                reason = PATIENCE
-            self.save(training, best=improved, finished=None if reason == MAX_TIME else reason)
-            reason = self.world.agree(self.signals.caught) or reason
-            if reason:
-                self.writer.wait()
-            return reason
+            return self._validate_and_save(training, reason)
         if config.save_every is not None and progress.step % config.save_every == 0:
             self.save(training)
         return None
+
+    def conclude(self, training: Training) -> str | None:
+        """Validate and save a run that was interrupted at its last step; none that has steps left."""
+        reason = self.limits.reached(training.progress)
+        if reason in (None, MAX_TIME):
+            return None
+        training.start_clock()
+        return self._validate_and_save(training, reason)
+
+    def _validate_and_save(self, training: Training, reason: str | None) -> str | None:
+        """Returns the reason to end the run: the one that is known, patience, or a signal meanwhile."""
+        improved = self._validate(training)
+        if self.config.patience is not None and training.progress.waited >= self.config.patience:
+            reason = PATIENCE
+        self.save(training, best=improved, finished=None if reason == MAX_TIME else reason)
+        reason = self.world.agree(self.signals.caught) or reason
+        if reason:
+            self.writer.wait()
+        return reason
 
     def _validate(self, training: Training) -> bool:
         """Score the model; returns whether it is the best so far (without a validation split, always)."""

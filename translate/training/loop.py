@@ -53,6 +53,7 @@ class Progress:
         if improved:
             self.best, self.best_step = value, self.step
         ranked = [*zip(self.best_values, self.best_likelihoods, self.best_steps, strict=True)]
+        ranked = [each for each in ranked if each[2] != self.step]  # validated before it was interrupted
         ranked.append((value, likelihood, self.step))
         ranked.sort(key=lambda each: each[:2], reverse=True)  # stable: of equals the earlier one is better
         kept = ranked[:keep]
