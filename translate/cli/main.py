@@ -100,6 +100,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _print_usage_error(error: Any, message: str) -> None:
+    message = message.replace("Value error, ", "")  # which newer versions of typer put before the reason
     if not message:  # a command without arguments, whose help has been printed
         return
     option, possible = getattr(error, "option_name", None), getattr(error, "possibilities", None)

@@ -51,7 +51,7 @@ class Rate:
             print(file=self.stream, flush=True)
 
     def _show(self, start: str) -> None:
-        seconds = max(time.monotonic() - self.began, 1e-9)
+        seconds = max(self.told - self.began, 1e-9)
         name = f"{self.part}: " if self.part else ""
         of = "" if self.total is None else f" of {self.total:,}"
         text = f"{name}{self.count:,}{of} {self.unit}, {self.count / seconds:,.1f} {self.unit}/s"
