@@ -56,6 +56,15 @@ def corpus_statistics(translator: Translator, pairs: int) -> CorpusStatistics:
     return statistics
 
 
+def draw_runs(runs: Path, out: Path) -> Path:
+    """The demo's runs side by side, by the command that a user would type."""
+    first, *others = (str(runs / name) for name in ("transformer", "rnn_bahdanau", "rnn_luong"))
+    beside = [part for each in others for part in ("--with", each)]
+    if code := run_command(["align", first, *beside, *PAIR, "--whitespace", "--out", str(out)]):
+        raise SystemExit(code)
+    return out
+
+
 def main(arguments: list[str]) -> None:
     """Draw them all, and check that none is too large for a repository."""
     parser = argparse.ArgumentParser(
@@ -73,6 +82,7 @@ def main(arguments: list[str]) -> None:
     transformer = translators["transformer"]
     pictures = [
         draw(classic, given.out / "alignments.png", titles=titles, values=True),
+        draw_runs(given.runs, given.out / "runs.png"),
         draw_heads_of(transformer, *PAIR, given.out / "heads.png"),
         draw_corpus(corpus_statistics(transformer, given.pairs), given.out / "corpus.png"),
     ]

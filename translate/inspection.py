@@ -72,7 +72,7 @@ def page_of(
             )
         )
     source_words = found["attention"][0].source_words
-    chosen = f"layer {choice.layer}, {_heads(choice.heads)}, shift {choice.shift}"
+    chosen = f"{choice.place}, shift {choice.shift}"
     return Page(
         source_words,
         alternatives,
@@ -132,7 +132,3 @@ def _disputed(attention: Alignment, erasure: Alignment) -> dict[int, str]:
         for target in sorted(one.keys() & other.keys())
         if one[target] != other[target]
     }
-
-
-def _heads(heads: Sequence[int]) -> str:
-    return f"head{'s' * (len(heads) > 1)} {', '.join(map(str, heads))}"

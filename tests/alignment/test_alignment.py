@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -34,6 +35,13 @@ def test_json(alignment):
     assert read["weights"] == WEIGHTS
     assert read["links"] == "0-0 0-3 2-1"
     assert read["source_words"] == ["I", "love", "you"]
+
+
+def test_json_tells_the_method_where_it_is_known(alignment):
+    named = replace(alignment, method="attention, layer 2, head 1")
+    assert named.to_dict()["method"] == "attention, layer 2, head 1"
+    assert Alignment.from_dict(named.to_dict()).method == named.transpose().method == named.method
+    assert "method" not in alignment.to_dict()
 
 
 def test_weights_are_a_read_only_float32_copy(alignment):

@@ -44,7 +44,7 @@ def test_layers_heads_words_and_frames(tmp_path):
     path = draw_heads(WEIGHTS, SOURCE, TARGET, tmp_path / "new" / "a.svg", chosen=(2, [0, 6]))
     root = ElementTree.fromstring(path.read_bytes())
     texts = ["".join(one.itertext()) for one in root.iter("{http://www.w3.org/2000/svg}text")]
-    for name in ("layer 0", "layer 4", "head 0", "head 6"):
+    for name in ("layer 0", "layer 4", "head 0", "head 6", "attention"):
         assert texts.count(name) == 1
     assert texts.count("love") == 7  # above the first layer
     assert texts.count("t'") == 5  # beside the first head

@@ -78,7 +78,7 @@ def test_whole_report():
         assert each["target_word"] == pair.target_words[each["target"]]
         assert each["attention_word"] != each["erasure_word"]
     text = found.lines()
-    assert text[0].startswith("2 pairs, 4 target words; attention and norm: layer 0, heads 0, shift 0")
+    assert text[0].startswith("2 pairs, 4 target words; attention and norm: layer 0, head 0, shift 0")
     assert sum(line.startswith(("attention  ", "erasure  ", "gradient  ", "norm  ")) for line in text) == 4
     assert any(f"disagree on {len(found.disputed)} target words" in line for line in text)
     without = report(model, PAIRS, choice)

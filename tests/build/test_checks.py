@@ -40,7 +40,7 @@ def _no_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
         ("training.clip_norm=0", "training.clip_norm: expected more than 0, got 0.0"),
         (
             "training.best_metric=bleau",
-            "training.best_metric: expected one of bleu, chrf, ter, loss, aer, got",
+            "training.best_metric: expected one of bleu, chrf, ter, nll, aer, loss, got",
         ),
         ("training.validation_pairs=0", "training.validation_pairs: expected at least 1, got 0"),
         ("runtime.threads=0", "runtime.threads: expected at least 1, got 0"),

@@ -232,14 +232,13 @@ def test_one_process_of_torchrun_trains_as_one_without(
         np.testing.assert_array_equal(mine[name], wanted[name], err_msg=name)
 
 
-def test_an_optimizer_of_whole_matrices_is_refused_for_parts(tmp_path: Path) -> None:
-    overrides = overrides_of(tmp_path / "run", "rnn_luong", "runtime=fsdp")
+@pytest.mark.parametrize("name", ["Adafactor", "Muon"])
+def test_an_optimizer_of_whole_matrices_is_refused_for_parts(name: str, tmp_path: Path) -> None:
+    overrides = overrides_of(tmp_path / "run", "rnn_luong", "runtime=fsdp", f"optimizer={name.lower()}")
     settings = check_config(compose(overrides, check=check_config, schemas=SCHEMAS))
-    check_buildable(settings)
-    other = replace(settings, optimizer={"_target_": "torch.optim.Adafactor", "lr": 0.1})
-    with pytest.raises(UserError, match=r"optimizer: Adafactor needs whole matrices; use runtime=ddp"):
-        check_buildable(other)
-    check_buildable(replace(other, runtime=replace(other.runtime, parallel="ddp")))
+    with pytest.raises(UserError, match=rf"optimizer: {name} needs whole matrices; use runtime=ddp"):
+        check_buildable(settings)
+    check_buildable(replace(settings, runtime=replace(settings.runtime, parallel="ddp")))
 
 
 @pytest.mark.parametrize("override", ["training.out_of_memory=lower", "runtime.precision=float16"])

@@ -13,6 +13,10 @@ from pathlib import Path
 import pytest
 from tiny_runs import overrides_of, rows, train_tiny
 
+from translate.training.hooks import Keeper
+from translate.training.loop import Training
+from translate.training.update import StepReport
+
 LONG = ["training.max_steps=12", "training.batch_tokens=60", "training.ema=null"]
 
 
@@ -69,6 +73,32 @@ def test_the_run_is_saved_and_goes_on_as_if_nothing_had_been(
     saved = [each / "checkpoints" / "last" / "model.safetensors" for each in (run, whole)]
     assert saved[0].read_bytes() == saved[1].read_bytes()
     assert json.loads((run / "scores.json").read_text())["steps"] == last + 4
+
+
+def test_in_the_last_step_the_closing_validation_is_left_and_said_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Interrupted in step 12 of 12, then resumed: as if nothing had been, the best checkpoint included."""
+    own, run, whole = Keeper.__call__, tmp_path / "run", tmp_path / "whole"
+
+    def call(keeper: Keeper, training: Training, report: StepReport) -> str | None:
+        if training.progress.step == 12:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return own(keeper, training, report)
+
+    settings = ("rnn_luong", *LONG, "training.validate_every=5", "training.best_metric=nll")
+    monkeypatch.setattr(Keeper, "__call__", call)
+    assert train_tiny(run, *settings) == 75
+    said = capsys.readouterr().out.splitlines()[-1]
+    assert said == "terminated at step 12, the last one: saved; training.resume=true scores the run"
+    assert [row["step"] for row in rows(run, "validation")] == [5, 10]
+    monkeypatch.setattr(Keeper, "__call__", own)
+    assert train_tiny(run, *settings, "training.resume=true") == 0
+    assert train_tiny(whole, *settings) == 0
+    for kind in ("train", "validation"):
+        assert rows(run, kind) == rows(whole, kind)
+    assert os.readlink(run / "checkpoints" / "best") == os.readlink(whole / "checkpoints" / "best")
+    assert (run / "scores.json").exists()
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 75), (signal.SIGINT, 130)])

@@ -68,7 +68,7 @@ def test_the_mean_of_the_last_checkpoints(tmp_path: Path, capsys: pytest.Capture
         "training.average_last=3",
         "training.save_every=4",
     )
-    assert train_tiny(run, "rnn_luong", *settings, "training.best_metric=loss", "data.num_validation=0") == 0
+    assert train_tiny(run, "rnn_luong", *settings, "training.best_metric=nll", "data.num_validation=0") == 0
     assert (
         "mean of step-00000004, step-00000008, step-00000010: it is kept as the best"
         in capsys.readouterr().out
@@ -88,10 +88,10 @@ def test_the_mean_is_kept_only_if_it_is_better(tmp_path: Path, capsys: pytest.Ca
         "training.average_last=2",
         "training.save_every=5",
     )
-    assert train_tiny(run, "rnn_luong", *settings, "training.best_metric=loss") == 0
+    assert train_tiny(run, "rnn_luong", *settings, "training.best_metric=nll") == 0
     assert "the best single one is better" in capsys.readouterr().out  # it is learning fast: the last one
     tried = rows(run, "averaged")
-    assert tried[0]["loss"] > rows(run, "validation")[-1]["loss"]
+    assert tried[0]["nll"] > rows(run, "validation")[-1]["nll"]
     assert os.readlink(run / "checkpoints" / "best") == "step-00000010"
 
 

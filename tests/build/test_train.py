@@ -152,6 +152,10 @@ def test_tensorboard_holds_the_metrics(tiny_runs: dict[str, Path]) -> None:
     losses = [(event.step, event.value) for event in events.Scalars("train/loss")]
     assert losses == [(row["step"], pytest.approx(row["loss"], rel=1e-6)) for row in rows(run)]
     assert [event.step for event in events.Scalars("validation/aer")] == [80, 160]
+    # The same quantity by the same name: a curve of each side is at hand.
+    for kind in ("train", "validation"):
+        found = [(event.step, event.value) for event in events.Scalars(f"{kind}/nll")]
+        assert found == [(row["step"], pytest.approx(row["nll"], rel=1e-6)) for row in rows(run, kind)]
 
 
 def test_training_never_sees_gold_links(tmp_path: Path) -> None:
@@ -199,7 +203,7 @@ def test_validation_touches_no_random_number_and_no_mode(tiny_runs: dict[str, Pa
     assert torch.equal(torch.get_rng_state(), before)
     assert all(module.training for module in translator.model.modules())
     assert all(parameter.grad is None for parameter in translator.model.parameters())
-    assert set(first) == {"loss", "bleu", "aer"}
+    assert set(first) == {"nll", "bleu", "aer"}
     assert validation() == first  # without dropout
 
 

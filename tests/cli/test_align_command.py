@@ -1,3 +1,4 @@
+import html
 import re
 import shutil
 from pathlib import Path
@@ -36,6 +37,65 @@ def test_links_go_to_standard_output(run: Path, alignment: Alignment, translate_
     result = translate_command("align", run, *PAIR)
     assert result == (0, alignment.pharaoh() + "\n", "")
     assert len(result.out.split()) == 4
+
+
+def test_runs_side_by_side(
+    run: Path, tiny_runs: dict[str, Path], tmp_path: Path, translate_command: Command
+) -> None:
+    """Each as it is alone, of the words that the first run made; sharing their order."""
+    others, out = [tiny_runs["transformer"], tiny_runs["rnn_bahdanau"]], tmp_path / "a.svg"
+    options = ["--with", others[0], "--with", others[1], "--out", out, "--values"]
+    result = translate_command("align", run, PAIR[0], *options)
+    target = translate.load(run, device="cpu").translate([PAIR[0]])[0].text
+    assert result == (0, f"{target}\nheatmaps of 3 runs written to {out}\n", "")
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", out.read_text())
+    for each in (run, *others):
+        alone = translate.load(each, device="cpu").align([PAIR[0]], [target])[0]
+        assert texts.count(each.name) == 1
+        assert html.escape(alone.method) in texts
+        for weight in alone.weights.ravel():
+            assert f"{weight:.2f}" in texts
+    assert texts.count("love") == 3
+    copy = tmp_path / run.name  # of the same name: the folders tell them apart
+    shutil.copytree(run, copy, symlinks=True)
+    assert translate_command("align", run, *PAIR, "--with", copy, "--out", out).code == 0
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", out.read_text())
+    assert {str(run), str(copy)} <= {html.unescape(text) for text in texts} or any("…" in t for t in texts)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([*PAIR], "--with is for a picture of one pair; give --out FILE.png"),
+        ([*PAIR, "--out", "a.html"], "--with is for a picture; a page shows one run"),
+        ([*PAIR, "--heads", "--out", "a.png"], "without room for --with"),
+        (["--source", "a", "--target", "b"], "--with is for the picture of one pair"),
+        (["--report"], "--with has no effect with --report"),
+    ],
+)
+def test_runs_side_by_side_are_a_picture_of_a_pair(
+    run: Path, arguments: list[str], message: str, translate_command: Command
+) -> None:
+    code, _, errors = translate_command("align", run, "--with", "runs/other", *arguments)
+    assert code == 2
+    assert message in errors
+
+
+def test_runs_that_do_not_go_side_by_side(run: Path, tmp_path: Path, translate_command: Command) -> None:
+    out = tmp_path / "a.png"
+    twice = translate_command("align", run, *PAIR, "--with", run, "--out", out)
+    assert (twice.code, twice.err) == (2, f"error: align: a run is given twice: {run}, {run}\n")
+    back = tmp_path / "back"
+    shutil.copytree(run, back, symlinks=True)
+    text = (back / "config.yaml").read_text()
+    swapped = text.replace("source_language: en", "source_language: fr").replace(
+        "target_language: fr", "target_language: en", 1
+    )
+    (back / "config.yaml").write_text(swapped)
+    other = translate_command("align", run, *PAIR, "--with", back, "--out", out)
+    assert other.code == 2
+    assert f"needs the same languages; {run.name} translates en to fr, back translates fr to en" in other.err
+    assert not out.exists()
 
 
 def test_a_target_that_is_absent_is_translated(

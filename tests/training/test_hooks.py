@@ -30,6 +30,9 @@ class FakeTraining:
         self.update = SimpleNamespace(model=model, average=average, schedule=Plateau(patience=1))
         self.counted = 0
 
+    def start_clock(self) -> None:
+        self.counted = 0
+
     def count_time(self) -> None:
         self.counted += 1
 
@@ -70,7 +73,7 @@ class Rig:
 
 
 def bleu(*values: float) -> list[dict[str, float]]:
-    return [{"loss": 3.0, "bleu": value} for value in values]
+    return [{"nll": 3.0, "bleu": value} for value in values]
 
 
 def test_limits() -> None:
@@ -105,12 +108,36 @@ def test_the_best_is_kept_though_the_last_is_worse(tmp_path: Path) -> None:
     assert (progress.best, progress.best_step, progress.waited) == (5, 2, 2)
 
 
-@pytest.mark.parametrize("metric", ["loss", "aer"])
-def test_of_loss_and_aer_the_lowest_is_best(tmp_path: Path, metric: str) -> None:
-    scores = [{"loss": 1.0, "bleu": 1.0, "aer": 1.0} | {metric: value} for value in (0.9, 0.4, 0.6)]
+def test_of_equal_scores_the_likelier_is_best(tmp_path: Path) -> None:
+    """Tiny runs have a BLEU of 0 for long; what patience and a plateau wait for is this improvement, too."""
+    likelihoods = [(0.0, 5.0), (0.0, 4.0), (0.0, 4.5), (0.0, 4.0), (-0.1, 3.0), (0.0, 3.9)]
+    scores = [{"nll": nll, "bleu": bleu} for bleu, nll in likelihoods]
+    rig = Rig(tmp_path, scores, validate_every=1, max_steps=6, keep_best=3)
+    rig.steps(5)
+    progress = rig.training.progress
+    assert (rig.saved("best"), progress.best_step, progress.waited) == (2, 2, 3)
+    assert progress.best_steps == [2, 4, 3]
+    rig.steps(9)
+    assert (rig.saved("best"), progress.waited, progress.best_steps) == (6, 0, [6, 2, 4])
+
+
+def test_nothing_equal_replaces_the_best_of_a_checkpoint_without_likelihoods() -> None:
+    progress = Progress(step=9, best=4.0, best_step=3, best_steps=[3], best_values=[4.0])
+    assert not progress.rank(4.0, -0.1, keep=1)
+    assert progress.rank(4.1, -7.0, keep=1)
+    assert (progress.best, progress.best_step, progress.best_likelihoods) == (4.1, 9, [-7.0])
+
+
+@pytest.mark.parametrize("metric", ["nll", "aer"])
+def test_of_nll_and_aer_the_lowest_is_best(tmp_path: Path, metric: str) -> None:
+    scores = [{"nll": 1.0, "bleu": 1.0, "aer": 1.0} | {metric: value} for value in (0.9, 0.4, 0.6)]
     rig = Rig(tmp_path, scores, validate_every=1, max_steps=3, best_metric=metric)
     rig.steps(9)
     assert rig.saved("best") == 2
+
+
+def test_runs_of_before_call_the_likelihood_loss() -> None:
+    assert TrainingConfig(best_metric="loss").best_metric == "nll"
 
 
 def test_patience_ends_the_run(tmp_path: Path) -> None:
@@ -157,7 +184,7 @@ def test_a_signal_during_validation_ends_the_run_once_it_is_saved(tmp_path: Path
 
     def validate() -> dict[str, float]:
         rig.signals.caught = "interrupted"
-        return {"loss": 1.0, "bleu": 2.0}
+        return {"nll": 1.0, "bleu": 2.0}
 
     rig.keeper.validate = validate
     assert rig.steps(99) == "interrupted"
@@ -183,7 +210,7 @@ def test_the_average_is_validated_and_kept_and_the_weights_go_on(tmp_path: Path)
 
     def validate() -> dict[str, float]:
         seen.append(model.weight.detach().clone())
-        return {"loss": 1.0, "bleu": 1.0}
+        return {"nll": 1.0, "bleu": 1.0}
 
     rig.keeper.validate = validate
     rig.steps(1)
@@ -225,3 +252,19 @@ def test_a_run_in_another_thread_goes_without_signals() -> None:
     thread.start()
     thread.join()
     assert found == [None]
+
+
+def test_a_run_that_was_interrupted_at_its_last_step_is_concluded(tmp_path: Path) -> None:
+    """The last step is validated and saved as that of a run that was not; nothing is trained."""
+    rig = Rig(tmp_path, bleu(5, 7), validate_every=2, max_steps=3)
+    assert rig.keeper.conclude(rig.training) is None  # there are steps to do
+    rig.steps(2)
+    rig.signals.caught = "terminated"
+    assert rig.steps(9) == "terminated"
+    assert (rig.saved("last"), rig.saved("best")) == (3, 2)
+    assert load_state(tmp_path / "last")["progress"]["finished"] is None
+    rig.signals.caught = None
+    assert rig.keeper.conclude(rig.training) == "max_steps"
+    assert [step for step, _ in rig.reported] == [2, 3]
+    assert rig.saved("best") == 3
+    assert load_state(tmp_path / "last")["progress"]["finished"] == "max_steps"

@@ -87,7 +87,7 @@ def test_plain_lines_in_a_file(capsys: pytest.CaptureFixture[str], monkeypatch: 
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3
     pattern = (
-        r"epoch 0\.62  step 5  loss 3\.000  40 tokens/s  \d+:\d\d left  "
+        r"epoch 0\.62  step 5  nll 1\.500  loss 3\.000  40 tokens/s  \d+:\d\d left  "
         r"padding 20\.0 %  lr 2\.00e-03  1\.50 GiB"
     )
     assert re.fullmatch(pattern, lines[0])
@@ -97,7 +97,7 @@ def test_plain_lines_in_a_file(capsys: pytest.CaptureFixture[str], monkeypatch: 
 
 def test_one_line_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    monkeypatch.setenv("COLUMNS", "61")
+    monkeypatch.setenv("COLUMNS", "72")
     monkeypatch.setenv("TERM", "xterm")
     shown, training = line(TrainingConfig(max_steps=100, log_every=1))
     for step in range(1, 31):
@@ -108,10 +108,10 @@ def test_one_line_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch:
     shown.close()
     output = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", capsys.readouterr().out)
     assert [int(each) for each in re.findall(r"step (\d+)  ", output)][:3] == [10, 20, 30]
-    assert "loss 3.000  40 tokens/s" in output
+    assert "nll 1.500  loss 3.000  40 tokens/s" in output
     assert "left" in output
     assert "validation at step 30: [bleu] 3" in output
-    assert max(len(each) for each in re.split(r"[\r\n]", output)) < 61  # else the terminal would break it
+    assert max(len(each) for each in re.split(r"[\r\n]", output)) < 72  # else the terminal would break it
 
 
 @pytest.mark.parametrize(("share", "done"), [(0.0, 0), (0.25, 10), (1.0, 40)])
@@ -123,8 +123,8 @@ def test_the_bar_grows_with_the_share_that_is_done(share: float, done: int) -> N
 
 
 def test_scores_as_a_line() -> None:
-    found = score_line(7, {"loss": 1.25, "bleu": 33.333333, "aer": 0.0512})
-    assert found == "validation at step 7: loss 1.250  bleu 33.333  aer 5.12 %"
+    found = score_line(7, {"nll": 1.25, "bleu": 33.333333, "aer": 0.0512})
+    assert found == "validation at step 7: nll 1.250  bleu 33.333  aer 5.12 %"
 
 
 def test_clock() -> None:

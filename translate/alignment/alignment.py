@@ -18,6 +18,7 @@ class Alignment:
     Attributes:
         weights: (T words, S words) float32, read-only; a row sums to 1, or is zero if nothing was looked at.
         source_offsets, target_offsets: (start, end) of each word in its text; empty if there is no text.
+        method: what the weights are, as pictures say it: `attention, layer 2, head 1`; empty if not known.
     Raises:
         ValueError: if the weights do not have one row a target word and one column a source word,
             or are negative or not finite, or if there are offsets of another number than words.
@@ -28,6 +29,7 @@ class Alignment:
     weights: np.ndarray
     source_offsets: Sequence[tuple[int, int]] = ()
     target_offsets: Sequence[tuple[int, int]] = ()
+    method: str = ""
 
     def __post_init__(self) -> None:
         weights = np.array(self.weights, dtype=np.float32)
@@ -77,11 +79,16 @@ class Alignment:
     def transpose(self) -> "Alignment":
         """Swap source and target; its rows need not sum to 1."""
         return Alignment(
-            self.target_words, self.source_words, self.weights.T, self.target_offsets, self.source_offsets
+            self.target_words,
+            self.source_words,
+            self.weights.T,
+            self.target_offsets,
+            self.source_offsets,
+            self.method,
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Words, their offsets if known, weights rounded to 6 digits, and Pharaoh links, ready for JSON."""
+        """Words, offsets and method if known, weights rounded to 6 digits, Pharaoh links; ready for JSON."""
         offsets = {
             f"{side}_offsets": [list(each) for each in getattr(self, f"{side}_offsets")]
             for side in ("source", "target")
@@ -91,6 +98,7 @@ class Alignment:
             "source_words": list(self.source_words),
             "target_words": list(self.target_words),
             **offsets,
+            **({"method": self.method} if self.method else {}),
             "weights": [[round(weight, 6) for weight in row] for row in self.weights.tolist()],
             "links": self.pharaoh(),
         }
@@ -99,8 +107,11 @@ class Alignment:
     def from_dict(cls, values: Mapping[str, Any]) -> "Alignment":
         """Inverse of `to_dict`; raises UserError if a key is missing or the parts do not fit."""
         try:
-            offsets = ([tuple(e) for e in values.get(f"{s}_offsets", ())] for s in ("source", "target"))
-            return cls(values["source_words"], values["target_words"], _matrix(values), *offsets)
+            source, target = (
+                [tuple(each) for each in values.get(f"{side}_offsets", ())] for side in ("source", "target")
+            )
+            words = values["source_words"], values["target_words"]
+            return cls(*words, _matrix(values), source, target, str(values.get("method", "")))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise UserError(f"not an alignment: {error}") from error
 

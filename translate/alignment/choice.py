@@ -34,6 +34,11 @@ class AlignmentChoice:
         if isinstance(self.shift, bool) or self.shift not in (0, 1):
             raise UserError(f"alignment shift: {self.shift!r} must be 0 or 1")
 
+    @property
+    def place(self) -> str:
+        """Layer and heads in words."""
+        return f"layer {self.layer}, head{'s' * (len(self.heads) > 1)} {', '.join(map(str, self.heads))}"
+
     def to_dict(self) -> dict[str, Any]:
         return {"layer": self.layer, "heads": list(self.heads), "shift": self.shift}
 

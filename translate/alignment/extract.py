@@ -58,6 +58,8 @@ def norm(model: Seq2Seq, batch: ForcedBatch, choice: AlignmentChoice) -> Tensor:
     return pool_target(rows, batch.target_words).squeeze(1)
 
 
+READ_ATTENTION = ("attention", "norm")  # the methods that read a layer and its heads
+
 METHODS: dict[str, Callable[[Seq2Seq, ForcedBatch, AlignmentChoice], Tensor]] = {
     "attention": attention,
     "gradient": lambda model, batch, choice: gradient(model, batch),  # no attention is chosen
@@ -74,6 +76,7 @@ def align(
     method: str = "attention",
     batch_size: int | None = None,
     device: torch.device | str = "cpu",
+    progress: Callable[[int], None] | None = None,
 ) -> list[Alignment]:
     """Force each target on its source, and say how much each target word owes to each source word.
 
@@ -81,6 +84,7 @@ def align(
         choice: the layer, heads and shift of `attention` and `norm`; the others read none.
         method: `attention`, `gradient`, `erasure` or `norm`.
         batch_size: most pairs of a forced pass; by default as many as `BATCH_TOKENS` hold.
+        progress: is told after each batch how many more pairs are done.
     Returns:
         One alignment a pair, in the order given.
     Raises:
@@ -91,6 +95,7 @@ def align(
         raise UserError(f"alignment method '{method}' is not known; choose one of {', '.join(METHODS)}")
     choice.check(model)
     check_lengths(model, pairs)
+    named = f"{method}, {choice.place}" if method in READ_ATTENTION else method
     alignments: dict[int, Alignment] = {}
     with evaluation_mode(model):
         for batch in forced_batches(pairs, batch_size, device):
@@ -103,7 +108,10 @@ def align(
                     words[row, : len(pair.target_words), : len(pair.source_words)],
                     pair.source_offsets,
                     pair.target_offsets,
+                    named,
                 )
+            if progress is not None:
+                progress(len(batch.indices))
     return [alignments[index] for index in range(len(pairs))]
 
 

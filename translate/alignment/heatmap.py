@@ -21,7 +21,7 @@ from translate.errors import UserError
 _GOLD = "tab:orange"
 _MARGIN = 0.12  # inches, as all lengths here
 _GAP = 0.06  # between labels and cells
-_BAR_WIDTH, _BAR_HEIGHT, _BAR_LABELS = 0.13, 2.4, 0.35
+_BAR_WIDTH, _BAR_HEIGHT, _BAR_LABELS = 0.13, 2.4, 0.55
 _LONGEST_TITLE = 80  # characters
 
 
@@ -37,7 +37,7 @@ class _Panel:
     rotated: bool
     label_width: float  # of the widest target label
     label_height: float  # of the source labels, as rotated
-    title_width: float
+    caption_width: float  # of the wider one of title and method
     width: float  # of all cells
     height: float
 
@@ -51,7 +51,7 @@ def draw(
     gold: Sequence[Gold | None] | None = None,
     colour_map: str = "gray",
 ) -> Path:
-    """Draw alignments side by side, on one scale from 0 to 1.
+    """Draw alignments side by side, on one scale from 0 to 1, each with its title and its method above it.
 
     Args:
         path: the picture; png, pdf or svg by extension. Missing folders are made.
@@ -82,7 +82,7 @@ def draw(
     colours = find_colour_map(colour_map)
     titles = [""] * len(alignments) if titles is None else [label(title, _LONGEST_TITLE) for title in titles]
     words = [label(word) for one in alignments for word in (*one.source_words, *one.target_words)]
-    with drawing([*words, *titles]):
+    with drawing([*words, *titles, *(one.method for one in alignments)]):
         cell, font_size = _cell_size(alignments, values=values)
         panels = [
             _measure(one, title, one_gold, cell, font_size)
@@ -122,7 +122,9 @@ def _measure(alignment: Alignment, title: str, gold: Gold | None, cell: float, f
         rotated,
         label_width=max(width for width, _ in target_sizes),
         label_height=max(size[0] if rotated else size[1] for size in source_sizes),
-        title_width=text_sizes([title], font_size + 1)[0][0],
+        caption_width=max(
+            text_sizes([title], font_size + 1)[0][0], text_sizes([alignment.method], font_size - 1)[0][0]
+        ),
         width=S * cell,
         height=T * cell,
     )
@@ -131,13 +133,15 @@ def _measure(alignment: Alignment, title: str, gold: Gold | None, cell: float, f
 def _compose(panels: Sequence[_Panel], font_size: float, colours: Colormap, *, values: bool) -> Figure:
     """Place the panels left to right, their cells aligned at the top, and a colour bar after the last."""
     title_height = 2.3 * font_size / 72 if any(panel.title for panel in panels) else 0.0
-    top = _MARGIN + title_height + max(panel.label_height for panel in panels) + _GAP
+    method_height = 1.8 * font_size / 72 if any(panel.alignment.method for panel in panels) else 0.0
+    caption_height = title_height + method_height
+    top = _MARGIN + caption_height + max(panel.label_height for panel in panels) + _GAP
     tallest = max(panel.height for panel in panels)
     lefts, right = [], _MARGIN
     for panel in panels:
-        lefts.append(right + panel.label_width + _GAP)
-        centred = lefts[-1] + panel.width / 2 + panel.title_width / 2
-        right = max(lefts[-1] + panel.width, centred) + 2 * _MARGIN
+        beside = (panel.caption_width - panel.width) / 2  # what a caption needs on either side of the cells
+        lefts.append(right + max(panel.label_width + _GAP, beside))
+        right = lefts[-1] + panel.width + max(beside, 0.0) + 2 * _MARGIN
     width, height = right + _BAR_WIDTH + _BAR_LABELS + _MARGIN, top + tallest + _MARGIN
     figure = Figure(figsize=(width, height))
     FigureCanvasAgg(figure)
@@ -149,11 +153,16 @@ def _compose(panels: Sequence[_Panel], font_size: float, colours: Colormap, *, v
     for panel, left in zip(panels, lefts, strict=True):
         axes = add_axes(left, panel.width, panel.height)
         _draw_cells(axes, panel, colours, font_size, values=values)
-        centre, title_base = (left + panel.width / 2) / width, 1 - (_MARGIN + 0.5 * title_height) / height
-        figure.text(centre, title_base, panel.title, ha="center", fontsize=font_size + 1, parse_math=False)
+        for text, size, base in (
+            (panel.title, font_size + 1, 0.5 * title_height),
+            (panel.alignment.method, font_size - 1, title_height + 0.45 * method_height),
+        ):
+            centre, y = (left + panel.width / 2) / width, 1 - (_MARGIN + base) / height
+            figure.text(centre, y, text, ha="center", fontsize=size, parse_math=False)
     bar = add_axes(right, _BAR_WIDTH, min(tallest, _BAR_HEIGHT))
     figure.colorbar(ScalarMappable(Normalize(0, 1), colours), cax=bar, ticks=[0, 0.5, 1])
     bar.tick_params(labelsize=font_size - 1, length=2)
+    bar.set_ylabel("weight", fontsize=font_size - 1)
     return figure
 
 

@@ -17,7 +17,7 @@ from translate.errors import UserError
 _CHOSEN = "tab:orange"
 _FONT, _WORD_FONT = 9, 7  # points
 _MOST_WORDS = 16  # of a side, that are still written beside its outer panels
-_MARGIN, _GAP, _BAR_WIDTH, _BAR_LABELS = 0.12, 0.1, 0.1, 0.35  # inches, as all lengths here
+_MARGIN, _GAP, _BAR_WIDTH, _BAR_LABELS = 0.12, 0.1, 0.1, 0.5  # inches, as all lengths here
 _WIDEST = 14.0  # of all panels together
 
 
@@ -111,6 +111,7 @@ def _compose(
     )
     figure.colorbar(ScalarMappable(Normalize(0, 1), colours), cax=bar, ticks=[0, 0.5, 1])
     bar.tick_params(labelsize=_WORD_FONT, length=2)
+    bar.set_ylabel("attention", fontsize=_WORD_FONT)
     return figure
 
 

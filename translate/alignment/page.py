@@ -117,7 +117,8 @@ class Page:
     def of(cls, alignment: Alignment, *, gold: Gold | None = None, title: str | None = None) -> "Page":
         """The page of one alignment, without a choice of layers or methods."""
         only = Alternative(alignment.target_words, {"alignment": alignment.weights}, gold)
-        return cls(alignment.source_words, [only], title="Word alignment" if title is None else title)
+        title = "Word alignment" if title is None else title
+        return cls(alignment.source_words, [only], title=title, note=alignment.method)
 
     def html(self) -> str:
         """The whole file; equal pages give equal text."""

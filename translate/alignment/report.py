@@ -1,7 +1,8 @@
 """How far to trust an alignment: what attention, gradients, erasure and norms say of the same pairs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -76,10 +77,9 @@ class Report:
     def lines(self) -> list[str]:
         """The report as text."""
         choice, total = self.choice, self.num_target_words
-        heads = ", ".join(map(str, choice.heads))
         lines = [
             f"{len(self.alignments['attention']):,} pairs, {total:,} target words; attention and norm: "
-            f"layer {choice.layer}, heads {heads}, shift {choice.shift}",
+            f"{choice.place}, shift {choice.shift}",
             "",
             f"{'methods':<24} rank correlation  same link",
         ]
@@ -124,10 +124,18 @@ def report(
     methods: Sequence[str] = tuple(METHODS),
     batch_size: int | None = None,
     device: torch.device | str = "cpu",
+    progress: Callable[[str, int], None] | None = None,
 ) -> Report:
-    """Align pairs by each method, and compare; `methods` must hold attention and erasure."""
-    options = {"batch_size": batch_size, "device": device}
-    found = {m: align(model, pairs, choice, method=m, **options) for m in methods}  # type: ignore[arg-type]
+    """Align pairs by each method, and compare; `methods` must hold attention and erasure.
+
+    `progress` is told by which method how many more pairs are done.
+    """
+    found = {}
+    for method in methods:
+        told = None if progress is None else partial(progress, method)
+        found[method] = align(
+            model, pairs, choice, method=method, batch_size=batch_size, device=device, progress=told
+        )
     scores = {}
     if golds is not None:
         scores = {method: score([a.links() for a in each], golds) for method, each in found.items()}

@@ -41,7 +41,7 @@ def try_average(
     better = True
     if scores:
         directory.log({"kind": AVERAGED, "step": progress.step, "checkpoints": len(folders), **scores})
-        better = progress.best is None or goodness(scores, settings.training.best_metric) > progress.best
+        better = progress.beats_best(*goodness(scores, settings.training.best_metric))
     named = ", ".join(each.name for each in folders)
     verdict = "it is kept as the best" if better else "the best single one is better"
     line = score_line(progress.step, scores).partition(": ")[2]

@@ -116,5 +116,5 @@ def check_validation(settings: Settings, corpus: Corpus) -> None:
                 raise UserError(f"{name}: this setting needs validations, but {where}")
     elif training.best_metric == "aer" and corpus.validation.gold is None:
         raise UserError(
-            "training.best_metric=aer: the validation split has no gold links; choose bleu or loss"
+            "training.best_metric=aer: the validation split has no gold links; choose bleu or nll"
         )

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-PANELS = (("nll", "loss"), ("bleu", "BLEU"), ("aer", "AER"))
+PANELS = (("nll", "negative log-likelihood"), ("bleu", "BLEU"), ("aer", "AER"))
 
 
 def draw_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> Path:
@@ -20,7 +20,8 @@ def draw_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> Path:
     for axes, (key, title) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
         if key == "nll":
             axes.plot([row["step"] for row in trained], [row["nll"] for row in trained], label="training")
-            pairs = [(row["step"], row["loss"]) for row in validated if "loss" in row]
+            # Earlier versions called it loss.
+            pairs = [(row["step"], row.get("nll", row.get("loss"))) for row in validated]
             axes.plot([x for x, _ in pairs], [y for _, y in pairs], marker="o", label="validation")
             axes.set_ylabel("nats a token")
             axes.legend(frameon=False)

@@ -100,8 +100,9 @@ def _flat(value: object, path: str) -> dict[str, object]:
 
 
 def is_finished(progress: Progress, limits: Limits) -> bool:
-    """Whether a run has no step left to do; one that ran out of time may go on."""
-    return progress.finished == PATIENCE or limits.reached(progress) not in (None, MAX_TIME)
+    """Whether a run has no step left to do, and its last one was validated; one out of time may go on."""
+    ended = progress.finished is not None and limits.reached(progress) not in (None, MAX_TIME)
+    return ended or progress.finished == PATIENCE
 
 
 def keep_threads(runtime: RuntimeConfig, state: Mapping[str, Any]) -> None:

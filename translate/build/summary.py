@@ -1,5 +1,6 @@
 """What the user is told before the first step and after the last one."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +10,7 @@ from translate.attention import Attention
 from translate.build.schema import Settings
 from translate.models import Seq2Seq
 from translate.training.loop import Progress, Training
-from translate.training.progress import clock
+from translate.training.progress import clock, score_text
 from translate.training.run_directory import RunDirectory
 
 
@@ -62,8 +63,11 @@ def closing_lines(
         rows["padding"] = f"{100 * padding:.1f} %"
     if progress.best is not None:
         metric = settings.training.best_metric
-        value = f"{100 * abs(progress.best):.2f} %" if metric == "aer" else f"{abs(progress.best):.2f}"
-        rows["best"] = f"{metric} {value} at step {progress.best_step:,}"
+        told = [score_text(metric, abs(progress.best))]
+        likelihood = progress.best_likelihoods[0]
+        if metric != "nll" and math.isfinite(likelihood):
+            told.append(score_text("nll", -likelihood))
+        rows["best validation"] = f"{', '.join(told)} at step {progress.best_step:,}"
     test = scores.get("test", {})
     for name, title in (("bleu", "test BLEU"), ("chrf", "test chrF"), ("ter", "test TER")):
         if name in test:

@@ -30,7 +30,7 @@ from translate.text.corpus import Corpus, load_corpus
 from translate.text.tokenizer import TokenizerPair
 from translate.training.distributed import World, connected, disconnect, local_device, was_restarted
 from translate.training.generators import seed_generators, seed_process
-from translate.training.hooks import Keeper, Limits
+from translate.training.hooks import MAX_TIME, Keeper, Limits
 from translate.training.lock import locked
 from translate.training.loop import Hook, Progress, Training, fit
 from translate.training.parallel import copy_whole, parallelise
@@ -81,8 +81,7 @@ def _train(settings: Settings, config: DictConfig, limits: Limits, device: torch
         if not finished:
             reason = run(settings, training, corpus, translator, directory, limits)
             if reason in EXIT_CODES:
-                step = training.progress.step
-                print(f"{reason} at step {step:,}: saved; go on with training.resume=true", flush=True)
+                print(interrupted_line(reason, training.progress, limits), flush=True)
                 return EXIT_CODES[reason]
             print(f"training ended: {reason}", flush=True)
         disconnect()
@@ -93,6 +92,14 @@ def _train(settings: Settings, config: DictConfig, limits: Limits, device: torch
         load_into(translator.model, best if best.exists() else directory.last)
         finish(settings, training.progress, translator, corpus, directory)
     return 0
+
+
+def interrupted_line(reason: str, progress: Progress, limits: Limits) -> str:
+    """What a signal left, and what is to be done."""
+    at = f"{reason} at step {progress.step:,}"
+    if limits.reached(progress) in (None, MAX_TIME) and progress.finished is None:
+        return f"{at}: saved; go on with training.resume=true"
+    return f"{at}, the last one: saved; training.resume=true scores the run"
 
 
 def with_languages(settings: Settings, corpus: Corpus) -> Settings:
@@ -209,8 +216,8 @@ def run(
             if settings.training.profile and world.is_main:
                 hooks.append(profiler := Profiler(directory.trace, line.note))
                 reporter.closes.append(profiler)
-            hooks.append(Keeper(settings.training, writer, validate, reporter.report, limits, signals, world))
-            return fit(training, hooks)
+            keeper = Keeper(settings.training, writer, validate, reporter.report, limits, signals, world)
+            return keeper.conclude(training) or fit(training, [*hooks, keeper])
     except UserError as error:
         left = last_checkpoint(directory.checkpoints)
         raise UserError(str(error) if left in str(error) else f"{error}; {left}") from error

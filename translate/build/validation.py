@@ -21,7 +21,7 @@ from translate.translator import Translator
 
 @dataclass
 class Validation:
-    """Scores a model on the validation split: loss, BLEU of greedy search, AER where gold is known.
+    """Scores a model on the validation split: nll, BLEU of greedy search, AER where gold is known.
 
     chrF and TER are computed if one of them chooses the best checkpoint. Several processes share the work,
     and all get the scores.
@@ -54,12 +54,12 @@ class Validation:
         split = self.split
         if split is None:
             return {}
-        loss, texts = self._loss(), self._texts()
-        return self.world.from_main(lambda: self._scores(split, loss, texts))
+        nll, texts = self._nll(), self._texts()
+        return self.world.from_main(lambda: self._scores(split, nll, texts))
 
-    def _scores(self, split: Split, loss: float, texts: list[str]) -> dict[str, float]:
+    def _scores(self, split: Split, nll: float, texts: list[str]) -> dict[str, float]:
         """All scores, and what is shown beside them."""
-        scores = {"loss": loss}
+        scores = {"nll": nll}
         language = self.settings.data.target_language or ""
         scores["bleu"] = bleu_score(texts, self.target, target_language=language)
         metric = self.settings.training.best_metric
@@ -100,7 +100,7 @@ class Validation:
             texts[rank::size] = share
         return texts
 
-    def _loss(self) -> float:
+    def _nll(self) -> float:
         """Negative log-likelihood of the references, nats a token."""
         model, device = self.translator.model, self.translator.device
         total, tokens = 0.0, 0

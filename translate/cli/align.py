@@ -3,26 +3,17 @@
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING
 
-import typer
-
+from translate.cli import align_flags as flags
 from translate.cli.align_judged import calibrate_run, report_on_run
-from translate.cli.align_options import (
-    LINKS,
-    PAGE,
-    PICTURES,
-    Options,
-    PictureOptions,
-    Symmetrisation,
-    check_options,
-)
+from translate.cli.align_options import LINKS, PAGE, PICTURES, Options, PictureOptions, check_options
 from translate.cli.console import Device, Plugins, Threads, load_translator
-from translate.cli.picture import draw_corpus_of, draw_pair, num_candidates
+from translate.cli.picture import draw_beside, draw_corpus_of, draw_pair, num_candidates, run_names
 
 if TYPE_CHECKING:
     from translate.alignment.alignment import Alignment
-    from translate.translator import Translator
+    from translate.translator import Candidate, Translator
 
 EXAMPLES = """
 Examples:
@@ -34,6 +25,8 @@ Examples:
   translate align runs/demo/transformer "I love you ." --out alignment.html
 
   translate align runs/demo/transformer "I love you ." "je t' aime ." --heads --out heads.svg
+
+  translate align runs/demo/transformer --with runs/demo/rnn_luong "I love you ." --out both.png
 
   translate align runs/mine --source test.en --target test.de > test.links
 
@@ -50,85 +43,29 @@ CHUNK = 2048  # pairs of a corpus held at a time
 
 
 def align(
-    run: Annotated[Path, typer.Argument(help="Run directory.")],
-    sentence: Annotated[str | None, typer.Argument(metavar="SOURCE", help="A source sentence.")] = None,
-    translation: Annotated[
-        str | None, typer.Argument(metavar="TARGET", help="Its translation; the model's own if absent.")
-    ] = None,
-    source: Annotated[
-        Path | None, typer.Option(help="File of source sentences: align a whole corpus.")
-    ] = None,
-    target: Annotated[Path | None, typer.Option(help="File of their translations.")] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Picture (.png, .pdf, .svg), page of a pair (.html), links (.txt), or weights (.tsv, "
-            ".json, .jsonl, .npz); links on standard output if not given."
-        ),
-    ] = None,
-    method: Annotated[
-        Literal["attention", "gradient", "erasure", "norm"],
-        typer.Option(
-            help="What a target word owes to a source word: the chosen attention; gradient times input; the "
-            "drop of its log-probability without that word; attention times the norm of the values."
-        ),
-    ] = "attention",
-    threshold: Annotated[
-        float | None,
-        typer.Option(help="Link all weights from here on; the largest of each target word if not given."),
-    ] = None,
-    weights: Annotated[bool, typer.Option("--weights", help="Links with weights: 0-0:0.9412.")] = False,
-    reverse: Annotated[
-        Path | None,
-        typer.Option(help="Run of the other direction: its links too, made one by --symmetrise."),
-    ] = None,
-    symmetrise: Annotated[
-        Symmetrisation | None,
-        typer.Option(help="How the links of both directions become one; grow-diag-final-and if not given."),
-    ] = None,
-    calibrate: Annotated[
-        bool,
-        typer.Option(
-            "--calibrate",
-            help="Choose layer, heads and shift again and store them with the run: by --gold; else by "
-            "agreement with --reverse, or of the layers. On --source and --target, or the run's own "
-            "validation set.",
-        ),
-    ] = False,
-    report: Annotated[
-        bool,
-        typer.Option("--report", help="Compare all methods, on --source and --target or the validation set."),
-    ] = False,
-    gold: Annotated[
-        Path | None,
-        typer.Option(
-            help="Gold links of --source and --target, for --calibrate and --report: TALP or NAACL."
-        ),
-    ] = None,
-    one_based: Annotated[bool, typer.Option("--one-based", help="The TALP file counts from 1.")] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON object, with --calibrate or --report.")
-    ] = False,
-    values: Annotated[bool, typer.Option("--values", help="Write the weights into the heatmap.")] = False,
-    heads: Annotated[bool, typer.Option("--heads", help="Draw every layer and head side by side.")] = False,
-    links: Annotated[
-        str | None,
-        typer.Option(metavar="LINKS", help="Lay known links over heatmap or page: '0-0 1-2 2p1'."),
-    ] = None,
-    colours: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Colour map of a picture: gray, gray_r, viridis, cividis ..."),
-    ] = None,
-    whitespace: Annotated[
-        bool,
-        typer.Option("--whitespace", help="Words are what white space separates, as in tokenised corpora."),
-    ] = False,
-    batch_size: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="N", help="Most pairs at a time; as many as a budget of tokens holds if not given."
-        ),
-    ] = None,
+    run: flags.Run,
+    sentence: flags.Sentence = None,
+    translation: flags.Translation = None,
+    source: flags.Source = None,
+    target: flags.Target = None,
+    out: flags.Out = None,
+    method: flags.Method = "attention",
+    threshold: flags.Threshold = None,
+    weights: flags.Weights = False,
+    reverse: flags.Reverse = None,
+    symmetrise: flags.Symmetrise = None,
+    calibrate: flags.Calibrate = False,
+    report: flags.Report = False,
+    gold: flags.Gold = None,
+    one_based: flags.OneBased = False,
+    as_json: flags.Json = False,
+    values: flags.Values = False,
+    heads: flags.Heads = False,
+    beside: flags.With = None,
+    links: flags.Links = None,
+    colours: flags.Colours = None,
+    whitespace: flags.Whitespace = False,
+    batch_size: flags.PairBatch = None,
     device: Device = "auto",
     threads: Threads = None,
     plugin: Plugins = None,
@@ -137,6 +74,7 @@ def align(
 
     A corpus with a picture as --out is summed up in it: distance from the diagonal, entropy, fertility.
     """
+    picture = PictureOptions(values, heads, links, colours, tuple(beside or ()))
     options = Options(
         sentence=sentence,
         translation=translation,
@@ -151,7 +89,7 @@ def align(
         reverse=reverse,
         symmetrise=symmetrise,
         as_json=as_json,
-        picture=PictureOptions(values, heads, links, colours),
+        picture=picture,
         whitespace=whitespace,
         batch_size=batch_size,
     )
@@ -171,31 +109,39 @@ def align(
 
 
 def _pair(load: Callable[[Path], "Translator"], run: Path, options: Options) -> None:
-    from translate.translator import Candidate
-
     assert options.sentence is not None
+    names = run_names([run, *options.picture.beside])
     translator = load(run)
-    drawn = options.out is not None and options.out.suffix.lower() in (*PICTURES, PAGE)
-    found, candidates = None, [Candidate(options.translation or "", 0.0)]
-    if options.translation is None:
-        result = translator.translate(
-            [options.sentence], alignments=True, n_best=num_candidates(options.out, translator)
-        )[0]
-        found, candidates = result.alignment, [Candidate(result.text, result.score)]
-        candidates += [each for each in result.n_best[1:] if each.text]
-        print(result.text)
+    others = [load(each) for each in options.picture.beside]
+    candidates, found = _translated(translator, options)
     if options.reverse is not None:
         pairs = iter([(options.sentence, candidates[0].text)])
         _write_links(_both_directions(translator, load(options.reverse), pairs, options), options.out)
         return
+    if others:
+        translators = dict(zip(names, [translator, *others], strict=True))
+        print(draw_beside(options, translators, candidates[0].text))
+        return
     if found is None or options.whitespace or options.method != "attention":
-        found = translator.align(
-            [options.sentence], [candidates[0].text], method=options.method, whitespace=options.whitespace
-        )[0]
-    if drawn:
+        (found,) = _alignments(translator, iter([(options.sentence, candidates[0].text)]), options)
+    if options.out is not None and options.out.suffix.lower() in (*PICTURES, PAGE):
         print(draw_pair(options, translator, candidates, found, name=run.resolve().name))
     else:
         _write(iter([found]), options)
+
+
+def _translated(translator: "Translator", options: Options) -> tuple[list["Candidate"], "Alignment | None"]:
+    """The translation that was given; else the model's own, which is printed, with others for a page."""
+    from translate.translator import Candidate
+
+    assert options.sentence is not None
+    if options.translation is not None:
+        return [Candidate(options.translation, 0.0)], None
+    wanted = num_candidates(options.out, translator)
+    (result,) = translator.translate([options.sentence], alignments=True, n_best=wanted)
+    print(result.text)
+    others = [each for each in result.n_best[1:] if each.text]
+    return [Candidate(result.text, result.score), *others], result.alignment
 
 
 def _corpus(load: Callable[[Path], "Translator"], run: Path, options: Options) -> None:

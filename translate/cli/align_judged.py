@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from translate.cli.align_options import Options
+from translate.cli.rate import Rate
 
 if TYPE_CHECKING:
     from translate.build.calibration import Development
@@ -58,6 +59,7 @@ def report_on_run(
 
     pairs = _development(run, options, plugins)
     translator = load(run)
+    rate = Rate(unit="pairs", total=len(pairs.source), quiet_meanwhile=True)
     found = report(
         translator.model,
         translator.encode_pairs(pairs.source, pairs.target, whitespace=pairs.whitespace),
@@ -65,7 +67,9 @@ def report_on_run(
         pairs.golds,
         batch_size=options.batch_size,
         device=translator.device,
+        progress=lambda method, count: rate.add(count, method),
     )
+    rate.end()
     if options.as_json:
         print(json.dumps(found.to_dict() | {"split": pairs.name}))
     else:

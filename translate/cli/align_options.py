@@ -20,11 +20,13 @@ class PictureOptions(NamedTuple):
     heads: bool = False
     links: str | None = None
     colours: str | None = None
+    beside: tuple[Path, ...] = ()  # further runs
 
     def given(self) -> list[str]:
         """The options that are not left at what they are without a word."""
         values = {"--values": self.values, "--heads": self.heads}
         values |= {"--links": self.links is not None, "--colours": self.colours is not None}
+        values |= {"--with": bool(self.beside)}
         return [name for name, value in values.items() if value]
 
 
@@ -116,13 +118,15 @@ def _check_aligned(options: Options) -> None:
 def _check_picture(options: Options, suffix: str) -> None:
     given = options.picture.given()
     for name in given:
+        if suffix == PAGE and name == "--with":
+            raise UserError("align: --with is for a picture; a page shows one run")
         if suffix == PAGE and name != "--links":
             raise UserError(
                 f"align: {name} is for a picture; a page shows values, layers and heads on demand"
             )
         if suffix not in (*PICTURES, PAGE):
             raise UserError(f"align: {name} is for a picture of one pair; give --out FILE.png")
-        if options.picture.heads and name in ("--values", "--links"):
+        if options.picture.heads and name in ("--values", "--links", "--with"):
             raise UserError(f"align: --heads draws small pictures, without room for {name}; leave one out")
     if options.picture.heads and options.method != "attention":
         raise UserError(f"align: --heads shows the attention; leave --method {options.method} out")

@@ -30,7 +30,7 @@ def evaluate(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     beam_size: Annotated[
-        int | None, typer.Option(help="Hypotheses kept; 1 is greedy. [default: the run's search.beam_size]")
+        int | None, typer.Option(help="Hypotheses kept; 1 is greedy. Default: the run's search.beam_size.")
     ] = None,
     batch_size: BatchSize = None,
     device: Device = "auto",

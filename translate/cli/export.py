@@ -22,25 +22,34 @@ def export(
     run: Annotated[Path, typer.Argument(help="Run directory.")],
     format: Annotated[
         Literal["bundle", "ctranslate2", "onnx", "huggingface"],
-        typer.Option(help="bundle: a run without what only training needs, for translate itself."),
+        typer.Option(
+            metavar="NAME",
+            help="ctranslate2, onnx, huggingface; bundle: a run without what only training needs.",
+        ),
     ],
     out: Annotated[Path, typer.Option(help="Folder to be made.")],
     sentences: Annotated[
         Path | None,
-        typer.Option(help="File of source sentences for the proof. [default: the run's validation split]"),
+        typer.Option(help="File of source sentences for the proof. Default: the run's validation split."),
     ] = None,
-    num_sentences: Annotated[int, typer.Option(min=1, help="How many of them are translated.")] = 100,
+    num_sentences: Annotated[
+        int, typer.Option(min=1, metavar="N", help="How many of them are translated.")
+    ] = 100,
     quantization: Annotated[
         Literal["float32", "int8", "int8_float32", "int16", "float16", "bfloat16"] | None,
-        typer.Option(help="Of ctranslate2: how weights are stored. [default: float32]"),
+        typer.Option(
+            metavar="TYPE",
+            help="Of ctranslate2, how weights are stored: float32 (the default), int8, int8_float32, int16, "
+            "float16, bfloat16.",
+        ),
     ] = None,
     threads: Threads = None,
     plugin: Plugins = None,
 ) -> None:
-    """Write a trained run in the format of another engine, and translate with both to see that they agree.
+    r"""Write a trained run in the format of another engine, and translate with both to see that they agree.
 
     ctranslate2 and huggingface have Transformers alone; what they cannot represent is refused, setting by
-    setting. Formats but bundle need pip install 'seq2seq-translate[export]'.
+    setting. Formats but bundle need pip install 'seq2seq-translate\[export]'.
     """
     from translate.build.export import export_run
 

@@ -25,7 +25,12 @@ def guide(
         list[str] | None, typer.Argument(help="Settings as of translate train, for all three runs.")
     ] = None,
     symmetrise: Annotated[
-        Symmetrisation, typer.Option(help="How the links of both directions become one.")
+        Symmetrisation,
+        typer.Option(
+            metavar="NAME",
+            help="How the links of both directions become one: intersection, union, grow-diag, "
+            "grow-diag-final or grow-diag-final-and.",
+        ),
     ] = "grow-diag",
 ) -> None:
     """Train both directions, align by both, and train a model whose attention is guided by the links.

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from translate.cli.console import INTERRUPTED, READER_GONE, WRONG_USE, print_error, silence_stdout
 from translate.errors import UserError
@@ -33,9 +34,29 @@ def _options(
     """Train translators, translate, and see which source words each target word looked at."""
 
 
+class _PlainFlags:
+    """Has ``--help`` show a flag as one: newer versions of typer say that it takes a <bool>."""
+
+    def get_params(self, context: Any) -> list[Any]:
+        params: list[Any] = super().get_params(context)  # type: ignore[misc]
+        for each in params:
+            if getattr(each, "is_flag", False):
+                each.metavar = ""
+        return params
+
+
+class _Command(_PlainFlags, TyperCommand):
+    pass
+
+
+class _Group(_PlainFlags, TyperGroup):
+    pass
+
+
 def build_app() -> typer.Typer:
     """The application with every command whose file exists."""
     app = typer.Typer(
+        cls=_Group,
         add_completion=False,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
@@ -46,7 +67,7 @@ def build_app() -> typer.Typer:
         if importlib.util.find_spec(f"translate.cli.{name}") is not None:
             module: Any = importlib.import_module(f"translate.cli.{name}")
             settings, examples = (getattr(module, name, None) for name in ("CONTEXT_SETTINGS", "EXAMPLES"))
-            app.command(name, context_settings=settings, epilog=examples)(getattr(module, name))
+            app.command(name, cls=_Command, context_settings=settings, epilog=examples)(getattr(module, name))
     return app
 
 
@@ -79,6 +100,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _print_usage_error(error: Any, message: str) -> None:
+    message = message.replace("Value error, ", "")  # which newer versions of typer put before the reason
     if not message:  # a command without arguments, whose help has been printed
         return
     option, possible = getattr(error, "option_name", None), getattr(error, "possibilities", None)

@@ -1,13 +1,15 @@
 """The pictures and pages that ``translate align --out`` makes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from translate.cli.align_options import PAGE, Options
+from translate.errors import UserError
 
 if TYPE_CHECKING:
     from translate.alignment.alignment import Alignment
+    from translate.alignment.links import Gold
     from translate.translator import Candidate, Translator
 
 ALTERNATIVES = 3  # translations that a page shows, where it shows the model's own
@@ -34,15 +36,11 @@ def draw_pair(
         found: the alignment of the first.
         name: of the run.
     """
-    from translate.alignment.links import parse_gold
     from translate.inspection import draw_heads_of, page_of
 
     assert options.out is not None
     assert options.sentence is not None
-    picture, gold = options.picture, None
-    if picture.links is not None:
-        S, T = len(found.source_words), len(found.target_words)
-        gold = parse_gold(picture.links, where="--links", source_length=S, target_length=T)
+    picture, gold = options.picture, _known_links(options, found)
     colours = picture.colours or "gray"
     texts, scores = [each.text for each in candidates], [each.score for each in candidates]
     if options.out.suffix.lower() == PAGE:
@@ -69,6 +67,59 @@ def draw_pair(
         return f"heads written to {path}"
     drawn = found.heatmap(options.out, values=picture.values, gold=gold, colour_map=colours)
     return f"heatmap written to {drawn}"
+
+
+def run_names(runs: Sequence[Path]) -> list[str]:
+    """What tells runs apart: their names, or where those are not enough the folders as they were given.
+
+    Raises:
+        UserError: if a run is given twice.
+    """
+    names = [run.resolve().name for run in runs]
+    if len({run.resolve() for run in runs}) < len(runs):
+        raise UserError(f"align: a run is given twice: {', '.join(map(str, runs))}")
+    return names if len(set(names)) == len(names) else [str(run) for run in runs]
+
+
+def draw_beside(options: Options, translators: "Mapping[str, Translator]", translation: str) -> str:
+    """Draw what each of several runs says of the same words, side by side, and say so in one line.
+
+    Raises:
+        UserError: if the runs do not translate between the same languages.
+    """
+    from translate.alignment.heatmap import draw
+
+    assert options.out is not None
+    assert options.sentence is not None
+    first, *others = translators
+    for name in others:
+        here, there = translators[first].languages, translators[name].languages
+        if all(here) and all(there) and here != there:
+            told = [f"{run} translates {' to '.join(pair)}" for run, pair in ((first, here), (name, there))]
+            raise UserError(f"align: --with RUN needs the same languages; {', '.join(told)}")
+    found = [
+        each.align([options.sentence], [translation], method=options.method, whitespace=options.whitespace)[0]
+        for each in translators.values()
+    ]
+    drawn = draw(
+        found,
+        options.out,
+        titles=list(translators),
+        values=options.picture.values,
+        gold=[_known_links(options, each) for each in found],
+        colour_map=options.picture.colours or "gray",
+    )
+    return f"heatmaps of {len(found)} runs written to {drawn}"
+
+
+def _known_links(options: Options, found: "Alignment") -> "Gold | None":
+    """The links of ``--links``, which must lie within the words."""
+    from translate.alignment.links import parse_gold
+
+    if options.picture.links is None:
+        return None
+    S, T = len(found.source_words), len(found.target_words)
+    return parse_gold(options.picture.links, where="--links", source_length=S, target_length=T)
 
 
 def draw_corpus_of(out: Path, alignments: "Iterable[Alignment]") -> str:

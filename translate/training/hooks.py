@@ -15,7 +15,7 @@ from translate.training.update import StepReport
 from translate.training.writer import Writer
 
 MAX_TIME, PATIENCE = "max_time", "patience"
-LOWER_IS_BETTER = ("loss", "aer", "ter")
+LOWER_IS_BETTER = ("nll", "aer", "ter")
 
 
 class Limits:
@@ -78,17 +78,29 @@ class Keeper:
             self.writer.wait()
             return reason
         if reason or progress.step % config.validate_every == 0:
-            improved = self._validate(training)
-            if config.patience is not None and progress.waited >= config.patience:
-                reason = PATIENCE
-            self.save(training, best=improved, finished=None if reason == MAX_TIME else reason)
-            reason = self.world.agree(self.signals.caught) or reason
-            if reason:
-                self.writer.wait()
-            return reason
+            return self._validate_and_save(training, reason)
         if config.save_every is not None and progress.step % config.save_every == 0:
             self.save(training)
         return None
+
+    def conclude(self, training: Training) -> str | None:
+        """Validate and save a run that was interrupted at its last step; none that has steps left."""
+        reason = self.limits.reached(training.progress)
+        if reason in (None, MAX_TIME):
+            return None
+        training.start_clock()
+        return self._validate_and_save(training, reason)
+
+    def _validate_and_save(self, training: Training, reason: str | None) -> str | None:
+        """Returns the reason to end the run: the one that is known, patience, or a signal meanwhile."""
+        improved = self._validate(training)
+        if self.config.patience is not None and training.progress.waited >= self.config.patience:
+            reason = PATIENCE
+        self.save(training, best=improved, finished=None if reason == MAX_TIME else reason)
+        reason = self.world.agree(self.signals.caught) or reason
+        if reason:
+            self.writer.wait()
+        return reason
 
     def _validate(self, training: Training) -> bool:
         """Score the model; returns whether it is the best so far (without a validation split, always)."""
@@ -101,15 +113,8 @@ class Keeper:
         if not scores:
             progress.best_step = progress.step
             return True
-        value = goodness(scores, self.config.best_metric)
-        improved = progress.best is None or value > progress.best
+        improved = progress.rank(*goodness(scores, self.config.best_metric), keep=self.config.keep_best)
         progress.waited = 0 if improved else progress.waited + 1
-        if improved:
-            progress.best, progress.best_step = value, progress.step
-        # Of equals the earlier one is better.
-        ranked = sorted([*zip(progress.best_values, progress.best_steps), (value, progress.step)], key=_rank)
-        progress.best_values = [each for each, _ in ranked[: self.config.keep_best]]
-        progress.best_steps = [step for _, step in ranked[: self.config.keep_best]]
         training.update.schedule.observe(improved=improved)
         self.report(progress, scores)
         return improved
@@ -143,11 +148,6 @@ class Keeper:
             )
 
 
-def goodness(scores: Mapping[str, float], metric: str) -> float:
-    """The score by ``metric`` so that larger is better."""
-    return -scores[metric] if metric in LOWER_IS_BETTER else scores[metric]
-
-
-def _rank(scored: tuple[float, int]) -> tuple[float, int]:
-    value, step = scored
-    return -value, step
+def goodness(scores: Mapping[str, float], metric: str) -> tuple[float, float]:
+    """The score by ``metric`` larger being better, and the log-likelihood, which decides between equals."""
+    return -scores[metric] if metric in LOWER_IS_BETTER else scores[metric], -scores["nll"]

@@ -1,5 +1,6 @@
 """The training loop: for each group of batches a step, then hooks."""
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -30,12 +31,35 @@ class Progress:
     best_step: int = 0
     best_steps: list[int] = field(default_factory=list)  # of the training.keep_best best ones, best first
     best_values: list[float] = field(default_factory=list)  # theirs
+    best_likelihoods: list[float] = field(default_factory=list)  # theirs, nats a token; larger is better
     waited: int = 0  # validations since the best one
     finished: str | None = None  # why the run ended, if it did
+
+    def __post_init__(self) -> None:
+        # A checkpoint of an older version does not tell; nothing that is its equal shall replace it.
+        self.best_likelihoods += [math.inf] * (len(self.best_values) - len(self.best_likelihoods))
 
     @property
     def training_seconds(self) -> float:
         return self.seconds - self.validation_seconds
+
+    def beats_best(self, value: float, likelihood: float) -> bool:
+        """Whether a validation is better than the best so far; of equal values the likelier is."""
+        return not self.best_values or (value, likelihood) > (self.best_values[0], self.best_likelihoods[0])
+
+    def rank(self, value: float, likelihood: float, *, keep: int) -> bool:
+        """Count the validation of this step among the ``keep`` best; returns whether it is the best."""
+        improved = self.beats_best(value, likelihood)
+        if improved:
+            self.best, self.best_step = value, self.step
+        ranked = [*zip(self.best_values, self.best_likelihoods, self.best_steps, strict=True)]
+        ranked = [each for each in ranked if each[2] != self.step]  # validated before it was interrupted
+        ranked.append((value, likelihood, self.step))
+        ranked.sort(key=lambda each: each[:2], reverse=True)  # stable: of equals the earlier one is better
+        kept = ranked[:keep]
+        self.best_values, self.best_likelihoods = [each[0] for each in kept], [each[1] for each in kept]
+        self.best_steps = [each[2] for each in kept]
+        return improved
 
     def state_dict(self) -> dict[str, Any]:
         return asdict(self)

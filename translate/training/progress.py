@@ -51,7 +51,7 @@ class TimeLeft:
 
 
 class ProgressLine:
-    """Loss, speed, memory and time left; call it after each step, and :meth:`note` for lines that stay."""
+    """Losses, speed, memory and time left; call it after each step, and :meth:`note` for lines that stay."""
 
     def __init__(self, config: TrainingConfig, training: Training, *, began: float) -> None:
         self.config = config
@@ -94,6 +94,7 @@ class ProgressLine:
         parts = [
             f"epoch {epoch:.2f}",
             f"step {report.step}",
+            f"nll {means['nll']:.3f}",
             f"loss {means['loss']:.3f}",
             f"{means['tokens_per_second']:,.0f} tokens/s",
             *([] if left is None else [f"{clock(left)} left"]),
@@ -118,10 +119,12 @@ def bar(text: str, share: float, width: int) -> Text:
 
 def score_line(step: int, scores: Mapping[str, float]) -> str:
     """A validation's scores as one line."""
-    parts = []
-    for name, value in scores.items():
-        parts.append(f"{name} {100 * value:.2f} %" if name == "aer" else f"{name} {value:.3f}")
-    return f"validation at step {step}: " + "  ".join(parts)
+    return f"validation at step {step}: " + "  ".join(score_text(*each) for each in scores.items())
+
+
+def score_text(name: str, value: float) -> str:
+    """A score with its name, in its unit."""
+    return f"{name} {100 * value:.2f} %" if name == "aer" else f"{name} {value:.3f}"
 
 
 def peak_memory(device: torch.device) -> int | None:

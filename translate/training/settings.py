@@ -56,7 +56,7 @@ class TrainingConfig:
     clip_norm: float | None = _limited(1.0, above=0)  # of the gradient
     ema: float | None = _limited(None, above=0)  # decay of the averaged weights that are validated and kept
     average_last: int | None = _limited(None, minimum=2)  # checkpoints whose mean is tried when the run ends
-    best_metric: Literal["bleu", "chrf", "ter", "loss", "aer"] = "bleu"
+    best_metric: Literal["bleu", "chrf", "ter", "nll", "aer", "loss"] = "bleu"  # loss: nll, as it was called
     patience: int | None = _limited(None, minimum=1)  # validations without improvement before stopping
     guided_alignment: float = _limited(0.0, minimum=0)  # weight of the loss on the attention; 0 for none
     guided_layer: int | None = _limited(None, minimum=0)  # whose attention is guided; the middle one if null
@@ -73,6 +73,8 @@ class TrainingConfig:
     resume_from: str | None = None  # a checkpoint of the run, such as step-00000500; the last one if null
 
     def __post_init__(self) -> None:
+        if self.best_metric == "loss":
+            self.best_metric = "nll"
         for name in ("label_smoothing", "word_dropout", "ema"):
             value = getattr(self, name)
             if value is not None and value >= 1:

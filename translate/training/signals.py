@@ -45,6 +45,7 @@ def leave_on_sigterm() -> Iterator[None]:
     """SIGTERM leaves with the exit code that asks for another try, where there is nothing to be saved."""
 
     def leave(number: int, frame: FrameType | None) -> None:
+        os.write(2, f"\n{TERMINATED}: nothing had to be saved; go on with training.resume=true\n".encode())
         raise SystemExit(EXIT_CODES[TERMINATED])
 
     before = signal.getsignal(signal.SIGTERM)
