@@ -230,10 +230,12 @@ def _check_use(
             if value is not None:
                 raise UserError(f"{option(name)} is for samples: add --sample or --mbr N")
         return
-    if beam_size is not None:
-        raise UserError("--beam-size is for beam search: leave it out, or --sample and --mbr")
-    if settings["coverage_penalty"] is not None:
-        raise UserError("--coverage-penalty is for beam search: leave it out, or --sample and --mbr")
+    for name, value in (("beam_size", beam_size), ("coverage_penalty", settings["coverage_penalty"])):
+        if value is not None:
+            raise UserError(
+                f"{option(name)} is read by beam search, and --sample and --mbr draw samples instead; "
+                f"leave out one or the other"
+            )
 
 
 def _search(translator: "Translator", given: dict[str, Any]) -> Any:
@@ -257,8 +259,11 @@ def _paragraphs(
 ) -> Iterator[str]:
     """A row for each paragraph, whose sentences are translated one by one."""
     from translate.text.sentences import split_sentences
+    from translate.translator import BLANK
 
     split = [split_sentences(line) for line in block]
+    if blank := sum(not sentences for sentences in split):
+        translator.warnings[BLANK] += blank
     results = iter(translator.translate([each for sentences in split for each in sentences], **options))
     for line, sentences in zip(block, split, strict=True):
         found = [next(results) for _ in sentences]
