@@ -286,4 +286,4 @@ def test_in_a_pipe(run: Path, translator: Translator) -> None:
     )
     text = translator.translate([SENTENCE])[0].text
     assert process.stdout.decode() == f"{text}\n\n{text}\n"
-    assert process.stderr == b""
+    assert process.stderr == b"warning: 1 sentence: blank, translated by nothing\n"
