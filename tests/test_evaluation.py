@@ -27,6 +27,8 @@ def test_signatures_tell_how() -> None:
 
 def test_the_ends_of_the_scales() -> None:
     assert corpus_scores(REFERENCES, REFERENCES)[:3] == pytest.approx((100.0, 100.0, 0.0))
+    assert corpus_scores(REFERENCES, REFERENCES).bleu <= 100.0
+    assert bleu_score(REFERENCES, REFERENCES) <= 100.0
     nothing = corpus_scores(["", ""], REFERENCES)
     assert nothing[:3] == pytest.approx((0.0, 0.0, 100.0))
 

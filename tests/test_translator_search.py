@@ -3,10 +3,13 @@
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from test_translator import SEARCH, SOURCES, build, tokenizers  # noqa: F401 (a fixture)
 
+from translate.alignment.choice import AlignmentChoice
+from translate.alignment.forced import encoded_batches
 from translate.errors import UserError
 from translate.search import beam_search, length_batches
 from translate.text.tokenizer import BOS, EOS, TokenizerPair
@@ -65,3 +68,30 @@ def test_batches_have_like_lengths_and_a_limit() -> None:
     batches = list(length_batches(lengths, 3, max_pieces=16))
     assert batches == [[2, 4, 5], [0, 7], [3]]
     assert list(length_batches([100], 3, max_pieces=16)) == [[0]]
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+@pytest.mark.parametrize("name", ["transformer", "bahdanau", "luong"])
+def test_alignments_of_the_search_are_those_of_a_forced_pass(
+    tokenizers: TokenizerPair,  # noqa: F811
+    name: str,
+    beam_size: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lines = [*SOURCES, "", SOURCES[0] + " " + SOURCES[1]]
+    for shift in (0, 1):
+        translator = build(tokenizers, name)
+        translator.choice = AlignmentChoice(translator.model.num_attention_layers - 1, (0,), shift)
+        plain = translator.translate(lines, beam_size=beam_size)
+        noted = translator.translate(lines, beam_size=beam_size, alignments=True)
+        with monkeypatch.context() as patched:
+            patched.setattr("translate.search.beam.MAX_NOTED", 0)  # as for long batches
+            forced = translator.translate(lines, beam_size=beam_size, alignments=True)
+            patched.setitem(encoded_batches.__kwdefaults__, "max_cells", 1)
+            parted = translator.translate(lines, beam_size=beam_size, alignments=True)
+        for one, *others in zip(plain, noted, forced, parted, strict=True):
+            for other in others:
+                assert replace(other, alignment=None) == one  # to the last bit
+                assert other.alignment.target_words == others[0].alignment.target_words
+                np.testing.assert_allclose(other.alignment.weights, others[0].alignment.weights, atol=1e-5)
+        assert any(each.alignment.weights.size > 4 for each in noted)

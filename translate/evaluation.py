@@ -21,7 +21,7 @@ class CorpusScores(NamedTuple):
 def bleu_score(hypotheses: Sequence[str], references: Sequence[str], *, target_language: str = "") -> float:
     """BLEU alone, for validation; raises as :func:`corpus_scores`."""
     _check(hypotheses, references)
-    return float(_bleu(target_language).corpus_score(list(hypotheses), [list(references)]).score)
+    return _score(_bleu(target_language), hypotheses, references)
 
 
 def corpus_scores(
@@ -33,13 +33,16 @@ def corpus_scores(
         UserError: if there are not as many references as translations, or there are none.
     """
     _check(hypotheses, references)
-    metrics = {"bleu": _bleu(target_language), "chrf": CHRF(), "ter": TER()}
-    scores = {
-        name: float(metric.corpus_score(list(hypotheses), [list(references)]).score)
-        for name, metric in metrics.items()
-    }
+    metrics: dict[str, BLEU | CHRF | TER] = {"bleu": _bleu(target_language), "chrf": CHRF(), "ter": TER()}
+    scores = {name: _score(metric, hypotheses, references) for name, metric in metrics.items()}
     signatures = {name: str(metric.get_signature()) for name, metric in metrics.items()}
     return CorpusScores(scores["bleu"], scores["chrf"], scores["ter"], signatures["bleu"], signatures)
+
+
+def _score(metric: BLEU | CHRF | TER, hypotheses: Sequence[str], references: Sequence[str]) -> float:
+    score = float(metric.corpus_score(list(hypotheses), [list(references)]).score)
+    # sacrebleu takes the mean of logarithms, and a perfect BLEU is 100.00000000000004.
+    return score if isinstance(metric, TER) else min(score, 100.0)
 
 
 def _check(hypotheses: Sequence[str], references: Sequence[str]) -> None:

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
+import numpy as np
 import torch
 
 from translate.alignment.alignment import Alignment
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.coverage import coverage
-from translate.alignment.extract import align
+from translate.alignment.extract import align, align_found
 from translate.alignment.forced import EncodedPair, evaluation_mode
 from translate.alignment.markup import place_markup
 from translate.alignment.unknown import replace_unknown as with_source_words
@@ -19,20 +20,22 @@ from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.search import (
     Hypothesis,
+    Reader,
     Request,
     SearchConfig,
     decode,
     expected_chrf,
     length_batches,
     read_requests,
+    read_sources,
 )
 from translate.text.markup import Marked, read_markup
-from translate.text.tokenizer import UNK, TokenizerPair
+from translate.text.tokenizer import UNK, Pieces, TokenizerPair
 
 CUT = "source cut at {} pieces"
 UNKNOWN = "only characters that the vocabulary does not have"
 UNMET = "constraints that could not be met"
-
+BLANK = "blank, translated by nothing"
 UNBALANCED = "tags without a partner, kept as well as possible"
 
 
@@ -70,7 +73,7 @@ class Translator:
         search: defaults of the run.
         choice: the attention that is shown as the alignment.
         languages: of source and target.
-        warnings: counts of sentences that were cut or that nothing is known of, by kind.
+        warnings: counts of sentences that were blank, cut, or of which nothing is known, by kind.
         partners: further members of an ensemble; see :meth:`join`.
     """
 
@@ -144,24 +147,24 @@ class Translator:
         requests = read_requests(self.tokenizers.target, len(sentences), prefix, constraints, most)
         if config.sample and any(request.phrases for request in requests):
             raise UserError("constraints: they need beam search; leave out sampling, or the constraints")
-        sources = [[member._encode(sentence) for sentence in sentences] for member in members]
-        found: dict[int, list[Hypothesis]] = {}
-        models = [member.model for member in members]
+        shown = alignments or markup or replace_unknown
+        pieces = [self._read(sentence, words=shown) for sentence in sentences]
+        partners = [[member._read(each, words=False).ids for each in sentences] for member in self.partners]
+        sources = [[each.ids for each in pieces], *partners]
+        results = [Translation("", 0.0, _nothing(each) if shown else None) for each in pieces]
         with evaluation_mode(self.model):
-            for chosen in length_batches([len(ids) for ids in sources[0]], config.batch_size):
+            for chosen in length_batches([len(each.ids) for each in pieces], config.batch_size):
+                readers = read_sources(
+                    [member.model for member in members], [[each[i] for i in chosen] for each in sources]
+                )
                 asked = [requests[i] for i in chosen]
-                read = [[each[i] for i in chosen] for each in sources]
-                hypotheses = decode(models, read, config, asked, mbr or n_best)
-                if any(not each for each in hypotheses):
-                    hypotheses = self._without_constraints(models, read, config, asked, hypotheses)
-                found.update(zip(chosen, hypotheses, strict=True))
-        if mbr:
-            found = {index: self._least_risk(hypotheses) for index, hypotheses in found.items()}
-        elif config.coverage_penalty and not config.sample:
-            found = self._covered(sources[0], found, config)
-        results = [self._result(found.get(i, []), n_best) for i in range(len(sentences))]
-        if alignments or markup or replace_unknown:
-            results = self._with_alignments(sentences, results, found, config.batch_size)
+                layer = self.choice.layer if shown else None
+                hypotheses = self._search(readers, config, asked, mbr, n_best, layer)
+                found = [self._result(each, n_best) for each in hypotheses]
+                if shown:
+                    found = self._with_alignments(found, readers[0], [pieces[i] for i in chosen], hypotheses)
+                for place, result in zip(chosen, found, strict=True):
+                    results[place] = result
         if markup or replace_unknown:
             results = [
                 self._carry(source, result, replace_unknown=replace_unknown, keep=alignments)
@@ -278,30 +281,43 @@ class Translator:
             (alignment,) = self.align([source.text], [text])
         return place_markup(source, text, alignment), alignment
 
-    def _encode(self, sentence: str) -> list[int]:
-        ids = self.tokenizers.source.encode(sentence)
+    def _read(self, sentence: str, *, words: bool) -> Pieces:
+        """A source, cut where it is too long; with its words where they are asked for."""
+        tokenizer = self.tokenizers.source
+        pieces = tokenizer.encode_words(sentence) if words else Pieces(tokenizer.encode(sentence), [], [])
         limit = self.search.max_source_pieces
-        if len(ids) > limit:
+        if not pieces.ids:
+            self.warnings[BLANK] += 1
+        if len(pieces.ids) > limit:
             self.warnings[CUT.format(limit)] += 1
-        if UNK in ids and self.tokenizers.source.only_unknown(ids):
+        if UNK in pieces.ids and tokenizer.only_unknown(pieces.ids):
             self.warnings[UNKNOWN] += 1
-        return ids[:limit]
+        return pieces.cut(limit)
 
-    def _without_constraints(
+    def _search(
         self,
-        models: Sequence[Seq2Seq],
-        sources: list[list[list[int]]],
+        readers: Sequence[Reader],
         config: SearchConfig,
         requests: Sequence[Request],
-        found: list[list[Hypothesis]],
+        mbr: int | None,
+        n_best: int,
+        layer: int | None,
     ) -> list[list[Hypothesis]]:
-        """Translations of the sentences that have none because nothing meets their constraints."""
+        """The hypotheses of a batch, best first."""
+        found = decode(readers, config, requests, mbr or n_best, layer=layer)
         failed = [place for place, hypotheses in enumerate(found) if not hypotheses]
-        self.warnings[UNMET] += len(failed)
-        plain = [replace(requests[place], phrases=()) for place in failed]
-        again = decode(models, [[each[place] for place in failed] for each in sources], config, plain, 1)
-        others = iter(again)
-        return [hypotheses or next(others) for hypotheses in found]
+        if failed:  # nothing meets the constraints
+            self.warnings[UNMET] += len(failed)
+            rows = torch.tensor(failed, device=self.device)
+            plain = [replace(requests[place], phrases=()) for place in failed]
+            others = decode([each.select(rows) for each in readers], config, plain, 1, layer=layer)
+            for place, hypotheses in zip(failed, others, strict=True):
+                found[place] = hypotheses
+        if mbr:
+            return [self._least_risk(samples) for samples in found]
+        if config.coverage_penalty and not config.sample:
+            return self._covered(readers[0], found, config)
+        return found
 
     def _least_risk(self, samples: list[Hypothesis]) -> list[Hypothesis]:
         """Different texts among the samples, the one that agrees best with all first."""
@@ -311,10 +327,13 @@ class Translator:
         return sorted(unique.values(), key=lambda each: -each.score)
 
     def _covered(
-        self, sources: Sequence[list[int]], found: dict[int, list[Hypothesis]], config: SearchConfig
-    ) -> dict[int, list[Hypothesis]]:
+        self, reader: Reader, found: list[list[Hypothesis]], config: SearchConfig
+    ) -> list[list[Hypothesis]]:
         """The same hypotheses in the order of scores with the coverage penalty."""
-        flat = [(index, each) for index, hypotheses in found.items() for each in hypotheses]
+        flat = [(index, each) for index, hypotheses in enumerate(found) for each in hypotheses]
+        sources = [
+            ids[: length - 1] for ids, length in zip(reader.source.tolist(), reader.lengths, strict=True)
+        ]
         penalties = coverage(
             self.model,
             [sources[index] for index, _ in flat],
@@ -323,14 +342,12 @@ class Translator:
             batch_size=config.batch_size,
             device=self.device,
         )
-        scored: dict[int, list[Hypothesis]] = {index: [] for index in found}
+        scored: list[list[Hypothesis]] = [[] for _ in found]
         for (index, each), penalty in zip(flat, penalties, strict=True):
             scored[index].append(each._replace(score=each.score + config.coverage_penalty * penalty))
-        return {index: sorted(each, key=lambda h: -h.score) for index, each in scored.items()}
+        return [sorted(each, key=lambda h: -h.score) for each in scored]
 
     def _result(self, hypotheses: list[Hypothesis], n_best: int) -> Translation:
-        if not hypotheses:
-            return Translation("", 0.0)
         target = self.tokenizers.target
         candidates = [
             Candidate(target.decode(each.ids), each.score, tuple(target.pieces(each.ids)))
@@ -341,20 +358,26 @@ class Translator:
 
     def _with_alignments(
         self,
-        sentences: Sequence[str],
-        results: list[Translation],
-        found: dict[int, list[Hypothesis]],
-        batch_size: int,
+        results: Sequence[Translation],
+        reader: Reader,
+        sources: Sequence[Pieces],
+        found: Sequence[Sequence[Hypothesis]],
     ) -> list[Translation]:
-        """Force each best path, piece by piece as it was found, on its source."""
-        pairs = []
-        for index, sentence in enumerate(sentences):
-            source = self.tokenizers.source.encode_words(sentence)
-            source = source.cut(self.search.max_source_pieces)
-            ids = found[index][0].ids if found.get(index) else []
-            pairs.append(EncodedPair.of(source, self.tokenizers.target.decode_words(ids)[1]))
-        aligned = align(self.model, pairs, self.choice, batch_size=batch_size, device=self.device)
+        """Each best path, piece by piece as it was found, with what it looked at."""
+        assert reader.encoded is not None
+        pairs = [
+            EncodedPair.of(source, self.tokenizers.target.decode_words(best.ids)[1])
+            for source, (best, *_) in zip(sources, found, strict=True)
+        ]
+        noted = [best.weights for best, *_ in found]
+        aligned = align_found(self.model, pairs, self.choice, reader.encoded, noted)
         return [replace(result, alignment=each) for result, each in zip(results, aligned, strict=True)]
+
+
+def _nothing(source: Pieces) -> Alignment:
+    """The alignment of a source whose translation has no words."""
+    words = [word.text for word in source.words]
+    return Alignment(words, [], np.zeros((0, len(words))), [(word.start, word.end) for word in source.words])
 
 
 def _check_list(what: str, sentences: Sequence[str]) -> None:

@@ -84,6 +84,30 @@ def test_a_stray_link_does_not_stretch_an_element() -> None:
     assert place_markup(marked, target, alignment) == "<b>v w</b> x y z"
 
 
+@pytest.mark.parametrize(
+    ("rows", "wanted"),
+    [
+        # The first element looks at two words with the second's between them.
+        ([[0.9, 0.1], [0.3, 0.7], [0.9, 0.1]], "<b>x</b> <b>y</b> z"),
+        # Every word looks mostly at the second.
+        ([[0.4, 0.6], [0.1, 0.9]], "<b>x</b> <b>y</b>"),
+        ([[0.1, 0.9], [0.4, 0.6]], "<b>x</b> <b>y</b>"),
+    ],
+)
+def test_no_element_takes_all_the_words_of_another(rows: list[list[float]], wanted: str) -> None:
+    weights = np.array(rows, dtype=np.float32)
+    target = ["x", "y", "z"][: len(rows)]
+    found = place_markup(
+        read_markup("<b>a</b> <b>c</b>"), " ".join(target), Alignment(["a", "c"], target, weights)
+    )
+    assert found == wanted
+
+
+def test_the_space_before_the_full_stop_stays() -> None:
+    assert placed("see {0} .", "voir .", "0-0 1-1") == "voir {0} ."
+    assert placed("see <b>him</b> <i>now</i> .", "le voir .", "0-1 1-0 3-2").endswith(" .")
+
+
 elements = st.recursive(
     st.lists(st.sampled_from([*"abc", "d.", ", ", " ", " ", "&amp;"]), max_size=4).map("".join),
     lambda inner: st.one_of(

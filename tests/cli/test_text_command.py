@@ -113,7 +113,8 @@ def test_bad_lines_give_a_line_each_and_a_warning_a_kind(run: Path, translate_co
     assert result.code == 0
     assert result.out.count("\n") == 2 * len(lines)
     warnings = result.err.splitlines()
-    assert len(warnings) == len(set(warnings)) == 3
+    assert len(warnings) == len(set(warnings)) == 4
+    assert "warning: 2 sentences: blank, translated by nothing\n" in result.err
     assert "warning: 4 sentences: bytes that are not UTF-8, replaced by \ufffd" in result.err
     assert "warning: 4 sentences: only characters that the vocabulary does not have\n" in result.err
     assert "warning: 2 sentences: source cut at 512 pieces\n" in result.err
@@ -176,7 +177,7 @@ def test_long_sources_are_cut_with_a_warning(run: Path, translate_command: Comma
         (["--threads", 0], "invalid value for '--threads'"),
         (["--format", "xml"], "xml"),
         (["--temperature", 0.5], "--temperature is for samples: add --sample or --mbr N"),
-        (["--sample", "--beam-size", 3], "--beam-size is for beam search"),
+        (["--sample", "--beam-size", 3], "--beam-size is read by beam search, and --sample and --mbr draw"),
         (["--sample", "--top-p", 0], "top_p: expected a probability above 0"),
         (["--mbr", 1], "mbr: expected at least 2 samples, got 1"),
         (["--mbr", 4, "--n-best", 5], "n_best: expected 1 to mbr=4, got 5"),
@@ -285,4 +286,4 @@ def test_in_a_pipe(run: Path, translator: Translator) -> None:
     )
     text = translator.translate([SENTENCE])[0].text
     assert process.stdout.decode() == f"{text}\n\n{text}\n"
-    assert process.stderr == b""
+    assert process.stderr == b"warning: 1 sentence: blank, translated by nothing\n"

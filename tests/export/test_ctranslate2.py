@@ -54,7 +54,7 @@ def test_quantisation_leaves_the_run_as_it_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "refused"),
     [
-        ("luong", "model=LuongRNN: it has Transformers alone; use --format onnx or bundle"),
+        ("luong", "model=LuongRNN, only Transformers; use --format onnx or bundle"),
         ("transformer-additive", "model.attention=Additive (it has multi_head)"),
         ("transformer", "model.attention.num_heads=3 (it has the 2 of the self-attention)"),
         ("transformer-rotary", "model.positions=rotary (it has sinusoidal, learned, none)"),

@@ -1,9 +1,10 @@
 """Alignments from a model: one forced pass, the chosen layer, heads and shift, pieces to words."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from translate.alignment.alignment import Alignment
 from translate.alignment.choice import AlignmentChoice
@@ -12,19 +13,27 @@ from translate.alignment.forced import (
     EncodedPair,
     ForcedBatch,
     check_lengths,
+    encoded_batches,
     evaluation_mode,
+    forced_batch,
     forced_batches,
 )
 from translate.alignment.gradient import gradient
 from translate.alignment.pool import average_heads, pool_source, pool_target
 from translate.errors import UserError
-from translate.models.seq2seq import Seq2Seq
+from translate.models.seq2seq import Encoded, Seq2Seq
 
 
 def attention(model: Seq2Seq, batch: ForcedBatch, choice: AlignmentChoice) -> Tensor:
     """The chosen attention between words: (B, target words, source words)."""
-    (weights,) = model.forced_weights(batch.source, batch.source_mask, batch.target_in, [choice.layer])
-    heads = pool_source(weights[:, list(choice.heads)], batch.source_words)
+    return between_words(batch.weights(model, choice.layer), batch, choice)
+
+
+def between_words(weights: Tensor, batch: ForcedBatch, choice: AlignmentChoice) -> Tensor:
+    """The chosen heads and rows of weights between pieces (B, H, T, S): (B, target words, source words)."""
+    # What was encoded with longer sentences has more places.
+    weights = weights[:, list(choice.heads), :, : batch.source.shape[1]]
+    heads = pool_source(weights, batch.source_words)
     rows = shift_rows(average_heads(heads), choice.shift)
     return pool_target(rows, batch.target_words).squeeze(1)
 
@@ -48,8 +57,7 @@ def norm(model: Seq2Seq, batch: ForcedBatch, choice: AlignmentChoice) -> Tensor:
         ) from error
     encoded = model.encode(batch.source, batch.source_mask)
     values = mechanism.transformed_values(encoded.memories[choice.layer])[:, heads].float()  # (B, h, S, C)
-    (weights,) = model.forced_weights(batch.source, batch.source_mask, batch.target_in, [choice.layer])
-    weights = weights[:, heads].float()  # (B, h, T, S)
+    weights = batch._replace(encoded=encoded).weights(model, choice.layer)[:, heads].float()  # (B, h, T, S)
     # |sum_h a_h f_h|^2 = sum_hg a_h a_g f_h.f_g, so that no (B, T, S, C) is held.
     products = torch.einsum("bhsc,bgsc->bhgs", values, values)
     squares = torch.einsum("bhts,bhgs,bgts->bts", weights, products, weights)
@@ -96,22 +104,62 @@ def align(
     choice.check(model)
     check_lengths(model, pairs)
     named = f"{method}, {choice.place}" if method in READ_ATTENTION else method
-    alignments: dict[int, Alignment] = {}
     with evaluation_mode(model):
-        for batch in forced_batches(pairs, batch_size, device):
-            words = METHODS[method](model, batch, choice).cpu().numpy()
-            for row, index in enumerate(batch.indices):
-                pair = pairs[index]
-                alignments[index] = Alignment(
-                    pair.source_words,
-                    pair.target_words,
-                    words[row, : len(pair.target_words), : len(pair.source_words)],
-                    pair.source_offsets,
-                    pair.target_offsets,
-                    named,
-                )
-            if progress is not None:
-                progress(len(batch.indices))
+        batches = forced_batches(pairs, batch_size, device)
+        found = ((batch, METHODS[method](model, batch, choice)) for batch in batches)
+        return _in_order(pairs, found, named, progress)
+
+
+def align_found(
+    model: Seq2Seq,
+    pairs: Sequence[EncodedPair],
+    choice: AlignmentChoice,
+    encoded: Encoded,
+    noted: Sequence[Tensor | None],
+) -> list[Alignment]:
+    """As :func:`align`, by attention, of a batch that a search has translated.
+
+    The layer and heads of ``choice`` must exist, and targets must not be longer than the model can say.
+
+    Args:
+        pairs: in the order of ``encoded``.
+        encoded: the sources.
+        noted: weights (T + 1, H, S) that the search has noted of each pair; where one has none, all targets
+            are forced.
+    """
+    named = f"attention, {choice.place}"
+    rows = [each for each in noted if each is not None]
+    if len(rows) == len(pairs):
+        batch = forced_batch(pairs, list(range(len(pairs))), rows[0].device)
+        weights = pad_sequence(rows, batch_first=True).transpose(1, 2)  # (B, H, T + 1, S)
+        return _in_order(pairs, [(batch, between_words(weights, batch, choice))], named)
+    with evaluation_mode(model):
+        batches = encoded_batches(pairs, encoded)
+        return _in_order(pairs, ((batch, attention(model, batch, choice)) for batch in batches), named)
+
+
+def _in_order(
+    pairs: Sequence[EncodedPair],
+    found: Iterable[tuple[ForcedBatch, Tensor]],
+    named: str,
+    progress: Callable[[int], None] | None = None,
+) -> list[Alignment]:
+    """One alignment a pair, from weights between words (B, target words, source words) of batches."""
+    alignments: dict[int, Alignment] = {}
+    for batch, weights in found:
+        words = weights.cpu().numpy()
+        for row, index in enumerate(batch.indices):
+            pair = pairs[index]
+            alignments[index] = Alignment(
+                pair.source_words,
+                pair.target_words,
+                words[row, : len(pair.target_words), : len(pair.source_words)],
+                pair.source_offsets,
+                pair.target_offsets,
+                named,
+            )
+        if progress is not None:
+            progress(len(batch.indices))
     return [alignments[index] for index in range(len(pairs))]
 
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from translate.alignment.pool import piece_to_word
 from translate.errors import UserError
-from translate.models.seq2seq import Seq2Seq
+from translate.models.seq2seq import Encoded, Seq2Seq
 from translate.text.batching import pad, sequential_batches
 from translate.text.tokenizer import BOS, EOS, NO_WORD, Pieces
 
@@ -48,7 +48,7 @@ class EncodedPair:
             ids, words = getattr(self, f"{side}_ids"), getattr(self, f"{side}_piece_words")
             if len(ids) != len(words):
                 raise ValueError(f"{side}: {len(ids)} pieces, but the words of {len(words)}")
-            if any(not NO_WORD <= word < len(getattr(self, f"{side}_words")) for word in words):
+            if words and not NO_WORD <= min(words) <= max(words) < len(getattr(self, f"{side}_words")):
                 raise ValueError(f"{side}: a piece belongs to a word that does not exist")
 
     @classmethod
@@ -77,6 +77,13 @@ class ForcedBatch(NamedTuple):
     target_in: Tensor  # (B, T) <s> y1 ... yn
     source_words: Tensor  # (B, S, source words), as of `piece_to_word`
     target_words: Tensor  # (B, T - 1, target words)
+    encoded: Encoded | None = None  # the source, where that is at hand
+
+    def weights(self, model: Seq2Seq, layer: int) -> Tensor:
+        """Attention of a layer between pieces: (B, H, T, S), or for more source places, which are padding."""
+        if self.encoded is None:
+            return model.forced_weights(self.source, self.source_mask, self.target_in, [layer])[0]
+        return model.read_weights(self.encoded, self.target_in, [layer])[0]
 
 
 def forced_batches(
@@ -104,13 +111,36 @@ def forced_batches(
             cells = count * np.maximum.accumulate(sources[part]) * np.maximum.accumulate(targets[part])
             size = max(1, int((cells <= max_cells).sum()))
             size = size if batch_size is None else min(size, batch_size)
-            yield _forced_batch(pairs, part[:size].tolist(), device)
+            yield forced_batch(pairs, part[:size].tolist(), device)
             part = part[size:]
 
 
-def _forced_batch(
-    pairs: Sequence[EncodedPair], indices: list[int], device: torch.device | str
+def encoded_batches(
+    pairs: Sequence[EncodedPair], encoded: Encoded, *, max_cells: int = MAX_CELLS
+) -> Iterator[ForcedBatch]:
+    """Parts of a batch whose sources are encoded already, pairs of like target lengths together.
+
+    Args:
+        pairs: one a sentence of ``encoded``, in its order.
+        max_cells: as :func:`forced_batches`.
+    """
+    keys = encoded.memories[0].keys
+    order = sorted(range(len(pairs)), key=lambda index: len(pairs[index].target_ids))
+    while order:
+        longest = len(pairs[order[-1]].target_ids) + 1
+        size = max(1, min(len(order), max_cells // (longest * keys.shape[2])))
+        part, order = sorted(order[-size:]), order[:-size]
+        chosen = encoded if size == len(pairs) else encoded.select(torch.tensor(part, device=keys.device))
+        yield forced_batch(pairs, part, keys.device, chosen)
+
+
+def forced_batch(
+    pairs: Sequence[EncodedPair],
+    indices: list[int],
+    device: torch.device | str,
+    encoded: Encoded | None = None,
 ) -> ForcedBatch:
+    """The pairs at ``indices``, in their order."""
     chosen = [pairs[index] for index in indices]
     source, source_mask = pad([pair.source_ids for pair in chosen])
     target_in, _ = pad([[BOS, *pair.target_ids] for pair in chosen])
@@ -131,6 +161,7 @@ def _forced_batch(
             device,
             [pair.target_further for pair in chosen],
         ),
+        encoded=encoded,
     )
 
 

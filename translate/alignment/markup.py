@@ -101,17 +101,23 @@ def _place_children(parent: _Node, weights: np.ndarray, items: Sequence[Item]) -
             inside = weights[:, node.start : node.end].sum(1) if len(weights) else np.zeros(0)
             sure[node.index] = inside
     taken: list[tuple[int, int]] = []
+    held: list[_Node] = []
     by_sureness = sorted(
         (node for node in parent.children if node.index in sure),
         key=lambda node: -float(sure[node.index].max(initial=0.0)),
     )
     for node in by_sureness:
-        span = _best_run(sure[node.index], _free(parent, taken))
+        others = [inside for index, inside in sure.items() if index != node.index]
+        rivals = np.max(others, axis=0) if others else np.zeros(len(weights))
+        # A word that is mostly another element's is left to it, though it stand between two of this one's.
+        span = _best_run(np.where(rivals > 0.5, -np.inf, sure[node.index]), _free(parent, taken))
+        span = span or _give_up_word(held, sure[node.index])
         if span is None:
             node.low = node.high = _best_border(node.start, weights, _borders(parent, taken), parent)
         else:
             node.low, node.high = span
-            taken.append(span)
+            held.append(node)
+            taken = [(each.low, each.high) for each in held]
     for node in parent.children:
         if node.index not in sure:
             node.low = node.high = _best_border(node.start, weights, _borders(parent, taken), parent)
@@ -152,6 +158,16 @@ def _best_run(inside: np.ndarray, free: Sequence[tuple[int, int]]) -> tuple[int,
         word = max(words, key=lambda each: float(inside[each]), default=-1)
         best = (word, word + 1) if word >= 0 and inside[word] > 0.0 else None
     return best
+
+
+def _give_up_word(held: Sequence[_Node], inside: np.ndarray) -> tuple[int, int] | None:
+    """Take the word that looks most at an element without words from the edge of one that has several."""
+    edges = [(each, word) for each in held if each.high - each.low > 1 for word in (each.low, each.high - 1)]
+    giver, word = max(edges, key=lambda edge: float(inside[edge[1]]), default=(None, -1))
+    if giver is None or inside[word] <= 0.0:
+        return None
+    giver.low, giver.high = (word + 1, giver.high) if word == giver.low else (giver.low, word)
+    return word, word + 1
 
 
 def _best_border(border: int, weights: np.ndarray, allowed: Sequence[int], parent: _Node) -> int:
@@ -233,6 +249,8 @@ class _Written:
         if not items or text.strip() or not any(any(_spaces(each, around)) for each in items):
             self.text(text)
         self.items(items, around)
+        if items and text.isspace() and around[1] in CLOSING and around[0] not in OPENING:
+            self.wants_space = True  # as the translation has it: "word ."
 
     def items(self, items: Sequence[Item], around: tuple[str, str]) -> None:
         """Items one after another, between the characters of the words ``around`` them."""

@@ -48,7 +48,7 @@ def export(
 ) -> None:
     r"""Write a trained run in the format of another engine, and translate with both to see that they agree.
 
-    ctranslate2 and huggingface have Transformers alone; what they cannot represent is refused, setting by
+    ctranslate2 and huggingface can hold Transformers only; what they cannot represent is refused, setting by
     setting. Formats but bundle need pip install 'seq2seq-translate\[export]'.
     """
     from translate.build.export import export_run

@@ -60,8 +60,8 @@ def transformer_of(model: Seq2Seq, export_format: str) -> Transformer:
     """The model itself, if it is a Transformer; raises ``UserError`` if it is not."""
     if not isinstance(model, Transformer):
         raise UserError(
-            f"--format {export_format} cannot represent model={type(model).__name__}: it has Transformers "
-            f"alone; use --format onnx or bundle"
+            f"--format {export_format} cannot represent model={type(model).__name__}, only Transformers; "
+            f"use --format onnx or bundle"
         )
     return model
 

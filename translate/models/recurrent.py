@@ -11,11 +11,11 @@ from translate.attention import Attention
 from translate.models.dropout import Dropout
 from translate.models.embedding import embeddings
 from translate.models.encoders import Encoder, RNNEncoder
-from translate.models.seq2seq import Encoded, Seq2Seq, beams, new_output
+from translate.models.seq2seq import DecodeState, Encoded, Seq2Seq, attend_beside, beams, new_output
 
 
 class RecurrentSeq2Seq(Seq2Seq):
-    """A recurrent decoder with one cross-attention; a backend gives ``start``, ``step`` and ``force``."""
+    """A recurrent decoder with one cross-attention; a backend gives ``start``, ``advance`` and ``force``."""
 
     num_attention_layers = 1
 
@@ -70,26 +70,58 @@ class RecurrentSeq2Seq(Seq2Seq):
         return self.dropout(embedding(ids) * self.embedding_scale)
 
     def attend(
-        self, hidden: Tensor, embedded: Tensor, encoded: Encoded, state: Any, *, need_weights: bool
+        self,
+        hidden: Tensor,
+        embedded: Tensor,
+        encoded: Encoded,
+        state: Any,
+        *,
+        need_weights: bool,
+        beside: bool = False,
     ) -> tuple[Tensor, Tensor | None, Any]:
         """One step of N hypotheses, from states (N, D) and embeddings of last tokens (N, E).
+
+        ``beside``: as :func:`attend_beside`.
 
         Returns the context (N, C), weights (B, H, W, S) or ``None``, and the mechanism's next state.
         """
         query = torch.cat([embedded, hidden], dim=-1) if self.attention.reads_embedding else hidden
-        context, weights = self.attention(
-            beams(query, encoded),
-            encoded.memories[0],
-            need_weights=need_weights or self.attention.stateful,
-            state=state,
-        )
+        query, memory, mechanism = beams(query, encoded), encoded.memories[0], self.attention
+        if beside:
+            context, weights = attend_beside(mechanism, query, memory, state)
+        else:
+            explicit = need_weights or mechanism.stateful
+            context, weights = mechanism(query, memory, need_weights=explicit, state=state)
         return context.flatten(0, 1), weights, self.attention.advance(state, weights)
+
+    def step(self, ids: Tensor, state: DecodeState, encoded: Encoded) -> tuple[Tensor, DecodeState]:
+        return self.advance(ids, state, encoded, need_weights=False)[:2]
+
+    def step_with_weights(
+        self, ids: Tensor, state: DecodeState, encoded: Encoded, layer: int
+    ) -> tuple[Tensor, DecodeState, Tensor]:
+        self.check_layers([layer])
+        hidden, state, weights = self.advance(ids, state, encoded, need_weights=True)
+        assert weights is not None
+        return hidden, state, weights
+
+    def advance(
+        self, ids: Tensor, state: DecodeState, encoded: Encoded, *, need_weights: bool
+    ) -> tuple[Tensor, DecodeState, Tensor | None]:
+        """One :meth:`step`, with weights (B, H, W, S) on request."""
+        raise NotImplementedError
 
     def force(
         self, encoded: Encoded, target_in: Tensor, *, need_weights: bool
     ) -> tuple[Tensor, Tensor | None]:
         """Hidden states (B, T, D) of a given target, with weights (B, H, T, S) on request."""
         raise NotImplementedError
+
+    def force_weights(self, encoded: Encoded, target_in: Tensor) -> Tensor:
+        """The weights (B, H, T, S) of :meth:`force` alone."""
+        weights = self.force(encoded, target_in, need_weights=True)[1]
+        assert weights is not None
+        return weights
 
     def forward(self, source: Tensor, source_mask: Tensor | None, target_in: Tensor) -> Tensor:
         if self.training and self.teacher_forcing < 1.0:
@@ -126,13 +158,10 @@ class RecurrentSeq2Seq(Seq2Seq):
         assert weights is not None
         return hidden, weights
 
-    def forced_weights(
-        self, source: Tensor, source_mask: Tensor | None, target_in: Tensor, layers: Sequence[int]
-    ) -> list[Tensor]:
+    def read_weights(self, encoded: Encoded, target_in: Tensor, layers: Sequence[int]) -> list[Tensor]:
         self.check_layers(layers)
-        weights = self.force(self.encode(source, source_mask), target_in, need_weights=True)[1]
-        assert weights is not None
-        return [weights.float() for _ in layers]
+        weights = self.force_weights(encoded, target_in).float()
+        return [weights for _ in layers]
 
 
 def cell_weights(cell: nn.RNNBase, kind: str, layer: int = 0) -> tuple[Tensor, Tensor]:

@@ -88,10 +88,12 @@ class BahdanauRNN(RecurrentSeq2Seq):
         history = self.attention.initial_state(encoded.memories[0], num_hypotheses)
         return DecodeState(0, (hidden,), history)
 
-    def step(self, ids: Tensor, state: DecodeState, encoded: Encoded) -> tuple[Tensor, DecodeState]:
+    def advance(
+        self, ids: Tensor, state: DecodeState, encoded: Encoded, *, need_weights: bool
+    ) -> tuple[Tensor, DecodeState, Tensor | None]:
         embedded = self.embed(ids, self.target_embedding)
         inputs, from_context = self._input_weights()
-        hidden, context, _, history = self._advance(
+        hidden, context, weights, history = self._advance(
             F.linear(embedded, inputs, cell_weights(self.cell, "ih")[1]),
             from_context,
             state.tensors[0],
@@ -99,13 +101,27 @@ class BahdanauRNN(RecurrentSeq2Seq):
             encoded,
             state.attention,
             need_weights=False,
+            beside=need_weights,
         )
-        return self._read(hidden, embedded, context), DecodeState(state.position + 1, (hidden,), history)
+        state = DecodeState(state.position + 1, (hidden,), history)
+        return self._read(hidden, embedded, context), state, weights
 
     def force(
         self, encoded: Encoded, target_in: Tensor, *, need_weights: bool
     ) -> tuple[Tensor, Tensor | None]:
-        embedded = self.embed(target_in, self.target_embedding)  # (B, T, E)
+        states, embedded, contexts, weights = self._walk(encoded, target_in, need_weights=need_weights)
+        return self._read(states, embedded, contexts), weights
+
+    def force_weights(self, encoded: Encoded, target_in: Tensor) -> Tensor:
+        weights = self._walk(encoded, target_in, need_weights=True)[3]  # without the readout
+        assert weights is not None
+        return weights
+
+    def _walk(
+        self, encoded: Encoded, target_in: Tensor, *, need_weights: bool
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+        """States (B, T, D), embeddings (B, T, E), contexts (B, T, C), and weights (B, H, T, S) on request."""
+        embedded = self.embed(target_in, self.target_embedding)
         inputs, from_context = self._input_weights()
         projected = F.linear(embedded, inputs, cell_weights(self.cell, "ih")[1]).unbind(1)  # T of (B, 3D)
         state = self.start(encoded)
@@ -118,8 +134,8 @@ class BahdanauRNN(RecurrentSeq2Seq):
             states.append(hidden)
             contexts.append(context)
             rows.append(weights)
-        read = self._read(torch.stack(states, 1), embedded, torch.stack(contexts, 1))
-        return read, torch.cat(rows, dim=2) if need_weights else None  # type: ignore[arg-type]
+        weights = torch.cat(rows, dim=2) if need_weights else None  # type: ignore[arg-type]
+        return torch.stack(states, 1), embedded, torch.stack(contexts, 1), weights
 
     def _input_weights(self) -> tuple[Tensor, Tensor]:
         """The input matrix of the cell, cut into its embedding and its context part."""
@@ -137,9 +153,12 @@ class BahdanauRNN(RecurrentSeq2Seq):
         history: Any,
         *,
         need_weights: bool,
+        beside: bool = False,
     ) -> tuple[Tensor, Tensor, Tensor | None, Any]:
         """One step of N hypotheses: new state (N, D), context (N, C), weights, and history."""
-        context, weights, history = self.attend(hidden, embedded, encoded, history, need_weights=need_weights)
+        context, weights, history = self.attend(
+            hidden, embedded, encoded, history, need_weights=need_weights, beside=beside
+        )
         gates = step_input + F.linear(context, from_context)
         hidden = gru_step(gates, hidden, *cell_weights(self.cell, "hh"))
         return hidden, context, weights, history
@@ -226,14 +245,18 @@ class LuongRNN(RecurrentSeq2Seq):
         history = self.attention.initial_state(encoded.memories[0], num_hypotheses)
         return DecodeState(0, (hidden, cell, fed), history)
 
-    def step(self, ids: Tensor, state: DecodeState, encoded: Encoded) -> tuple[Tensor, DecodeState]:
+    def advance(
+        self, ids: Tensor, state: DecodeState, encoded: Encoded, *, need_weights: bool
+    ) -> tuple[Tensor, DecodeState, Tensor | None]:
         embedded = self.embed(ids, self.target_embedding)
         # One step does not repay joining matrices, as `force` does for all.
         inputs = torch.cat([embedded, state.tensors[2]], dim=1) if self.input_feeding else embedded
         projected = F.linear(inputs, *cell_weights(self.cell, "ih"))
         own_weight = cell_weights(self.cell, "hh")[0]
-        read, state, _ = self._advance(projected, own_weight, state, embedded, encoded, need_weights=False)
-        return self.dropout(read), state
+        read, state, weights = self._advance(
+            projected, own_weight, state, embedded, encoded, need_weights=False, beside=need_weights
+        )
+        return self.dropout(read), state, weights
 
     def force(
         self, encoded: Encoded, target_in: Tensor, *, need_weights: bool
@@ -276,6 +299,7 @@ class LuongRNN(RecurrentSeq2Seq):
         encoded: Encoded,
         *,
         need_weights: bool,
+        beside: bool = False,
     ) -> tuple[Tensor, DecodeState, Tensor | None]:
         """One step of N hypotheses: h~ (N, R), the next state, and weights.
 
@@ -298,7 +322,7 @@ class LuongRNN(RecurrentSeq2Seq):
             hiddens.append(new_hidden)
             cells.append(new_cell)
         context, weights, history = self.attend(
-            hiddens[-1], embedded, encoded, state.attention, need_weights=need_weights
+            hiddens[-1], embedded, encoded, state.attention, need_weights=need_weights, beside=beside
         )
         read = self._combine(context, hiddens[-1])
         tensors = (torch.stack(hiddens, 1), torch.stack(cells, 1), read if self.input_feeding else fed)

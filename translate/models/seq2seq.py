@@ -80,8 +80,8 @@ class DecodeState:
 class Seq2Seq(nn.Module):
     """An encoder-decoder with attention.
 
-    A backend gives ``embed_source``, ``encode_embedded``, ``start``, ``step``, ``read_target``,
-    ``forced_weights``, ``forward_with_weights`` and ``source_attention``.
+    A backend gives ``embed_source``, ``encode_embedded``, ``start``, ``step``, ``step_with_weights``,
+    ``read_target``, ``read_weights``, ``forward_with_weights`` and ``source_attention``.
     """
 
     output_weight: nn.Parameter  # (V, D)
@@ -123,6 +123,12 @@ class Seq2Seq(nn.Module):
         """
         raise NotImplementedError
 
+    def step_with_weights(
+        self, ids: Tensor, state: DecodeState, encoded: Encoded, layer: int
+    ) -> tuple[Tensor, DecodeState, Tensor]:
+        """As :meth:`step`, of which it changes nothing, with a layer's weights (B, H, W, S) beside it."""
+        raise NotImplementedError
+
     def forward(self, source: Tensor, source_mask: Tensor | None, target_in: Tensor) -> Tensor:
         """Teacher forcing: hidden states (B, T, D) that predict what follows each of ``target_in`` (B, T)."""
         return self.read_target(self.encode(source, source_mask), target_in)
@@ -142,6 +148,10 @@ class Seq2Seq(nn.Module):
 
         Row t is the one that predicts what follows ``target_in[:, t]``. Call it in evaluation mode.
         """
+        return self.read_weights(self.encode(source, source_mask), target_in, layers)
+
+    def read_weights(self, encoded: Encoded, target_in: Tensor, layers: Sequence[int]) -> list[Tensor]:
+        """As :meth:`forced_weights`, of a source that is encoded already."""
         raise NotImplementedError
 
     def forward_with_weights(
@@ -182,6 +192,15 @@ class Seq2Seq(nn.Module):
 def beams(states: Tensor, encoded: Encoded) -> Tensor:
     """Hypotheses as queries of their sentence, so that the memory is not copied: (N, D) -> (B, W, D)."""
     return states.view(encoded.batch_size, -1, states.shape[-1])
+
+
+def attend_beside(
+    attention: Attention, query: Tensor, memory: Memory, state: Any
+) -> tuple[Tensor, Tensor | None]:
+    """Context and weights; the context is to the last bit what it is where no weights are asked for."""
+    explicit = attention.stateful or not attention.fusible
+    context, weights = attention(query, memory, need_weights=explicit, state=state)
+    return context, weights if explicit else attention(query, memory, need_weights=True, state=state)[1]
 
 
 def new_output(vocabulary_size: int, width: int, tied: nn.Embedding | None) -> nn.Parameter:

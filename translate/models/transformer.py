@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from translate.attention import Attention, LayerCache, Memory, MultiHead, PathCache
 from translate.models.dropout import Dropout
 from translate.models.embedding import Positions, embeddings, rotate
-from translate.models.seq2seq import DecodeState, Encoded, Seq2Seq, beams, new_output
+from translate.models.seq2seq import DecodeState, Encoded, Seq2Seq, attend_beside, beams, new_output
 
 NORMS: dict[str, Callable[[int], nn.Module]] = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}
 FEEDFORWARDS = ("relu", "gelu", "swiglu")
@@ -119,9 +119,12 @@ class Layer(nn.Module):
         position: int,
         memory: Memory,
         encoded: Encoded,
-    ) -> tuple[Tensor, Tensor | LayerCache, Any]:
-        """One place of each hypothesis: (N, 1, D), with the caches of both attentions."""
+        *,
+        need_weights: bool = False,
+    ) -> tuple[Tensor, Tensor | LayerCache, Any, Tensor | None]:
+        """One place of each hypothesis: (N, 1, D), both attentions' caches, and weights (B, H, W, S)."""
         cross = self.source_attention
+        weights: Tensor | None = None
 
         def attend_self(normed: Tensor) -> Tensor:
             nonlocal cache
@@ -129,15 +132,18 @@ class Layer(nn.Module):
             return context
 
         def attend_source(normed: Tensor) -> Tensor:
-            nonlocal history
+            nonlocal history, weights
             query = beams(normed.squeeze(1), encoded)  # (B, W, D)
-            context, weights = cross(query, memory, need_weights=cross.stateful, state=history)
+            if need_weights:
+                context, weights = attend_beside(cross, query, memory, history)
+            else:
+                context, weights = cross(query, memory, need_weights=cross.stateful, state=history)
             history = cross.advance(history, weights)
             return self.cross_output(context).flatten(0, 1).unsqueeze(1)  # (N, 1, D)
 
         states = self._add(states, self.self_norm, attend_self)
         states = self._add(states, self.cross_norm, attend_source)
-        return self._add(states, self.feedforward_norm, self.feedforward), cache, history
+        return self._add(states, self.feedforward_norm, self.feedforward), cache, history, weights
 
     def source_weights(self, states: Tensor, mask: Tensor | None, memory: Memory) -> Tensor:
         """Cross-attention weights (B, H, T, S) that :meth:`forward` would use for ``states``."""
@@ -280,20 +286,36 @@ class Transformer(Seq2Seq):
         return DecodeState(0, caches, histories)
 
     def step(self, ids: Tensor, state: DecodeState, encoded: Encoded) -> tuple[Tensor, DecodeState]:
+        return self._step(ids, state, encoded)[:2]
+
+    def step_with_weights(
+        self, ids: Tensor, state: DecodeState, encoded: Encoded, layer: int
+    ) -> tuple[Tensor, DecodeState, Tensor]:
+        self.check_layers([layer])
+        hidden, state, weights = self._step(ids, state, encoded, layer)
+        assert weights is not None
+        return hidden, state, weights
+
+    def _step(
+        self, ids: Tensor, state: DecodeState, encoded: Encoded, shown: int | None = None
+    ) -> tuple[Tensor, DecodeState, Tensor | None]:
         position, held = state.position, state.tensors
         paths = held[0] if isinstance(held[0], PathCache) else None
         if paths is not None:
             paths.extend()
             held = tuple(LayerCache(paths, index) for index in range(len(self.decoder)))
         states = self._embed_target(ids.unsqueeze(1), position)
-        caches, histories = [], []
+        caches, histories, found = [], [], None
         layers = zip(self.decoder, held, state.attention, encoded.memories, strict=True)
-        for layer, cache, history, memory in layers:
-            states, cache, history = layer.step(states, cache, history, position, memory, encoded)
+        for index, (layer, cache, history, memory) in enumerate(layers):
+            states, cache, history, weights = layer.step(
+                states, cache, history, position, memory, encoded, need_weights=index == shown
+            )
+            found = weights if index == shown else found
             caches.append(cache)
             histories.append(history)
         kept = state.tensors if paths is not None else tuple(caches)
-        return self.decoder_norm(states).squeeze(1), DecodeState(position + 1, kept, tuple(histories))
+        return self.decoder_norm(states).squeeze(1), DecodeState(position + 1, kept, tuple(histories)), found
 
     def read_target(self, encoded: Encoded, target_in: Tensor) -> Tensor:
         return self._force(encoded, target_in, {})
@@ -317,11 +339,8 @@ class Transformer(Seq2Seq):
             states = layer(states, None, memory, weights.get(index))
         return self.decoder_norm(states)
 
-    def forced_weights(
-        self, source: Tensor, source_mask: Tensor | None, target_in: Tensor, layers: Sequence[int]
-    ) -> list[Tensor]:
+    def read_weights(self, encoded: Encoded, target_in: Tensor, layers: Sequence[int]) -> list[Tensor]:
         self.check_layers(layers)
-        encoded = self.encode(source, source_mask)
         states = self._embed_target(target_in, 0)
         found = {}
         for index in range(max(layers) + 1):

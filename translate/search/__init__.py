@@ -1,7 +1,7 @@
 """Search over the ``start``/``step`` contract; no backend is known by name."""
 
 from translate.search.beam import beam_search
-from translate.search.decoding import decode, length_batches
+from translate.search.decoding import decode, length_batches, read_sources
 from translate.search.hypothesis import Hypothesis, Request, SearchConfig
 from translate.search.progress import Reader
 from translate.search.requests import read_requests
@@ -18,5 +18,6 @@ __all__ = [
     "expected_chrf",
     "length_batches",
     "read_requests",
+    "read_sources",
     "sample",
 ]

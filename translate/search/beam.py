@@ -5,11 +5,12 @@ T pieces so far and begin of sentence.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from translate.models import Seq2Seq
+from translate.models import Encoded, Seq2Seq
 from translate.search.candidates import Candidates, best_candidates, going_on
 from translate.search.constraints import Constraints
 from translate.search.hypothesis import Hypothesis, Request, SearchConfig
@@ -17,6 +18,7 @@ from translate.search.progress import Progress, Reader, rows_of
 from translate.search.rules import IMPOSSIBLE, Rules
 from translate.text.tokenizer import BOS, EOS
 
+MAX_NOTED = 1 << 24  # weights of all hypotheses of a batch: 64 MiB, which each step copies
 SHRINK = 8  # the batch shrinks when one in so many sentences is done: to copy the others costs something, too
 
 
@@ -29,6 +31,8 @@ def beam_search(
     *,
     requests: Sequence[Request] | None = None,
     others: Sequence[Reader] = (),
+    encoded: Encoded | None = None,
+    layer: int | None = None,
 ) -> list[list[Hypothesis]]:
     """The best ``beam_size`` translations of each sentence, best first.
 
@@ -41,9 +45,12 @@ def beam_search(
         config: see :class:`SearchConfig`.
         requests: what the sentences ask for; nothing by default.
         others: more models of an ensemble, with the same target vocabulary.
+        encoded: of ``model`` and ``source``, where it is at hand.
+        layer: whose attention to the source hypotheses shall have; they do without it where a batch is so
+            long that it would take much memory.
     """
-    readers = [Reader(model, source, source_mask), *others]
-    search = _Search(readers, config, requests or [Request()] * len(source))
+    readers = [Reader(model, source, source_mask, encoded), *others]
+    search = _Search(readers, config, requests or [Request()] * len(source), layer)
     while search.searched:
         search.step()
     return [sorted(found, key=lambda each: -each.score)[: config.beam_size] for found in search.finished]
@@ -51,22 +58,30 @@ def beam_search(
 
 def limits(readers: Sequence[Reader], config: SearchConfig, requests: Sequence[Request]) -> Rules:
     """The rules of a batch."""
-    _, source, mask = readers[0]
-    lengths = [source.shape[1]] * len(source) if mask is None else mask.sum(1).tolist()
     places = [r.model.max_target_length for r in readers if r.model.max_target_length is not None]
-    return Rules(config, lengths, min(places, default=None), requests, source.device)
+    first = readers[0]
+    return Rules(config, first.lengths, min(places, default=None), requests, first.source.device)
 
 
 class _Search:
     """A batch on its way: the hypotheses that go on, and what has ended."""
 
-    def __init__(self, readers: Sequence[Reader], config: SearchConfig, requests: Sequence[Request]) -> None:
-        count, device = len(requests), readers[0].source.device
+    def __init__(
+        self,
+        readers: Sequence[Reader],
+        config: SearchConfig,
+        requests: Sequence[Request],
+        layer: int | None,
+    ) -> None:
+        first, count, device = readers[0], len(requests), readers[0].source.device
         self.config = config
         self.width = 1  # until the first pieces are known
         self.rules = limits(readers, config, requests)
         self.constraints = Constraints(requests, device) if any(r.phrases for r in requests) else None
-        self.progress = Progress(readers)
+        rows = max(self.rules.longest) * first.source.numel() * config.beam_size
+        noted = layer is not None and rows * first.model.num_attention_heads <= MAX_NOTED
+        self.progress = Progress(readers, layer if noted else None)
+        self.weights: Tensor | None = None  # (B, W, T, H, S)
         self.sentences = list(range(count))  # in the input, of each place of the batch
         self.done: set[int] = set()  # places of the batch that wait to be removed
         self.scores = torch.zeros(count, 1, device=device)  # (B, W); -inf where there is no hypothesis
@@ -79,6 +94,7 @@ class _Search:
 
     def step(self) -> None:
         log_probabilities = self.progress.log_probabilities(self.ids[:, :, -1].flatten())
+        self._note()
         self.scores = self.scores.to(log_probabilities.dtype)
         self.rules.apply(log_probabilities, self.ids)
         candidates = self._candidates(log_probabilities)
@@ -86,6 +102,12 @@ class _Search:
         if self.searched:
             self._continue(candidates)
             self._shrink()
+
+    def _note(self) -> None:
+        """Keep the weights of this step, if they are wanted."""
+        if self.progress.weights is not None:
+            new = self.progress.weights.transpose(1, 2).unsqueeze(2)  # (B, W, 1, H, S)
+            self.weights = new if self.weights is None else torch.cat([self.weights, new], dim=2)
 
     def _candidates(self, log_probabilities: Tensor) -> Candidates:
         """Twice the beam, so that a full beam is left whatever ends; for a beam of one, one is enough."""
@@ -105,8 +127,11 @@ class _Search:
         if places:
             ids = self.ids[rows, candidates.origins[rows, ranks], 1:].tolist()
             scores = candidates.scores[rows, ranks].tolist()
-            for place, pieces, score in zip(places, ids, scores, strict=True):
-                found = Hypothesis(pieces, score, self.config.normalise(score, length))
+            noted: Any = [None] * len(places)
+            if self.weights is not None:
+                noted = self.weights[rows, candidates.origins[rows, ranks]].unbind(0)
+            for place, pieces, score, weights in zip(places, ids, scores, noted, strict=True):
+                found = Hypothesis(pieces, score, self.config.normalise(score, length), weights)
                 self.finished[self.sentences[place]].append(found)
         full = {place for place in places if len(self.finished[self.sentences[place]]) >= width}
         late = {place for place, limit in enumerate(self.rules.longest) if length >= limit}
@@ -121,11 +146,13 @@ class _Search:
         before = self.ids.gather(1, chosen.origins.unsqueeze(2).expand(-1, -1, self.ids.shape[2]))
         self.ids = torch.cat([before, chosen.tokens.unsqueeze(2)], dim=2)
         self.scores = chosen.scores
+        places = torch.arange(len(self.scores), device=self.scores.device).unsqueeze(1)
+        if self.weights is not None and beam > 1:
+            self.weights = self.weights[places, chosen.origins]
         if self.width < beam:
             self.progress.widen(beam)
             self.width = beam
         elif beam > 1:
-            places = torch.arange(len(self.scores), device=self.scores.device).unsqueeze(1)
             self.progress.reorder((places * beam + chosen.origins).flatten())
 
     def _shrink(self) -> None:
@@ -140,6 +167,8 @@ class _Search:
         self.sentences = [self.sentences[place] for place in kept]
         self.done = set()
         self.scores, self.ids = self.scores[rows], self.ids[rows]
+        if self.weights is not None:
+            self.weights = self.weights[rows]
         self.progress.keep(rows, rows_of(rows, self.width))
         self.rules.keep(kept, rows)
         if self.constraints is not None:

@@ -30,28 +30,44 @@ def length_batches(
         yield batch
 
 
-def decode(
-    models: Sequence[Seq2Seq],
-    sources: Sequence[Sequence[Sequence[int]]],
-    config: SearchConfig,
-    requests: Sequence[Request],
-    num_samples: int,
-) -> list[list[Hypothesis]]:
-    """Hypotheses of a batch of sentences: sampled ones in the order of their draw, others best first.
+def read_sources(models: Sequence[Seq2Seq], sources: Sequence[Sequence[Sequence[int]]]) -> list[Reader]:
+    """A batch of sentences, padded and encoded.
 
     Args:
         models: one or an ensemble, in evaluation mode, on one device.
         sources: for each model, ids of each sentence without the end of sentence.
-        config: see :class:`SearchConfig`.
-        requests: one a sentence.
-        num_samples: where the configuration says to sample.
     """
     readers = []
     for model, sentences in zip(models, sources, strict=True):
         source, mask = pad([[*ids, EOS] for ids in sentences])
         device = model.output_weight.device
-        readers.append(Reader(model, source.to(device), None if mask is None else mask.to(device)))
-    (model, source, mask), *others = readers
+        source, mask = source.to(device), None if mask is None else mask.to(device)
+        readers.append(Reader(model, source, mask, model.encode(source, mask)))
+    return readers
+
+
+def decode(
+    readers: Sequence[Reader],
+    config: SearchConfig,
+    requests: Sequence[Request],
+    num_samples: int,
+    *,
+    layer: int | None = None,
+) -> list[list[Hypothesis]]:
+    """Hypotheses of a batch of sentences: sampled ones in the order of their draw, others best first.
+
+    Args:
+        readers: of one model or an ensemble.
+        config: see :class:`SearchConfig`.
+        requests: one a sentence.
+        num_samples: where the configuration says to sample.
+        layer: as :func:`beam_search`; samples have no attention with them.
+    """
+    (model, source, mask, encoded), *others = readers
     if config.sample:
-        return sample(model, source, mask, config, num_samples, requests=requests, others=others)
-    return beam_search(model, source, mask, config, requests=requests, others=others)
+        return sample(
+            model, source, mask, config, num_samples, requests=requests, others=others, encoded=encoded
+        )
+    return beam_search(
+        model, source, mask, config, requests=requests, others=others, encoded=encoded, layer=layer
+    )

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from torch import Tensor
+
 NORMALISATIONS = ("average", "gnmt")
 
 
@@ -99,3 +101,4 @@ class Hypothesis(NamedTuple):
     ids: list[int]
     log_probability: float  # natural, of all pieces and the end of sentence
     score: float  # log-probability, normalised by the length, the end of sentence counted
+    weights: Tensor | None = None  # (T + 1, H, S) of the layer that was asked for, by the row that predicts

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from translate.models import Seq2Seq
+from translate.models import Encoded, Seq2Seq
 
 
 class Reader(NamedTuple):
@@ -19,6 +19,23 @@ class Reader(NamedTuple):
     model: Seq2Seq  # in evaluation mode, on the device of ``source``
     source: Tensor  # (B, S) ids, ending in end of sentence
     source_mask: Tensor | None  # (B, S) bool, True = visible
+    encoded: Encoded | None = None  # of both, where it is at hand
+
+    @property
+    def lengths(self) -> list[int]:
+        """Source pieces of each sentence, end of sentence counted."""
+        if self.source_mask is None:
+            return [self.source.shape[1]] * len(self.source)
+        return [int(length) for length in self.source_mask.sum(1).tolist()]
+
+    def select(self, sentences: Tensor) -> "Reader":
+        """The sentences at the given places of the batch."""
+        return Reader(
+            self.model,
+            self.source[sentences],
+            None if self.source_mask is None else self.source_mask[sentences],
+            None if self.encoded is None else self.encoded.select(sentences),
+        )
 
 
 class Progress:
@@ -28,11 +45,14 @@ class Progress:
 
     Args:
         readers: one, or an ensemble with the same target vocabulary.
+        layer: of the first model, whose attention to the source is noted at each step.
     """
 
-    def __init__(self, readers: Sequence[Reader]) -> None:
+    def __init__(self, readers: Sequence[Reader], layer: int | None = None) -> None:
+        self.layer = layer
+        self.weights: Tensor | None = None  # (B, H, W, S) of the last step
         self.models = [reader.model for reader in readers]
-        self.encoded = [model.encode(source, mask) for model, source, mask in readers]
+        self.encoded = [each.encoded or each.model.encode(each.source, each.source_mask) for each in readers]
         self.states = [
             model.start(encoded, in_place=True)
             for model, encoded in zip(self.models, self.encoded, strict=True)
@@ -45,7 +65,12 @@ class Progress:
         """
         found = []
         for index, (model, encoded) in enumerate(zip(self.models, self.encoded, strict=True)):
-            hidden, self.states[index] = model.step(ids, self.states[index], encoded)
+            state = self.states[index]
+            if index == 0 and self.layer is not None:
+                hidden, state, self.weights = model.step_with_weights(ids, state, encoded, self.layer)
+            else:
+                hidden, state = model.step(ids, state, encoded)
+            self.states[index] = state
             logits = model.logits(hidden)
             found.append(
                 torch.log_softmax(logits if logits.dtype == torch.float64 else logits.float(), dim=-1)

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from translate.models import Seq2Seq
+from translate.models import Encoded, Seq2Seq
 from translate.search.beam import limits
 from translate.search.hypothesis import Hypothesis, Request, SearchConfig
 from translate.search.progress import Progress, Reader, rows_of
@@ -27,6 +27,7 @@ def sample(
     *,
     requests: Sequence[Request] | None = None,
     others: Sequence[Reader] = (),
+    encoded: Encoded | None = None,
 ) -> list[list[Hypothesis]]:
     """``count`` translations of each sentence, in the order of their draw; equal ones may occur.
 
@@ -34,7 +35,7 @@ def sample(
     sentence gives the same samples. Scores are those of the model, whatever the temperature.
 
     Args:
-        model, source, source_mask, requests, others: as :func:`beam_search`.
+        model, source, source_mask, requests, others, encoded: as :func:`beam_search`.
         config: see :class:`SearchConfig`; the beam is not read.
         count: W.
 
@@ -44,7 +45,7 @@ def sample(
     requests = requests or [Request()] * len(source)
     if any(request.phrases for request in requests):
         raise ValueError("phrases that must appear need a beam; samples cannot be made to have them")
-    drawing = _Drawing([Reader(model, source, source_mask), *others], config, requests, count)
+    drawing = _Drawing([Reader(model, source, source_mask, encoded), *others], config, requests, count)
     while drawing.sentences:
         drawing.step()
     return drawing.finished
@@ -72,11 +73,8 @@ class _Drawing:
     def _draw_numbers(self, reader: Reader) -> Tensor:
         """A number in [0, 1) for each sample and place, from the seed and the sentence's pieces."""
         longest = max(self.rules.longest)
-        lengths = [reader.source.shape[1]] * len(reader.source)
-        if reader.source_mask is not None:
-            lengths = reader.source_mask.sum(1).tolist()
-        numbers = np.empty((len(lengths), self.count, longest))
-        for row, (ids, length) in enumerate(zip(reader.source.tolist(), lengths, strict=True)):
+        numbers = np.empty((len(reader.source), self.count, longest))
+        for row, (ids, length) in enumerate(zip(reader.source.tolist(), reader.lengths, strict=True)):
             for draw in range(self.count):
                 key = np.random.SeedSequence([self.config.seed, draw, *ids[:length]])
                 numbers[row, draw] = np.random.Generator(np.random.PCG64(key)).random(longest)

@@ -131,6 +131,9 @@ def _assign(
     for piece, (begin, end) in enumerate(pieces):
         while first < len(words) and words[first].end <= begin:
             first += 1
+        if first < len(words) and words[first].start < end <= words[first].end:  # nearly all: in one word
+            owners.append(first)
+            continue
         best, best_overlap = NO_WORD, 0
         overlapped = []
         for index in range(first, len(words)):
