@@ -22,7 +22,5 @@ def test_what_they_have_is_not_named() -> None:
     search = SearchConfig(beam_size=2, length_penalty=0.6, max_length_ratio=1.5, coverage_penalty=0.2)
     with pytest.raises(UserError) as told:
         refuse_search(search, "ctranslate2")
-    assert (
-        str(told.value) == "--format ctranslate2 cannot represent search.coverage_penalty=0.2 (it has 0.0)"
-    )
+    assert str(told.value) == "--format ctranslate2 cannot represent search.coverage_penalty=0.2 (it has 0.0)"
     refuse_search(replace(search, coverage_penalty=0.0), "ctranslate2")
