@@ -6,8 +6,9 @@ python scripts/agreement.py FORWARD [--reverse BACKWARD] --source train.en.gz --
 FORWARD and BACKWARD are runs of the two directions; without BACKWARD the links are those of one direction.
 Each aligner gets the same words, those of `translate align`. The links that guide a model (`counted.py`),
 eflomal (Ostling and Tiedemann 2016) and the IBM model 2 with a diagonal prior (`statistical.py`, after
-fast_align) are counted on all `--pairs`; the neural links are of the first `--sample`, on which all are compared. eflomal is a package of the index with a C
-extension: `pip install eflomal` in a place of its own, and name its `eflomal-align`.
+fast_align) are counted on all `--pairs`; the neural links are of the first `--sample`, on which all are
+compared. eflomal is a package of the index with a C extension: `pip install eflomal` in a place of its own,
+and name its `eflomal-align`.
 """
 
 import argparse
