@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 NULL_PROBABILITY = 0.1  # p0
-EVEN_SHARE = 0.5  # a: words that change order jump far, and would rather be NULL's without it
+EVEN_SHARE = 0.2  # a: words that change order jump far, and would rather be NULL's without it
 MAX_JUMP = 100  # places; longer jumps count as this one
 
 
