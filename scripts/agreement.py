@@ -4,10 +4,11 @@ python scripts/agreement.py FORWARD [--reverse BACKWARD] --source train.en.gz --
     [--eflomal EXECUTABLE] [--pairs 29000] [--sample 1000] [--json]
 
 FORWARD and BACKWARD are runs of the two directions; without BACKWARD the links are those of one direction.
-Each aligner gets the same words, those of `translate align`. eflomal (Ostling and Tiedemann 2016) and the
-IBM model 2 with a diagonal prior (`statistical.py`, after fast_align) count on all `--pairs`; the neural
-links are of the first `--sample`, on which all are compared. eflomal is a package of the index with a C
-extension: `pip install eflomal` in a place of its own, and name its `eflomal-align`.
+Each aligner gets the same words, those of `translate align`. The links that guide a model (`counted.py`),
+eflomal (Ostling and Tiedemann 2016) and the IBM model 2 with a diagonal prior (`statistical.py`, after
+fast_align) are counted on all `--pairs`; the neural links are of the first `--sample`, on which all are
+compared. eflomal is a package of the index with a C extension: `pip install eflomal` in a place of its own,
+and name its `eflomal-align`.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from itertools import combinations
 from pathlib import Path
 
 import translate
+from translate.alignment.counted import count_links
 from translate.alignment.directions import symmetrised
 from translate.alignment.links import Links, read_pharaoh
 from translate.alignment.statistical import align_corpus
@@ -82,6 +84,7 @@ def main() -> None:
         "neural": neural_links(
             arguments.forward, arguments.reverse, split.source[sample], split.target[sample], method
         ),
+        "counted": count_links(sources, targets, method=method)[sample],
         "ibm2": align_corpus(sources, targets, method=method)[sample],
     }
     if arguments.eflomal:

@@ -1,7 +1,7 @@
 """Word alignment by counting: IBM model 1, then model 2 with a diagonal prior, by expectation maximisation.
 
 Brown et al. 1993; the diagonal prior with fixed tension is that of Dyer et al. 2013 (fast_align), eq. 1. It
-needs nothing but the corpus, and guides the attention of a model where no links are known.
+is what `counted.py`, whose links guide the attention, is measured against.
 """
 
 from collections.abc import Sequence

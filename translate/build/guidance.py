@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from translate.alignment.counted import count_links
 from translate.alignment.guide import words_of
 from translate.alignment.links import Links, parse_pharaoh
-from translate.alignment.statistical import align_corpus
 from translate.build.schema import Settings
 from translate.errors import UserError
 from translate.models import Seq2Seq
@@ -33,7 +33,7 @@ def guiding_links(
     """Word links of the training pairs: of ``training.guided_links``, or counted in the text; never gold."""
     path = settings.training.guided_links
     if path is None:
-        return align_corpus(words_of(sources), words_of(targets), method="intersection")
+        return count_links(words_of(sources), words_of(targets), complete=True)
     return read_links(Path(path).expanduser(), corpus, sources, targets)
 
 

@@ -1,0 +1,122 @@
+"""Counted links against plain loops over sentence pairs, and on the embedded corpora."""
+
+from collections import defaultdict
+
+import numpy as np
+import pytest
+
+from translate.alignment import counted
+from translate.alignment.counted import BELIEVED, ROUNDS_OF_JUMPS, ROUNDS_WITHOUT_PLACES, count_links
+from translate.alignment.jumps import MAX_JUMP, first_jumps, forward_backward, without_places
+from translate.alignment.links import Links, parse_gold
+from translate.alignment.score import score
+from translate.alignment.symmetrise import symmetrise
+from translate.text.grammar import generate
+
+SOURCES = [
+    ["the", "house"],
+    ["the", "book"],
+    ["a", "book", "of", "the", "house"],
+    ["a", "house"],
+    ["the", "the"],
+]
+TARGETS = [
+    ["la", "maison"],
+    ["le", "livre"],
+    ["un", "livre", "de", "la", "maison"],
+    ["une", "maison"],
+    ["la"],
+]
+
+
+class _Loops:
+    """One direction, a pair at a time, its tables in dictionaries."""
+
+    def __init__(self, given: list[list[str]], made: list[list[str]]) -> None:
+        self.given, self.made = given, made
+        types = {word for line in made for word in line}
+        self.table = {(g, m): 1 / len(types) for a, b in zip(given, made, strict=True) for g in a for m in b}
+        self.null = dict.fromkeys(types, 1 / len(types))
+        self.jumps = first_jumps()
+
+    def believe(self, *, jumping: bool) -> list[np.ndarray]:
+        links, self.null_counts = [], defaultdict(float)
+        self.jump_counts = np.zeros(2 * MAX_JUMP + 1)
+        for given, made in zip(self.given, self.made, strict=True):
+            emission = np.array([[[self.table[g, m] for g in given] for m in made]])
+            null = np.array([[self.null[m] for m in made]])
+            arguments = (emission, null, self.jumps)
+            found = forward_backward(*arguments) if jumping else without_places(*arguments[:2])
+            for word, value in zip(made, found.null[0], strict=True):
+                self.null_counts[word] += value
+            self.jump_counts += found.jumps
+            links.append(found.links[0])  # (made, given)
+        return links
+
+    def learn(self, agreed: list[np.ndarray], *, jumping: bool) -> None:
+        counts: dict[tuple[str, str], float] = defaultdict(lambda: 1e-9)
+        for given, made, values in zip(self.given, self.made, agreed, strict=True):
+            for m, word in enumerate(made):
+                for g, other in enumerate(given):
+                    counts[other, word] += values[m, g]
+        totals: dict[str, float] = defaultdict(float)
+        for (word, _), value in counts.items():
+            totals[word] += value
+        self.table = {key: value / totals[key[0]] for key, value in counts.items()}
+        kept = {word: self.null_counts[word] + 1e-3 for word in self.null}
+        self.null = {word: value / sum(kept.values()) for word, value in kept.items()}
+        if jumping:
+            self.jumps = self.jump_counts + 0.01 * self.jump_counts.mean()
+
+
+def _by_loops(method: str, *, complete: bool) -> list[Links]:
+    forward, backward = _Loops(SOURCES, TARGETS), _Loops(TARGETS, SOURCES)
+    for number in range(ROUNDS_WITHOUT_PLACES + ROUNDS_OF_JUMPS):
+        jumping = number >= ROUNDS_WITHOUT_PLACES
+        there, back = forward.believe(jumping=jumping), backward.believe(jumping=jumping)
+        agreed = [a * b.T for a, b in zip(there, back, strict=True)]  # (target, source)
+        forward.learn(agreed, jumping=jumping)
+        backward.learn([each.T for each in agreed], jumping=jumping)
+    links = []
+    for a, b in zip(forward.believe(jumping=True), backward.believe(jumping=True), strict=True):
+        there = {(int(i), int(j)) for j, i in zip(*np.nonzero(a > BELIEVED), strict=True)}
+        back = {(int(i), int(j)) for i, j in zip(*np.nonzero(b > BELIEVED), strict=True)}
+        found = set(symmetrise(there, back, method))
+        for j in range(len(a)):
+            if complete and all(target != j for _, target in found):
+                both = [a[j, i] * b[i, j] for i in range(a.shape[1])]
+                found.add((both.index(max(both)), j))
+        links.append(frozenset(found))
+    return links
+
+
+@pytest.mark.parametrize("complete", [False, True])
+@pytest.mark.parametrize("method", ["intersection", "union", "grow-diag-final-and"])
+def test_equals_plain_loops(method: str, complete: bool) -> None:
+    found = count_links(SOURCES, TARGETS, method=method, complete=complete)
+    assert found == _by_loops(method, complete=complete)
+
+
+def test_complete_leaves_no_target_word_unlinked() -> None:
+    for links, target in zip(count_links(SOURCES, TARGETS, complete=True), TARGETS, strict=True):
+        assert {word for _, word in links} == set(range(len(target)))
+
+
+def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = count_links(SOURCES, TARGETS)
+    monkeypatch.setattr(counted, "CELLS", 1)
+    assert count_links(SOURCES, TARGETS) == whole
+
+
+@pytest.mark.parametrize(("language", "highest"), [("fr", 0.04), ("sov", 0.11)])
+def test_finds_most_links_of_the_embedded_corpora(language: str, highest: float) -> None:
+    pairs = generate(3000, 0, 0, target=language)["train"]
+    golds = [parse_gold(pair.gold, where="gold") for pair in pairs]
+    links = count_links([pair.source.split() for pair in pairs], [pair.target.split() for pair in pairs])
+    assert score(links, golds).aer < highest
+
+
+def test_empty_sides_have_no_links() -> None:
+    assert count_links([[], ["a"], ["a"]], [["x"], [], ["x"]]) == [frozenset(), frozenset(), {(0, 0)}]
+    assert count_links([[]], [["x"]]) == [frozenset()]
+    assert count_links([], []) == []

@@ -1,0 +1,155 @@
+"""Word links counted in a corpus: hidden Markov models of both directions, trained to agree.
+
+Liang et al. 2006: in every round a link counts, for the translation tables of either direction, as often as
+*both* believe in it, q(i, j) = p(i | j) p(j | i), the product of their posteriors. So no word collects what
+has no counterpart: the other direction does not confirm it. Deviation: NULL and jumps are counted by each
+direction alone. IBM model 1 begins, the jumps of `jumps.py` follow.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from translate.alignment.jumps import MAX_JUMP, Posteriors, first_jumps, forward_backward, without_places
+from translate.alignment.links import Link, Links
+from translate.alignment.symmetrise import symmetrise
+
+ROUNDS_WITHOUT_PLACES = 4  # of IBM model 1
+ROUNDS_OF_JUMPS = 6
+CELLS = 500_000  # possible links that are worked on at a time, a bound on memory
+BELIEVED = 0.5  # a direction's link is one that it rather believes in than not
+_RARE = 1e-9  # count of a pair of words that neither direction believes in
+
+
+class _Block(NamedTuple):
+    """Pairs of the same numbers of words, I and J."""
+
+    pairs: list[int]  # their places in the corpus
+    sources: np.ndarray  # (N, I) source types
+    targets: np.ndarray  # (N, J) target types
+    cells: slice  # of their possible links
+
+
+class _Words(NamedTuple):
+    """The possible links of a corpus, all blocks after each other, each block as (N, J, I)."""
+
+    blocks: list[_Block]
+    entries: np.ndarray  # (cells,) entry of the translation table of each
+    sides: tuple[np.ndarray, np.ndarray]  # source type and target type of each entry
+    sizes: tuple[int, int]  # number of source types and of target types
+
+
+class _Direction:
+    """One direction's tables: of side 0 given side 1 is the way back."""
+
+    def __init__(self, words: _Words, given: int) -> None:
+        self.words, self.given = words, given
+        made = words.sizes[1 - given]
+        self.table = np.full(len(words.sides[0]), 1.0 / made)  # of each entry, made word given word
+        self.null = np.full(made, 1.0 / made)  # of each made word, given NULL
+        self.jumps = first_jumps()
+        self._null_counts, self._jump_counts = np.zeros(made), np.zeros(2 * MAX_JUMP + 1)
+
+    def believe(self, block: _Block, *, jumping: bool) -> np.ndarray:
+        """Posteriors of the links of a block, always (N, J, I); NULL and jumps are counted aside."""
+        shape = (len(block.pairs), block.targets.shape[1], block.sources.shape[1])
+        emission = self.table[self.words.entries[block.cells]].reshape(shape)
+        if self.given:
+            emission = emission.transpose(0, 2, 1)
+        made = block.sources if self.given else block.targets
+        null = self.null[made]
+        found: Posteriors = (
+            forward_backward(emission, null, self.jumps) if jumping else without_places(emission, null)
+        )
+        np.add.at(self._null_counts, made, found.null)
+        self._jump_counts += found.jumps
+        return found.links.transpose(0, 2, 1) if self.given else found.links
+
+    def learn(self, counts: np.ndarray, *, jumping: bool) -> None:
+        """Take over what was counted in a round; counts are of the entries of the table."""
+        word = self.words.sides[self.given]
+        self.table = counts / np.bincount(word, counts)[word]
+        self.null = (self._null_counts + 1e-3) / (self._null_counts + 1e-3).sum()
+        if jumping:
+            self.jumps = self._jump_counts + 0.01 * self._jump_counts.mean()
+        self._null_counts, self._jump_counts = np.zeros_like(self.null), np.zeros_like(self.jumps)
+
+
+def count_links(
+    sources: Sequence[Sequence[str]],
+    targets: Sequence[Sequence[str]],
+    *,
+    method: str = "grow-diag-final-and",
+    complete: bool = False,
+) -> list[Links]:
+    """Symmetrised links of every pair of a corpus; a pair with an empty side has none.
+
+    Args:
+        sources: words of each sentence.
+        targets: words of their translations.
+        method: see :func:`translate.alignment.symmetrise.symmetrise`.
+        complete: link each target word that is left over to the source word that both directions believe in
+            most, as attention has to look somewhere.
+    """
+    links: list[Links] = [frozenset()] * len(sources)
+    words = _words(sources, targets)
+    if not words.blocks:
+        return links
+    directions = _Direction(words, 0), _Direction(words, 1)
+    agreed = np.empty(len(words.entries), np.float32)
+    for number in range(ROUNDS_WITHOUT_PLACES + ROUNDS_OF_JUMPS):
+        jumping = number >= ROUNDS_WITHOUT_PLACES
+        for block in words.blocks:
+            there, back = (direction.believe(block, jumping=jumping) for direction in directions)
+            agreed[block.cells] = (there * back).ravel()
+        counts = np.bincount(words.entries, agreed, len(words.sides[0])) + _RARE
+        for direction in directions:
+            direction.learn(counts, jumping=jumping)
+    for block in words.blocks:
+        posteriors = [direction.believe(block, jumping=True) for direction in directions]
+        believed = (_by_pair(each > BELIEVED) for each in posteriors)
+        likeliest = (posteriors[0] * posteriors[1]).argmax(2)  # (N, J)
+        for pair, forward, backward, best in zip(block.pairs, *believed, likeliest.tolist(), strict=True):
+            found = symmetrise(forward, backward, method)
+            if complete:
+                linked = {target for _, target in found}
+                found |= {(source, target) for target, source in enumerate(best) if target not in linked}
+            links[pair] = found
+    return links
+
+
+def _by_pair(believed: np.ndarray) -> Iterator[set[Link]]:
+    """(source, target) places of each pair, of its (J, I) yes or no."""
+    for each in believed:
+        target, source = each.nonzero()
+        yield set(zip(source.tolist(), target.tolist(), strict=True))
+
+
+def _words(sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]) -> _Words:
+    source_types: dict[str, int] = {}
+    target_types: dict[str, int] = {}
+    shapes: dict[tuple[int, int], list[int]] = {}
+    for pair, (source, target) in enumerate(zip(sources, targets, strict=True)):
+        if source and target:
+            shapes.setdefault((len(source), len(target)), []).append(pair)
+    blocks, stop = [], 0
+    for (num_source, num_target), all_pairs in sorted(shapes.items()):
+        step = max(1, CELLS // (num_source * num_target))
+        for begin in range(0, len(all_pairs), step):
+            pairs = all_pairs[begin : begin + step]
+            start, stop = stop, stop + len(pairs) * num_source * num_target
+            s, t = _numbers(sources, pairs, source_types), _numbers(targets, pairs, target_types)
+            blocks.append(_Block(pairs, s, t, slice(start, stop)))
+    keys = np.empty(stop, np.int64)
+    for block in blocks:
+        keys[block.cells] = (block.sources[:, None, :] << 32 | block.targets[:, :, None]).ravel()
+    table, entries = np.unique(keys, return_inverse=True)
+    sides = table >> 32, table & 0xFFFFFFFF
+    return _Words(blocks, entries.astype(np.int32), sides, (len(source_types), len(target_types)))
+
+
+def _numbers(lines: Sequence[Sequence[str]], pairs: list[int], types: dict[str, int]) -> np.ndarray:
+    return np.array(
+        [[types.setdefault(word, len(types)) for word in lines[pair]] for pair in pairs], np.int64
+    )
