@@ -81,7 +81,6 @@ def count_links(
     targets: Sequence[Sequence[str]],
     *,
     method: str = "grow-diag-final-and",
-    complete: bool = False,
 ) -> list[Links]:
     """Symmetrised links of every pair of a corpus; a pair with an empty side has none.
 
@@ -89,8 +88,6 @@ def count_links(
         sources: words of each sentence.
         targets: words of their translations.
         method: see :func:`translate.alignment.symmetrise.symmetrise`.
-        complete: link each target word that is left over to the source word that both directions believe in
-            most, as attention has to look somewhere.
     """
     links: list[Links] = [frozenset()] * len(sources)
     words = _words(sources, targets)
@@ -107,15 +104,9 @@ def count_links(
         for direction in directions:
             direction.learn(counts, jumping=jumping)
     for block in words.blocks:
-        posteriors = [direction.believe(block, jumping=True) for direction in directions]
-        believed = (_by_pair(each > BELIEVED) for each in posteriors)
-        likeliest = (posteriors[0] * posteriors[1]).argmax(2)  # (N, J)
-        for pair, forward, backward, best in zip(block.pairs, *believed, likeliest.tolist(), strict=True):
-            found = symmetrise(forward, backward, method)
-            if complete:
-                linked = {target for _, target in found}
-                found |= {(source, target) for target, source in enumerate(best) if target not in linked}
-            links[pair] = found
+        believed = [direction.believe(block, jumping=True) > BELIEVED for direction in directions]
+        for pair, forward, backward in zip(block.pairs, *map(_by_pair, believed), strict=True):
+            links[pair] = symmetrise(forward, backward, method)
     return links
 
 

@@ -33,7 +33,7 @@ def guiding_links(
     """Word links of the training pairs: of ``training.guided_links``, or counted in the text; never gold."""
     path = settings.training.guided_links
     if path is None:
-        return count_links(words_of(sources), words_of(targets), complete=True)
+        return count_links(words_of(sources), words_of(targets))
     return read_links(Path(path).expanduser(), corpus, sources, targets)
 
 
