@@ -36,6 +36,6 @@ def test_validations(tmp_path: Path, overrides: list[str], message: str) -> None
 
 
 def test_gold_links(tmp_path: Path, without_gold: list[str]) -> None:
-    with pytest.raises(UserError, match="validation split has no gold links; choose bleu or loss"):
+    with pytest.raises(UserError, match="validation split has no gold links; choose bleu or nll"):
         train_tiny(tmp_path / "run", "rnn_luong", *without_gold, "training.best_metric=aer")
     assert not (tmp_path / "run").exists()

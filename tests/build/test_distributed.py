@@ -106,7 +106,7 @@ def stop_early(run: Path) -> tuple[int, int]:
 
     def bleu(*texts: object, **options: object) -> float:
         told.append(1)
-        return 1.0
+        return -float(len(told))  # equal ones would be decided by the likelihood
 
     before, validation.bleu_score = validation.bleu_score, bleu
     try:
