@@ -12,49 +12,15 @@ import time
 from pathlib import Path
 from statistics import median
 
-import numpy as np
 import torch
+from bench_steps import SIZES, training
 
-from translate.attention import create
 from translate.build.objects import use_device
-from translate.models import Transformer
-from translate.text.batching import EncodedCorpus, Ragged
-from translate.training.averaging import Averaged
-from translate.training.loop import Training
-from translate.training.optimizer import Constant
-from translate.training.stream import BatchStream, Position
-from translate.training.update import Update
+from translate.training.stream import Position
 from translate.training.writer import Writer
 
-VOCABULARY, PAIRS, BATCH_TOKENS = 5000, 4000, 2048
+BATCH_TOKENS = 2048
 STEPS = 6  # timed together; a checkpoint is written within them
-
-
-def training(device: torch.device) -> Training:
-    """A Transformer of the default size on random sentences of some 14 pieces."""
-    generator = np.random.default_rng(1)
-    sides = [
-        [generator.integers(4, VOCABULARY, n) for n in generator.integers(8, 21, PAIRS)] for _ in range(2)
-    ]
-
-    def attention(query_size: int, key_size: int) -> torch.nn.Module:
-        return create("multi_head", query_size=query_size, key_size=key_size, num_heads=4)
-
-    model = Transformer(
-        VOCABULARY, VOCABULARY, attention, width=192, feedforward_size=512, num_heads=4, encoder_layers=3,
-        decoder_layers=3, tie="all",
-    ).to(device)  # fmt: skip
-    update = Update(
-        model,
-        torch.optim.Adam(model.parameters(), lr=1e-4, fused=True),
-        Constant(),
-        label_smoothing=0.1,
-        clip_norm=1.0,
-        average=Averaged(model, 0.999),
-        precision=torch.float32,
-    )
-    corpus = EncodedCorpus(Ragged.of(sides[0]), Ragged.of(sides[1]))
-    return Training(BatchStream(corpus, BATCH_TOKENS, 1, 1), update)
 
 
 def main() -> None:
@@ -63,7 +29,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--directory", type=Path, help="where to write; a temporary folder by default")
     options = parser.parse_args()
-    run = training(use_device("cpu", options.threads))
+    device = use_device("cpu", options.threads)
+    run = training(SIZES["transformer_default"], device, torch.float32, BATCH_TOKENS, (8, 20))
     groups = run.stream.from_position(Position())
     times: dict[bool, list[float]] = {False: [], True: []}
     submitted = []

@@ -61,6 +61,7 @@ SIZES = {
     "rnn_bahdanau": Size(8000, BahdanauRNN, "additive", dict(RECURRENT)),
     "rnn_luong": Size(8000, LuongRNN, "general", dict(RECURRENT)),
     "rnn_luong_unfed": Size(8000, LuongRNN, "general", {**RECURRENT, "input_feeding": False}),
+    "transformer_default": Size(5000, Transformer, "multi_head", _transformer(192, 512, 4, 3)),
     "transformer_big": Size(32000, Transformer, "multi_head", _transformer(1024, 4096, 16, 6)),
 }
 
