@@ -23,7 +23,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from translate.attention import create
 from translate.build.objects import use_device
-from translate.models import BahdanauRNN, LuongRNN, Seq2Seq, Transformer, rnn
+from translate.models import BahdanauRNN, LuongRNN, Seq2Seq, Transformer, bahdanau, luong
 from translate.text.batching import Batch, EncodedCorpus, Ragged
 from translate.training.averaging import Averaged
 from translate.training.loop import Training
@@ -98,13 +98,13 @@ def training(
     return Training(BatchStream(made_up(size.vocabulary, *lengths), batch_tokens, 1, 1), update)
 
 
-EAGER = (rnn.gru_step, rnn.lstm_step)
+EAGER = (bahdanau.gru_step, luong.lstm_step)
 COMPILED = tuple(torch.compile(step, dynamic=True) for step in EAGER)
 
 
 def use_cells(*, compiled: bool) -> None:
     """Let recurrent decoders compute what their loop does beside products eagerly, or compiled."""
-    rnn.gru_step, rnn.lstm_step = COMPILED if compiled else EAGER
+    bahdanau.gru_step, luong.lstm_step = COMPILED if compiled else EAGER
 
 
 def compile_layers(model: Seq2Seq) -> None:

@@ -5,8 +5,9 @@
 
 Each engine translates test_2016_flickr in a process of its own, one at a time, rounds in turn, float32 unless
 it says int8, on so many threads; medians of the rounds are printed. CTranslate2 and Hugging Face translate
-with the weights of the run (pip install '.[export]'). OpenNMT-py is an environment `onmt/` below --peers, and
-translates with a model of its own, of the sizes of its configuration: `models/onmt_{T,Rb,Rl}/m_step_*.pt`.
+with the weights of the run (pip install '.[export]'). OpenNMT-py is an environment `onmt/` below --peers; its
+checkpoints are `models/onmt_{T,Rb,Rl}/m_step_*.pt`. Its Transformer, of the sizes of ours and trained for a
+step or more, is given the run's weights (`opennmt_weights.py`); its RNNs translate with what they learnt.
 What is not there is said. Nothing else may run on the machine meanwhile.
 """
 
@@ -150,7 +151,10 @@ def opennmt(options: argparse.Namespace) -> None:
 
     torch.set_num_threads(options.threads)
     os.environ["TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"] = "1"  # its checkpoints hold more than weights
-    model = options.peers / "data" / "spm.unigram.model"
+    ours = options.worker == "opennmt same"  # such weights have learnt to read an end
+    model = options.run / "tokenizer" / "shared.model"
+    if not ours:
+        model = options.peers / "data" / "spm.unigram.model"
     pieces = sentencepiece.SentencePieceProcessor(model_file=str(model))
     flags = [
         "-model",
@@ -174,7 +178,8 @@ def opennmt(options: argparse.Namespace) -> None:
     engine = InferenceEnginePY(parsed)
 
     def run(sentences: Sequence[str]) -> list[tuple[str, int]]:
-        lines = [" ".join(each) for each in pieces.encode(list(sentences), out_type=str)]
+        split = pieces.encode(list(sentences), out_type=str)
+        lines = [" ".join([*each, "</s>"] if ours else each) for each in split]
         split = [each[0].split() for each in engine.infer_list(lines)[1]]
         return [(pieces.decode(each), len(each) + 1) for each in split]
 
@@ -187,6 +192,7 @@ WORKERS = {
     "ctranslate2 int8": ctranslate2,
     "huggingface": huggingface,
     "opennmt": opennmt,
+    "opennmt same": opennmt,
 }
 
 
@@ -220,6 +226,8 @@ def measure(
 
 def engines(options: argparse.Namespace, folder: Path) -> tuple[list[tuple[str, str, Path, str]], list[str]]:
     """What is measured (title, worker, model, interpreter), and what cannot be, with the reason."""
+    from opennmt_weights import convert  # not in the environments of the peers
+
     from translate.build.export import export_run
 
     found = [("ours, Transformer", "ours", options.run, sys.executable)]
@@ -253,6 +261,13 @@ def engines(options: argparse.Namespace, folder: Path) -> tuple[list[tuple[str, 
                 f"{python.parent}/onmt_train -config {config} -train_steps 1500 -save_checkpoint_steps 1500"
             )
             missing.append(f"OpenNMT-py {title}: no model; {train}")
+        elif kind == "T" and (folder / "huggingface" / "model.safetensors").exists():
+            try:
+                tokenizer = options.run / "tokenizer"
+                model = convert(folder / "huggingface", tokenizer, models[-1], folder / "opennmt.pt")
+                found.append(("OpenNMT-py, same weights", "opennmt same", model, str(python)))
+            except ValueError as error:
+                missing.append(f"OpenNMT-py {title}: {error}")
         else:
             found.append((f"OpenNMT-py, {title}", "opennmt", models[-1], str(python)))
     return found, missing

@@ -123,7 +123,7 @@ def _by_method(
 
 def _disputed(attention: Alignment, erasure: Alignment) -> dict[int, str]:
     """Target words whose largest weight is on another source word by attention than by erasure, and why."""
-    one, other = ({target: source for source, target in each.links()} for each in (attention, erasure))
+    one, other = ({target: source for source, target in each.links(0)} for each in (attention, erasure))
     return {
         target: (
             f"attention says {attention.source_words[one[target]]}, "

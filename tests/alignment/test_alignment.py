@@ -20,6 +20,7 @@ def test_links_by_argmax_and_by_threshold(alignment):
     assert alignment.links(0.5) == {(0, 0), (2, 1), (0, 3), (1, 3)}
     assert alignment.links(0.1) == {(0, 0), (0, 1), (2, 1), (0, 3), (1, 3)}
     assert alignment.links(1.0) == frozenset()
+    assert alignment.links(0) == alignment.links()
     assert alignment.pharaoh() == "0-0 0-3 2-1"
 
 
@@ -60,10 +61,23 @@ def test_wrong_weights(weights):
         Alignment(["a", "b", "c"], ["d", "e"], np.array(weights))
 
 
-@pytest.mark.parametrize("threshold", [0, -1, 1.5, float("nan")])
+def test_its_own_threshold_makes_its_links(alignment):
+    own = replace(alignment, threshold=0.1)
+    assert own.links() == alignment.links(0.1)
+    assert own.links(0) == alignment.links()
+    assert own.transpose().links() == {(target, source) for source, target in own.links()}
+    written = own.to_dict()
+    assert (written["threshold"], written["links"]) == (0.1, alignment.pharaoh(0.1))
+    assert Alignment.from_dict(written).links() == own.links()
+    assert "threshold" not in alignment.to_dict()
+
+
+@pytest.mark.parametrize("threshold", [-1, 1.5, float("nan"), True, "0.5"])
 def test_wrong_threshold(alignment, threshold):
     with pytest.raises(UserError, match="threshold"):
         alignment.links(threshold)
+    with pytest.raises(UserError, match="threshold"):
+        replace(alignment, threshold=threshold)
 
 
 def test_empty_sides():

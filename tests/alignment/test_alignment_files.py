@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ FIRST = Alignment(
 )
 ODD = Alignment(["<script>", "a\tb\\n", "e\u0301"], ["x\ny"], np.array([[0.25, 0.5, 0.25]]))
 EMPTY = Alignment(["a"], [], np.zeros((0, 1)))
+OWN = replace(FIRST, threshold=0.05)
 ALL = [FIRST, EMPTY, ODD]
 
 
@@ -46,15 +48,22 @@ def test_table(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["a.json", "a.jsonl", "a.npz"])
-@pytest.mark.parametrize("given", [ALL, [FIRST], [EMPTY], [ODD, FIRST]])
+@pytest.mark.parametrize("given", [ALL, [FIRST], [EMPTY], [ODD, FIRST], [OWN, FIRST]])
 def test_what_is_written_reads_back(tmp_path, name, given):
     found = read_alignments(write_alignments(given, tmp_path / name))
     assert len(found) == len(given)
     for one, other in zip(given, found, strict=True):
         assert (one.source_words, one.target_words) == (other.source_words, other.target_words)
         np.testing.assert_allclose(one.weights, other.weights, atol=1e-6)
+        assert one.links() == other.links()
         if name != "a.npz":
             assert [tuple(o) for o in one.source_offsets] == list(other.source_offsets)
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl", "a.npz"])
+def test_a_threshold_asked_for_is_kept(tmp_path, name):
+    (found,) = read_alignments(write_alignments([FIRST], tmp_path / name, threshold=0.1))
+    assert found.links() == FIRST.links(0.1) != FIRST.links()
 
 
 def test_json_of_one_is_an_object_with_offsets(tmp_path):

@@ -1,7 +1,9 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from translate.alignment.calibrate import calibrate
+from translate.alignment.calibrate import THRESHOLDS, calibrate
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.extract import align
 from translate.alignment.forced import EncodedPair
@@ -64,10 +66,10 @@ def test_gold_finds_the_planted_head(fake_model, planted):
     model = fake_model(_planted(planted, 3, 5), 3, 5)
     result = calibrate(model, pairs, golds, batch_size=16)
     layer, head, shift = planted
-    assert result.choice == AlignmentChoice(layer, (head,), shift)
+    assert replace(result.choice, threshold=0.0) == AlignmentChoice(layer, (head,), shift)
     assert result.criterion == "aer"
     assert result.aer < 0.05
-    assert len({row.choice for row in result.table}) == len(result.table) == 3 * 6 * 2
+    assert len({row.choice for row in result.table}) == len(result.table) == 3 * 6 * 2 + len(THRESHOLDS)
 
 
 def test_table_is_what_align_and_score_say(fake_model):
@@ -148,19 +150,37 @@ def test_sides_without_words_change_nothing(fake_model):
     assert calibrate(model, empty).criterion == "default"
 
 
+def test_gold_finds_words_with_two_links_and_with_none(fake_model):
+    pair = EncodedPair(
+        [11, 12, 13, EOS], [11, 12], [0, 1, 2, -1], [0, 1], ["police", "officer", "x"], ["p", "y"]
+    )
+    row = [[0.5, 0.4, 0.1, 0], [0.34, 0.33, 0.33, 0], [0, 0, 0, 1]]  # after the second word: the end
+    model = fake_model(lambda source, target: np.array([[row]]), 1, 1)
+    links = frozenset({(0, 0), (1, 0)})
+    result = calibrate(model, [pair], [Gold(links, links)], shift=0)
+    assert (result.choice.threshold, result.aer) == (0.35, 0.0)  # the lowest of those without an error
+    assert [each.links() for each in align(model, [pair], result.choice)] == [links]
+
+
 def test_what_is_given_is_not_searched(fake_model):
     pairs, golds = _pairs(20, names=False)
     model = fake_model(_planted((1, 2, 1), 3, 5), 3, 5)
     result = calibrate(model, pairs, golds, layer=2)
     assert {row.choice.layer for row in result.table} == {2}
-    assert len(result.table) == 6 * 2
+    assert len(result.table) == 6 * 2 + len(THRESHOLDS)
     everything = {row.choice: row.aer for row in calibrate(model, pairs, golds).table}
-    assert {row.choice: row.aer for row in result.table}.items() <= everything.items()
+    tried = {row.choice: row.aer for row in result.table if row.choice.threshold == 0}
+    assert tried.items() <= everything.items()
     only = calibrate(model, pairs, golds, layer=1, heads=[2, 0], shift=1)
-    assert only.choice == AlignmentChoice(1, (2, 0), 1)
+    assert replace(only.choice, threshold=0.0) == AlignmentChoice(1, (2, 0), 1)
     links = [alignment.links() for alignment in align(model, pairs, only.choice)]
     assert only.aer == pytest.approx(score(links, golds).aer)
     assert calibrate(model, pairs, heads=[4]).choice.heads == (4,)
+    given = calibrate(model, pairs, golds, threshold=0.2)
+    assert given.choice.threshold == 0.2
+    assert len(given.table) == 3 * 6 * 2 + 1
+    assert calibrate(model, pairs, threshold=0.2).choice.threshold == 0.2
+    assert calibrate(model, pairs).choice.threshold == 0
     with pytest.raises(UserError, match="layer 3 does not exist"):
         calibrate(model, pairs, layer=3)
     with pytest.raises(UserError, match="heads"):

@@ -6,8 +6,20 @@ import numpy as np
 import pytest
 
 from translate.alignment import counted
-from translate.alignment.counted import BELIEVED, ROUNDS_OF_JUMPS, ROUNDS_WITHOUT_PLACES, count_links
-from translate.alignment.jumps import MAX_JUMP, first_jumps, forward_backward, without_places
+from translate.alignment.counted import (
+    BELIEVED,
+    NULL_LIMITS,
+    ROUNDS_OF_JUMPS,
+    ROUNDS_WITHOUT_PLACES,
+    count_links,
+)
+from translate.alignment.jumps import (
+    MAX_JUMP,
+    NULL_PROBABILITY,
+    first_jumps,
+    forward_backward,
+    without_places,
+)
 from translate.alignment.links import Links, parse_gold
 from translate.alignment.score import score
 from translate.alignment.symmetrise import symmetrise
@@ -37,7 +49,7 @@ class _Loops:
         types = {word for line in made for word in line}
         self.table = {(g, m): 1 / len(types) for a, b in zip(given, made, strict=True) for g in a for m in b}
         self.null = dict.fromkeys(types, 1 / len(types))
-        self.jumps = first_jumps()
+        self.jumps, self.p0 = first_jumps(), NULL_PROBABILITY
 
     def believe(self, *, jumping: bool) -> list[np.ndarray]:
         links, self.null_counts = [], defaultdict(float)
@@ -45,8 +57,8 @@ class _Loops:
         for given, made in zip(self.given, self.made, strict=True):
             emission = np.array([[[self.table[g, m] for g in given] for m in made]])
             null = np.array([[self.null[m] for m in made]])
-            arguments = (emission, null, self.jumps)
-            found = forward_backward(*arguments) if jumping else without_places(*arguments[:2])
+            arguments = (emission, null, self.p0, self.jumps)
+            found = forward_backward(*arguments) if jumping else without_places(*arguments[:3])
             for word, value in zip(made, found.null[0], strict=True):
                 self.null_counts[word] += value
             self.jump_counts += found.jumps
@@ -66,6 +78,8 @@ class _Loops:
         kept = {word: self.null_counts[word] + 1e-3 for word in self.null}
         self.null = {word: value / sum(kept.values()) for word, value in kept.items()}
         if jumping:
+            share = sum(self.null_counts.values()) / sum(map(len, self.made))
+            self.p0 = min(max(share, NULL_LIMITS[0]), NULL_LIMITS[1])
             self.jumps = self.jump_counts + 0.01 * self.jump_counts.mean()
 
 

@@ -144,7 +144,9 @@ def test_choice_must_exist_in_the_model(by_hand, layer, heads):
 
 def test_choice_as_dictionary():
     choice = AlignmentChoice(3, (0, 5), 1)
-    assert choice.to_dict() == {"layer": 3, "heads": [0, 5], "shift": 1}
+    assert choice.to_dict() == {"layer": 3, "heads": [0, 5], "shift": 1, "threshold": 0.0}
+    older = {"layer": 3, "heads": [0, 5], "shift": 1}  # runs without a threshold
+    assert AlignmentChoice.from_dict(older) == choice
     assert AlignmentChoice.from_dict(choice.to_dict()) == choice
 
 
@@ -154,6 +156,7 @@ def test_choice_as_dictionary():
         *({"layer": layer} for layer in (-1, "1", None)),
         *({"heads": heads} for heads in ([], [0, -1], 3, [True], "01")),
         *({"shift": shift} for shift in (2, None, True)),
+        *({"threshold": threshold} for threshold in (-0.1, 2, None, "0.3")),
         {"head": 1},
     ],
 )

@@ -8,13 +8,13 @@ import pytest
 from translate.alignment.jumps import (
     EVEN_SHARE,
     MAX_JUMP,
-    NULL_PROBABILITY,
     first_jumps,
     forward_backward,
     without_places,
 )
 
 PAIRS, TARGET, SOURCE = 2, 5, 3
+P0 = 0.13  # of NULL
 
 
 def _example() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -26,7 +26,7 @@ def _example() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _step(jumps: np.ndarray, before: int, place: int) -> float:
     total = sum(jumps[MAX_JUMP + other - before] for other in range(SOURCE))
     near = jumps[MAX_JUMP + place - before] / total
-    return float((1 - NULL_PROBABILITY) * ((1 - EVEN_SHARE) * near + EVEN_SHARE / SOURCE))
+    return float((1 - P0) * ((1 - EVEN_SHARE) * near + EVEN_SHARE / SOURCE))
 
 
 def _by_enumeration(
@@ -44,7 +44,7 @@ def _by_enumeration(
                 break
             if is_null:
                 at_start = start[place] / sum(start) if j == 0 else 1.0
-                probability *= NULL_PROBABILITY * at_start * null[j]
+                probability *= P0 * at_start * null[j]
             else:
                 probability *= _step(jumps, before, place) * emission[j, place]
             before = place
@@ -62,7 +62,7 @@ def _by_enumeration(
 
 def test_posteriors_equal_enumeration() -> None:
     emission, null, jumps = _example()
-    found = forward_backward(emission, null, jumps)
+    found = forward_backward(emission, null, P0, jumps)
     expected = [_by_enumeration(emission[n], null[n], jumps) for n in range(PAIRS)]
     np.testing.assert_allclose(found.links, [each[0] for each in expected], atol=1e-12)
     np.testing.assert_allclose(found.null, [each[1] for each in expected], atol=1e-12)
@@ -71,10 +71,10 @@ def test_posteriors_equal_enumeration() -> None:
 
 def test_model_1_equals_its_formula() -> None:
     emission, null, _ = _example()
-    found = without_places(emission, null)
+    found = without_places(emission, null, P0)
     for n, j in product(range(PAIRS), range(TARGET)):
-        each = [(1 - NULL_PROBABILITY) / SOURCE * emission[n, j, i] for i in range(SOURCE)]
-        alone = NULL_PROBABILITY * null[n, j]
+        each = [(1 - P0) / SOURCE * emission[n, j, i] for i in range(SOURCE)]
+        alone = P0 * null[n, j]
         assert found.null[n, j] == pytest.approx(alone / (sum(each) + alone))
         assert found.links[n, j] == pytest.approx([one / (sum(each) + alone) for one in each])
 
@@ -82,5 +82,5 @@ def test_model_1_equals_its_formula() -> None:
 def test_long_sentences_do_not_underflow() -> None:
     length = 2 * MAX_JUMP + 31
     emission, null = np.full((1, length, length), 1e-12), np.full((1, length), 1e-12)
-    found = forward_backward(emission, null, first_jumps())
+    found = forward_backward(emission, null, P0, first_jumps())
     np.testing.assert_allclose(found.links.sum(2) + found.null, 1.0)

@@ -12,6 +12,7 @@ from safetensors.torch import load_file
 from tiny_runs import BACKENDS, files, rows, train_tiny
 
 import translate
+from translate.alignment.choice import AlignmentChoice
 from translate.alignment.links import parse_gold
 from translate.alignment.score import score
 from translate.build.load import read_settings
@@ -131,7 +132,7 @@ def test_the_card_tells_what_was_measured(tiny_runs: dict[str, Path], backend: s
         f"160 steps, {scores['tokens']:,} target tokens, {scores['seconds']} s",
         f"best at step {scores['best_step']} by bleu",
         "320 pieces, shared",
-        f"layer {alignment['choice']['layer']}, heads",
+        str(AlignmentChoice.from_dict(alignment["choice"])),
         f"chosen by aer on validation, AER {100 * alignment['validation_aer']:.2f} %",
         f"| {scores['test']['bleu']:.2f} | {scores['test']['chrf']:.2f} | {scores['test']['ter']:.2f} "
         f"| {100 * scores['test']['aer']:.2f} % |",

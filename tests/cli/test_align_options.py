@@ -135,7 +135,7 @@ def test_text_the_model_would_never_produce(run: Path, translate_command: Comman
         (["--report", "--reverse", "r"], "--reverse has no effect with --report"),
         (["--report", "--method", "norm"], "--method has no effect with --report"),
         (["a", "b", "--symmetrise", "union"], "--symmetrise needs --reverse RUN"),
-        (["a", "b", "--threshold", "1.5"], "--threshold is 1.5; expected a number above 0 and at most 1"),
+        (["a", "b", "--threshold", "1.5"], "--threshold is 1.5; expected a number from 0 to 1"),
         (["a", "b", "--out", "a.png", "--threshold", "0.5"], "--threshold is for links"),
         (["a", "b", "--out", "a.tsv", "--weights"], "--weights is for links"),
         (["a", "b", "--reverse", "r", "--out", "a.json"], "both directions make links without weights"),

@@ -8,7 +8,7 @@ from tiny_models import SELF_ATTENTIVE, attention, padded, random_sources, rando
 from torch import Tensor, nn
 
 from translate.models import Transformer
-from translate.models.transformer import Layer
+from translate.models.transformer_layer import Layer
 
 WIDTH, HEADS = 12, 3
 

@@ -19,9 +19,11 @@ class Alignment:
         weights: (T words, S words) float32, read-only; a row sums to 1, or is zero if nothing was looked at.
         source_offsets, target_offsets: (start, end) of each word in its text; empty if there is no text.
         method: what the weights are, as pictures say it: `attention, layer 2, head 1`; empty if not known.
+        threshold: the smallest weight that is a link, see `links`; the run's own if gold has chosen one.
     Raises:
         ValueError: if the weights do not have one row a target word and one column a source word,
             or are negative or not finite, or if there are offsets of another number than words.
+        UserError: if the threshold does not lie in [0, 1].
     """
 
     source_words: list[str]
@@ -30,8 +32,10 @@ class Alignment:
     source_offsets: Sequence[tuple[int, int]] = ()
     target_offsets: Sequence[tuple[int, int]] = ()
     method: str = ""
+    threshold: float = 0.0
 
     def __post_init__(self) -> None:
+        check_threshold(self.threshold)
         weights = np.array(self.weights, dtype=np.float32)
         expected = (len(self.target_words), len(self.source_words))
         if weights.shape != expected:
@@ -50,17 +54,17 @@ class Alignment:
     def links(self, threshold: float | None = None) -> Links:
         """Hard links (source index, target index).
 
-        By default each target word is linked to the source word with its largest weight, the first of equals;
-        with a threshold, to all source words of at least that weight. An all-zero row gives no link.
+        With a threshold above 0 a target word is linked to all source words of at least that weight, perhaps
+        none; with 0 to the one of the largest weight, the first of equals. An all-zero row gives no link.
 
+        Args:
+            threshold: instead of the alignment's own.
         Raises:
-            UserError: if the threshold does not lie in (0, 1].
+            UserError: if the threshold does not lie in [0, 1].
         """
-        if threshold is not None:
-            if not 0 < threshold <= 1:
-                raise UserError(
-                    f"alignment threshold is {threshold}; expected a number above 0 and at most 1"
-                )
+        threshold = self.threshold if threshold is None else threshold
+        check_threshold(threshold)
+        if threshold > 0:
             targets, sources = np.nonzero(self.weights >= threshold)
         elif self.weights.size == 0:
             return frozenset()
@@ -85,10 +89,13 @@ class Alignment:
             self.target_offsets,
             self.source_offsets,
             self.method,
+            self.threshold,
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Words, offsets and method if known, weights rounded to 6 digits, Pharaoh links; ready for JSON."""
+        """For JSON: words, weights rounded to 6 digits, Pharaoh links; what is known of offsets, method and
+        threshold.
+        """
         offsets = {
             f"{side}_offsets": [list(each) for each in getattr(self, f"{side}_offsets")]
             for side in ("source", "target")
@@ -99,6 +106,7 @@ class Alignment:
             "target_words": list(self.target_words),
             **offsets,
             **({"method": self.method} if self.method else {}),
+            **({"threshold": self.threshold} if self.threshold else {}),
             "weights": [[round(weight, 6) for weight in row] for row in self.weights.tolist()],
             "links": self.pharaoh(),
         }
@@ -111,7 +119,8 @@ class Alignment:
                 [tuple(each) for each in values.get(f"{side}_offsets", ())] for side in ("source", "target")
             )
             words = values["source_words"], values["target_words"]
-            return cls(*words, _matrix(values), source, target, str(values.get("method", "")))
+            method, threshold = str(values.get("method", "")), float(values.get("threshold", 0.0))
+            return cls(*words, _matrix(values), source, target, method, threshold)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise UserError(f"not an alignment: {error}") from error
 
@@ -141,6 +150,14 @@ class Alignment:
 
         titles: Sequence[str] | None = None if title is None else [title]
         return draw([self], path, titles=titles, values=values, gold=[gold], colour_map=colour_map)
+
+
+def check_threshold(threshold: float) -> None:
+    """Raise UserError unless it is a threshold of weights."""
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
+        raise UserError(
+            f"alignment threshold is {threshold!r}; expected a number from 0 (the largest weight alone) to 1"
+        )
 
 
 def _matrix(values: Mapping[str, Any]) -> np.ndarray:

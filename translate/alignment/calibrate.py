@@ -7,6 +7,9 @@ as there is enough of it:
 1. silver links: words written the same on both sides (names, numbers) should be linked
 2. consistency: a target word should be linked to the same source word wherever it occurs
 3. agreement with the candidates of other layers and heads
+
+Candidates are judged by one link a target word. Gold then also says from which weight on those of the best
+one are links, since a word may have several ("policier", "police officer") or none.
 """
 
 import math
@@ -19,7 +22,7 @@ import torch
 
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.evidence import Words, agreement, alignment_scores, consistency, silver_scores
-from translate.alignment.extract import shift_rows
+from translate.alignment.extract import align, shift_rows
 from translate.alignment.forced import (
     MAX_CELLS,
     EncodedPair,
@@ -29,11 +32,12 @@ from translate.alignment.forced import (
 )
 from translate.alignment.links import Gold
 from translate.alignment.pool import pool_source, pool_target, renormalise
-from translate.alignment.score import AlignmentScore
+from translate.alignment.score import AlignmentScore, score
 from translate.errors import UserError
 from translate.models.seq2seq import Seq2Seq
 
 MIN_EVIDENCE = 50  # fewer silver links, or links of repeated words, decide nothing
+THRESHOLDS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)  # beside the largest weight alone
 TIE = 0.01  # candidates this close in consistency or agreement are equals
 
 
@@ -88,17 +92,16 @@ def calibrate(
     layer: int | None = None,
     heads: Sequence[int] | None = None,
     shift: int | None = None,
+    threshold: float | None = None,
     batch_size: int | None = None,
     device: torch.device | str = "cpu",
 ) -> Calibration:
-    """Try every layer, each head and the mean of all heads, with both shifts.
-
-    Candidates are judged by their hard links, the source word with the largest weight for each target word.
+    """Try every layer, each head and the mean of all heads, with both shifts; on gold, `THRESHOLDS` too.
 
     Args:
         pairs: development pairs; 500 to 1000 are plenty.
         golds: their gold links, if known.
-        layer, heads, shift: what is given is not searched.
+        layer, heads, shift, threshold: what is given is not searched.
     Raises:
         UserError: if there are no pairs, the golds do not fit them, or the model has no such layer or head.
     """
@@ -114,9 +117,21 @@ def calibrate(
     if golds is not None:
         scores = alignment_scores(links, words, golds)
         table = tuple(Candidate(*each) for each in zip(choices, scores, strict=True))
-        best = min(table, key=lambda row: (row.aer, *_preference(row)))
+        best = min(table, key=lambda row: (_error(row), *_preference(row)))
+        aligned = align(model, pairs, best.choice, batch_size=batch_size, device=device)
+        for value in THRESHOLDS if threshold is None else (threshold,):
+            links_from = score([each.links(value) for each in aligned], golds)
+            table += (Candidate(replace(best.choice, threshold=value), links_from),)
+        # Of equals the first: the largest weight alone, unless a threshold is given.
+        best = table[-1] if threshold is not None else min((best, *table[-len(THRESHOLDS) :]), key=_error)
         return Calibration(best.choice, "aer", best.aer, None, table)
-    return _choose_without_gold(links, words, choices)
+    found = _choose_without_gold(links, words, choices)
+    return replace(found, choice=replace(found.choice, threshold=threshold or 0.0))
+
+
+def _error(row: Candidate) -> float:
+    assert row.score is not None
+    return row.score.aer
 
 
 def _choose_without_gold(links: np.ndarray, words: Words, choices: list[AlignmentChoice]) -> Calibration:

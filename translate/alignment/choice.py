@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from translate.alignment.alignment import check_threshold
 from translate.errors import UserError
 from translate.models.seq2seq import Seq2Seq
 
@@ -16,6 +17,7 @@ class AlignmentChoice:
         layer: index of a layer with attention to the source.
         heads: indexes of the heads that are averaged.
         shift: 0 takes the row that predicts a target piece, 1 the row whose decoder input it is.
+        threshold: weights between words from it on are links; 0 for each target word's largest alone.
     Raises:
         UserError: if a value cannot be one of those; it may come from a run's files.
     """
@@ -23,6 +25,7 @@ class AlignmentChoice:
     layer: int
     heads: tuple[int, ...]
     shift: int
+    threshold: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "heads", tuple(self.heads))
@@ -33,23 +36,40 @@ class AlignmentChoice:
                 )
         if isinstance(self.shift, bool) or self.shift not in (0, 1):
             raise UserError(f"alignment shift: {self.shift!r} must be 0 or 1")
+        check_threshold(self.threshold)
 
     @property
     def place(self) -> str:
         """Layer and heads in words."""
         return f"layer {self.layer}, head{'s' * (len(self.heads) > 1)} {', '.join(map(str, self.heads))}"
 
+    @property
+    def links_from(self) -> str:
+        """Which weights are links, in words."""
+        return f"{self.threshold:g}" if self.threshold else "the largest"
+
+    def __str__(self) -> str:
+        return f"{self.place}, shift {self.shift}, links from {self.links_from}"
+
     def to_dict(self) -> dict[str, Any]:
-        return {"layer": self.layer, "heads": list(self.heads), "shift": self.shift}
+        return {
+            "layer": self.layer,
+            "heads": list(self.heads),
+            "shift": self.shift,
+            "threshold": self.threshold,
+        }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "AlignmentChoice":
         """Inverse of `to_dict`; raises UserError if a key is missing, unknown, or has a wrong value."""
-        if not isinstance(values, Mapping) or set(values) != {"layer", "heads", "shift"}:
-            raise UserError(f"alignment choice: got {values!r}, expected the keys layer, heads and shift")
+        keys = {"layer", "heads", "shift"}  # older runs have no threshold
+        if not isinstance(values, Mapping) or set(values) - {"threshold"} != keys:
+            raise UserError(
+                f"alignment choice: got {values!r}, expected the keys layer, heads, shift and threshold"
+            )
         if not isinstance(values["heads"], list | tuple):
             raise UserError(f"alignment heads: {values['heads']!r} must be a list of numbers")
-        return cls(values["layer"], tuple(values["heads"]), values["shift"])
+        return cls(values["layer"], tuple(values["heads"]), values["shift"], values.get("threshold", 0.0))
 
     def check(self, model: Seq2Seq) -> None:
         """Raise UserError if the model has no such layer or head."""

@@ -45,7 +45,7 @@ class CorpusStatistics:
         num_unaligned: target words whose row is zero; they count nowhere else.
         offsets: (NUM_OFFSETS,) weight by (s + 1/2) / S - (t + 1/2) / T, from -1 to 1, of all target words.
         distance: sum of weight times the absolute value of that; see `mean_distance`.
-        num_source_words, num_links: a target word has one link at most.
+        num_source_words, num_links: a target word has one link at most, unless the threshold allows more.
         fertilities: (MOST_FERTILE + 1,) source words by the number of target words linked to them.
         entropies, fertility: by word; use `means`.
     """

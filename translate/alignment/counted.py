@@ -3,7 +3,7 @@
 Liang et al. 2006: in every round a link counts, for the translation tables of either direction, as often as
 *both* believe in it, q(i, j) = p(i | j) p(j | i), the product of their posteriors. So no word collects what
 has no counterpart: the other direction does not confirm it. Deviation: NULL and jumps are counted by each
-direction alone. IBM model 1 begins, the jumps of `jumps.py` follow.
+direction alone, so is how often a word has no link. IBM model 1 begins, the jumps of `jumps.py` follow.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from translate.alignment.jumps import MAX_JUMP, Posteriors, first_jumps, forward_backward, without_places
+from translate.alignment.jumps import (
+    MAX_JUMP,
+    NULL_PROBABILITY,
+    Posteriors,
+    first_jumps,
+    forward_backward,
+    without_places,
+)
 from translate.alignment.links import Link, Links
 from translate.alignment.symmetrise import symmetrise
 
@@ -19,6 +26,7 @@ ROUNDS_WITHOUT_PLACES = 4  # of IBM model 1
 ROUNDS_OF_JUMPS = 6
 CELLS = 500_000  # possible links that are worked on at a time, a bound on memory
 BELIEVED = 0.5  # a direction's link is one that it rather believes in than not
+NULL_LIMITS = 0.005, 0.5  # of the learnt probability of having no link
 _RARE = 1e-9  # count of a pair of words that neither direction believes in
 
 
@@ -48,7 +56,9 @@ class _Direction:
         made = words.sizes[1 - given]
         self.table = np.full(len(words.sides[0]), 1.0 / made)  # of each entry, made word given word
         self.null = np.full(made, 1.0 / made)  # of each made word, given NULL
-        self.jumps = first_jumps()
+        self.jumps, self.p0 = first_jumps(), NULL_PROBABILITY
+        # How many words there are to make: each has a place in every pair.
+        self.num_made = sum((block.sources if given else block.targets).size for block in words.blocks)
         self._null_counts, self._jump_counts = np.zeros(made), np.zeros(2 * MAX_JUMP + 1)
 
     def believe(self, block: _Block, *, jumping: bool) -> np.ndarray:
@@ -60,7 +70,9 @@ class _Direction:
         made = block.sources if self.given else block.targets
         null = self.null[made]
         found: Posteriors = (
-            forward_backward(emission, null, self.jumps) if jumping else without_places(emission, null)
+            forward_backward(emission, null, self.p0, self.jumps)
+            if jumping
+            else without_places(emission, null, self.p0)
         )
         np.add.at(self._null_counts, made, found.null)
         self._jump_counts += found.jumps
@@ -72,6 +84,7 @@ class _Direction:
         self.table = counts / np.bincount(word, counts)[word]
         self.null = (self._null_counts + 1e-3) / (self._null_counts + 1e-3).sum()
         if jumping:
+            self.p0 = float(np.clip(self._null_counts.sum() / self.num_made, *NULL_LIMITS))
             self.jumps = self._jump_counts + 0.01 * self._jump_counts.mean()
         self._null_counts, self._jump_counts = np.zeros_like(self.null), np.zeros_like(self.jumps)
 

@@ -89,7 +89,8 @@ def align(
     """Force each target on its source, and say how much each target word owes to each source word.
 
     Args:
-        choice: the layer, heads and shift of `attention` and `norm`; the others read none.
+        choice: the layer, heads and shift of `attention` and `norm`; the others read none. Its threshold is
+            that of `attention` alone.
         method: `attention`, `gradient`, `erasure` or `norm`.
         batch_size: most pairs of a forced pass; by default as many as `BATCH_TOKENS` hold.
         progress: is told after each batch how many more pairs are done.
@@ -107,7 +108,8 @@ def align(
     with evaluation_mode(model):
         batches = forced_batches(pairs, batch_size, device)
         found = ((batch, METHODS[method](model, batch, choice)) for batch in batches)
-        return _in_order(pairs, found, named, progress)
+        # The threshold was chosen for what the attention is, not for the other methods.
+        return _in_order(pairs, found, named, choice.threshold if method == "attention" else 0.0, progress)
 
 
 def align_found(
@@ -132,16 +134,18 @@ def align_found(
     if len(rows) == len(pairs):
         batch = forced_batch(pairs, list(range(len(pairs))), rows[0].device)
         weights = pad_sequence(rows, batch_first=True).transpose(1, 2)  # (B, H, T + 1, S)
-        return _in_order(pairs, [(batch, between_words(weights, batch, choice))], named)
+        return _in_order(pairs, [(batch, between_words(weights, batch, choice))], named, choice.threshold)
     with evaluation_mode(model):
         batches = encoded_batches(pairs, encoded)
-        return _in_order(pairs, ((batch, attention(model, batch, choice)) for batch in batches), named)
+        forced = ((batch, attention(model, batch, choice)) for batch in batches)
+        return _in_order(pairs, forced, named, choice.threshold)
 
 
 def _in_order(
     pairs: Sequence[EncodedPair],
     found: Iterable[tuple[ForcedBatch, Tensor]],
     named: str,
+    threshold: float,
     progress: Callable[[int], None] | None = None,
 ) -> list[Alignment]:
     """One alignment a pair, from weights between words (B, target words, source words) of batches."""
@@ -157,6 +161,7 @@ def _in_order(
                 pair.source_offsets,
                 pair.target_offsets,
                 named,
+                threshold,
             )
         if progress is not None:
             progress(len(batch.indices))

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -28,10 +29,10 @@ def write_alignments(
     - `.tsv`: a line a pair of words whose weight is not zero; columns `COLUMNS`, pairs from 1, words from 0
     - `.json`: `Alignment.to_dict` of one alignment, or a list of several; `.jsonl`: one a line
     - `.npz`: `weights`, all rows of all pairs after each other; `source_words` and `target_words`; and how
-      many each pair has, `source_counts` and `target_counts`
+      many each pair has, `source_counts` and `target_counts`; and the `threshold` of each
 
     Args:
-        threshold: links are all weights from it on, instead of the largest of each target word.
+        threshold: weights from it on are links, instead of the alignment's own; see `Alignment.links`.
         weights: whether Pharaoh links carry theirs.
     Raises:
         UserError: for another extension, or where `weights` means nothing.
@@ -41,7 +42,7 @@ def write_alignments(
         expected = ", ".join((*LINKS, *TABLES))
         raise UserError(f"{path}: expected one of {expected}, got {path.suffix or 'no extension'}")
     if suffix == ".npz":
-        np.savez_compressed(path, **_arrays(list(alignments)))  # type: ignore[arg-type]
+        np.savez_compressed(path, **_arrays(list(alignments), threshold))  # type: ignore[arg-type]
         return path
     with path.open("w", encoding="utf-8", newline="\n") as file:
         if suffix == ".json":
@@ -105,12 +106,18 @@ def _escape(word: str) -> str:
 
 
 def _dictionary(alignment: Alignment, threshold: float | None) -> dict[str, Any]:
-    return alignment.to_dict() | {"links": alignment.pharaoh(threshold)}
+    if threshold is not None:
+        alignment = replace(alignment, threshold=threshold)
+    return alignment.to_dict()
 
 
-def _arrays(alignments: list[Alignment]) -> dict[str, np.ndarray]:
+def _arrays(alignments: list[Alignment], threshold: float | None) -> dict[str, np.ndarray]:
     weights = [each.weights.ravel() for each in alignments]
-    arrays = {"weights": np.concatenate([np.zeros(0, np.float32), *weights])}
+    own = [each.threshold if threshold is None else threshold for each in alignments]
+    arrays = {
+        "weights": np.concatenate([np.zeros(0, np.float32), *weights]),
+        "threshold": np.array(own, dtype=np.float64),
+    }
     for side in ("source", "target"):
         words = [getattr(each, f"{side}_words") for each in alignments]
         arrays[f"{side}_words"] = np.array([word for sentence in words for word in sentence], dtype=str)
@@ -126,11 +133,12 @@ def _read_arrays(path: Path) -> list[Alignment]:
         ]
         cells = arrays["source_counts"] * arrays["target_counts"]
         weights = np.split(arrays["weights"], np.cumsum(cells)[:-1])
+        thresholds = arrays["threshold"] if "threshold" in arrays else np.zeros(len(cells))
         if not len(cells):
             return []
     return [
-        Alignment(source.tolist(), target.tolist(), each.reshape(len(target), len(source)))
-        for source, target, each in zip(*sides, weights, strict=True)
+        Alignment(source.tolist(), target.tolist(), each.reshape(len(target), len(source)), threshold=own)
+        for source, target, each, own in zip(*sides, weights, thresholds.tolist(), strict=True)
     ]
 
 

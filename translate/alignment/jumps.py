@@ -6,14 +6,15 @@ word is a source place i, or NULL after i, which remembers i for the next jump:
     p(i | i') = (1 - p0) ((1 - a) c(i - i') / sum_l c(l - i') + a / I),    p(NULL | i') = p0
 
 with counts c of jumps, a share a of even jumps (the smoothing of Och and Ney 2003), and -1 as the place
-before the first. Deviation: c counts whole steps, those that an even jump explains included.
+before the first. p0 is learnt, as often as a word is NULL's (Brown et al. 1993 count it likewise in model 3).
+Deviation: c counts whole steps, those that an even jump explains included.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-NULL_PROBABILITY = 0.1  # p0
+NULL_PROBABILITY = 0.1  # p0, to begin with
 EVEN_SHARE = 0.2  # a: words that change order jump far, and would rather be NULL's without it
 MAX_JUMP = 100  # places; longer jumps count as this one
 
@@ -31,27 +32,28 @@ def first_jumps() -> np.ndarray:
     return np.exp(-0.5 * np.abs(np.arange(-MAX_JUMP, MAX_JUMP + 1) - 1.0))
 
 
-def without_places(emission: np.ndarray, null: np.ndarray) -> Posteriors:
+def without_places(emission: np.ndarray, null: np.ndarray, p0: float) -> Posteriors:
     """IBM model 1, where each place is as likely: Brown et al. 1993, eq. 6.
 
     Args:
         emission: (N, J, I) probability of each target word given each source word.
         null: (N, J) probability of each target word given NULL.
+        p0: probability of NULL.
     """
-    joint = emission * ((1 - NULL_PROBABILITY) / emission.shape[2])
-    alone = NULL_PROBABILITY * null
+    joint = emission * ((1 - p0) / emission.shape[2])
+    alone = p0 * null
     totals = joint.sum(2) + alone
     return Posteriors(joint / totals[..., None], alone / totals, np.zeros(2 * MAX_JUMP + 1))
 
 
-def forward_backward(emission: np.ndarray, null: np.ndarray, jumps: np.ndarray) -> Posteriors:
+def forward_backward(emission: np.ndarray, null: np.ndarray, p0: float, jumps: np.ndarray) -> Posteriors:
     """Posteriors of the hidden Markov model; arguments as above, and the counts c of jumps.
 
     Every step is scaled to sum to 1 (Rabiner 1989, V.A), so that long sentences do not underflow.
     """
     num_pairs, num_target, num_source = emission.shape
-    steps, transitions = _transitions(jumps, num_source)  # (I + 1, I), the first row from the start
-    alone = NULL_PROBABILITY * null[..., None]  # (N, J, 1)
+    steps, transitions = _transitions(p0, jumps, num_source)  # (I + 1, I), the first row from the start
+    alone = p0 * null[..., None]  # (N, J, 1)
     linked = np.empty(emission.shape)
     unlinked = np.empty(emission.shape)  # NULL's states, by the place that they remember
     scales = np.empty(null.shape)
@@ -80,9 +82,9 @@ def forward_backward(emission: np.ndarray, null: np.ndarray, jumps: np.ndarray) 
     return Posteriors(linked, unlinked.sum(2), np.bincount(steps.ravel(), expected.ravel(), 2 * MAX_JUMP + 1))
 
 
-def _transitions(jumps: np.ndarray, num_source: int) -> tuple[np.ndarray, np.ndarray]:
+def _transitions(p0: float, jumps: np.ndarray, num_source: int) -> tuple[np.ndarray, np.ndarray]:
     """Place in `jumps` and probability of each step, from the start and from each place: (I + 1, I)."""
     distance = np.arange(num_source)[None, :] - np.arange(-1, num_source)[:, None]
     steps = np.clip(distance, -MAX_JUMP, MAX_JUMP) + MAX_JUMP
     near = jumps[steps] / jumps[steps].sum(1, keepdims=True)
-    return steps, (1 - NULL_PROBABILITY) * ((1 - EVEN_SHARE) * near + EVEN_SHARE / num_source)
+    return steps, (1 - p0) * ((1 - EVEN_SHARE) * near + EVEN_SHARE / num_source)

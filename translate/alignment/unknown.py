@@ -43,7 +43,9 @@ def replace_unknown(text: str, alignment: Alignment) -> tuple[str, Alignment]:
             rows += list(alignment.weights[group])
         end = last
     weights = np.array(rows, dtype=np.float32).reshape(len(rows), len(alignment.source_words))
-    return written + text[end:], Alignment(alignment.source_words, words, weights, method=alignment.method)
+    return written + text[end:], Alignment(
+        alignment.source_words, words, weights, method=alignment.method, threshold=alignment.threshold
+    )
 
 
 def _groups(text: str, spans: Sequence[tuple[int, int]]) -> list[list[int]]:

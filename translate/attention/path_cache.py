@@ -70,7 +70,10 @@ class PathCache:
     def widen(self, width: int) -> None:
         """Make ``width`` equal hypotheses of the one that each sentence has."""
         assert self.width == 1
-        self._states = self._states.repeat_interleave(width, 5)
+        wide = self._states.new_empty(*self._states.shape[:5], width, self._states.shape[6])
+        # What is not written yet need not be copied.
+        wide[:, :, :, :, : self.length] = self._states[:, :, :, :, : self.length]
+        self._states = wide
         own = self._own.new_full((width, width), float("-inf"))
         self._own = own.fill_diagonal_(0.0)
         self._paths = self._own.repeat(self.num_sentences, self.length)
@@ -82,11 +85,8 @@ class PathCache:
 
     def keep(self, sentences: Tensor, rows: Tensor) -> None:
         """Keep the sentences at the given places, whose hypotheses are at ``rows``."""
-        states = self._states
-        kept = states.new_empty(*states.shape[:2], len(sentences), *states.shape[3:])
-        # What is not written yet need not be copied.
-        kept[:, :, :, :, : self.length] = states[:, :, :, :, : self.length].index_select(2, sentences)
-        self._states = kept
+        # One copy with the places that are not written yet is cheaper than two without.
+        self._states = self._states.index_select(2, sentences)
         self._paths = self._paths.index_select(0, rows)
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,7 +75,7 @@ def choose_alignment(
     wanted: AlignmentConfig,
     reverse: Translator | None = None,
 ) -> dict[str, Any]:
-    """The layer, heads and shift that show the alignment, what they were chosen by, and all that was tried.
+    """Which weights show the alignment, what they were chosen by, and all that was tried.
 
     Args:
         translator: whose attention is chosen.
@@ -83,14 +84,24 @@ def choose_alignment(
         reverse: of the other direction, whose agreement decides where there is no gold.
     """
     encoded = translator.encode_pairs(pairs.source, pairs.target, whitespace=pairs.whitespace)
-    given = {"layer": wanted.layer, "heads": wanted.heads, "shift": wanted.shift}
     if reverse is not None and pairs.golds is None:
         swapped = reverse.encode_pairs(pairs.target, pairs.source, whitespace=pairs.whitespace)
         forward = Direction(translator.model, encoded, wanted.layer, wanted.heads, wanted.shift)
         backward = Direction(reverse.model, swapped)
         found, _ = calibrate_directions(forward, backward, device=translator.device)
+        choice = replace(found.choice, threshold=wanted.threshold or 0.0)
+        found = replace(found, choice=choice)
     else:
-        found = calibrate(translator.model, encoded, pairs.golds, device=translator.device, **given)  # type: ignore[arg-type]
+        found = calibrate(
+            translator.model,
+            encoded,
+            pairs.golds,
+            layer=wanted.layer,
+            heads=wanted.heads,
+            shift=wanted.shift,
+            threshold=wanted.threshold,
+            device=translator.device,
+        )
     return found.to_dict() | {"split": pairs.name}
 
 
@@ -104,21 +115,16 @@ def store(directory: RunDirectory, chosen: dict[str, Any], translator: Translato
 
 def choice_lines(chosen: dict[str, Any]) -> list[str]:
     """What was chosen, and the table of all that was tried, for the terminal."""
-    choice = chosen["choice"]
-    measures = [
-        name
-        for name in ("aer", "precision", "recall", "f1", "agreement", "silver", "consistency")
-        if any(name in row for row in chosen["table"])
-    ]
-    lines = ["layer  heads        shift  " + "  ".join(f"{name:>11}" for name in measures)]
-    for row in chosen["table"]:
+    choice, table = AlignmentChoice.from_dict(chosen["choice"]), chosen["table"]
+    names = ("aer", "precision", "recall", "f1", "agreement", "silver", "consistency")
+    measures = [name for name in names if any(name in row for row in table)]
+    lines = ["layer  heads        shift   links from  " + "  ".join(f"{name:>11}" for name in measures)]
+    judged = any(row["threshold"] for row in table)  # else the threshold was given, or there is none
+    for row in table:
+        tried = AlignmentChoice.from_dict({name: row[name] for name in choice.to_dict()})
         values = [f"{row[name]:>11.4f}" if name in row else f"{'':>11}" for name in measures]
-        mark = " *" if all(row[name] == choice[name] for name in choice) else ""
-        heads = ",".join(map(str, row["heads"]))
-        lines.append(f"{row['layer']:>5}  {heads:<11}  {row['shift']:>5}  {'  '.join(values)}{mark}")
-    heads = ", ".join(map(str, choice["heads"]))
-    return [
-        *lines,
-        f"layer {choice['layer']}, heads {heads}, shift {choice['shift']}: chosen by {chosen['criterion']} "
-        f"on {chosen['split']}",
-    ]
+        mark = " *" if tried == (choice if judged else replace(choice, threshold=0.0)) else ""
+        heads = ",".join(map(str, tried.heads))
+        place = f"{tried.layer:>5}  {heads:<11}  {tried.shift:>5}  {tried.links_from:>11}"
+        lines.append(f"{place}  {'  '.join(values)}{mark}")
+    return [*lines, f"{choice}: chosen by {chosen['criterion']} on {chosen['split']}"]

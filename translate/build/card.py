@@ -6,6 +6,7 @@ import sacrebleu
 import sentencepiece
 import torch
 
+from translate.alignment.choice import AlignmentChoice
 from translate.build.schema import Settings
 from translate.text.corpus import Corpus
 from translate.text.tokenizer import TokenizerPair
@@ -68,9 +69,8 @@ def _facts(
     *,
     validated: bool,
 ) -> list[str]:
-    choice, aer = alignment["choice"], alignment["validation_aer"]
+    choice, aer = AlignmentChoice.from_dict(alignment["choice"]), alignment["validation_aer"]
     name = settings.model.get("name", settings.model["_target_"])
-    heads = ", ".join(str(head) for head in choice["heads"])
     measured = f", AER {100 * aer:.2f} %" if aer is not None else ""
     kept = f"best at step {scores['best_step']:,} by {settings.training.best_metric}"
     if not validated:
@@ -83,8 +83,7 @@ def _facts(
         "training": f"{scores['steps']:,} steps, {scores['tokens']:,} target tokens, "
         f"{scores['seconds']:,} s, {kept}",
         "tokenizer": f"SentencePiece {settings.tokenizer.model_type}, {', '.join(sizes)}",
-        "alignment": f"layer {choice['layer']}, heads {heads}, shift {choice['shift']} "
-        f"(chosen by {alignment['criterion']} on {alignment['split']}{measured})",
+        "alignment": f"{choice} (chosen by {alignment['criterion']} on {alignment['split']}{measured})",
         "versions": f"seq2seq-translate {__version__}, torch {torch.__version__}, "
         f"sentencepiece {sentencepiece.__version__}, sacrebleu {sacrebleu.__version__}",
     }

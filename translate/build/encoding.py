@@ -31,8 +31,8 @@ def encode_training(settings: Settings, corpus: Corpus, tokenizers: TokenizerPai
     folder = cache_directory(settings.runtime.cache)
     if folder is None or config.guided_links is not None:
         return _encode(settings, corpus, tokenizers)
-    # "agreed" names how links are counted: another way needs another name, or the cache would give old links
-    kind = f"guided={guided and 'agreed'} tokenised={settings.data.tokenised} pairs={len(split)}"
+    # "agreed ..." names how links are counted: another way needs another name, or the cache gives old links
+    kind = f"guided={guided and 'agreed, p0 learnt'} tokenised={settings.data.tokenised} pairs={len(split)}"
     models = (tokenizers.source.model, tokenizers.target.model)
     path = folder / "encoded" / f"{fingerprint([kind, *models, *split.source, *split.target])}.arrow"
     cached = read_encoded(path)

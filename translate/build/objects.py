@@ -32,6 +32,8 @@ def use_device(name: str, threads: int | None = None, *, where: str = "device") 
         if threads < 1:
             raise UserError(f"threads: expected at least 1, got {threads}")
         torch.set_num_threads(threads)
+    # oneDNN keeps what it built for each shape of an LSTM; batches come in so many that they filled a GiB.
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32")
     torch.set_flush_denormal(True)  # sums of tiny numbers are several times slower otherwise
     keep_freed_memory()
     if name == "auto":

@@ -31,7 +31,7 @@ Method = Annotated[
 ]
 Threshold = Annotated[
     float | None,
-    typer.Option(help="Link all weights from here on; the largest of each target word if not given."),
+    typer.Option(help="Link all weights from here on; 0: each word's largest alone. Default: the run's own."),
 ]
 Weights = Annotated[bool, typer.Option("--weights", help="Links with weights: 0-0:0.9412.")]
 Reverse = Annotated[

@@ -75,8 +75,8 @@ def check_options(options: Options, *, calibrate: bool, report: bool) -> None:
         raise UserError("align: --json goes with --calibrate or --report; for weights give --out FILE.json")
     if options.symmetrise is not None and (options.reverse is None or judged):
         raise UserError("align: --symmetrise needs --reverse RUN and a pair or a corpus to align")
-    if options.threshold is not None and not 0 < options.threshold <= 1:
-        raise UserError(f"align: --threshold is {options.threshold}; expected a number above 0 and at most 1")
+    if options.threshold is not None and not 0 <= options.threshold <= 1:
+        raise UserError(f"align: --threshold is {options.threshold}; expected a number from 0 to 1")
     if judged:
         _check_judged(options, calibrate=calibrate)
     else:

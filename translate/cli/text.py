@@ -4,11 +4,9 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from translate.cli import text_flags as flags
 from translate.cli.console import (
     BatchSize,
     Device,
@@ -44,120 +42,38 @@ Examples:
   translate text runs/mine --markup "A <b>man</b> has {0} dogs."
 """
 
-BEAM, SAMPLES, LENGTHS = "Beam search", "Samples", "Lengths (pieces, end of sentence counted)"
 # Some readers of lines end one at these, too.
 LINE_BREAKS = {ord(each): f"\\u{ord(each):04x}" for each in "\x85\u2028\u2029"}
 
 
 def text(
-    run: Annotated[Path, typer.Argument(help="Run directory.")],
-    sentences: Annotated[
-        list[str] | None, typer.Argument(help="Sentences; standard input, line by line, if there is none.")
-    ] = None,
-    beam_size: Annotated[
-        int | None,
-        typer.Option(
-            help="Hypotheses kept; 1 is greedy. Default: the run's, 5 unless it says otherwise.",
-            rich_help_panel=BEAM,
-        ),
-    ] = None,
-    n_best: Annotated[
-        int, typer.Option(help="Translations listed for each sentence, at most the beam; or samples.")
-    ] = 1,
-    length_penalty: Annotated[
-        float | None,
-        typer.Option(
-            help="A: hypotheses are compared by log-probability / length^A, end of sentence counted. "
-            "Default: the run's, 1.0 unless it says otherwise.",
-            rich_help_panel=BEAM,
-        ),
-    ] = None,
-    length_normalisation: Annotated[
-        Literal["average", "gnmt"] | None,
-        typer.Option(
-            help="average: length^A; gnmt: ((5 + length) / 6)^A. Default: the run's, average.",
-            rich_help_panel=BEAM,
-        ),
-    ] = None,
-    coverage_penalty: Annotated[
-        float | None,
-        typer.Option(
-            help="B: finished hypotheses get B times the logarithm of the attention that each source piece "
-            "had, where that is below 1. Default: the run's, 0.",
-            rich_help_panel=BEAM,
-        ),
-    ] = None,
-    no_repeat_ngram: Annotated[
-        int | None, typer.Option(help="So many pieces in a row never occur twice.", rich_help_panel=BEAM)
-    ] = None,
-    min_length: Annotated[int | None, typer.Option(help="Fewest.", rich_help_panel=LENGTHS)] = None,
-    max_length: Annotated[int | None, typer.Option(help="Most.", rich_help_panel=LENGTHS)] = None,
-    min_length_ratio: Annotated[
-        float | None, typer.Option(help="Fewest, times the source's.", rich_help_panel=LENGTHS)
-    ] = None,
-    max_length_ratio: Annotated[
-        float | None,
-        typer.Option(help="Most, times the source's, plus search.max_length_extra.", rich_help_panel=LENGTHS),
-    ] = None,
-    prefix: Annotated[str | None, typer.Option(help="How every translation begins.")] = None,
-    constraint: Annotated[
-        list[str] | None, typer.Option(help="A phrase that must appear; may be given several times.")
-    ] = None,
-    sample: Annotated[
-        bool, typer.Option("--sample", help="Draw translations at random.", rich_help_panel=SAMPLES)
-    ] = False,
-    temperature: Annotated[
-        float | None, typer.Option(help="Below 1: likely pieces more often.", rich_help_panel=SAMPLES)
-    ] = None,
-    top_k: Annotated[
-        int | None, typer.Option(help="Among the K likeliest pieces alone.", rich_help_panel=SAMPLES)
-    ] = None,
-    top_p: Annotated[
-        float | None,
-        typer.Option(help="Among the likeliest with this probability together.", rich_help_panel=SAMPLES),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(help="Another one, other samples; the same, the same.", rich_help_panel=SAMPLES),
-    ] = None,
-    mbr: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Of N samples, the one that agrees best with all (chrF); the score is that.",
-            rich_help_panel=SAMPLES,
-        ),
-    ] = None,
-    ensemble: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="RUN", help="Another run with the same target vocabulary; probabilities are averaged."
-        ),
-    ] = None,
-    int8: Annotated[
-        bool,
-        typer.Option(
-            "--int8",
-            help="Linear layers in 8 bits on the CPU: smaller, not exact. It cost 0.1 BLEU on Multi30k "
-            "(36.42 became 36.29).",
-        ),
-    ] = False,
-    split_sentences: Annotated[
-        bool, typer.Option("--split-sentences", help="A line is a paragraph: translate sentence by sentence.")
-    ] = False,
-    format: Annotated[
-        Literal["text", "jsonl"], typer.Option(help="One line, or one JSON object, a sentence.")
-    ] = ("text"),
-    align: Annotated[
-        bool, typer.Option("--align", help="Add word links, Pharaoh format (source-target), after a tab.")
-    ] = False,
-    markup: Annotated[
-        bool,
-        typer.Option("--markup", help="Carry tags (<b>, <br/>) and placeholders ({0}, %s) over, balanced."),
-    ] = False,
-    replace_unknown: Annotated[
-        bool, typer.Option("--replace-unknown", help="Copy the source word where the model has none.")
-    ] = False,
+    run: flags.Run,
+    sentences: flags.Sentences = None,
+    beam_size: flags.BeamSize = None,
+    n_best: flags.NBest = 1,
+    length_penalty: flags.LengthPenalty = None,
+    length_normalisation: flags.LengthNormalisation = None,
+    coverage_penalty: flags.CoveragePenalty = None,
+    no_repeat_ngram: flags.NoRepeatNgram = None,
+    min_length: flags.MinLength = None,
+    max_length: flags.MaxLength = None,
+    min_length_ratio: flags.MinLengthRatio = None,
+    max_length_ratio: flags.MaxLengthRatio = None,
+    prefix: flags.Prefix = None,
+    constraint: flags.Constraint = None,
+    sample: flags.Sample = False,
+    temperature: flags.Temperature = None,
+    top_k: flags.TopK = None,
+    top_p: flags.TopP = None,
+    seed: flags.Seed = None,
+    mbr: flags.Mbr = None,
+    ensemble: flags.Ensemble = None,
+    int8: flags.Int8 = False,
+    split_sentences: flags.SplitSentences = False,
+    format: flags.Format = "text",
+    align: flags.Align = False,
+    markup: flags.Markup = False,
+    replace_unknown: flags.ReplaceUnknown = False,
     batch_size: BatchSize = None,
     device: Device = "auto",
     threads: Threads = None,

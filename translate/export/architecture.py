@@ -10,7 +10,7 @@ from translate.attention import GroupedQuery, MultiHead, ScaledDot
 from translate.errors import UserError
 from translate.models import Seq2Seq, Transformer
 from translate.models.embedding import Positions, sinusoids
-from translate.models.transformer import Layer
+from translate.models.transformer_layer import Layer
 from translate.search import SearchConfig
 
 PLAIN = (MultiHead, ScaledDot, GroupedQuery)  # no window and no bias by distance

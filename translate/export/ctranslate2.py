@@ -32,7 +32,7 @@ from translate.export.contents import (
 )
 from translate.models import Transformer
 from translate.models.embedding import Positions
-from translate.models.transformer import FeedForward, Layer
+from translate.models.transformer_layer import FeedForward, Layer
 from translate.text.tokenizer import BOS, EOS, UNK
 
 FORMAT = "ctranslate2"

@@ -34,7 +34,7 @@ from translate.export.contents import (
     vocabulary,
 )
 from translate.models import Transformer
-from translate.models.transformer import Layer
+from translate.models.transformer_layer import Layer
 from translate.text.tokenizer import BOS, EOS, PAD, UNK
 from translate.text.words import tokenise
 

@@ -16,7 +16,7 @@ from translate.attention import Attention
 from translate.attention.memory import each_tensor
 from translate.export.onnx_recurrence import PaddedRecurrence
 from translate.models import DecodeState, Encoded, RNNEncoder, Seq2Seq
-from translate.models.recurrent import RecurrentSeq2Seq
+from translate.models.rnn import RecurrentSeq2Seq
 
 
 class Layout:

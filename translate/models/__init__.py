@@ -1,7 +1,8 @@
 """The three backends under one contract: :class:`Seq2Seq`."""
 
+from translate.models.bahdanau import BahdanauRNN
 from translate.models.encoders import RNNEncoder, SelfEncoder
-from translate.models.rnn import BahdanauRNN, LuongRNN
+from translate.models.luong import LuongRNN
 from translate.models.seq2seq import DecodeState, Encoded, Seq2Seq
 from translate.models.transformer import Transformer
 

@@ -1,10 +1,6 @@
-"""Recurrent encoder-decoders: Bahdanau et al. 2015 and Luong et al. 2015.
+"""What the recurrent backends share: embeddings, encoder, cross-attention, forcing, the cells' steps."""
 
-Only what is truly sequential is in the loops over target places: projections of keys and embeddings come
-before them, readout and output after.
-"""
-
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -12,34 +8,16 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translate.attention import Attention
-from translate.models.encoders import Encoder, initialise_recurrent
-from translate.models.recurrent import RecurrentSeq2Seq, cell_weights, gru_step, lstm_step
-from translate.models.seq2seq import DecodeState, Encoded
+from translate.models.dropout import Dropout
+from translate.models.embedding import embeddings
+from translate.models.encoders import Encoder, RNNEncoder
+from translate.models.seq2seq import DecodeState, Encoded, Seq2Seq, attend_beside, beams, new_output
 
-READOUTS = ("maxout", "linear")
 
+class RecurrentSeq2Seq(Seq2Seq):
+    """A recurrent decoder with one cross-attention; a backend gives ``start``, ``advance`` and ``force``."""
 
-class BahdanauRNN(RecurrentSeq2Seq):
-    """RNNsearch: a GRU decoder that attends with its previous state before each step.
-
-    c_i = attend(s_{i-1}); s_i = GRU(s_{i-1}, [y_{i-1}; c_i]); Bahdanau et al. 2015, A.2.2. The readout
-    reads s_i where the paper reads s_{i-1}, as later implementations do.
-
-    Args:
-        source_vocabulary: V of the source.
-        target_vocabulary: V of the target.
-        attention: builds the mechanism from ``(query_size, key_size)``.
-        embedding_size: width of the embeddings, and of the readout.
-        encoder_size: width of each direction.
-        encoder_layers: depth of the encoder.
-        decoder_size: width of the decoder.
-        readout: ``maxout`` over pairs (A.2.2) or ``linear``.
-        dropout: on embeddings, encoder states and readout.
-        tie: ``all`` (one matrix for both embeddings and the output), ``target`` or ``none``.
-        encoder: builds the encoder; see ``encoders.py``. A recurrence by default.
-        teacher_forcing: in training, the probability that a token is followed by the known one, and not the
-            model's own.
-    """
+    num_attention_layers = 1
 
     def __init__(
         self,
@@ -47,286 +25,162 @@ class BahdanauRNN(RecurrentSeq2Seq):
         target_vocabulary: int,
         attention: Callable[[int, int], Attention],
         *,
-        embedding_size: int = 256,
-        encoder_size: int = 256,
-        encoder_layers: int = 1,
-        decoder_size: int = 512,
-        readout: str = "maxout",
-        dropout: float = 0.2,
-        tie: str = "target",
-        encoder: Callable[..., Encoder] | None = None,
-        teacher_forcing: float = 1.0,
+        encoder: Callable[..., Encoder] | None,
+        cell: str,
+        embedding_size: int,
+        encoder_size: int,
+        encoder_layers: int,
+        decoder_size: int,
+        readout_size: int,
+        dropout: float,
+        tie: str,
+        teacher_forcing: float,
     ) -> None:
-        super().__init__(
-            source_vocabulary,
-            target_vocabulary,
-            attention,
-            encoder=encoder,
-            cell="gru",
-            embedding_size=embedding_size,
-            encoder_size=encoder_size,
-            encoder_layers=encoder_layers,
-            decoder_size=decoder_size,
-            readout_size=embedding_size,
-            dropout=dropout,
-            tie=tie,
-            teacher_forcing=teacher_forcing,
+        super().__init__()
+        if not 0.0 <= teacher_forcing <= 1.0:
+            raise ValueError(f"teacher_forcing: expected a probability, got {teacher_forcing}")
+        self.teacher_forcing = teacher_forcing
+        self.source_embedding, self.target_embedding = embeddings(
+            source_vocabulary, target_vocabulary, embedding_size, tie=tie
         )
-        if readout not in READOUTS:
-            raise ValueError(f"readout: expected one of {', '.join(READOUTS)}, got {readout!r}")
-        context_size = self.attention.context_size
-        self.initial = nn.Linear(encoder_size, decoder_size)
-        self.cell = nn.GRU(embedding_size + context_size, decoder_size)  # holds the parameters of the loop
-        initialise_recurrent(self.cell)
-        self.pieces = 2 if readout == "maxout" else 1
-        self.readout = nn.Linear(decoder_size + embedding_size + context_size, self.pieces * embedding_size)
-
-    def start(self, encoded: Encoded, num_hypotheses: int = 1, *, in_place: bool = False) -> DecodeState:
-        # The backward direction ends at the first word: s_0 = tanh(W_s h_1), A.2.2.
-        backward = encoded.final[0][:, -1].chunk(2, dim=-1)[1]
-        hidden = torch.tanh(self.initial(backward)).repeat_interleave(num_hypotheses, 0)  # (N, D)
-        history = self.attention.initial_state(encoded.memories[0], num_hypotheses)
-        return DecodeState(0, (hidden,), history)
-
-    def advance(
-        self, ids: Tensor, state: DecodeState, encoded: Encoded, *, need_weights: bool
-    ) -> tuple[Tensor, DecodeState, Tensor | None]:
-        embedded = self.embed(ids, self.target_embedding)
-        inputs, from_context = self._input_weights()
-        hidden, context, weights, history = self._advance(
-            F.linear(embedded, inputs, cell_weights(self.cell, "ih")[1]),
-            from_context,
-            state.tensors[0],
-            embedded,
-            encoded,
-            state.attention,
-            need_weights=False,
-            beside=need_weights,
+        build = encoder or RNNEncoder
+        self.encoder = build(embedding_size, encoder_size, encoder_layers, dropout, cell)
+        state_size = self.encoder.output_size
+        self.attention = attention(decoder_size, state_size)
+        if self.attention.reads_embedding:
+            self.attention = attention(embedding_size + decoder_size, state_size)
+        self.num_attention_heads = self.attention.num_heads
+        self.decoder_size = decoder_size
+        self.output_weight = new_output(
+            target_vocabulary, readout_size, None if tie == "none" else self.target_embedding
         )
-        state = DecodeState(state.position + 1, (hidden,), history)
-        return self._read(hidden, embedded, context), state, weights
+        self.output_bias = nn.Parameter(torch.zeros(target_vocabulary))
+        self.dropout = Dropout(dropout)
+        # Tied embeddings are small, as an output layer wants them; the recurrence wants unit variance.
+        self.embedding_scale = embedding_size**0.5
 
-    def force(
-        self, encoded: Encoded, target_in: Tensor, *, need_weights: bool
-    ) -> tuple[Tensor, Tensor | None]:
-        states, embedded, contexts, weights = self._walk(encoded, target_in, need_weights=need_weights)
-        return self._read(states, embedded, contexts), weights
+    def embed_source(self, source: Tensor) -> Tensor:
+        return self.embed(source, self.source_embedding)
 
-    def force_weights(self, encoded: Encoded, target_in: Tensor) -> Tensor:
-        weights = self._walk(encoded, target_in, need_weights=True)[3]  # without the readout
-        assert weights is not None
-        return weights
+    def encode_embedded(self, embedded: Tensor, source_mask: Tensor | None) -> Encoded:
+        states, final = self.encoder(embedded, source_mask)
+        return Encoded((self.attention.prepare(self.dropout(states), source_mask),), source_mask, (final,))
 
-    def _walk(
-        self, encoded: Encoded, target_in: Tensor, *, need_weights: bool
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-        """States (B, T, D), embeddings (B, T, E), contexts (B, T, C), and weights (B, H, T, S) on request."""
-        embedded = self.embed(target_in, self.target_embedding)
-        inputs, from_context = self._input_weights()
-        projected = F.linear(embedded, inputs, cell_weights(self.cell, "ih")[1]).unbind(1)  # T of (B, 3D)
-        state = self.start(encoded)
-        hidden, history = state.tensors[0], state.attention
-        states, contexts, rows = [], [], []
-        for step_input, last in zip(projected, embedded.unbind(1), strict=True):
-            hidden, context, weights, history = self._advance(
-                step_input, from_context, hidden, last, encoded, history, need_weights=need_weights
-            )
-            states.append(hidden)
-            contexts.append(context)
-            rows.append(weights)
-        weights = torch.cat(rows, dim=2) if need_weights else None  # type: ignore[arg-type]
-        return torch.stack(states, 1), embedded, torch.stack(contexts, 1), weights
+    def embed(self, ids: Tensor, embedding: nn.Embedding) -> Tensor:
+        return self.dropout(embedding(ids) * self.embedding_scale)
 
-    def _input_weights(self) -> tuple[Tensor, Tensor]:
-        """The input matrix of the cell, cut into its embedding and its context part."""
-        weight, _ = cell_weights(self.cell, "ih")
-        size = self.target_embedding.embedding_dim
-        return weight[:, :size], weight[:, size:]
-
-    def _advance(
+    def attend(
         self,
-        step_input: Tensor,
-        from_context: Tensor,
         hidden: Tensor,
         embedded: Tensor,
         encoded: Encoded,
-        history: Any,
+        state: Any,
         *,
         need_weights: bool,
         beside: bool = False,
-    ) -> tuple[Tensor, Tensor, Tensor | None, Any]:
-        """One step of N hypotheses: new state (N, D), context (N, C), weights, and history."""
-        context, weights, history = self.attend(
-            hidden, embedded, encoded, history, need_weights=need_weights, beside=beside
-        )
-        gates = step_input + F.linear(context, from_context)
-        hidden = gru_step(gates, hidden, *cell_weights(self.cell, "hh"))
-        return hidden, context, weights, history
+    ) -> tuple[Tensor, Tensor | None, Any]:
+        """One step of N hypotheses, from states (N, D) and embeddings of last tokens (N, E).
 
-    def _read(self, hidden: Tensor, embedded: Tensor, context: Tensor) -> Tensor:
-        read = self.readout(torch.cat([hidden, embedded, context], dim=-1))
-        if self.pieces == 1:
-            return self.dropout(torch.tanh(read))
-        first, second = read.chunk(2, dim=-1)
-        return self.dropout(torch.maximum(first, second))
+        ``beside``: as :func:`attend_beside`.
 
+        Returns the context (N, C), weights (B, H, W, S) or ``None``, and the mechanism's next state.
+        """
+        query = torch.cat([embedded, hidden], dim=-1) if self.attention.reads_embedding else hidden
+        query, memory, mechanism = beams(query, encoded), encoded.memories[0], self.attention
+        if beside:
+            context, weights = attend_beside(mechanism, query, memory, state)
+        else:
+            explicit = need_weights or mechanism.stateful
+            context, weights = mechanism(query, memory, need_weights=explicit, state=state)
+        return context.flatten(0, 1), weights, self.attention.advance(state, weights)
 
-class LuongRNN(RecurrentSeq2Seq):
-    """An LSTM decoder that attends after each step: Luong et al. 2015, eq. 5 and 3.3.
+    def step(self, ids: Tensor, state: DecodeState, encoded: Encoded) -> tuple[Tensor, DecodeState]:
+        return self.advance(ids, state, encoded, need_weights=False)[:2]
 
-    h~_t = tanh(W_c [c_t; h_t]); with input feeding the next step reads [y_t; h~_t]. Without it the
-    decoder is not sequential beyond the LSTM, and runs in one call over all places.
-
-    Args:
-        source_vocabulary: V of the source.
-        target_vocabulary: V of the target.
-        attention: builds the mechanism from ``(query_size, key_size)``.
-        embedding_size: width of the embeddings.
-        encoder_size: width of each direction.
-        decoder_size: width of the decoder.
-        num_layers: depth of encoder and decoder.
-        input_feeding: see above.
-        dropout: on embeddings, encoder states, between layers and on h~.
-        tie: ``all`` or ``target`` (h~ is then as wide as the embeddings) or ``none``.
-        encoder: builds the encoder; see ``encoders.py``. A recurrence by default.
-        teacher_forcing: as :class:`BahdanauRNN`.
-    """
-
-    def __init__(
-        self,
-        source_vocabulary: int,
-        target_vocabulary: int,
-        attention: Callable[[int, int], Attention],
-        *,
-        embedding_size: int = 256,
-        encoder_size: int = 256,
-        decoder_size: int = 512,
-        num_layers: int = 1,
-        input_feeding: bool = True,
-        dropout: float = 0.2,
-        tie: str = "target",
-        encoder: Callable[..., Encoder] | None = None,
-        teacher_forcing: float = 1.0,
-    ) -> None:
-        readout_size = decoder_size if tie == "none" else embedding_size
-        super().__init__(
-            source_vocabulary,
-            target_vocabulary,
-            attention,
-            encoder=encoder,
-            cell="lstm",
-            embedding_size=embedding_size,
-            encoder_size=encoder_size,
-            encoder_layers=num_layers,
-            decoder_size=decoder_size,
-            readout_size=readout_size,
-            dropout=dropout,
-            tie=tie,
-            teacher_forcing=teacher_forcing,
-        )
-        self.input_feeding = input_feeding
-        self.readout_size = readout_size
-        fed_size = readout_size if input_feeding else 0
-        self.cell = nn.LSTM(
-            embedding_size + fed_size,
-            decoder_size,
-            num_layers,
-            batch_first=True,
-            dropout=dropout if num_layers > 1 else 0.0,
-        )
-        initialise_recurrent(self.cell)
-        self.bridge = nn.Linear(2 * encoder_size, 2 * decoder_size)  # to the first h and c
-        self.combine = nn.Linear(self.attention.context_size + decoder_size, readout_size)
-
-    def start(self, encoded: Encoded, num_hypotheses: int = 1, *, in_place: bool = False) -> DecodeState:
-        bridged = torch.tanh(self.bridge(encoded.final[0])).repeat_interleave(num_hypotheses, 0)
-        hidden, cell = bridged.chunk(2, dim=-1)  # (N, L, D) each
-        fed = hidden.new_zeros(hidden.shape[0], self.readout_size)
-        history = self.attention.initial_state(encoded.memories[0], num_hypotheses)
-        return DecodeState(0, (hidden, cell, fed), history)
+    def step_with_weights(
+        self, ids: Tensor, state: DecodeState, encoded: Encoded, layer: int
+    ) -> tuple[Tensor, DecodeState, Tensor]:
+        self.check_layers([layer])
+        hidden, state, weights = self.advance(ids, state, encoded, need_weights=True)
+        assert weights is not None
+        return hidden, state, weights
 
     def advance(
         self, ids: Tensor, state: DecodeState, encoded: Encoded, *, need_weights: bool
     ) -> tuple[Tensor, DecodeState, Tensor | None]:
-        embedded = self.embed(ids, self.target_embedding)
-        # One step does not repay joining matrices, as `force` does for all.
-        inputs = torch.cat([embedded, state.tensors[2]], dim=1) if self.input_feeding else embedded
-        projected = F.linear(inputs, *cell_weights(self.cell, "ih"))
-        own_weight = cell_weights(self.cell, "hh")[0]
-        read, state, weights = self._advance(
-            projected, own_weight, state, embedded, encoded, need_weights=False, beside=need_weights
-        )
-        return self.dropout(read), state, weights
+        """One :meth:`step`, with weights (B, H, W, S) on request."""
+        raise NotImplementedError
 
     def force(
         self, encoded: Encoded, target_in: Tensor, *, need_weights: bool
     ) -> tuple[Tensor, Tensor | None]:
-        embedded = self.embed(target_in, self.target_embedding)  # (B, T, E)
-        state = self.start(encoded)
-        if not self.input_feeding and not self.attention.stateful:
-            hidden, cell, _ = state.tensors
-            first = hidden.transpose(0, 1).contiguous(), cell.transpose(0, 1).contiguous()
-            outputs, _ = self.cell(embedded, first)
-            query = torch.cat([embedded, outputs], dim=-1) if self.attention.reads_embedding else outputs
-            context, weights = self.attention(query, encoded.memories[0], need_weights=need_weights)
-            return self.dropout(self._combine(context, outputs)), weights
-        projected = F.linear(embedded, self._input_weight(), cell_weights(self.cell, "ih")[1]).unbind(1)
-        loop_weight = self._loop_weight()
-        reads, rows = [], []
-        for step_input, last in zip(projected, embedded.unbind(1), strict=True):
-            read, state, weights = self._advance(
-                step_input, loop_weight, state, last, encoded, need_weights=need_weights
-            )
-            reads.append(read)
-            rows.append(weights)
-        hidden_states = self.dropout(torch.stack(reads, 1))
-        return hidden_states, torch.cat(rows, dim=2) if need_weights else None  # type: ignore[arg-type]
+        """Hidden states (B, T, D) of a given target, with weights (B, H, T, S) on request."""
+        raise NotImplementedError
 
-    def _input_weight(self) -> Tensor:
-        return cell_weights(self.cell, "ih")[0][:, : self.target_embedding.embedding_dim]
+    def force_weights(self, encoded: Encoded, target_in: Tensor) -> Tensor:
+        """The weights (B, H, T, S) of :meth:`force` alone."""
+        weights = self.force(encoded, target_in, need_weights=True)[1]
+        assert weights is not None
+        return weights
 
-    def _loop_weight(self) -> Tensor:
-        """What the first layer applies to [h~; h] (or h alone), as one matrix."""
-        fed = cell_weights(self.cell, "ih")[0][:, self.target_embedding.embedding_dim :]
-        return torch.cat([fed, cell_weights(self.cell, "hh")[0]], dim=1)
+    def forward(self, source: Tensor, source_mask: Tensor | None, target_in: Tensor) -> Tensor:
+        if self.training and self.teacher_forcing < 1.0:
+            return self._follow(self.encode(source, source_mask), target_in)
+        return super().forward(source, source_mask, target_in)
 
-    def _advance(
-        self,
-        step_input: Tensor,
-        loop_weight: Tensor,
-        state: DecodeState,
-        embedded: Tensor,
-        encoded: Encoded,
-        *,
-        need_weights: bool,
-        beside: bool = False,
-    ) -> tuple[Tensor, DecodeState, Tensor | None]:
-        """One step of N hypotheses: h~ (N, R), the next state, and weights.
+    def read_target(self, encoded: Encoded, target_in: Tensor) -> Tensor:
+        return self.force(encoded, target_in, need_weights=False)[0]
 
-        ``loop_weight`` is of [h~; h], or of h alone where h~ is in ``step_input``.
+    def source_attention(self, layer: int) -> Attention:
+        self.check_layers([layer])
+        return self.attention
+
+    def _follow(self, encoded: Encoded, target_in: Tensor) -> Tensor:
+        """As :meth:`force`, but each next token is the known one with probability ``teacher_forcing``.
+
+        Else it is the model's own: Bengio et al. 2015, 2.4, at a constant rate.
         """
-        hidden, cell, fed = state.tensors
-        hiddens: list[Tensor] = []
-        cells: list[Tensor] = []
-        for layer in range(self.cell.num_layers):
-            before = hidden[:, layer]
-            if layer == 0:
-                joint = loop_weight.shape[1] > before.shape[1]
-                inputs = torch.cat([fed, before], dim=1) if joint else before
-                gates = step_input + F.linear(inputs, loop_weight, cell_weights(self.cell, "hh")[1])
-            else:
-                below = F.dropout(hiddens[-1], self.cell.dropout, self.training)
-                gates = F.linear(below, *cell_weights(self.cell, "ih", layer))
-                gates = gates + F.linear(before, *cell_weights(self.cell, "hh", layer))
-            new_hidden, new_cell = lstm_step(gates, cell[:, layer])
-            hiddens.append(new_hidden)
-            cells.append(new_cell)
-        context, weights, history = self.attend(
-            hiddens[-1], embedded, encoded, state.attention, need_weights=need_weights, beside=beside
-        )
-        read = self._combine(context, hiddens[-1])
-        tensors = (torch.stack(hiddens, 1), torch.stack(cells, 1), read if self.input_feeding else fed)
-        return read, DecodeState(state.position + 1, tensors, history), weights
+        state, ids, hidden_states = self.start(encoded), target_in[:, 0], []
+        for known in [*target_in[:, 1:].unbind(1), None]:
+            hidden, state = self.step(ids, state, encoded)
+            hidden_states.append(hidden)
+            if known is not None:
+                own = self.logits(hidden.detach()).argmax(-1)
+                is_known = torch.rand(known.shape, device=known.device) < self.teacher_forcing
+                ids = torch.where(is_known, known, own)
+        return torch.stack(hidden_states, 1)
 
-    def _combine(self, context: Tensor, hidden: Tensor) -> Tensor:
-        return torch.tanh(self.combine(torch.cat([context, hidden], dim=-1)))
+    def forward_with_weights(
+        self, source: Tensor, source_mask: Tensor | None, target_in: Tensor, layer: int
+    ) -> tuple[Tensor, Tensor]:
+        self.check_layers([layer])
+        hidden, weights = self.force(self.encode(source, source_mask), target_in, need_weights=True)
+        assert weights is not None
+        return hidden, weights
+
+    def read_weights(self, encoded: Encoded, target_in: Tensor, layers: Sequence[int]) -> list[Tensor]:
+        self.check_layers(layers)
+        weights = self.force_weights(encoded, target_in).float()
+        return [weights for _ in layers]
+
+
+def cell_weights(cell: nn.RNNBase, kind: str, layer: int = 0) -> tuple[Tensor, Tensor]:
+    """Weight and bias that a layer applies to its input (``kind`` ih) or to its own state (hh)."""
+    return cell.get_parameter(f"weight_{kind}_l{layer}"), cell.get_parameter(f"bias_{kind}_l{layer}")
+
+
+def gru_step(gates: Tensor, hidden: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """One GRU step from the input's part of the gates (N, 3D): Cho et al. 2014, in torch's order r, z, n."""
+    reset_in, update_in, new_in = gates.chunk(3, dim=-1)
+    reset_h, update_h, new_h = F.linear(hidden, weight, bias).chunk(3, dim=-1)
+    reset = torch.sigmoid(reset_in + reset_h)
+    update = torch.sigmoid(update_in + update_h)
+    new = torch.tanh(new_in + reset * new_h)
+    return torch.lerp(new, hidden, update)
+
+
+def lstm_step(gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
+    """One LSTM step from all gates (N, 4D), in torch's order i, f, g, o: new hidden and cell (N, D)."""
+    enter, forget, candidate, leave = gates.chunk(4, dim=-1)
+    cell = torch.sigmoid(forget) * cell + torch.sigmoid(enter) * torch.tanh(candidate)
+    return torch.sigmoid(leave) * torch.tanh(cell), cell

@@ -1,0 +1,171 @@
+"""The RNN that attends before each step: Bahdanau et al. 2015.
+
+Only what is truly sequential is in the loops over target places: projections of keys and embeddings come
+before them, readout and output after.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from translate.attention import Attention
+from translate.models.encoders import Encoder, initialise_recurrent
+from translate.models.rnn import RecurrentSeq2Seq, cell_weights, gru_step
+from translate.models.seq2seq import DecodeState, Encoded
+
+READOUTS = ("maxout", "linear")
+
+
+class BahdanauRNN(RecurrentSeq2Seq):
+    """RNNsearch: a GRU decoder that attends with its previous state before each step.
+
+    c_i = attend(s_{i-1}); s_i = GRU(s_{i-1}, [y_{i-1}; c_i]); Bahdanau et al. 2015, A.2.2. The readout
+    reads s_i where the paper reads s_{i-1}, as later implementations do.
+
+    Args:
+        source_vocabulary: V of the source.
+        target_vocabulary: V of the target.
+        attention: builds the mechanism from ``(query_size, key_size)``.
+        embedding_size: width of the embeddings, and of the readout.
+        encoder_size: width of each direction.
+        encoder_layers: depth of the encoder.
+        decoder_size: width of the decoder.
+        readout: ``maxout`` over pairs (A.2.2) or ``linear``.
+        dropout: on embeddings, encoder states and readout.
+        tie: ``all`` (one matrix for both embeddings and the output), ``target`` or ``none``.
+        encoder: builds the encoder; see ``encoders.py``. A recurrence by default.
+        teacher_forcing: in training, the probability that a token is followed by the known one, and not the
+            model's own.
+    """
+
+    def __init__(
+        self,
+        source_vocabulary: int,
+        target_vocabulary: int,
+        attention: Callable[[int, int], Attention],
+        *,
+        embedding_size: int = 256,
+        encoder_size: int = 256,
+        encoder_layers: int = 1,
+        decoder_size: int = 512,
+        readout: str = "maxout",
+        dropout: float = 0.2,
+        tie: str = "target",
+        encoder: Callable[..., Encoder] | None = None,
+        teacher_forcing: float = 1.0,
+    ) -> None:
+        super().__init__(
+            source_vocabulary,
+            target_vocabulary,
+            attention,
+            encoder=encoder,
+            cell="gru",
+            embedding_size=embedding_size,
+            encoder_size=encoder_size,
+            encoder_layers=encoder_layers,
+            decoder_size=decoder_size,
+            readout_size=embedding_size,
+            dropout=dropout,
+            tie=tie,
+            teacher_forcing=teacher_forcing,
+        )
+        if readout not in READOUTS:
+            raise ValueError(f"readout: expected one of {', '.join(READOUTS)}, got {readout!r}")
+        context_size = self.attention.context_size
+        self.initial = nn.Linear(encoder_size, decoder_size)
+        self.cell = nn.GRU(embedding_size + context_size, decoder_size)  # holds the parameters of the loop
+        initialise_recurrent(self.cell)
+        self.pieces = 2 if readout == "maxout" else 1
+        self.readout = nn.Linear(decoder_size + embedding_size + context_size, self.pieces * embedding_size)
+
+    def start(self, encoded: Encoded, num_hypotheses: int = 1, *, in_place: bool = False) -> DecodeState:
+        # The backward direction ends at the first word: s_0 = tanh(W_s h_1), A.2.2.
+        backward = encoded.final[0][:, -1].chunk(2, dim=-1)[1]
+        hidden = torch.tanh(self.initial(backward)).repeat_interleave(num_hypotheses, 0)  # (N, D)
+        history = self.attention.initial_state(encoded.memories[0], num_hypotheses)
+        return DecodeState(0, (hidden,), history)
+
+    def advance(
+        self, ids: Tensor, state: DecodeState, encoded: Encoded, *, need_weights: bool
+    ) -> tuple[Tensor, DecodeState, Tensor | None]:
+        embedded = self.embed(ids, self.target_embedding)
+        inputs, from_context = self._input_weights()
+        hidden, context, weights, history = self._advance(
+            F.linear(embedded, inputs, cell_weights(self.cell, "ih")[1]),
+            from_context,
+            state.tensors[0],
+            embedded,
+            encoded,
+            state.attention,
+            need_weights=False,
+            beside=need_weights,
+        )
+        state = DecodeState(state.position + 1, (hidden,), history)
+        return self._read(hidden, embedded, context), state, weights
+
+    def force(
+        self, encoded: Encoded, target_in: Tensor, *, need_weights: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        states, embedded, contexts, weights = self._walk(encoded, target_in, need_weights=need_weights)
+        return self._read(states, embedded, contexts), weights
+
+    def force_weights(self, encoded: Encoded, target_in: Tensor) -> Tensor:
+        weights = self._walk(encoded, target_in, need_weights=True)[3]  # without the readout
+        assert weights is not None
+        return weights
+
+    def _walk(
+        self, encoded: Encoded, target_in: Tensor, *, need_weights: bool
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+        """States (B, T, D), embeddings (B, T, E), contexts (B, T, C), and weights (B, H, T, S) on request."""
+        embedded = self.embed(target_in, self.target_embedding)
+        inputs, from_context = self._input_weights()
+        projected = F.linear(embedded, inputs, cell_weights(self.cell, "ih")[1]).unbind(1)  # T of (B, 3D)
+        state = self.start(encoded)
+        hidden, history = state.tensors[0], state.attention
+        states, contexts, rows = [], [], []
+        for step_input, last in zip(projected, embedded.unbind(1), strict=True):
+            hidden, context, weights, history = self._advance(
+                step_input, from_context, hidden, last, encoded, history, need_weights=need_weights
+            )
+            states.append(hidden)
+            contexts.append(context)
+            rows.append(weights)
+        weights = torch.cat(rows, dim=2) if need_weights else None  # type: ignore[arg-type]
+        return torch.stack(states, 1), embedded, torch.stack(contexts, 1), weights
+
+    def _input_weights(self) -> tuple[Tensor, Tensor]:
+        """The input matrix of the cell, cut into its embedding and its context part."""
+        weight, _ = cell_weights(self.cell, "ih")
+        size = self.target_embedding.embedding_dim
+        return weight[:, :size], weight[:, size:]
+
+    def _advance(
+        self,
+        step_input: Tensor,
+        from_context: Tensor,
+        hidden: Tensor,
+        embedded: Tensor,
+        encoded: Encoded,
+        history: Any,
+        *,
+        need_weights: bool,
+        beside: bool = False,
+    ) -> tuple[Tensor, Tensor, Tensor | None, Any]:
+        """One step of N hypotheses: new state (N, D), context (N, C), weights, and history."""
+        context, weights, history = self.attend(
+            hidden, embedded, encoded, history, need_weights=need_weights, beside=beside
+        )
+        gates = step_input + F.linear(context, from_context)
+        hidden = gru_step(gates, hidden, *cell_weights(self.cell, "hh"))
+        return hidden, context, weights, history
+
+    def _read(self, hidden: Tensor, embedded: Tensor, context: Tensor) -> Tensor:
+        read = self.readout(torch.cat([hidden, embedded, context], dim=-1))
+        if self.pieces == 1:
+            return self.dropout(torch.tanh(read))
+        first, second = read.chunk(2, dim=-1)
+        return self.dropout(torch.maximum(first, second))

@@ -1,0 +1,177 @@
+"""The RNN that attends after each step: Luong et al. 2015.
+
+Only what is truly sequential is in the loops over target places: projections of keys and embeddings come
+before them, readout and output after.
+"""
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from translate.attention import Attention
+from translate.models.encoders import Encoder, initialise_recurrent
+from translate.models.rnn import RecurrentSeq2Seq, cell_weights, lstm_step
+from translate.models.seq2seq import DecodeState, Encoded
+
+
+class LuongRNN(RecurrentSeq2Seq):
+    """An LSTM decoder that attends after each step: Luong et al. 2015, eq. 5 and 3.3.
+
+    h~_t = tanh(W_c [c_t; h_t]); with input feeding the next step reads [y_t; h~_t]. Without it the
+    decoder is not sequential beyond the LSTM, and runs in one call over all places.
+
+    Args:
+        source_vocabulary: V of the source.
+        target_vocabulary: V of the target.
+        attention: builds the mechanism from ``(query_size, key_size)``.
+        embedding_size: width of the embeddings.
+        encoder_size: width of each direction.
+        decoder_size: width of the decoder.
+        num_layers: depth of encoder and decoder.
+        input_feeding: see above.
+        dropout: on embeddings, encoder states, between layers and on h~.
+        tie: ``all`` or ``target`` (h~ is then as wide as the embeddings) or ``none``.
+        encoder: builds the encoder; see ``encoders.py``. A recurrence by default.
+        teacher_forcing: as :class:`BahdanauRNN`.
+    """
+
+    def __init__(
+        self,
+        source_vocabulary: int,
+        target_vocabulary: int,
+        attention: Callable[[int, int], Attention],
+        *,
+        embedding_size: int = 256,
+        encoder_size: int = 256,
+        decoder_size: int = 512,
+        num_layers: int = 1,
+        input_feeding: bool = True,
+        dropout: float = 0.2,
+        tie: str = "target",
+        encoder: Callable[..., Encoder] | None = None,
+        teacher_forcing: float = 1.0,
+    ) -> None:
+        readout_size = decoder_size if tie == "none" else embedding_size
+        super().__init__(
+            source_vocabulary,
+            target_vocabulary,
+            attention,
+            encoder=encoder,
+            cell="lstm",
+            embedding_size=embedding_size,
+            encoder_size=encoder_size,
+            encoder_layers=num_layers,
+            decoder_size=decoder_size,
+            readout_size=readout_size,
+            dropout=dropout,
+            tie=tie,
+            teacher_forcing=teacher_forcing,
+        )
+        self.input_feeding = input_feeding
+        self.readout_size = readout_size
+        fed_size = readout_size if input_feeding else 0
+        self.cell = nn.LSTM(
+            embedding_size + fed_size,
+            decoder_size,
+            num_layers,
+            batch_first=True,
+            dropout=dropout if num_layers > 1 else 0.0,
+        )
+        initialise_recurrent(self.cell)
+        self.bridge = nn.Linear(2 * encoder_size, 2 * decoder_size)  # to the first h and c
+        self.combine = nn.Linear(self.attention.context_size + decoder_size, readout_size)
+
+    def start(self, encoded: Encoded, num_hypotheses: int = 1, *, in_place: bool = False) -> DecodeState:
+        bridged = torch.tanh(self.bridge(encoded.final[0])).repeat_interleave(num_hypotheses, 0)
+        hidden, cell = bridged.chunk(2, dim=-1)  # (N, L, D) each
+        fed = hidden.new_zeros(hidden.shape[0], self.readout_size)
+        history = self.attention.initial_state(encoded.memories[0], num_hypotheses)
+        return DecodeState(0, (hidden, cell, fed), history)
+
+    def advance(
+        self, ids: Tensor, state: DecodeState, encoded: Encoded, *, need_weights: bool
+    ) -> tuple[Tensor, DecodeState, Tensor | None]:
+        embedded = self.embed(ids, self.target_embedding)
+        # One step does not repay joining matrices, as `force` does for all.
+        inputs = torch.cat([embedded, state.tensors[2]], dim=1) if self.input_feeding else embedded
+        projected = F.linear(inputs, *cell_weights(self.cell, "ih"))
+        own_weight = cell_weights(self.cell, "hh")[0]
+        read, state, weights = self._advance(
+            projected, own_weight, state, embedded, encoded, need_weights=False, beside=need_weights
+        )
+        return self.dropout(read), state, weights
+
+    def force(
+        self, encoded: Encoded, target_in: Tensor, *, need_weights: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        embedded = self.embed(target_in, self.target_embedding)  # (B, T, E)
+        state = self.start(encoded)
+        if not self.input_feeding and not self.attention.stateful:
+            hidden, cell, _ = state.tensors
+            first = hidden.transpose(0, 1).contiguous(), cell.transpose(0, 1).contiguous()
+            outputs, _ = self.cell(embedded, first)
+            query = torch.cat([embedded, outputs], dim=-1) if self.attention.reads_embedding else outputs
+            context, weights = self.attention(query, encoded.memories[0], need_weights=need_weights)
+            return self.dropout(self._combine(context, outputs)), weights
+        projected = F.linear(embedded, self._input_weight(), cell_weights(self.cell, "ih")[1]).unbind(1)
+        loop_weight = self._loop_weight()
+        reads, rows = [], []
+        for step_input, last in zip(projected, embedded.unbind(1), strict=True):
+            read, state, weights = self._advance(
+                step_input, loop_weight, state, last, encoded, need_weights=need_weights
+            )
+            reads.append(read)
+            rows.append(weights)
+        hidden_states = self.dropout(torch.stack(reads, 1))
+        return hidden_states, torch.cat(rows, dim=2) if need_weights else None  # type: ignore[arg-type]
+
+    def _input_weight(self) -> Tensor:
+        return cell_weights(self.cell, "ih")[0][:, : self.target_embedding.embedding_dim]
+
+    def _loop_weight(self) -> Tensor:
+        """What the first layer applies to [h~; h] (or h alone), as one matrix."""
+        fed = cell_weights(self.cell, "ih")[0][:, self.target_embedding.embedding_dim :]
+        return torch.cat([fed, cell_weights(self.cell, "hh")[0]], dim=1)
+
+    def _advance(
+        self,
+        step_input: Tensor,
+        loop_weight: Tensor,
+        state: DecodeState,
+        embedded: Tensor,
+        encoded: Encoded,
+        *,
+        need_weights: bool,
+        beside: bool = False,
+    ) -> tuple[Tensor, DecodeState, Tensor | None]:
+        """One step of N hypotheses: h~ (N, R), the next state, and weights.
+
+        ``loop_weight`` is of [h~; h], or of h alone where h~ is in ``step_input``.
+        """
+        hidden, cell, fed = state.tensors
+        hiddens: list[Tensor] = []
+        cells: list[Tensor] = []
+        for layer in range(self.cell.num_layers):
+            before = hidden[:, layer]
+            if layer == 0:
+                joint = loop_weight.shape[1] > before.shape[1]
+                inputs = torch.cat([fed, before], dim=1) if joint else before
+                gates = step_input + F.linear(inputs, loop_weight, cell_weights(self.cell, "hh")[1])
+            else:
+                below = F.dropout(hiddens[-1], self.cell.dropout, self.training)
+                gates = F.linear(below, *cell_weights(self.cell, "ih", layer))
+                gates = gates + F.linear(before, *cell_weights(self.cell, "hh", layer))
+            new_hidden, new_cell = lstm_step(gates, cell[:, layer])
+            hiddens.append(new_hidden)
+            cells.append(new_cell)
+        context, weights, history = self.attend(
+            hiddens[-1], embedded, encoded, state.attention, need_weights=need_weights, beside=beside
+        )
+        read = self._combine(context, hiddens[-1])
+        tensors = (torch.stack(hiddens, 1), torch.stack(cells, 1), read if self.input_feeding else fed)
+        return read, DecodeState(state.position + 1, tensors, history), weights
+
+    def _combine(self, context: Tensor, hidden: Tensor) -> Tensor:
+        return torch.tanh(self.combine(torch.cat([context, hidden], dim=-1)))
