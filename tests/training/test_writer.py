@@ -1,5 +1,3 @@
-import os
-import sys
 import threading
 import time
 from pathlib import Path
@@ -10,7 +8,7 @@ import torch
 
 from translate.errors import UserError
 from translate.training.checkpoint import load_state, load_weights, save_checkpoint
-from translate.training.writer import GIVE_WAY, Writer, snapshot
+from translate.training.writer import Writer, snapshot
 
 OPTIONS: dict[str, Any] = {"best": False, "keep_last": 3}
 
@@ -27,20 +25,6 @@ def test_a_snapshot_is_of_now_and_holds_a_tensor_once() -> None:
     assert copied["a"].tolist() == [1, 1, 1]
     assert copied["a"] is copied["b"][0]
     assert copied["b"][1] == (2, "x", None)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="threads have a priority of their own on Linux alone")
-def test_the_training_goes_first(tmp_path: Path) -> None:
-    found = []
-
-    def write(*arguments: Any, **options: Any) -> None:
-        found.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
-
-    own = os.getpriority(os.PRIO_PROCESS, 0)
-    with Writer(tmp_path, write) as writer:
-        writer.submit(1, weights(1.0), {}, **OPTIONS)
-    assert found == [min(own + GIVE_WAY, 19)]
-    assert os.getpriority(os.PRIO_PROCESS, 0) == own
 
 
 def test_what_is_written_is_what_was_when_it_was_submitted(tmp_path: Path) -> None:

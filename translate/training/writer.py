@@ -1,7 +1,5 @@
 """Checkpoints written beside the training, from a copy of all that they hold."""
 
-import os
-import sys
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -30,9 +28,6 @@ def snapshot(value: Any, copies: dict[int, torch.Tensor] | None = None) -> Any:
     if isinstance(value, list | tuple):
         return type(value)(snapshot(each, copies) for each in value)
     return value
-
-
-GIVE_WAY = 10  # by so much the writer is nicer than the training
 
 
 class Writer:
@@ -66,7 +61,6 @@ class Writer:
     def _run(
         self, step: int, weights: dict[str, torch.Tensor], state: dict[str, Any], options: dict[str, Any]
     ) -> None:
-        _give_way()
         try:
             self.write(self.directory, step, weights, state, **options)
         except Exception as error:  # handed to the training, which raises it
@@ -102,13 +96,6 @@ class Writer:
             self.wait()
         elif self.thread is not None:  # what went wrong first is told
             self.thread.join()
-
-
-def _give_way() -> None:
-    """Let the training's threads go first, where a thread has a priority of its own."""
-    if sys.platform == "linux":
-        thread = threading.get_native_id()
-        os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + GIVE_WAY)
 
 
 def _reason(error: Exception) -> str:
