@@ -57,7 +57,7 @@ class _Direction:
         self.table = np.full(len(words.sides[0]), 1.0 / made)  # of each entry, made word given word
         self.null = np.full(made, 1.0 / made)  # of each made word, given NULL
         self.jumps, self.p0 = first_jumps(), NULL_PROBABILITY
-        # How many words there are to make: each has a place in every pair.
+        # Words of the side that is made, in all pairs.
         self.num_made = sum((block.sources if given else block.targets).size for block in words.blocks)
         self._null_counts, self._jump_counts = np.zeros(made), np.zeros(2 * MAX_JUMP + 1)
 
