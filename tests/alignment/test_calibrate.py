@@ -179,6 +179,9 @@ def test_what_is_given_is_not_searched(fake_model):
     given = calibrate(model, pairs, golds, threshold=0.2)
     assert given.choice.threshold == 0.2
     assert len(given.table) == 3 * 6 * 2 + 1
+    largest = calibrate(model, pairs, golds, threshold=0)
+    assert largest.choice.threshold == 0
+    assert len(largest.table) == 3 * 6 * 2
     assert calibrate(model, pairs, threshold=0.2).choice.threshold == 0.2
     assert calibrate(model, pairs).choice.threshold == 0
     with pytest.raises(UserError, match="layer 3 does not exist"):

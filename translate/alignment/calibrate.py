@@ -119,12 +119,14 @@ def calibrate(
         table = tuple(Candidate(*each) for each in zip(choices, scores, strict=True))
         best = min(table, key=lambda row: (_error(row), *_preference(row)))
         aligned = align(model, pairs, best.choice, batch_size=batch_size, device=device)
-        for value in THRESHOLDS if threshold is None else (threshold,):
-            links_from = score([each.links(value) for each in aligned], golds)
-            table += (Candidate(replace(best.choice, threshold=value), links_from),)
+        tried = tuple(
+            Candidate(replace(best.choice, threshold=value), score([a.links(value) for a in aligned], golds))
+            for value in (THRESHOLDS if threshold is None else (threshold,))
+            if value > 0
+        )
         # Of equals the first: the largest weight alone, unless a threshold is given.
-        best = table[-1] if threshold is not None else min((best, *table[-len(THRESHOLDS) :]), key=_error)
-        return Calibration(best.choice, "aer", best.aer, None, table)
+        best = min(tried if threshold else (best, *tried), key=_error)
+        return Calibration(best.choice, "aer", best.aer, None, table + tried)
     found = _choose_without_gold(links, words, choices)
     return replace(found, choice=replace(found.choice, threshold=threshold or 0.0))
 
