@@ -10,7 +10,8 @@ from translate.alignment.choice import AlignmentChoice
 from translate.errors import UserError
 from translate.search import SearchConfig, beam_search
 from translate.text.tokenizer import EOS, TokenizerConfig, TokenizerPair
-from translate.translator import Candidate, Translation, Translator
+from translate.translation import Candidate, Translation
+from translate.translator import Translator
 
 SOURCES = [
     "I love you .",
@@ -69,6 +70,24 @@ def test_batches_and_order_change_nothing(translator: Translator, batch_size: in
         found = translator.translate(SOURCES[::step], beam_size=beam_size, batch_size=batch_size)[::step]
         assert [each.text for each in found] == [each.text for each in expected]
         assert [each.score for each in found] == pytest.approx([each.score for each in expected], abs=1e-9)
+
+
+@pytest.mark.parametrize("search", [SEARCH, replace(SEARCH, sample=True, seed=3)], ids=["beam", "sample"])
+def test_threads_change_nothing(translator: Translator, search: SearchConfig) -> None:
+    sentences, before = SOURCES * 4, torch.get_num_threads()
+    found = []
+    try:
+        for threads in (1, 3):
+            torch.set_num_threads(threads)
+            found.append(translator.translate(sentences, alignments=True, search=search, batch_size=2))
+    finally:
+        torch.set_num_threads(before)
+    for one, other in zip(*found, strict=True):
+        assert one.text == other.text
+        assert one.score == pytest.approx(other.score, abs=1e-12)
+        assert one.alignment is not None
+        assert other.alignment is not None
+        np.testing.assert_allclose(one.alignment.weights, other.alignment.weights, atol=1e-12)
 
 
 def test_blank_lines_stay_in_place(translator: Translator) -> None:

@@ -11,56 +11,22 @@ import torch
 
 from translate.alignment.alignment import Alignment
 from translate.alignment.choice import AlignmentChoice
-from translate.alignment.coverage import coverage
-from translate.alignment.extract import align, align_found
+from translate.alignment.extract import align
 from translate.alignment.forced import EncodedPair, evaluation_mode
 from translate.alignment.markup import place_markup
 from translate.alignment.unknown import replace_unknown as with_source_words
 from translate.errors import UserError
 from translate.models import Seq2Seq
-from translate.search import (
-    Hypothesis,
-    Reader,
-    Request,
-    SearchConfig,
-    decode,
-    expected_chrf,
-    length_batches,
-    read_requests,
-    read_sources,
-)
+from translate.search import SearchConfig, each_batch, length_batches, read_requests
 from translate.text.markup import Marked, read_markup
 from translate.text.tokenizer import UNK, Pieces, TokenizerPair
+from translate.translation import BatchTranslator, Translation
 
 CUT = "source cut at {} pieces"
 UNKNOWN = "only characters that the vocabulary does not have"
 UNMET = "constraints that could not be met"
 BLANK = "blank, translated by nothing"
 UNBALANCED = "tags without a partner, kept as well as possible"
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """One of the n best translations of a sentence."""
-
-    text: str
-    score: float  # as the translation's
-    tokens: tuple[str, ...] = ()  # pieces
-
-
-@dataclass(frozen=True)
-class Translation:
-    """A sentence's best translation; ``alignment`` and ``n_best`` if they were asked for.
-
-    The score is the log-probability (natural logarithm), normalised by the length as the run's search says,
-    or with minimum Bayes risk the mean chrF against the samples, 0 to 100.
-    """
-
-    text: str
-    score: float
-    alignment: Alignment | None = None
-    n_best: tuple[Candidate, ...] = ()
-    tokens: tuple[str, ...] = ()  # pieces
 
 
 @dataclass
@@ -150,19 +116,29 @@ class Translator:
         shown = alignments or markup or replace_unknown
         pieces = [self._read(sentence, words=shown) for sentence in sentences]
         partners = [[member._read(each, words=False).ids for each in sentences] for member in self.partners]
-        sources = [[each.ids for each in pieces], *partners]
         results = [Translation("", 0.0, _nothing(each) if shown else None) for each in pieces]
+        batch = BatchTranslator(
+            [member.model for member in members],
+            self.tokenizers.target,
+            config,
+            self.choice,
+            n_best,
+            mbr,
+            aligned=shown,
+        )
+
+        def translate(chosen: list[int]) -> tuple[list[Translation], int]:
+            others = [[ids[i] for i in chosen] for ids in partners]
+            return batch.translate([pieces[i] for i in chosen], others, [requests[i] for i in chosen])
+
+        # Long ones first: the last batches, which some workers may have to wait for, are short.
+        batches = list(length_batches([len(each.ids) for each in pieces], config.batch_size))[::-1]
         with evaluation_mode(self.model):
-            for chosen in length_batches([len(each.ids) for each in pieces], config.batch_size):
-                readers = read_sources(
-                    [member.model for member in members], [[each[i] for i in chosen] for each in sources]
-                )
-                asked = [requests[i] for i in chosen]
-                layer = self.choice.layer if shown else None
-                hypotheses = self._search(readers, config, asked, mbr, n_best, layer)
-                found = [self._result(each, n_best) for each in hypotheses]
-                if shown:
-                    found = self._with_alignments(found, readers[0], [pieces[i] for i in chosen], hypotheses)
+            for chosen, (found, unmet) in zip(
+                batches, each_batch(translate, batches, self.device), strict=True
+            ):
+                if unmet:
+                    self.warnings[UNMET] += unmet
                 for place, result in zip(chosen, found, strict=True):
                     results[place] = result
         if markup or replace_unknown:
@@ -293,85 +269,6 @@ class Translator:
         if UNK in pieces.ids and tokenizer.only_unknown(pieces.ids):
             self.warnings[UNKNOWN] += 1
         return pieces.cut(limit)
-
-    def _search(
-        self,
-        readers: Sequence[Reader],
-        config: SearchConfig,
-        requests: Sequence[Request],
-        mbr: int | None,
-        n_best: int,
-        layer: int | None,
-    ) -> list[list[Hypothesis]]:
-        """The hypotheses of a batch, best first."""
-        found = decode(readers, config, requests, mbr or n_best, layer=layer)
-        failed = [place for place, hypotheses in enumerate(found) if not hypotheses]
-        if failed:  # nothing meets the constraints
-            self.warnings[UNMET] += len(failed)
-            rows = torch.tensor(failed, device=self.device)
-            plain = [replace(requests[place], phrases=()) for place in failed]
-            others = decode([each.select(rows) for each in readers], config, plain, 1, layer=layer)
-            for place, hypotheses in zip(failed, others, strict=True):
-                found[place] = hypotheses
-        if mbr:
-            return [self._least_risk(samples) for samples in found]
-        if config.coverage_penalty and not config.sample:
-            return self._covered(readers[0], found, config)
-        return found
-
-    def _least_risk(self, samples: list[Hypothesis]) -> list[Hypothesis]:
-        """Different texts among the samples, the one that agrees best with all first."""
-        texts = [self.tokenizers.target.decode(each.ids) for each in samples]
-        scored = zip(texts, samples, expected_chrf(texts).tolist(), strict=True)
-        unique = {text: each._replace(score=score) for text, each, score in scored}
-        return sorted(unique.values(), key=lambda each: -each.score)
-
-    def _covered(
-        self, reader: Reader, found: list[list[Hypothesis]], config: SearchConfig
-    ) -> list[list[Hypothesis]]:
-        """The same hypotheses in the order of scores with the coverage penalty."""
-        flat = [(index, each) for index, hypotheses in enumerate(found) for each in hypotheses]
-        sources = [
-            ids[: length - 1] for ids, length in zip(reader.source.tolist(), reader.lengths, strict=True)
-        ]
-        penalties = coverage(
-            self.model,
-            [sources[index] for index, _ in flat],
-            [each.ids for _, each in flat],
-            self.choice,
-            batch_size=config.batch_size,
-            device=self.device,
-        )
-        scored: list[list[Hypothesis]] = [[] for _ in found]
-        for (index, each), penalty in zip(flat, penalties, strict=True):
-            scored[index].append(each._replace(score=each.score + config.coverage_penalty * penalty))
-        return [sorted(each, key=lambda h: -h.score) for each in scored]
-
-    def _result(self, hypotheses: list[Hypothesis], n_best: int) -> Translation:
-        target = self.tokenizers.target
-        candidates = [
-            Candidate(target.decode(each.ids), each.score, tuple(target.pieces(each.ids)))
-            for each in hypotheses[:n_best]
-        ]
-        best, listed = candidates[0], tuple(candidates) if n_best > 1 else ()
-        return Translation(best.text, best.score, n_best=listed, tokens=best.tokens)
-
-    def _with_alignments(
-        self,
-        results: Sequence[Translation],
-        reader: Reader,
-        sources: Sequence[Pieces],
-        found: Sequence[Sequence[Hypothesis]],
-    ) -> list[Translation]:
-        """Each best path, piece by piece as it was found, with what it looked at."""
-        assert reader.encoded is not None
-        pairs = [
-            EncodedPair.of(source, self.tokenizers.target.decode_words(best.ids)[1])
-            for source, (best, *_) in zip(sources, found, strict=True)
-        ]
-        noted = [best.weights for best, *_ in found]
-        aligned = align_found(self.model, pairs, self.choice, reader.encoded, noted)
-        return [replace(result, alignment=each) for result, each in zip(results, aligned, strict=True)]
 
 
 def _nothing(source: Pieces) -> Alignment:

@@ -14,6 +14,7 @@ from translate.attention.fused import fused_attention, kernels
 from translate.attention.kernels import ADDITIVE_KERNELS, KERNELS, compiler
 from translate.attention.masks import Pattern
 from translate.attention.mechanisms import DotProduct
+from translate.attention.memory import Memory
 from translate.attention.recompute import chunked_additive_scores, compiled_additive_scores
 
 CPU = torch.device("cpu")
@@ -33,6 +34,25 @@ def results(mechanism: Attention, case: Case, *, masked: bool, explicit: bool) -
     parameters = list(mechanism.parameters())
     found = torch.autograd.grad((context * direction).sum(), [query, states, *parameters], allow_unused=True)
     return [context, *(torch.zeros(1) if each is None else each for each in found)]
+
+
+@pytest.mark.parametrize("key", FUSIBLE)
+def test_few_scores_are_written_down_in_a_search(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism, (query, states, mask) = CASES[key].build(), inputs(CASES[key])
+    memory = mechanism.prepare(states, mask)
+    with torch.no_grad():
+        assert not mechanism.fuses(query, memory)
+        written = mechanism(query, memory)[0]
+        context, weights = mechanism(query, memory, need_weights=True)
+        assert weights is not None
+        assert torch.equal(written, context)
+        half = Memory(memory.keys.bfloat16(), memory.values.bfloat16())
+        assert mechanism.fuses(query.bfloat16(), half)
+        monkeypatch.setattr("translate.attention.fused.FEW", query.shape[1] * memory.keys.shape[2] - 1)
+        assert mechanism.fuses(query, memory)
+        torch.testing.assert_close(mechanism(query, memory)[0], written, rtol=1e-9, atol=1e-10)
+    monkeypatch.undo()
+    assert mechanism.fuses(query, memory)  # in training
 
 
 @pytest.mark.parametrize("masked", [False, True], ids=["whole", "masked"])

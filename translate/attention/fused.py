@@ -28,6 +28,7 @@ BACKENDS = {
     "efficient": SDPBackend.EFFICIENT_ATTENTION,
     "math": SDPBackend.MATH,
 }
+FEW = 160  # scores of a head: so few are quicker written down on a CPU, where a query is one step of a search
 LONG = 1024  # keys from which FlexAttention's skipped blocks repay its block mask
 
 
@@ -75,6 +76,20 @@ def fused_attention(
             return _sdpa(query, keys, values, pattern, scale)
     except RuntimeError as error:
         raise UserError(f"kernel: {kernel} cannot run here: {str(error).split(chr(10))[0]}") from error
+
+
+def few_scores(query: Tensor, keys: Tensor) -> bool:
+    """Whether there are so few queries (B, T, D) and keys (B, H, S, E) that the explicit path is quicker.
+
+    It is the path of ``auto`` then; half precision is left to kernels, which sum in float32.
+    """
+    return (
+        query.device.type == "cpu"
+        and query.shape[1] * keys.shape[2] <= FEW
+        and not torch.is_grad_enabled()
+        and keys.dtype not in HALF
+        and not torch.is_autocast_enabled("cpu")
+    )
 
 
 def _fastest(query: Tensor, keys: Tensor, values: Tensor, pattern: Pattern) -> str:

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translate.attention.functional import additive_scores, dot_scores, masked_softmax
-from translate.attention.fused import additive_kernel, fused_attention
+from translate.attention.fused import additive_kernel, few_scores, fused_attention
 from translate.attention.kernels import ADDITIVE_KERNELS, KERNELS, check_kernel
 from translate.attention.masks import Pattern, check_mask
 from translate.attention.memory import Memory
@@ -84,11 +84,17 @@ class Attention(nn.Module):
         self._check_query(query, memory)
         if self.stateful and state is None:
             return self._one_by_one(query, memory, need_weights)
-        if not need_weights and self.fusible and self.kernel != "explicit":
+        if not need_weights and self.fuses(query, memory):
             return self.fused(query, memory, state), None
         if not need_weights:
             return self.attend(query, memory, state)[0], None
         return self.attend(query, memory, state, exact=True)
+
+    def fuses(self, query: Tensor, memory: Memory) -> bool:
+        """Whether weights that nobody asks for are not written down."""
+        if not self.fusible or self.kernel == "explicit":
+            return False
+        return self.kernel != "auto" or not few_scores(query, memory.keys)
 
     def attend(
         self, query: Tensor, memory: Memory, state: Any = None, *, exact: bool = False

@@ -14,7 +14,8 @@ from translate.text.data_config import DataConfig
 from translate.text.grammar import generate
 from translate.text.lines import read_lines
 from translate.training.run_directory import RunDirectory
-from translate.translator import Translation, Translator
+from translate.translation import Translation
+from translate.translator import Translator
 
 FORMATS = ("bundle", "ctranslate2", "onnx", "huggingface")
 ASIDE = ".writing-"

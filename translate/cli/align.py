@@ -13,7 +13,8 @@ from translate.cli.picture import draw_beside, draw_corpus_of, draw_pair, num_ca
 
 if TYPE_CHECKING:
     from translate.alignment.alignment import Alignment
-    from translate.translator import Candidate, Translator
+    from translate.translation import Candidate
+    from translate.translator import Translator
 
 EXAMPLES = """
 Examples:
@@ -132,7 +133,7 @@ def _pair(load: Callable[[Path], "Translator"], run: Path, options: Options) -> 
 
 def _translated(translator: "Translator", options: Options) -> tuple[list["Candidate"], "Alignment | None"]:
     """The translation that was given; else the model's own, which is printed, with others for a page."""
-    from translate.translator import Candidate
+    from translate.translation import Candidate
 
     assert options.sentence is not None
     if options.translation is not None:

@@ -10,7 +10,8 @@ from translate.errors import UserError
 if TYPE_CHECKING:
     from translate.alignment.alignment import Alignment
     from translate.alignment.links import Gold
-    from translate.translator import Candidate, Translator
+    from translate.translation import Candidate
+    from translate.translator import Translator
 
 ALTERNATIVES = 3  # translations that a page shows, where it shows the model's own
 

@@ -20,7 +20,8 @@ from translate.cli.rate import Rate
 from translate.errors import UserError
 
 if TYPE_CHECKING:
-    from translate.translator import Translation, Translator
+    from translate.translation import Translation
+    from translate.translator import Translator
 
 EXAMPLES = """
 Examples:

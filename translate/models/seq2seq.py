@@ -198,7 +198,7 @@ def attend_beside(
     attention: Attention, query: Tensor, memory: Memory, state: Any
 ) -> tuple[Tensor, Tensor | None]:
     """Context and weights; the context is to the last bit what it is where no weights are asked for."""
-    explicit = attention.stateful or not attention.fusible
+    explicit = attention.stateful or not attention.fuses(query, memory)
     context, weights = attention(query, memory, need_weights=explicit, state=state)
     return context, weights if explicit else attention(query, memory, need_weights=True, state=state)[1]
 

@@ -7,6 +7,7 @@ from translate.search.progress import Reader
 from translate.search.requests import read_requests
 from translate.search.risk import expected_chrf
 from translate.search.sampling import sample
+from translate.search.workers import each_batch
 
 __all__ = [
     "Hypothesis",
@@ -15,6 +16,7 @@ __all__ = [
     "SearchConfig",
     "beam_search",
     "decode",
+    "each_batch",
     "expected_chrf",
     "length_batches",
     "read_requests",

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from translate.attention.memory import each_tensor
 from translate.models import Encoded, Seq2Seq
 
 
@@ -52,7 +53,11 @@ class Progress:
         self.layer = layer
         self.weights: Tensor | None = None  # (B, H, W, S) of the last step
         self.models = [reader.model for reader in readers]
-        self.encoded = [each.encoded or each.model.encode(each.source, each.source_mask) for each in readers]
+        # Heads are strided views of projections; each step would copy them anew for its products.
+        self.encoded = [
+            each_tensor(each.encoded or each.model.encode(each.source, each.source_mask), Tensor.contiguous)
+            for each in readers
+        ]
         self.states = [
             model.start(encoded, in_place=True)
             for model, encoded in zip(self.models, self.encoded, strict=True)

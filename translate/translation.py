@@ -1,0 +1,149 @@
+"""Translations, and how those of a batch of sentences are made."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+
+from translate.alignment.alignment import Alignment
+from translate.alignment.choice import AlignmentChoice
+from translate.alignment.coverage import coverage
+from translate.alignment.extract import align_found
+from translate.alignment.forced import EncodedPair
+from translate.models import Seq2Seq
+from translate.search import Hypothesis, Reader, Request, SearchConfig, decode, expected_chrf, read_sources
+from translate.text.tokenizer import Pieces, Tokenizer
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One of the n best translations of a sentence."""
+
+    text: str
+    score: float  # as the translation's
+    tokens: tuple[str, ...] = ()  # pieces
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A sentence's best translation; ``alignment`` and ``n_best`` if they were asked for.
+
+    The score is the log-probability (natural logarithm), normalised by the length as the run's search says,
+    or with minimum Bayes risk the mean chrF against the samples, 0 to 100.
+    """
+
+    text: str
+    score: float
+    alignment: Alignment | None = None
+    n_best: tuple[Candidate, ...] = ()
+    tokens: tuple[str, ...] = ()  # pieces
+
+
+@dataclass(frozen=True)
+class BatchTranslator:
+    """What the batches of one call have in common. Threads may translate with it side by side.
+
+    Attributes:
+        models: one or an ensemble, in evaluation mode, on one device.
+        target: the tokenizer of the translations.
+        config: how to search.
+        choice: the first model's attention that is shown.
+        n_best: how many candidates a translation lists, if more than 1.
+        mbr: how many samples choose the one that agrees best with all, if any.
+        aligned: whether translations carry their alignments.
+    """
+
+    models: Sequence[Seq2Seq]
+    target: Tokenizer
+    config: SearchConfig
+    choice: AlignmentChoice
+    n_best: int
+    mbr: int | None
+    aligned: bool
+
+    def translate(
+        self, pieces: Sequence[Pieces], others: Sequence[Sequence[list[int]]], requests: Sequence[Request]
+    ) -> tuple[list[Translation], int]:
+        """The translations of a batch, and for how many of them nothing met the constraints.
+
+        Args:
+            pieces: of each sentence as the first model reads it.
+            others: for each further model, ids of each sentence.
+            requests: one a sentence.
+        """
+        readers = read_sources(self.models, [[each.ids for each in pieces], *others])
+        hypotheses, unmet = self._search(readers, requests)
+        found = [self._result(each) for each in hypotheses]
+        if self.aligned:
+            found = self._with_alignments(found, readers[0], pieces, hypotheses)
+        return found, unmet
+
+    def _search(
+        self, readers: Sequence[Reader], requests: Sequence[Request]
+    ) -> tuple[list[list[Hypothesis]], int]:
+        """The hypotheses of a batch, best first."""
+        config, layer = self.config, self.choice.layer if self.aligned else None
+        found = decode(readers, config, requests, self.mbr or self.n_best, layer=layer)
+        failed = [place for place, hypotheses in enumerate(found) if not hypotheses]
+        if failed:  # nothing meets the constraints
+            rows = torch.tensor(failed, device=readers[0].source.device)
+            plain = [replace(requests[place], phrases=()) for place in failed]
+            without = decode([each.select(rows) for each in readers], config, plain, 1, layer=layer)
+            for place, hypotheses in zip(failed, without, strict=True):
+                found[place] = hypotheses
+        if self.mbr:
+            found = [self._least_risk(samples) for samples in found]
+        elif config.coverage_penalty and not config.sample:
+            found = self._covered(readers[0], found)
+        return found, len(failed)
+
+    def _least_risk(self, samples: list[Hypothesis]) -> list[Hypothesis]:
+        """Different texts among the samples, the one that agrees best with all first."""
+        texts = [self.target.decode(each.ids) for each in samples]
+        scored = zip(texts, samples, expected_chrf(texts).tolist(), strict=True)
+        unique = {text: each._replace(score=score) for text, each, score in scored}
+        return sorted(unique.values(), key=lambda each: -each.score)
+
+    def _covered(self, reader: Reader, found: list[list[Hypothesis]]) -> list[list[Hypothesis]]:
+        """The same hypotheses in the order of scores with the coverage penalty."""
+        flat = [(index, each) for index, hypotheses in enumerate(found) for each in hypotheses]
+        sources = [
+            ids[: length - 1] for ids, length in zip(reader.source.tolist(), reader.lengths, strict=True)
+        ]
+        penalties = coverage(
+            reader.model,
+            [sources[index] for index, _ in flat],
+            [each.ids for _, each in flat],
+            self.choice,
+            batch_size=self.config.batch_size,
+            device=reader.source.device,
+        )
+        scored: list[list[Hypothesis]] = [[] for _ in found]
+        for (index, each), penalty in zip(flat, penalties, strict=True):
+            scored[index].append(each._replace(score=each.score + self.config.coverage_penalty * penalty))
+        return [sorted(each, key=lambda h: -h.score) for each in scored]
+
+    def _result(self, hypotheses: list[Hypothesis]) -> Translation:
+        candidates = [
+            Candidate(self.target.decode(each.ids), each.score, tuple(self.target.pieces(each.ids)))
+            for each in hypotheses[: self.n_best]
+        ]
+        best, listed = candidates[0], tuple(candidates) if self.n_best > 1 else ()
+        return Translation(best.text, best.score, n_best=listed, tokens=best.tokens)
+
+    def _with_alignments(
+        self,
+        results: Sequence[Translation],
+        reader: Reader,
+        sources: Sequence[Pieces],
+        found: Sequence[Sequence[Hypothesis]],
+    ) -> list[Translation]:
+        """Each best path, piece by piece as it was found, with what it looked at."""
+        assert reader.encoded is not None
+        pairs = [
+            EncodedPair.of(source, self.target.decode_words(best.ids)[1])
+            for source, (best, *_) in zip(sources, found, strict=True)
+        ]
+        noted = [best.weights for best, *_ in found]
+        aligned = align_found(reader.model, pairs, self.choice, reader.encoded, noted)
+        return [replace(result, alignment=each) for result, each in zip(results, aligned, strict=True)]
