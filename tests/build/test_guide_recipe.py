@@ -48,12 +48,19 @@ def test_links_follow_their_pairs_through_the_filters(tmp_path: Path, text: str)
     assert read_links(path, corpus, *sides) == [{(1, 0)}, {(0, 1)}, {(2, 0)}]
 
 
+def test_of_gold_a_word_takes_its_sure_links_or_else_its_possible_ones(tmp_path: Path) -> None:
+    corpus, path = _corpus(tmp_path), tmp_path / "links"
+    path.write_text("0-0 1p0\n0p0 0-1\n0p0 1p0 2-0\n")
+    sides = _pieces(corpus.train.source), _pieces(corpus.train.target)
+    assert read_links(path, corpus, *sides) == [{(0, 0)}, {(0, 0), (0, 1)}, {(2, 0)}]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("0-0\n", r"1 lines of links, but the training split has 3 pairs \(4 before filtering\)"),
         ("0-0\n\n1-0\n0-0\n", "line 3: link '1-0' points to source word 1, but the source has 1 words"),
-        ("0-0\n0-0\n0p0\n", "line 3: possible link '0p0'"),
+        ("0-0\n0-0\n0:0\n", "line 3: '0:0'"),
     ],
 )
 def test_wrong_links(tmp_path: Path, text: str, message: str) -> None:

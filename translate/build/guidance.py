@@ -4,7 +4,7 @@ from pathlib import Path
 
 from translate.alignment.counted import count_links
 from translate.alignment.guide import words_of
-from translate.alignment.links import Links, parse_pharaoh
+from translate.alignment.links import Links, parse_gold
 from translate.build.schema import Settings
 from translate.errors import UserError
 from translate.models import Seq2Seq
@@ -30,7 +30,9 @@ def guidance(settings: Settings, model: Seq2Seq) -> Guided | None:
 def guiding_links(
     settings: Settings, corpus: Corpus, sources: list[Pieces], targets: list[Pieces]
 ) -> list[Links]:
-    """Word links of the training pairs: of ``training.guided_links``, or counted in the text; never gold."""
+    """Word links of the training pairs: of ``training.guided_links``, or counted in the text; never the
+    corpus' own gold.
+    """
     path = settings.training.guided_links
     if path is None:
         return count_links(words_of(sources), words_of(targets))
@@ -40,7 +42,8 @@ def guiding_links(
 def read_links(path: Path, corpus: Corpus, sources: list[Pieces], targets: list[Pieces]) -> list[Links]:
     """Links of the training pairs, from a file with a line for each.
 
-    The lines are those of the training split as it is, or as it was before pairs were filtered out.
+    The lines are those of the training split as it is, or as it was before pairs were filtered out. Of gold,
+    a target word is guided by its sure links, by its possible ones if it has no sure one.
 
     Raises:
         UserError: if the file has another number of lines, or a link points outside its sentence.
@@ -55,12 +58,14 @@ def read_links(path: Path, corpus: Corpus, sources: list[Pieces], targets: list[
                 f"{len(split):,} pairs{before}; expected a line a pair"
             )
         numbers = split.numbers
-    return [
-        parse_pharaoh(
+    found = []
+    for number, source, target in zip(numbers, sources, targets, strict=True):
+        gold = parse_gold(
             lines[number],
             where=f"{path}, line {number + 1}",
             source_length=len(source.words),
             target_length=len(target.words),
         )
-        for number, source, target in zip(numbers, sources, targets, strict=True)
-    ]
+        linked = {place for _, place in gold.sure}
+        found.append(gold.sure | {link for link in gold.possible if link[1] not in linked})
+    return found
