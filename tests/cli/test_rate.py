@@ -60,3 +60,11 @@ def test_a_file_gets_no_progress(clock: list[float]) -> None:
     rate.add(3)
     rate.end()
     assert stream.getvalue() == ""
+
+
+def test_items_are_counted_as_they_go_by(clock: list[float]) -> None:
+    stream = Terminal()
+    rate = Rate(stream, unit="pairs", total=2, quiet_meanwhile=True)
+    for item in rate.of("ab"):
+        clock[0] += 1.0 if item == "a" else 3.0
+    assert shown(stream) == ["1 of 2 pairs, 1.0 pairs/s", *["2 of 2 pairs, 0.5 pairs/s"] * 2]

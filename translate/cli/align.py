@@ -10,6 +10,7 @@ from translate.cli.align_judged import calibrate_run, report_on_run
 from translate.cli.align_options import LINKS, PAGE, PICTURES, Options, PictureOptions, check_options
 from translate.cli.console import Device, Plugins, Threads, load_translator
 from translate.cli.picture import draw_beside, draw_corpus_of, draw_pair, num_candidates, run_names
+from translate.cli.rate import Rate
 
 if TYPE_CHECKING:
     from translate.alignment.alignment import Alignment
@@ -153,12 +154,16 @@ def _corpus(load: Callable[[Path], "Translator"], run: Path, options: Options) -
     split = pair_of(options.source, options.target)
     pairs = iter(zip(split.source, split.target, strict=True))
     translator = load(run)
+    rate = Rate(unit="pairs", total=len(split), quiet_meanwhile=options.out is not None)
     if options.reverse is not None:
-        _write_links(_both_directions(translator, load(options.reverse), pairs, options), options.out)
-    elif options.out is not None and options.out.suffix.lower() in PICTURES:
-        print(draw_corpus_of(options.out, _alignments(translator, pairs, options)))
+        lines = _both_directions(translator, load(options.reverse), pairs, options)
+        _write_links(rate.of(lines), options.out)
+        return
+    alignments = rate.of(_alignments(translator, pairs, options))
+    if options.out is not None and options.out.suffix.lower() in PICTURES:
+        print(draw_corpus_of(options.out, alignments))
     else:
-        _write(_alignments(translator, pairs, options), options)
+        _write(alignments, options)
 
 
 def _alignments(

@@ -2,7 +2,10 @@
 
 import sys
 import time
-from typing import TextIO
+from collections.abc import Iterable, Iterator
+from typing import TextIO, TypeVar
+
+Item = TypeVar("Item")
 
 EVERY = 0.5  # seconds between two lines
 
@@ -43,6 +46,13 @@ class Rate:
         if self.shown and now - self.last >= EVERY:
             self.last = now
             self._show("\r")
+
+    def of(self, items: Iterable[Item]) -> Iterator[Item]:
+        """The items, each counted when the next is asked for."""
+        for item in items:
+            yield item
+            self.add(1)
+        self.end()
 
     def end(self) -> None:
         """Leave the last figure on a line of its own."""
