@@ -1,9 +1,12 @@
 """Two directions: agreement counted by loops, and the planted heads found."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from translate.alignment.alignment import Alignment
+from translate.alignment.calibrate import THRESHOLDS
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.directions import Direction, calibrate_directions, cross_agreement, symmetrised
 from translate.alignment.evidence import Words
@@ -12,8 +15,8 @@ from translate.errors import UserError
 from translate.text.tokenizer import EOS
 
 
-def _pairs(count, seed=0):
-    """Words and their translations in another order, which have the same ids."""
+def _pairs(count, seed=0, *, untranslated=False):
+    """Words and their translations in another order, which have the same ids; the last ones may have none."""
     rng = np.random.default_rng(seed)
     forward, backward = [], []
     for _ in range(count):
@@ -21,6 +24,9 @@ def _pairs(count, seed=0):
         words = rng.choice(50, length, replace=False).tolist()
         order = rng.permutation(length).tolist()
         source, target = [10 + w for w in words], [10 + words[i] for i in order]
+        if untranslated:
+            source, target = [*source, 60], [*target, 61]
+            words, length = [*words, 50], length + 1
         pieces = list(range(length))
         names = [f"s{w}" for w in source], [f"t{w}" for w in target]
         forward.append(EncodedPair([*source, EOS], target, [*pieces, -1], pieces, *names))
@@ -55,14 +61,33 @@ def test_the_planted_heads_agree_though_all_others_agree_on_the_diagonal(fake_mo
         assert each.choice == AlignmentChoice(layer, (head,), shift)
         assert each.criterion == "directions"
         assert each.agreement == pytest.approx(1)
-        assert len(each.table) == 2 * 4 * 2
+        assert len(each.table) == 2 * 4 * 2 + len(THRESHOLDS)
         assert each.to_dict()["choice"] == each.choice.to_dict()
         assert all(0 <= row["agreement"] <= 1 for row in each.to_dict()["table"])
     fixed = calibrate_directions(
         Direction(models[0], forward, layer=there[0], shift=there[2]), Direction(models[1], backward)
     )[0]
     assert fixed.choice == found[0].choice
-    assert len(fixed.table) == 4
+    assert len(fixed.table) == 4 + len(THRESHOLDS)
+
+
+def test_words_without_a_translation_are_left_out_by_a_threshold(fake_model):
+    forward, backward = _pairs(40, untranslated=True)
+    models = fake_model(_attend((0, 1, 0)), 2, 3), fake_model(_attend((1, 2, 0)), 2, 3)
+    directions = Direction(models[0], forward), Direction(models[1], backward)
+    found = calibrate_directions(*directions)
+    # Weights of such a word are equal: a quarter in the shortest sentences. Others are above 0.9.
+    assert [each.choice.threshold for each in found] == [0.3, 0.3]
+    words = sum(len(pair.source_words) for pair in forward)
+    for each, planted in zip(found, (AlignmentChoice(0, (1,), 0), AlignmentChoice(1, (2,), 0))):
+        assert replace(each.choice, threshold=0.0) == planted
+        expected = 2 * (words - 40) / (words - 40 + words)  # of 40 words the other direction links any word
+        assert each.agreement == pytest.approx(expected)
+    given = calibrate_directions(directions[0]._replace(threshold=0.1), directions[1])
+    assert [each.choice.threshold for each in given] == [0.1, 0.3]
+    largest = calibrate_directions(directions[0]._replace(threshold=0.0), directions[1])[0]
+    assert largest.choice.threshold == 0
+    assert len(largest.table) == 2 * 4 * 2
 
 
 def test_cross_agreement_equals_loops():

@@ -1,16 +1,27 @@
 """Two models that translate in opposite directions: which of their attention agrees, and what they link."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import torch
 
 from translate.alignment.alignment import Alignment
-from translate.alignment.calibrate import MIN_EVIDENCE, Calibration, Candidate, Space, hard_links
+from translate.alignment.calibrate import (
+    MIN_EVIDENCE,
+    THRESHOLDS,
+    Calibration,
+    Candidate,
+    Space,
+    hard_links,
+)
+from translate.alignment.choice import AlignmentChoice
 from translate.alignment.evidence import Words, consistency
+from translate.alignment.extract import align
 from translate.alignment.forced import EncodedPair
-from translate.alignment.links import Links
+from translate.alignment.links import Gold, Links
+from translate.alignment.score import score
 from translate.alignment.symmetrise import symmetrise
 from translate.errors import UserError
 from translate.models.seq2seq import Seq2Seq
@@ -26,6 +37,7 @@ class Direction(NamedTuple):
     layer: int | None = None
     heads: Sequence[int] | None = None
     shift: int | None = None
+    threshold: float | None = None
 
 
 def calibrate_directions(
@@ -34,7 +46,9 @@ def calibrate_directions(
     """The pair of choices, one for each model, whose links agree best (F1), and how well.
 
     Two heads that both follow the diagonal would agree without any regard to words, so candidates whose links
-    are far less consistent than the best one's are left out, where there is enough text to tell.
+    are far less consistent than the best one's are left out, where there is enough text to tell. Of each
+    direction, the threshold is taken whose links agree best with the largest weights of the other: thresholds
+    on both sides would agree best where hardly any links are left.
 
     Args:
         forward: the model whose source is the source.
@@ -50,6 +64,9 @@ def calibrate_directions(
     agreements = cross_agreement(*links, *words)  # (forward candidates, backward candidates)
     narrowed = np.where(np.outer(kept[0], kept[1]), agreements, -1.0)
     best = np.unravel_index(narrowed.argmax(), narrowed.shape)
+    sides = (forward, backward)
+    chosen = [choices[side][best[side]] for side in (0, 1)]
+    aligned = [align(each.model, each.pairs, choice, device=device) for each, choice in zip(sides, chosen)]
     found = []
     for side in (0, 1):
         values = agreements.max(axis=1 - side)
@@ -57,9 +74,29 @@ def calibrate_directions(
             Candidate(choice, agreement=float(value))
             for choice, value in zip(choices[side], values, strict=True)
         )
-        agreed = float(agreements[best])
-        found.append(Calibration(choices[side][best[side]], "directions", None, agreed, table))
+        tried = _thresholds(chosen[side], aligned[side], aligned[1 - side], sides[side].threshold)
+        largest = Candidate(chosen[side], agreement=float(agreements[best]))
+        taken = max(tried if sides[side].threshold else (largest, *tried), key=_agreed)
+        found.append(Calibration(taken.choice, "directions", None, taken.agreement, table + tried))
     return found[0], found[1]
+
+
+def _thresholds(
+    choice: AlignmentChoice, own: Sequence[Alignment], other: Sequence[Alignment], given: float | None
+) -> tuple[Candidate, ...]:
+    """How well the links from each threshold on agree with the largest weights of the other direction."""
+    swapped = [frozenset((source, target) for target, source in each.links(0)) for each in other]
+    golds = [Gold(links, links) for links in swapped]
+    return tuple(
+        Candidate(replace(choice, threshold=value), agreement=score([a.links(value) for a in own], golds).f1)
+        for value in (THRESHOLDS if given is None else (given,))
+        if value > 0
+    )
+
+
+def _agreed(row: Candidate) -> float:
+    assert row.agreement is not None
+    return row.agreement
 
 
 def cross_agreement(forward: np.ndarray, backward: np.ndarray, words: Words, swapped: Words) -> np.ndarray:

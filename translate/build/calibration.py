@@ -86,11 +86,11 @@ def choose_alignment(
     encoded = translator.encode_pairs(pairs.source, pairs.target, whitespace=pairs.whitespace)
     if reverse is not None and pairs.golds is None:
         swapped = reverse.encode_pairs(pairs.target, pairs.source, whitespace=pairs.whitespace)
-        forward = Direction(translator.model, encoded, wanted.layer, wanted.heads, wanted.shift)
+        forward = Direction(
+            translator.model, encoded, wanted.layer, wanted.heads, wanted.shift, wanted.threshold
+        )
         backward = Direction(reverse.model, swapped)
         found, _ = calibrate_directions(forward, backward, device=translator.device)
-        choice = replace(found.choice, threshold=wanted.threshold or 0.0)
-        found = replace(found, choice=choice)
     else:
         found = calibrate(
             translator.model,
