@@ -30,6 +30,8 @@ def command(run: Path, *overrides: str) -> Iterator[subprocess.Popen[str]]:
         stderr=subprocess.PIPE,
         text=True,
         env=environment,
+        # A shell's background job ignores SIGINT, and so would its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
         yield process
@@ -113,25 +115,13 @@ def test_before_the_first_step_there_is_nothing_to_save(
     files = [f"data.train.source={source}", f"data.train.target={tmp_path}/train.fr"]
     with command(run, "data=files", *files) as process:
         descriptor = _open_when_read(source, process)
-        _wait_until_it_sleeps(process)
+        time.sleep(0.2)
         process.send_signal(number)
         _, errors = process.communicate(timeout=60)
         os.close(descriptor)
     assert process.returncode == code
     assert "Traceback" not in errors
     assert not run.exists()
-
-
-def _wait_until_it_sleeps(process: subprocess.Popen[str]) -> None:
-    """A signal just before a blocking call is heeded only after it, so the process must be within."""
-    state = Path(f"/proc/{process.pid}/stat")  # of its main thread
-    if not state.exists():  # not Linux
-        time.sleep(1)
-        return
-    slept = 0
-    while slept < 5 and process.poll() is None:
-        time.sleep(0.02)
-        slept = slept + 1 if state.read_text().rpartition(")")[2].split()[0] == "S" else 0
 
 
 def _open_when_read(pipe: Path, process: subprocess.Popen[str]) -> int:
