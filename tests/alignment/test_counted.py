@@ -11,6 +11,7 @@ from translate.alignment.counted import (
     NULL_LIMITS,
     ROUNDS_OF_JUMPS,
     ROUNDS_WITHOUT_PLACES,
+    Known,
     count_links,
 )
 from translate.alignment.jumps import (
@@ -39,13 +40,20 @@ TARGETS = [
     ["une", "maison"],
     ["la"],
 ]
+# Two pairs for five, so each counts as 2.5; links are (source, target).
+KNOWN = Known(
+    [["the", "red", "house"], ["a", "book"]],
+    [["la", "maison", "rouge"], ["le", "livre", "bleu"]],
+    [frozenset({(0, 0), (1, 2), (2, 1)}), frozenset({(1, 0), (1, 1)})],
+)
+NOTHING_KNOWN = Known([], [], [])
 
 
 class _Loops:
-    """One direction, a pair at a time, its tables in dictionaries."""
+    """One direction, a pair at a time, its tables in dictionaries; the last pairs' links are known."""
 
-    def __init__(self, given: list[list[str]], made: list[list[str]]) -> None:
-        self.given, self.made = given, made
+    def __init__(self, given: list[list[str]], made: list[list[str]], known: list[np.ndarray]) -> None:
+        self.given, self.made, self.known = given, made, known
         types = {word for line in made for word in line}
         self.table = {(g, m): 1 / len(types) for a, b in zip(given, made, strict=True) for g in a for m in b}
         self.null = dict.fromkeys(types, 1 / len(types))
@@ -54,7 +62,18 @@ class _Loops:
     def believe(self, *, jumping: bool) -> list[np.ndarray]:
         links, self.null_counts = [], defaultdict(float)
         self.jump_counts = np.zeros(2 * MAX_JUMP + 1)
-        for given, made in zip(self.given, self.made, strict=True):
+        self.words = 0.0
+        num_counted = len(self.given) - len(self.known)
+        for number, (given, made) in enumerate(zip(self.given, self.made, strict=True)):
+            if number >= num_counted:
+                weight = num_counted / len(self.known)
+                linked = self.known[number - num_counted]  # (made, given)
+                links.append(weight * linked)
+                self.words += weight * len(made)
+                for word, row in zip(made, linked, strict=True):
+                    self.null_counts[word] += 0 if row.any() else weight
+                continue
+            self.words += len(made)
             emission = np.array([[[self.table[g, m] for g in given] for m in made]])
             null = np.array([[self.null[m] for m in made]])
             arguments = (emission, null, self.p0, self.jumps)
@@ -78,17 +97,27 @@ class _Loops:
         kept = {word: self.null_counts[word] + 1e-3 for word in self.null}
         self.null = {word: value / sum(kept.values()) for word, value in kept.items()}
         if jumping:
-            share = sum(self.null_counts.values()) / sum(map(len, self.made))
+            share = sum(self.null_counts.values()) / self.words
             self.p0 = min(max(share, NULL_LIMITS[0]), NULL_LIMITS[1])
             self.jumps = self.jump_counts + 0.01 * self.jump_counts.mean()
 
 
-def _by_loops(method: str) -> list[Links]:
-    forward, backward = _Loops(SOURCES, TARGETS), _Loops(TARGETS, SOURCES)
+def _by_loops(method: str, known: Known) -> list[Links]:
+    matrices = []
+    for source, target, linked in zip(*known, strict=True):
+        matrix = np.zeros((len(target), len(source)))
+        for i, j in linked:
+            matrix[j, i] = 1
+        matrices.append(matrix)
+    sources, targets = SOURCES + list(known.sources), TARGETS + list(known.targets)
+    forward = _Loops(sources, targets, matrices)
+    backward = _Loops(targets, sources, [matrix.T for matrix in matrices])
     for number in range(ROUNDS_WITHOUT_PLACES + ROUNDS_OF_JUMPS):
         jumping = number >= ROUNDS_WITHOUT_PLACES
         there, back = forward.believe(jumping=jumping), backward.believe(jumping=jumping)
         agreed = [a * b.T for a, b in zip(there, back, strict=True)]  # (target, source)
+        for number_known in range(1, len(matrices) + 1):
+            agreed[-number_known] = there[-number_known]
         forward.learn(agreed, jumping=jumping)
         backward.learn([each.T for each in agreed], jumping=jumping)
     links = []
@@ -96,12 +125,33 @@ def _by_loops(method: str) -> list[Links]:
         there = {(int(i), int(j)) for j, i in zip(*np.nonzero(a > BELIEVED), strict=True)}
         back = {(int(i), int(j)) for i, j in zip(*np.nonzero(b > BELIEVED), strict=True)}
         links.append(symmetrise(there, back, method))
-    return links
+    return links[: len(SOURCES)]
 
 
 @pytest.mark.parametrize("method", ["intersection", "union", "grow-diag-final-and"])
-def test_equals_plain_loops(method: str) -> None:
-    assert count_links(SOURCES, TARGETS, method=method) == _by_loops(method)
+@pytest.mark.parametrize("known", [NOTHING_KNOWN, KNOWN], ids=["nothing known", "pairs known"])
+def test_equals_plain_loops(method: str, known: Known) -> None:
+    assert count_links(SOURCES, TARGETS, method=method, known=known) == _by_loops(method, known)
+
+
+def test_known_pairs_say_how_to_annotate() -> None:
+    """Counting links particles to words that those who annotated this language leave unlinked."""
+    pairs = generate(3000, 100, 0, target="sov")
+    words = {
+        name: ([pair.source.split() for pair in pairs[name]], [pair.target.split() for pair in pairs[name]])
+        for name in ("train", "validation")
+    }
+    golds = {name: [parse_gold(pair.gold, where="gold") for pair in pairs[name]] for name in words}
+    known = Known(*words["validation"], [gold.to_teach(0, 1) for gold in golds["validation"]])
+    alone = score(count_links(*words["train"]), golds["train"]).aer
+    assert score(count_links(*words["train"], known=known), golds["train"]).aer < 0.6 * alone
+
+
+def test_a_few_known_pairs_do_not_count_for_all() -> None:
+    """One pair that is as much as a whole corpus would make all that it does not hold improbable."""
+    known = Known([["the"]], [["la"]], [frozenset({(0, 0)})])
+    sources, targets = SOURCES * 1000, TARGETS * 1000
+    assert count_links(sources, targets, known=known) == count_links(sources, targets)
 
 
 def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -161,7 +161,8 @@ def test_the_encoded_corpus_comes_from_the_cache_and_trains_alike(
         assert train_tiny(tmp_path / "second", "rnn_luong", *settings, cache) == 0
         (found,) = (tmp_path / "cache" / "encoded").iterdir()
         assert f"encoded corpus from {found}" in capsys.readouterr().out
-        for other in ("data.num_train=301", "data.max_length=5", "tokenizer.vocabulary_size=300"):
+        different = ("data.num_train=301", "data.max_length=5", "tokenizer.vocabulary_size=300")
+        for other in (*different, "data.num_validation=12", "training.guided_gold=false"):
             with pytest.raises(AssertionError, match="again"):
                 train_tiny(tmp_path / "other", "rnn_luong", *settings, cache, other)
     assert weights(tmp_path / "none") == weights(tmp_path / "first") == weights(tmp_path / "second")

@@ -26,6 +26,13 @@ class Gold(NamedTuple):
     sure: Links
     possible: Links  # contains every sure link
 
+    def to_teach(self, *sides: int) -> Links:
+        """The sure links, and the possible ones of words of ``sides`` (0 and 1) without sure ones."""
+        linked = [{link[side] for link in self.sure} for side in (0, 1)]
+        return self.sure | {
+            link for link in self.possible if any(link[side] not in linked[side] for side in sides)
+        }
+
 
 def parse_pharaoh(
     line: str,

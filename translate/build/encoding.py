@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from translate.alignment.guide import piece_links
-from translate.build.guidance import guiding_links
+from translate.build.guidance import guiding_links, known_pairs
 from translate.build.schema import Settings
 from translate.text.batching import EncodedCorpus, Ragged
 from translate.text.corpus import Corpus, Split
@@ -21,10 +21,11 @@ def encode(split: Split, tokenizers: TokenizerPair) -> EncodedCorpus:
 
 
 def encode_training(settings: Settings, corpus: Corpus, tokenizers: TokenizerPair) -> EncodedCorpus:
-    """The training split as ids, from the cache if it is there; gold links are never read.
+    """The training split as ids, from the cache if it is there.
 
     The name in the cache is made of all that the ids depend on: the sentences that the filters left, the
-    tokenizers, and whether there are links. Links of a file are read anew each time.
+    tokenizers, whether there are links, and the gold that was counted with them. Links of a file are read
+    anew each time.
     """
     config, split = settings.training, corpus.train
     guided = bool(config.guided_alignment)
@@ -34,7 +35,10 @@ def encode_training(settings: Settings, corpus: Corpus, tokenizers: TokenizerPai
     # "agreed ..." names how links are counted: another way needs another name, or the cache gives old links
     kind = f"guided={guided and 'agreed, p0 learnt'} tokenised={settings.data.tokenised} pairs={len(split)}"
     models = (tokenizers.source.model, tokenizers.target.model)
-    path = folder / "encoded" / f"{fingerprint([kind, *models, *split.source, *split.target])}.arrow"
+    known = known_pairs(settings, corpus, tokenizers) if guided else None
+    gold = [] if known is None else [repr((s, t, sorted(links))) for s, t, links in zip(*known, strict=True)]
+    name = fingerprint([kind, *models, *split.source, *split.target, *gold])
+    path = folder / "encoded" / f"{name}.arrow"
     cached = read_encoded(path)
     if cached is not None:
         print(f"encoded corpus from {path}", flush=True)
@@ -55,7 +59,7 @@ def _encode(settings: Settings, corpus: Corpus, tokenizers: TokenizerPair) -> En
     whitespace = settings.data.tokenised or settings.training.guided_whitespace
     sources = [tokenizers.source.encode_words(line, whitespace=whitespace) for line in split.source]
     targets = [tokenizers.target.encode_words(line, whitespace=whitespace) for line in split.target]
-    links = guiding_links(settings, corpus, sources, targets)
+    links = guiding_links(settings, corpus, sources, targets, tokenizers)
     packed = [piece_links(*each) for each in zip(sources, targets, links, strict=True)]
     return EncodedCorpus(
         Ragged.of([each.ids for each in sources]),

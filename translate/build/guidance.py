@@ -2,15 +2,16 @@
 
 from pathlib import Path
 
-from translate.alignment.counted import count_links
+from translate.alignment.counted import Known, count_links
 from translate.alignment.guide import words_of
 from translate.alignment.links import Links, parse_gold
+from translate.build.calibration import gold_links
 from translate.build.schema import Settings
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.text.corpus import Corpus
 from translate.text.lines import read_lines
-from translate.text.tokenizer import Pieces
+from translate.text.tokenizer import Pieces, TokenizerPair
 from translate.training.losses import Guided
 
 
@@ -24,19 +25,42 @@ def guidance(settings: Settings, model: Seq2Seq) -> Guided | None:
         model.check_layers([layer])
     except ValueError as error:
         raise UserError(f"training.guided_layer: {error}") from error
-    return Guided(config.guided_alignment, layer)
+    return Guided(config.guided_alignment, layer, config.guided_shift)
 
 
 def guiding_links(
-    settings: Settings, corpus: Corpus, sources: list[Pieces], targets: list[Pieces]
+    settings: Settings,
+    corpus: Corpus,
+    sources: list[Pieces],
+    targets: list[Pieces],
+    tokenizers: TokenizerPair,
 ) -> list[Links]:
-    """Word links of the training pairs: of ``training.guided_links``, or counted in the text; never the
-    corpus' own gold.
+    """Word links of the training pairs: of ``training.guided_links``, or counted in the text.
+
+    Gold of the training pairs is not read unless that file is it.
     """
     path = settings.training.guided_links
-    if path is None:
-        return count_links(words_of(sources), words_of(targets))
-    return read_links(Path(path).expanduser(), corpus, sources, targets)
+    if path is not None:
+        return read_links(Path(path).expanduser(), corpus, sources, targets)
+    known = known_pairs(settings, corpus, tokenizers)
+    print(
+        f"links that guide: counted in {len(sources):,} training pairs"
+        + (f" and {len(known.links):,} validation pairs with gold links" if known else ""),
+        flush=True,
+    )
+    return count_links(words_of(sources), words_of(targets), known=known)
+
+
+def known_pairs(settings: Settings, corpus: Corpus, tokenizers: TokenizerPair) -> Known | None:
+    """The validation pairs, if their gold links are known and may be counted."""
+    split = corpus.validation
+    if not settings.training.guided_gold or split is None or split.gold is None:
+        return None
+    source, target = (
+        words_of([tokenizer.encode_words(line, whitespace=True) for line in lines])
+        for tokenizer, lines in ((tokenizers.source, split.source), (tokenizers.target, split.target))
+    )
+    return Known(source, target, [gold.to_teach(0, 1) for gold in gold_links(split)])
 
 
 def read_links(path: Path, corpus: Corpus, sources: list[Pieces], targets: list[Pieces]) -> list[Links]:
@@ -66,6 +90,5 @@ def read_links(path: Path, corpus: Corpus, sources: list[Pieces], targets: list[
             source_length=len(source.words),
             target_length=len(target.words),
         )
-        linked = {place for _, place in gold.sure}
-        found.append(gold.sure | {link for link in gold.possible if link[1] not in linked})
+        found.append(gold.to_teach(1))
     return found

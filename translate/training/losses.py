@@ -16,6 +16,7 @@ class Guided(NamedTuple):
 
     weight: float  # of the loss
     layer: int  # of the attention; its first head is guided
+    shift: int = 0  # 1 guides the row whose decoder input a piece is, 0 the row that predicts it
 
 
 def batch_loss(
@@ -40,7 +41,7 @@ def batch_loss(
             hidden, guiding = model(*given), None
         else:
             hidden, weights = model.forward_with_weights(*given, guided.layer)
-            guiding = guided.weight * guided_loss(weights[:, 0], batch.guide)
+            guiding = guided.weight * guided_loss(weights[:, 0, guided.shift :], batch.guide)
         if batch.target_mask is None:
             states, targets = hidden.flatten(0, 1), batch.target_out.flatten()
         else:
@@ -60,7 +61,8 @@ def guided_loss(weights: Tensor, guide: Tensor) -> Tensor:
     """-sum G log A over the rows that have links: Garg et al. 2019, eq. 5, summed instead of averaged.
 
     Args:
-        weights: A, (B, T, S) attention of one head.
+        weights: A, (B, T', S) attention of one head, T' at most T: end-of-sentence has no links.
         guide: G, (B, T, S) rows that sum to 1, or to 0 where nothing is known.
     """
+    guide = guide[:, : weights.shape[1]]
     return -(guide * weights.float().clamp(min=1e-9).log()).sum()

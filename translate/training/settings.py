@@ -60,7 +60,9 @@ class TrainingConfig:
     patience: int | None = _limited(None, minimum=1)  # validations without improvement before stopping
     guided_alignment: float = _limited(0.0, minimum=0)  # weight of the loss on the attention; 0 for none
     guided_layer: int | None = _limited(None, minimum=0)  # whose attention is guided; the middle one if null
+    guided_shift: int = 0  # 1 guides the row whose decoder input a piece is, 0 the row that predicts it
     guided_links: str | None = None  # file of the links, a line a training pair; counted in the text if null
+    guided_gold: bool = True  # gold links of the validation pairs are counted, too
     guided_whitespace: bool = False  # the file's links count words between white space alone
     freeze: list[str] = field(default_factory=list)  # patterns of the names of parameters that stay
     start_from: str | None = None  # a run whose weights and tokenizer are taken over
@@ -79,6 +81,8 @@ class TrainingConfig:
             value = getattr(self, name)
             if value is not None and value >= 1:
                 raise ValueError(f"{name}: expected less than 1, got {value}")
+        if self.guided_shift not in (0, 1):
+            raise ValueError(f"guided_shift: expected 0 or 1, got {self.guided_shift}")
         if self.guided_links is not None and not self.guided_alignment:
             raise ValueError("guided_links: has no effect without guided_alignment, the weight of the loss")
         if self.guided_whitespace and self.guided_links is None:
