@@ -73,10 +73,12 @@ class BatchTranslator:
         """
         readers = read_sources(self.models, [[each.ids for each in pieces], *others])
         hypotheses, unmet = self._search(readers, requests)
-        found = [self._result(each) for each in hypotheses]
-        if self.aligned:
-            found = self._with_alignments(found, readers[0], pieces, hypotheses)
-        return found, unmet
+        if not self.aligned:
+            return [self._result(each, self.target.decode(each[0].ids)) for each in hypotheses], unmet
+        targets = [self.target.decode_words(each[0].ids) for each in hypotheses]
+        found = [self._result(each, text) for each, (text, _) in zip(hypotheses, targets, strict=True)]
+        pairs = [EncodedPair.of(source, words) for source, (_, words) in zip(pieces, targets, strict=True)]
+        return self._with_alignments(found, readers[0], pairs, hypotheses), unmet
 
     def _search(
         self, readers: Sequence[Reader], requests: Sequence[Request]
@@ -123,27 +125,26 @@ class BatchTranslator:
             scored[index].append(each._replace(score=each.score + self.config.coverage_penalty * penalty))
         return [sorted(each, key=lambda h: -h.score) for each in scored]
 
-    def _result(self, hypotheses: list[Hypothesis]) -> Translation:
-        candidates = [
+    def _result(self, hypotheses: list[Hypothesis], text: str) -> Translation:
+        """The translation that the best hypothesis is, whose text is given."""
+        best = hypotheses[0]
+        candidate = Candidate(text, best.score, tuple(self.target.pieces(best.ids)))
+        listed = tuple(
             Candidate(self.target.decode(each.ids), each.score, tuple(self.target.pieces(each.ids)))
-            for each in hypotheses[: self.n_best]
-        ]
-        best, listed = candidates[0], tuple(candidates) if self.n_best > 1 else ()
-        return Translation(best.text, best.score, n_best=listed, tokens=best.tokens)
+            for each in hypotheses[1 : self.n_best]
+        )
+        n_best = (candidate, *listed) if self.n_best > 1 else ()
+        return Translation(text, best.score, n_best=n_best, tokens=candidate.tokens)
 
     def _with_alignments(
         self,
         results: Sequence[Translation],
         reader: Reader,
-        sources: Sequence[Pieces],
+        pairs: Sequence[EncodedPair],
         found: Sequence[Sequence[Hypothesis]],
     ) -> list[Translation]:
         """Each best path, piece by piece as it was found, with what it looked at."""
         assert reader.encoded is not None
-        pairs = [
-            EncodedPair.of(source, self.target.decode_words(best.ids)[1])
-            for source, (best, *_) in zip(sources, found, strict=True)
-        ]
         noted = [best.weights for best, *_ in found]
         aligned = align_found(reader.model, pairs, self.choice, reader.encoded, noted)
         return [replace(result, alignment=each) for result, each in zip(results, aligned, strict=True)]

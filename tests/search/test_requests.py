@@ -10,7 +10,7 @@ from tiny_models import BACKENDS, padded, random_sources
 from torch import Tensor
 
 from translate.models import Seq2Seq
-from translate.search import Hypothesis, Reader, Request, SearchConfig, beam_search, sample
+from translate.search import Hypothesis, Reader, Request, SearchConfig, beam_search, candidates, sample
 from translate.search.candidates import best_candidates
 
 SHORT = {"max_length_ratio": 0, "max_length_extra": 4}
@@ -146,9 +146,13 @@ def test_the_normalisations_are_those_of_the_papers(penalty: float) -> None:
     assert gnmt.normalise(-7.0, 11) == pytest.approx(-7.0 * 6**penalty / (5 + 11) ** penalty)
 
 
-@pytest.mark.parametrize("vocabulary", [5003, 4096, 8000])
-@pytest.mark.parametrize("width", [3, 7])
-def test_the_best_candidates_are_those_of_a_full_sort(vocabulary: int, width: int) -> None:
+@pytest.mark.parametrize("vocabulary", [5003, 4096, 8000, 700])
+@pytest.mark.parametrize("width", [1, 3, 7])
+@pytest.mark.parametrize("large", [1, 10**9], ids=["by groups", "at once"])
+def test_the_best_candidates_are_those_of_a_full_sort(
+    vocabulary: int, width: int, large: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(candidates, "LARGE", large)
     torch.manual_seed(vocabulary)
     log_probabilities = torch.log_softmax(torch.randn(2 * width, vocabulary, dtype=torch.float64) * 3, 1)
     log_probabilities[:, 17:400] = -math.inf

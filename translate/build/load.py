@@ -11,6 +11,7 @@ from translate.build.objects import build_model, use_device
 from translate.build.schema import Settings, check_config
 from translate.errors import UserError
 from translate.models import Seq2Seq
+from translate.models.columns import store_by_columns
 from translate.models.int8 import quantise
 from translate.text.tokenizer import TokenizerPair
 from translate.training.checkpoint import load_weights, model_tensors
@@ -53,6 +54,8 @@ def load(
     model.to(chosen_device).eval()
     if int8:
         quantise(model)
+    elif chosen_device.type == "cpu":
+        store_by_columns(model)
     languages = (settings.data.source_language or "", settings.data.target_language or "")
     return Translator(model, tokenizers, settings.search, read_choice(directory, model), languages)
 

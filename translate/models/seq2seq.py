@@ -86,10 +86,14 @@ class Seq2Seq(nn.Module):
 
     output_weight: nn.Parameter  # (V, D)
     output_bias: nn.Parameter | None  # (V,)
-    output_layer: nn.Module | None = None  # in the place of weight and bias, where they are held otherwise
+    output_layer: nn.Module | None  # in the place of weight and bias, where they are held otherwise
     max_target_length: int | None = None  # places that the decoder has, the begin of sentence counted
     num_attention_layers: int
     num_attention_heads: int
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.output_layer = None  # not of the class: it would hide the module
 
     def encode(self, source: Tensor, source_mask: Tensor | None) -> Encoded:
         """Read the source once: ids (B, S) and mask (B, S) bool, True = visible."""

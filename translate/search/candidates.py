@@ -12,7 +12,7 @@ from translate.search.rules import IMPOSSIBLE
 from translate.text.tokenizer import EOS
 
 GROUPS = 128  # of the vocabulary: the square root of V / 2 or so is best
-LARGE = 8192  # scores of a sentence from which groups are worth their while
+LARGE = 100_000  # scores of a batch from which groups are worth their while
 
 
 class Candidates(NamedTuple):
@@ -36,7 +36,7 @@ def best_candidates(log_probabilities: Tensor, scores: Tensor, count: int) -> Ca
     """
     (batch, width), vocabulary = scores.shape, log_probabilities.shape[1]
     count = min(count, width * vocabulary)
-    if width * vocabulary < LARGE or count > GROUPS // 2:
+    if batch * width * vocabulary < LARGE or vocabulary < GROUPS or count > GROUPS // 2:
         totals = scores.unsqueeze(2) + log_probabilities.view(batch, width, vocabulary)
         best, places = totals.flatten(1).topk(count, dim=1)
         return Candidates(best, places // vocabulary, places % vocabulary)

@@ -77,9 +77,8 @@ class Progress:
                 hidden, state = model.step(ids, state, encoded)
             self.states[index] = state
             logits = model.logits(hidden)
-            found.append(
-                torch.log_softmax(logits if logits.dtype == torch.float64 else logits.float(), dim=-1)
-            )
+            logits = logits if logits.dtype == torch.float64 else logits.float()
+            found.append(torch.log_softmax(logits, dim=-1, out=logits))
         if len(found) == 1:
             return found[0]
         return torch.stack(found).logsumexp(0) - math.log(len(found))
