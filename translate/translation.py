@@ -1,7 +1,8 @@
 """Translations, and how those of a batch of sentences are made."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeVar
 
 import torch
 
@@ -11,8 +12,21 @@ from translate.alignment.coverage import coverage
 from translate.alignment.extract import align_found
 from translate.alignment.forced import EncodedPair
 from translate.models import Seq2Seq
-from translate.search import Hypothesis, Reader, Request, SearchConfig, decode, expected_chrf, read_sources
+from translate.search import (
+    Found,
+    Hypothesis,
+    Reader,
+    Request,
+    SearchConfig,
+    Supply,
+    beam_searches,
+    decode,
+    expected_chrf,
+    read_sources,
+)
 from translate.text.tokenizer import Pieces, Tokenizer
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -39,6 +53,14 @@ class Translation:
     tokens: tuple[str, ...] = ()  # pieces
 
 
+class Sentences(NamedTuple):
+    """A batch of sentences, as the models read them."""
+
+    pieces: Sequence[Pieces]  # of each sentence, for the first model
+    others: Sequence[Sequence[list[int]]]  # for each further model, ids of each sentence
+    requests: Sequence[Request]  # one a sentence
+
+
 @dataclass(frozen=True)
 class BatchTranslator:
     """What the batches of one call have in common. Threads may translate with it side by side.
@@ -62,42 +84,62 @@ class BatchTranslator:
     aligned: bool
 
     def translate(
-        self, pieces: Sequence[Pieces], others: Sequence[Sequence[list[int]]], requests: Sequence[Request]
-    ) -> tuple[list[Translation], int]:
-        """The translations of a batch, and for how many of them nothing met the constraints.
+        self, supply: Supply[Item], read: Callable[[Item], Sentences]
+    ) -> Iterator[tuple[Item, list[Translation], int]]:
+        """The translations of each batch, and for how many of them nothing met the constraints.
 
         Args:
-            pieces: of each sentence as the first model reads it.
-            others: for each further model, ids of each sentence.
-            requests: one a sentence.
+            supply: batches, which other workers may take from, too.
+            read: what is known of a batch.
         """
-        readers = read_sources(self.models, [[each.ids for each in pieces], *others])
-        hypotheses, unmet = self._search(readers, requests)
+        layer = self.choice.layer if self.aligned else None
+
+        def begin(item: Item) -> tuple[Sequence[Reader], Sequence[Request]]:
+            batch = read(item)
+            ids = [[each.ids for each in batch.pieces], *batch.others]
+            return read_sources(self.models, ids), batch.requests
+
+        def sampled() -> Iterator[Found[Item]]:
+            while (item := supply.take()) is not None:
+                readers, requests = begin(item)
+                yield Found(item, readers, decode(readers, self.config, requests, self.mbr or self.n_best))
+
+        searches = sampled() if self.config.sample else beam_searches(supply, begin, self.config, layer)
+        for item, readers, hypotheses in searches:
+            batch = read(item)
+            unmet = self._without_constraints(readers, batch.requests, hypotheses, layer)
+            if self.mbr:
+                hypotheses = [self._least_risk(samples) for samples in hypotheses]
+            elif self.config.coverage_penalty and not self.config.sample:
+                hypotheses = self._covered(readers[0], hypotheses)
+            yield item, self._results(readers[0], batch.pieces, hypotheses), unmet
+
+    def _without_constraints(
+        self,
+        readers: Sequence[Reader],
+        requests: Sequence[Request],
+        found: list[list[Hypothesis]],
+        layer: int | None,
+    ) -> int:
+        """Put hypotheses that need not meet the constraints where none does; gives for how many sentences."""
+        failed = [place for place, hypotheses in enumerate(found) if not hypotheses]
+        if failed:
+            rows = torch.tensor(failed, device=readers[0].source.device)
+            plain = [replace(requests[place], phrases=()) for place in failed]
+            without = decode([each.select(rows) for each in readers], self.config, plain, 1, layer=layer)
+            for place, hypotheses in zip(failed, without, strict=True):
+                found[place] = hypotheses
+        return len(failed)
+
+    def _results(
+        self, reader: Reader, pieces: Sequence[Pieces], hypotheses: Sequence[list[Hypothesis]]
+    ) -> list[Translation]:
         if not self.aligned:
-            return [self._result(each, self.target.decode(each[0].ids)) for each in hypotheses], unmet
+            return [self._result(each, self.target.decode(each[0].ids)) for each in hypotheses]
         targets = [self.target.decode_words(each[0].ids) for each in hypotheses]
         found = [self._result(each, text) for each, (text, _) in zip(hypotheses, targets, strict=True)]
         pairs = [EncodedPair.of(source, words) for source, (_, words) in zip(pieces, targets, strict=True)]
-        return self._with_alignments(found, readers[0], pairs, hypotheses), unmet
-
-    def _search(
-        self, readers: Sequence[Reader], requests: Sequence[Request]
-    ) -> tuple[list[list[Hypothesis]], int]:
-        """The hypotheses of a batch, best first."""
-        config, layer = self.config, self.choice.layer if self.aligned else None
-        found = decode(readers, config, requests, self.mbr or self.n_best, layer=layer)
-        failed = [place for place, hypotheses in enumerate(found) if not hypotheses]
-        if failed:  # nothing meets the constraints
-            rows = torch.tensor(failed, device=readers[0].source.device)
-            plain = [replace(requests[place], phrases=()) for place in failed]
-            without = decode([each.select(rows) for each in readers], config, plain, 1, layer=layer)
-            for place, hypotheses in zip(failed, without, strict=True):
-                found[place] = hypotheses
-        if self.mbr:
-            found = [self._least_risk(samples) for samples in found]
-        elif config.coverage_penalty and not config.sample:
-            found = self._covered(readers[0], found)
-        return found, len(failed)
+        return self._with_alignments(found, reader, pairs, hypotheses)
 
     def _least_risk(self, samples: list[Hypothesis]) -> list[Hypothesis]:
         """Different texts among the samples, the one that agrees best with all first."""

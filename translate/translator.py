@@ -17,10 +17,10 @@ from translate.alignment.markup import place_markup
 from translate.alignment.unknown import replace_unknown as with_source_words
 from translate.errors import UserError
 from translate.models import Seq2Seq
-from translate.search import SearchConfig, each_batch, length_batches, read_requests
+from translate.search import SearchConfig, length_batches, read_requests, share_out
 from translate.text.markup import Marked, read_markup
 from translate.text.tokenizer import UNK, Pieces, TokenizerPair
-from translate.translation import BatchTranslator, Translation
+from translate.translation import BatchTranslator, Sentences, Translation
 
 CUT = "source cut at {} pieces"
 UNKNOWN = "only characters that the vocabulary does not have"
@@ -127,16 +127,15 @@ class Translator:
             aligned=shown,
         )
 
-        def translate(chosen: list[int]) -> tuple[list[Translation], int]:
+        def read(chosen: list[int]) -> Sentences:
             others = [[ids[i] for i in chosen] for ids in partners]
-            return batch.translate([pieces[i] for i in chosen], others, [requests[i] for i in chosen])
+            return Sentences([pieces[i] for i in chosen], others, [requests[i] for i in chosen])
 
         # Long ones first: the last batches, which some workers may have to wait for, are short.
         batches = list(length_batches([len(each.ids) for each in pieces], config.batch_size))[::-1]
         with evaluation_mode(self.model):
-            for chosen, (found, unmet) in zip(
-                batches, each_batch(translate, batches, self.device), strict=True
-            ):
+            translated = share_out(lambda supply: batch.translate(supply, read), batches, self.device)
+            for chosen, found, unmet in translated:
                 if unmet:
                     self.warnings[UNMET] += unmet
                 for place, result in zip(chosen, found, strict=True):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from translate.search import each_batch
+from translate.search import Supply, share_out
 from translate.search.workers import MAX_WORKERS
 
 CPU = torch.device("cpu")
@@ -17,23 +17,28 @@ def _threads() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize(("threads", "batches", "workers", "each"), [
+def _taken(supply: Supply[int]) -> Iterator[int]:
+    while (item := supply.take()) is not None:
+        yield item
+
+
+@pytest.mark.parametrize(("threads", "items", "workers", "each"), [
     (1, 9, 1, 1), (2, 9, 2, 1), (3, 2, 2, 1), (2, 1, 1, 2), (9, 20, MAX_WORKERS, 2),
 ])  # fmt: skip
 def test_the_threads_are_shared_out_among_the_workers(
-    threads: int, batches: int, workers: int, each: int
+    threads: int, items: int, workers: int, each: int
 ) -> None:
     torch.set_num_threads(threads)
     together = threading.Barrier(workers)  # passed only by as many at once
 
-    def work(batch: int) -> tuple[int, int, bool]:
-        if batch < workers:
-            together.wait(30)
-        return batch, torch.get_num_threads(), torch.is_grad_enabled()
+    def work(supply: Supply[int]) -> Iterator[tuple[int, int, bool]]:
+        together.wait(30)
+        for item in _taken(supply):
+            yield item, torch.get_num_threads(), torch.is_grad_enabled()
 
     with torch.no_grad():
-        found = list(each_batch(work, range(batches), CPU))
-    assert found == [(batch, each, False) for batch in range(batches)]
+        found = list(share_out(work, range(items), CPU))
+    assert sorted(found) == [(item, each, False) for item in range(items)]
     assert torch.get_num_threads() == threads
     later: list[int] = []
     thread = threading.Thread(target=lambda: later.append(torch.get_num_threads()))
@@ -42,22 +47,23 @@ def test_the_threads_are_shared_out_among_the_workers(
     assert later == [threads]
 
 
-def test_an_error_ends_the_work() -> None:
+def test_an_error_ends_the_work_of_all() -> None:
     torch.set_num_threads(2)
     begun = []
 
-    def work(batch: int) -> int:
-        begun.append(batch)
-        if batch == 1:
-            raise ValueError("of batch 1")
-        return batch
+    def work(supply: Supply[int]) -> Iterator[int]:
+        for item in _taken(supply):
+            begun.append(item)
+            if item == 1:
+                raise ValueError("of item 1")
+            yield item
 
-    with pytest.raises(ValueError, match="of batch 1"):
-        list(each_batch(work, range(1000), CPU))
-    assert len(begun) < 1000
+    with pytest.raises(ValueError, match="of item 1"):
+        list(share_out(work, range(100_000), CPU))
+    assert len(begun) < 100_000
     assert torch.get_num_threads() == 2
 
 
 def test_nothing_to_do() -> None:
     torch.set_num_threads(2)
-    assert list(each_batch(abs, [], CPU)) == []
+    assert list(share_out(_taken, [], CPU)) == []

@@ -133,6 +133,8 @@ def align_found(
     rows = [each for each in noted if each is not None]
     if len(rows) == len(pairs):
         batch = forced_batch(pairs, list(range(len(pairs))), rows[0].device)
+        # What was searched together with longer sentences has more places.
+        rows = [each[..., : batch.source.shape[1]] for each in rows]
         weights = pad_sequence(rows, batch_first=True).transpose(1, 2)  # (B, H, T + 1, S)
         return _in_order(pairs, [(batch, between_words(weights, batch, choice))], named, choice.threshold)
     with evaluation_mode(model):

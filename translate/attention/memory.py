@@ -43,3 +43,26 @@ def each_tensor(value: Any, function: Callable[[Tensor], Tensor]) -> Any:
 def select_rows(value: Any, rows: Tensor) -> Any:
     """The given rows of every tensor in ``value``: state of hypotheses, or memory of sentences."""
     return each_tensor(value, lambda tensor: tensor.index_select(0, rows))
+
+
+def join_rows(first: Any, second: Any) -> Any:
+    """The rows of ``first`` and then those of ``second``, in every tensor of two values built alike.
+
+    Where one is smaller in the other dimensions, zeros follow it, in masks ``False``.
+    """
+    if isinstance(first, Tensor):
+        if first.shape[1:] == second.shape[1:]:
+            return torch.cat([first, second])
+        sizes = [max(each) for each in zip(first.shape[1:], second.shape[1:], strict=True)]
+        joined = first.new_zeros(len(first) + len(second), *sizes)
+        for rows, each in zip(joined.split([len(first), len(second)]), (first, second), strict=True):
+            rows[(slice(None), *(slice(size) for size in each.shape[1:]))] = each
+        return joined
+    if isinstance(first, tuple):
+        return tuple(join_rows(*each) for each in zip(first, second, strict=True))
+    if is_dataclass(first) and not isinstance(first, type):
+        names = [field.name for field in fields(first)]
+        return replace(
+            first, **{name: join_rows(getattr(first, name), getattr(second, name)) for name in names}
+        )
+    return first

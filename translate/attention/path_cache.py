@@ -89,6 +89,16 @@ class PathCache:
         self._states = self._states.index_select(2, sentences)
         self._paths = self._paths.index_select(0, rows)
 
+    def join(self, other: "PathCache") -> None:
+        """Go on with the sentences of ``other`` behind one's own; both have read as many places, as wide."""
+        own, more = self._states, other._states
+        sizes, capacity = [own.shape[2], more.shape[2]], max(own.shape[4], more.shape[4])
+        joined = own.new_empty(*own.shape[:2], sum(sizes), own.shape[3], capacity, *own.shape[5:])
+        for part, each in zip(joined.split(sizes, dim=2), (own, more), strict=True):
+            part[:, :, :, :, : self.length] = each[:, :, :, :, : self.length]
+        self._states = joined
+        self._paths = torch.cat([self._paths, other._paths])
+
 
 class LayerCache:
     """One layer's part of a :class:`PathCache`."""

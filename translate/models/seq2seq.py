@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translate.attention import Attention, Memory, PathCache, select_rows
-from translate.attention.memory import each_tensor
+from translate.attention.memory import each_tensor, join_rows
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,27 @@ class Encoded:
             None if self.mask is None else self.mask.index_select(0, sentences),
             tuple(tensor.index_select(0, sentences) for tensor in self.final),
         )
+
+    @property
+    def joinable(self) -> bool:
+        """Whether :meth:`join` knows all that the mechanisms hold of the source."""
+        return all(type(memory) is Memory for memory in self.memories)
+
+    def join(self, other: "Encoded") -> "Encoded":
+        """These sentences and then those of ``other``; the shorter sources are padded."""
+        lengths = {each.memories[0].keys.shape[2] for each in (self, other)}
+        if len(lengths) == 1 and self.mask is other.mask is None:
+            return cast(Encoded, join_rows(self, other))
+        return cast(Encoded, join_rows(self._masked(), other._masked()))
+
+    def _masked(self) -> "Encoded":
+        """The same with a mask, even if it hides nothing."""
+        if self.mask is not None:
+            return self
+        keys = self.memories[0].keys
+        mask = torch.ones(len(keys), keys.shape[2], dtype=torch.bool, device=keys.device)
+        memories = tuple(replace(memory, mask=mask) for memory in self.memories)
+        return replace(self, memories=memories, mask=mask)
 
 
 @dataclass(frozen=True)
@@ -63,6 +84,16 @@ class DecodeState:
         for cache in self._caches():
             cache.keep(sentences, hypotheses)
         return self.select(hypotheses)
+
+    def join(self, other: "DecodeState") -> "DecodeState":
+        """The state of these hypotheses and then of those of ``other``, which have read as many tokens."""
+        tensors = []
+        for own, more in zip(self.tensors, other.tensors, strict=True):
+            if isinstance(own, PathCache):
+                own.join(more)
+            tensors.append(own if isinstance(own, PathCache) else join_rows(own, more))
+        attention = join_rows(self.attention, other.attention)
+        return replace(self, tensors=tuple(tensors), attention=attention)
 
     def widen(self, num_hypotheses: int) -> "DecodeState":
         """So many equal hypotheses of the one that each sentence has."""

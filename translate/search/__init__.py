@@ -7,19 +7,23 @@ from translate.search.progress import Reader
 from translate.search.requests import read_requests
 from translate.search.risk import expected_chrf
 from translate.search.sampling import sample
-from translate.search.workers import each_batch
+from translate.search.turns import Found, beam_searches
+from translate.search.workers import Supply, share_out
 
 __all__ = [
+    "Found",
     "Hypothesis",
     "Reader",
     "Request",
     "SearchConfig",
+    "Supply",
     "beam_search",
+    "beam_searches",
     "decode",
-    "each_batch",
     "expected_chrf",
     "length_batches",
     "read_requests",
     "read_sources",
     "sample",
+    "share_out",
 ]

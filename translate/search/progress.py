@@ -83,6 +83,21 @@ class Progress:
             return found[0]
         return torch.stack(found).logsumexp(0) - math.log(len(found))
 
+    @property
+    def num_source_places(self) -> int:
+        """S of the first model."""
+        return self.encoded[0].memories[0].keys.shape[2]
+
+    @property
+    def joinable(self) -> bool:
+        """Whether :meth:`join` is possible."""
+        return all(encoded.joinable for encoded in self.encoded)
+
+    def join(self, other: "Progress") -> None:
+        """Go on with the sentences of ``other`` behind one's own; both have read as many tokens, as wide."""
+        self.encoded = [own.join(more) for own, more in zip(self.encoded, other.encoded, strict=True)]
+        self.states = [own.join(more) for own, more in zip(self.states, other.states, strict=True)]
+
     def widen(self, width: int) -> None:
         """Make ``width`` hypotheses of the one that each sentence has."""
         self.states = [state.widen(width) for state in self.states]

@@ -78,6 +78,17 @@ class Rules:
         self.shortest = [self.shortest[i] for i in sentences]
         self.prefixes = self.prefixes[rows]
 
+    def join(self, other: "Rules") -> None:
+        """Go on with the sentences of ``other`` behind one's own."""
+        self.longest += other.longest
+        self.shortest += other.shortest
+        width = max(self.prefixes.shape[1], other.prefixes.shape[1])
+        padded = [
+            torch.nn.functional.pad(each, (0, width - each.shape[1]), value=FREE)
+            for each in (self.prefixes, other.prefixes)
+        ]
+        self.prefixes = torch.cat(padded)
+
     def _rows(self, chosen: list[bool], width: int) -> Tensor:
         return torch.tensor(chosen, device=self.device).repeat_interleave(width)
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from translate.models import Encoded, Seq2Seq
-from translate.search.beam import limits
+from translate.search.batch_search import limits
 from translate.search.hypothesis import Hypothesis, Request, SearchConfig
 from translate.search.progress import Progress, Reader, rows_of
 from translate.text.tokenizer import BOS, EOS
