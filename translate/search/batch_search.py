@@ -33,7 +33,8 @@ class BatchSearch:
     """The hypotheses of a batch that go on, and what has ended.
 
     Attributes:
-        finished: of each sentence that the search began with, those of batches that joined it behind them.
+        finished: of each sentence that the search began with; once it has joined another, of those that then
+            went on. The inner lists stay the same.
         owners: the batch of each of these sentences.
     """
 
@@ -95,9 +96,10 @@ class BatchSearch:
         """Go on with what is left of ``other``, which is as long and notes weights if this one does."""
         for each in (self, other):
             each._remove_done()
-        self.sentences += [len(self.finished) + sentence for sentence in other.sentences]
-        self.finished += other.finished
-        self.owners += other.owners
+        left = [(each, sentence) for each in (self, other) for sentence in each.sentences]
+        finished = [each.finished[sentence] for each, sentence in left]
+        self.owners = [each.owners[sentence] for each, sentence in left]
+        self.finished, self.sentences = finished, list(range(len(finished)))
         self.full = max(self.full, other.full)
         self.scores, self.ids = join_rows((self.scores, self.ids), (other.scores, other.ids))
         self.weights = join_rows(self.weights, other.weights)
