@@ -30,4 +30,8 @@ def test_nothing_but_the_order_in_memory_changes(backend: str) -> None:
 
 
 def test_a_run_on_a_cpu_is_loaded_so(tiny_runs: dict[str, Path]) -> None:
-    assert isinstance(translate.load(tiny_runs["rnn_luong"], device="cpu").model.output_layer, ColumnLinear)
+    run = tiny_runs["rnn_luong"]
+    assert isinstance(translate.load(run, device="cpu").model.output_layer, ColumnLinear)
+    plain = translate.load(run, device="cpu", as_trained=True).model
+    assert plain.output_layer is None
+    assert all(parameter.is_contiguous() for parameter in plain.parameters())

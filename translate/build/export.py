@@ -55,7 +55,7 @@ def export_run(
         raise UserError(f"{out}: exists already; choose another folder")
     if not out.parent.is_dir():
         raise UserError(f"{out}: there is no folder {out.parent}")
-    translator = load(run, device="cpu", threads=threads, plugins=plugins)
+    translator = load(run, device="cpu", threads=threads, plugins=plugins, as_trained=True)
     translator.model.float()
     directory = RunDirectory(run)
     contents = Contents(
@@ -100,7 +100,7 @@ def _write(
 
 
 def _bundle_engine(directory: RunDirectory, plugins: Sequence[str]) -> Engine:
-    translator: Translator = load(directory.path, device="cpu", plugins=plugins)
+    translator: Translator = load(directory.path, device="cpu", plugins=plugins, as_trained=True)
     return lambda sentences: _rendered(translator.translate(sentences))
 
 

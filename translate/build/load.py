@@ -27,6 +27,7 @@ def load(
     checkpoint: str = "best",
     plugins: Sequence[str] = (),
     int8: bool = False,
+    as_trained: bool = False,
 ) -> Translator:
     """The translator of a run.
 
@@ -37,6 +38,7 @@ def load(
         checkpoint: a name below ``checkpoints``; ``last`` is taken where there is no ``best``.
         plugins: modules whose code the run may import, beside this package and torch.
         int8: linear layers in 8 bits, for the CPU.
+        as_trained: leave the weights in memory as they were in training, not as translating reads them best.
 
     Raises:
         UserError: if there is no run, or a file of it is missing or damaged. No code of the run is executed.
@@ -54,7 +56,7 @@ def load(
     model.to(chosen_device).eval()
     if int8:
         quantise(model)
-    elif chosen_device.type == "cpu":
+    elif chosen_device.type == "cpu" and not as_trained:
         store_by_columns(model)
     languages = (settings.data.source_language or "", settings.data.target_language or "")
     return Translator(model, tokenizers, settings.search, read_choice(directory, model), languages)
