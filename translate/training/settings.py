@@ -83,6 +83,8 @@ class TrainingConfig:
                 raise ValueError(f"{name}: expected less than 1, got {value}")
         if self.guided_shift not in (0, 1):
             raise ValueError(f"guided_shift: expected 0 or 1, got {self.guided_shift}")
+        if self.guided_shift and not self.guided_alignment:
+            raise ValueError("guided_shift: has no effect without guided_alignment, the weight of the loss")
         if self.guided_links is not None and not self.guided_alignment:
             raise ValueError("guided_links: has no effect without guided_alignment, the weight of the loss")
         if self.guided_whitespace and self.guided_links is None:
