@@ -1,7 +1,7 @@
 """Weights of linear layers stored column by column, which is how a CPU's product with few rows reads them.
 
-A search has a row for each hypothesis. With few rows much of the time of MKL's product x W^T goes into reading
-W; by columns it is quicker: about 0.7 times as long for 10 rows, 0.98 for 320 (matrices of width 256).
+A search has a row for each hypothesis. With few rows much of the time of MKL's product x W^T goes into
+reading W; by columns it is quicker: 0.7 times as long for 10 rows, 0.98 for 320 (matrices of width 256).
 """
 
 import torch.nn.functional as F
