@@ -4,7 +4,7 @@ import pytest
 import torch
 from test_oracles import SELVES, self_attention
 
-from translate.attention import LayerCache, MultiHead
+from translate.attention import LayerCache, MultiHead, PathCache
 
 WIDTH, SENTENCES, LENGTH, LAYERS = 3, 2, 37, 2
 
@@ -39,6 +39,55 @@ def test_paths_equal_whole_sequences(key: str) -> None:
             rows = torch.arange(width) + width
             paths.keep(kept, rows)
             read, sentences = read[rows], 1
+
+
+@torch.no_grad()
+def begun(seed: int, length: int) -> tuple[MultiHead, PathCache, torch.Tensor]:
+    """An attention, a cache that it has read ``length`` places with, and what was read (N, T, D).
+
+    With seed 0 each hypothesis goes on, else always the first alone.
+    """
+    mechanism = self_attention("multi_head", causal=True)[0].eval()
+    assert isinstance(mechanism, MultiHead)
+    paths = mechanism.start_paths(1, SENTENCES, torch.zeros(1, dtype=torch.float64))
+    assert paths is not None
+    generator = torch.Generator().manual_seed(seed)
+    read = torch.empty(SENTENCES, 0, 11, dtype=torch.float64)
+    for place in range(length):
+        new = torch.randn(len(read), 1, 11, dtype=torch.float64, generator=generator)
+        read = torch.cat([read, new], dim=1)
+        paths.extend()
+        mechanism.step_self(new, LayerCache(paths, 0), place)
+        if place == 0:
+            paths.widen(WIDTH)
+            read = read.repeat_interleave(WIDTH, 0)
+        first = torch.arange(SENTENCES).repeat_interleave(WIDTH) * WIDTH
+        rows = first if seed else torch.arange(SENTENCES * WIDTH)
+        paths.reorder(rows)
+        read = read[rows]
+    return mechanism, paths, read
+
+
+def test_what_is_on_no_path_is_thrown_away() -> None:
+    parting, common = begun(0, LENGTH)[1], begun(1, LENGTH)[1]
+    assert parting.num_rows == 1 + WIDTH * (LENGTH - 1)
+    assert common.num_rows < 1.6 * LENGTH
+
+
+@pytest.mark.parametrize("seeds", [(0, 1), (1, 0)])
+@torch.no_grad()
+def test_joined_caches_of_different_sizes_equal_whole_sequences(seeds: tuple[int, int]) -> None:
+    mechanism, paths, read = begun(seeds[0], LENGTH)
+    _, other, more = begun(seeds[1], LENGTH)
+    paths.join(other)
+    assert paths.num_sentences == 2 * SENTENCES
+    read = torch.cat([read, more])
+    for place in range(LENGTH, LENGTH + 20):
+        new = torch.randn(len(read), 1, 11, dtype=torch.float64)
+        read = torch.cat([read, new], dim=1)
+        paths.extend()
+        step, _ = mechanism.step_self(new, LayerCache(paths, 0), place)
+        assert torch.allclose(step, mechanism.attend_self(read)[:, -1:], atol=1e-10)
 
 
 @pytest.mark.parametrize("key", ["linear", "delta"])

@@ -160,8 +160,10 @@ class MultiHead(DotProduct):
         query = query.view(paths.num_sentences, paths.width, *query.shape[1::2]).transpose(
             1, 2
         )  # (B, H, W, E)
-        one = Memory(memory.keys[:, :, :: paths.width], memory.values)
-        pattern = self.own_pattern(1, one)
+        one_path = Memory(
+            *(each[:, :, :1].expand(-1, -1, paths.length, -1) for each in (memory.keys, memory.values))
+        )
+        pattern = self.own_pattern(1, one_path)
         if paths.width > 1:
             pattern = Pattern(extra=paths.added(pattern.total(1, paths.length, query)))
         return self.fuse(query, memory, pattern).flatten(0, 1).unsqueeze(1)

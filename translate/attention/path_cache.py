@@ -1,16 +1,20 @@
 """What a decoder's self-attention read so far, written in place and shared by the hypotheses of a sentence.
 
 Reordering hypotheses moves no keys and no values: what each hypothesis wrote stays where it is, and a mask
-says which of it lies on the path of each hypothesis.
+says which of it lies on the path of each hypothesis. Now and then what lies on no path is thrown away: the
+hypotheses of a sentence soon have a common beginning, which is then held once.
 
-Shapes: A layers, B sentences, W hypotheses of each, N = B W, G key/value heads, C places that fit, T places
-so far, E width of a head.
+Shapes: A layers, B sentences, W hypotheses of each, N = B W, G key/value heads, R rows that fit, C rows so
+far, T places so far, E width of a head. A row is what one hypothesis wrote at one place.
 """
+
+import math
 
 import torch
 from torch import Tensor
 
-FIRST_PLACES = 16
+FIRST_ROWS = 16
+WORTH = 1.5  # rows are thrown away when there are so many times what lies on a path
 
 
 class PathCache:
@@ -29,55 +33,65 @@ class PathCache:
     def __init__(self, num_layers: int, sentences: int, num_heads: int, head_size: int, like: Tensor) -> None:
         self.length = 0
         self.width = 1
-        self._states = like.new_empty(num_layers, 2, sentences, num_heads, FIRST_PLACES, 1, head_size)
+        self._states = like.new_empty(num_layers, 2, sentences, num_heads, FIRST_ROWS, head_size)
         self._own = like.new_zeros(1, 1)  # 0 for a hypothesis itself, -inf for the others of the sentence
-        self._paths = like.new_empty(sentences, 0)  # (N, T W): 0 on the path of a hypothesis, -inf beside it
+        self._paths = like.new_empty(sentences, 0)  # (N, C): 0 on the path of a hypothesis, -inf beside it
+        self._places = torch.empty(sentences, 0, dtype=torch.int64, device=like.device)  # (B, C) of each row
+        self._crowded = 0  # rows from which on it is looked whether many lie on no path
 
     @property
     def num_sentences(self) -> int:
         return self._states.shape[2]
 
+    @property
+    def num_rows(self) -> int:
+        """C."""
+        return self._paths.shape[1]
+
     def extend(self) -> None:
         """Make room for one more place, where each hypothesis writes for itself."""
-        capacity = self._states.shape[4]
-        if self.length == capacity:
-            grown = self._states.new_empty(*self._states.shape[:4], 2 * capacity, *self._states.shape[5:])
-            grown[:, :, :, :, :capacity] = self._states
+        if self.width > 1 and self.num_rows >= self._crowded:
+            self._compact()
+        rows, capacity = self.num_rows + self.width, self._states.shape[4]
+        if rows > capacity:
+            grown = self._states.new_empty(*self._states.shape[:4], 2 * rows, self._states.shape[5])
+            grown[:, :, :, :, : self.num_rows] = self._states[:, :, :, :, : self.num_rows]
             self._states = grown
-        if self.width > 1:
-            self._paths = torch.cat([self._paths, self._own.repeat(self.num_sentences, 1)], dim=1)
+        own = self._own.repeat(self.num_sentences, 1)
+        self._paths = torch.cat([self._paths, own], dim=1)
+        place = self._places.new_full((self.num_sentences, self.width), self.length)
+        self._places = torch.cat([self._places, place], dim=1)
         self.length += 1
 
     def write(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Write a layer's last place, (N, G, 1, E) each; gives all its places: (B, G, T W, E) each."""
+        """Write a layer's last place, (N, G, 1, E) each; gives all its rows: (B, G, C, E) each."""
+        rows = self.num_rows
         for kind, new in enumerate((keys, values)):
             written = new.view(self.num_sentences, self.width, *new.shape[1::2]).transpose(1, 2)
-            self._states[layer, kind, :, :, self.length - 1] = written  # (B, G, W, E)
-        keys, values = self._states[layer, :, :, :, : self.length].flatten(3, 4).unbind(0)
+            self._states[layer, kind, :, :, rows - self.width : rows] = written  # (B, G, W, E)
+        keys, values = self._states[layer, :, :, :, :rows].unbind(0)
         return keys, values
 
     def added(self, of_places: Tensor | None) -> Tensor | None:
         """What scores get: -inf beside a hypothesis' path, and ``of_places`` (1, 1 or H, 1, T).
 
-        Returns (B or 1, 1 or H, W, T W), or ``None`` if nothing is added.
+        Returns (B or 1, 1 or H, W, C), or ``None`` if nothing is added.
         """
-        spread = None if of_places is None else of_places.repeat_interleave(self.width, -1)
         if self.width == 1:
-            return spread
-        paths = self._paths.view(-1, 1, self.width, self.length * self.width)
-        return paths if spread is None else paths + spread
+            return of_places  # a row is a place
+        paths = self._paths.view(-1, 1, self.width, self.num_rows)
+        if of_places is None:
+            return paths
+        return paths + of_places[0, :, 0, self._places].transpose(0, 1).unsqueeze(2)  # (B, H, 1, C)
 
     def widen(self, width: int) -> None:
-        """Make ``width`` equal hypotheses of the one that each sentence has."""
+        """Make ``width`` equal hypotheses of the one that each sentence has; its rows are on all paths."""
         assert self.width == 1
-        wide = self._states.new_empty(*self._states.shape[:5], width, self._states.shape[6])
-        # What is not written yet need not be copied.
-        wide[:, :, :, :, : self.length] = self._states[:, :, :, :, : self.length]
-        self._states = wide
         own = self._own.new_full((width, width), float("-inf"))
         self._own = own.fill_diagonal_(0.0)
-        self._paths = self._own.repeat(self.num_sentences, self.length)
+        self._paths = self._paths.repeat_interleave(width, 0)
         self.width = width
+        self._crowded = self._next_look()
 
     def reorder(self, rows: Tensor) -> None:
         """Continue the hypotheses at ``rows`` (N,), each within its own sentence."""
@@ -85,19 +99,48 @@ class PathCache:
 
     def keep(self, sentences: Tensor, rows: Tensor) -> None:
         """Keep the sentences at the given places, whose hypotheses are at ``rows``."""
-        # One copy with the places that are not written yet is cheaper than two without.
+        # One copy with the rows that are not written yet is cheaper than two without.
         self._states = self._states.index_select(2, sentences)
         self._paths = self._paths.index_select(0, rows)
+        self._places = self._places.index_select(0, sentences)
 
     def join(self, other: "PathCache") -> None:
         """Go on with the sentences of ``other`` behind one's own; both have read as many places, as wide."""
         own, more = self._states, other._states
         sizes, capacity = [own.shape[2], more.shape[2]], max(own.shape[4], more.shape[4])
-        joined = own.new_empty(*own.shape[:2], sum(sizes), own.shape[3], capacity, *own.shape[5:])
-        for part, each in zip(joined.split(sizes, dim=2), (own, more), strict=True):
-            part[:, :, :, :, : self.length] = each[:, :, :, :, : self.length]
+        rows = max(self.num_rows, other.num_rows)
+        joined = own.new_empty(*own.shape[:2], sum(sizes), own.shape[3], capacity, own.shape[5])
+        for part, each in zip(joined.split(sizes, dim=2), (self, other), strict=True):
+            part[:, :, :, :, : each.num_rows] = each._states[:, :, :, :, : each.num_rows]
+            part[:, :, :, :, each.num_rows : rows] = 0.0  # on no path, but no NaN either
         self._states = joined
-        self._paths = torch.cat([self._paths, other._paths])
+        self._paths = torch.cat([_padded(each._paths, rows, float("-inf")) for each in (self, other)])
+        self._places = torch.cat([_padded(each._places, rows, 0) for each in (self, other)])
+        self._crowded = max(self._crowded, other._crowded)
+
+    def _compact(self) -> None:
+        """Throw away rows on no path, if they are many; the sentence with most decides how many stay."""
+        used = (self._paths == 0.0).view(self.num_sentences, self.width, -1).any(1)  # (B, C)
+        count = int(used.sum(1).max())
+        if WORTH * count <= self.num_rows:
+            # Used rows first, in their order; where others are among the first, they stay on no path.
+            kept = used.byte().sort(dim=1, descending=True, stable=True).indices[:, :count]  # (B, R)
+            self._paths = self._paths.gather(1, kept.repeat_interleave(self.width, 0))
+            self._places = self._places.gather(1, kept)
+            *blocks, capacity, size = self._states.shape
+            starts = torch.arange(math.prod(blocks), device=kept.device).view(*blocks, 1) * capacity
+            rows = (starts + kept.unsqueeze(1)).flatten()  # (A, 2, B, G, R) of all rows there are
+            moved = self._states.view(-1, size).index_select(0, rows)
+            self._states[:, :, :, :, :count] = moved.view(*blocks, count, size)
+        self._crowded = self._next_look()
+
+    def _next_look(self) -> int:
+        return max(int(WORTH * self.num_rows), FIRST_ROWS)
+
+
+def _padded(rows: Tensor, count: int, value: float) -> Tensor:
+    """(..., C) -> (..., count)"""
+    return torch.nn.functional.pad(rows, (0, count - rows.shape[1]), value=value)
 
 
 class LayerCache:
