@@ -48,9 +48,9 @@ def encoding(name: str) -> Variant:
 
 
 VARIANTS = (
-    across("additive", "rnn_bahdanau"),
-    across("coverage", "rnn_bahdanau"),
-    across("hierarchical", "rnn_bahdanau"),
+    across("additive", "rnn_bahdanau", "model.word_in_query=false"),
+    across("coverage", "rnn_bahdanau", "model.word_in_query=false"),
+    across("hierarchical", "rnn_bahdanau", "model.word_in_query=false"),
     across("dot", "rnn_luong", "model.decoder_size=256"),
     across("general", "rnn_luong", "training.max_steps=3000", "training.validate_every=1500"),
     across("concat", "rnn_luong"),

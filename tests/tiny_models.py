@@ -65,6 +65,7 @@ CASES: dict[str, Callable[..., Seq2Seq]] = {
     "bahdanau": _bahdanau(attention("additive", attention_size=13), tie="none"),
     "bahdanau-linear": _bahdanau(attention("additive"), readout="linear", tie="target"),
     "bahdanau-tied-deep": _bahdanau(attention("concat"), tie="all", encoder_layers=2),
+    "bahdanau-word": _bahdanau(attention("additive", attention_size=13), word_in_query=True),
     "bahdanau-heads": _bahdanau(attention("multi_head", num_heads=3, attention_size=15)),
     "luong": _luong(attention("general"), tie="none"),
     "luong-plain": _luong(attention("general"), input_feeding=False, tie="target"),

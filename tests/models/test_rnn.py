@@ -111,7 +111,8 @@ def bahdanau(model: BahdanauRNN, sentence: list[int], target: list[int]) -> tupl
     state = np.tanh(array(model.initial.weight) @ backward + array(model.initial.bias))
     hidden, rows = [], []
     for word in target:
-        context, weights = attend(model, state, annotations)  # with the state before this step
+        query = np.concatenate([table[word], state]) if model.word_in_query else state
+        context, weights = attend(model, query, annotations)  # with the state before this step
         state = cell.gru(np.concatenate([table[word], context]), state)
         read = array(readout.weight) @ np.concatenate([state, table[word], context]) + array(readout.bias)
         width = table.shape[1]
@@ -149,6 +150,7 @@ CASES = [
     ("bahdanau", bahdanau),
     ("bahdanau-linear", bahdanau),
     ("bahdanau-tied-deep", bahdanau),
+    ("bahdanau-word", bahdanau),
     ("luong", luong),
     ("luong-plain", luong),
     ("luong-deep", luong),

@@ -36,6 +36,9 @@ class BahdanauRNN(RecurrentSeq2Seq):
         readout: ``maxout`` over pairs (A.2.2) or ``linear``.
         dropout: on embeddings, encoder states and readout.
         tie: ``all`` (one matrix for both embeddings and the output), ``target`` or ``none``.
+        word_in_query: attend with [y_{i-1}; s_{i-1}]. The paper's s_{i-1} has not read the last word, so that
+            its attention does not know how far the translation is; Sennrich et al. 2017, 2.1 (Nematus), give
+            it the word by one more GRU.
         encoder: builds the encoder; see ``encoders.py``. A recurrence by default.
         teacher_forcing: in training, the probability that a token is followed by the known one, and not the
             model's own.
@@ -54,6 +57,7 @@ class BahdanauRNN(RecurrentSeq2Seq):
         readout: str = "maxout",
         dropout: float = 0.2,
         tie: str = "target",
+        word_in_query: bool = False,
         encoder: Callable[..., Encoder] | None = None,
         teacher_forcing: float = 1.0,
     ) -> None:
@@ -71,6 +75,7 @@ class BahdanauRNN(RecurrentSeq2Seq):
             dropout=dropout,
             tie=tie,
             teacher_forcing=teacher_forcing,
+            word_in_query=word_in_query,
         )
         if readout not in READOUTS:
             raise ValueError(f"readout: expected one of {', '.join(READOUTS)}, got {readout!r}")

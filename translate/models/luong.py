@@ -112,7 +112,7 @@ class LuongRNN(RecurrentSeq2Seq):
             hidden, cell, _ = state.tensors
             first = hidden.transpose(0, 1).contiguous(), cell.transpose(0, 1).contiguous()
             outputs, _ = self.cell(embedded, first)
-            query = torch.cat([embedded, outputs], dim=-1) if self.attention.reads_embedding else outputs
+            query = torch.cat([embedded, outputs], dim=-1) if self.word_in_query else outputs
             context, weights = self.attention(query, encoded.memories[0], need_weights=need_weights)
             return self.dropout(self._combine(context, outputs)), weights
         projected = F.linear(embedded, self._input_weight(), cell_weights(self.cell, "ih")[1]).unbind(1)

@@ -35,6 +35,7 @@ class RecurrentSeq2Seq(Seq2Seq):
         dropout: float,
         tie: str,
         teacher_forcing: float,
+        word_in_query: bool = False,
     ) -> None:
         super().__init__()
         if not 0.0 <= teacher_forcing <= 1.0:
@@ -47,7 +48,8 @@ class RecurrentSeq2Seq(Seq2Seq):
         self.encoder = build(embedding_size, encoder_size, encoder_layers, dropout, cell)
         state_size = self.encoder.output_size
         self.attention = attention(decoder_size, state_size)
-        if self.attention.reads_embedding:
+        self.word_in_query = word_in_query or self.attention.reads_embedding
+        if self.word_in_query:
             self.attention = attention(embedding_size + decoder_size, state_size)
         self.num_attention_heads = self.attention.num_heads
         self.decoder_size = decoder_size
@@ -85,7 +87,7 @@ class RecurrentSeq2Seq(Seq2Seq):
 
         Returns the context (N, C), weights (B, H, W, S) or ``None``, and the mechanism's next state.
         """
-        query = torch.cat([embedded, hidden], dim=-1) if self.attention.reads_embedding else hidden
+        query = torch.cat([embedded, hidden], dim=-1) if self.word_in_query else hidden
         query, memory, mechanism = beams(query, encoded), encoded.memories[0], self.attention
         if beside:
             context, weights = attend_beside(mechanism, query, memory, state)
