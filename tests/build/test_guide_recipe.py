@@ -7,11 +7,13 @@ import pytest
 from tiny_runs import overrides_of, train_tiny
 
 import translate
+from translate.alignment.counted import count_links
 from translate.alignment.directions import symmetrised
-from translate.alignment.links import read_pharaoh
+from translate.alignment.links import read_pharaoh, swapped
+from translate.alignment.symmetrise import majority
 from translate.build import SCHEMAS, check_config
-from translate.build.guidance import read_links
-from translate.build.guide import guide, swap_sides
+from translate.build.guidance import known_pairs, read_links
+from translate.build.guide import guide, swap_sides, write_links
 from translate.build.load import read_settings
 from translate.config import compose
 from translate.config.schema import plain
@@ -104,11 +106,19 @@ def test_recipe_goes_on_where_it_ended(tmp_path: Path, capsys: pytest.CaptureFix
     assert settings["backward"].data.target_language == "en"
     assert settings["guided"].training.guided_alignment == 0.05
     assert json.loads((out / "guided" / "scores.json").read_text())["steps"] == 6
-    train = load_corpus(settings["forward"].data).train
+    corpus = load_corpus(settings["forward"].data)
+    train = corpus.train
     models = [translate.load(out / name, device="cpu") for name in ("forward", "backward")]
     there = models[0].align(train.source, train.target, whitespace=True)
     back = models[1].align(train.target, train.source, whitespace=True)
-    assert read_pharaoh(out / "links.txt") == symmetrised(there, back, "grow-diag")
+    known = known_pairs(settings["forward"], corpus, models[0].tokenizers)
+    assert known is not None
+    counted = count_links([a.source_words for a in there], [a.target_words for a in there], known=known)
+    votes = zip(there, back, counted, strict=True)
+    expected = [majority(a.links(), swapped(b.links()), c) for a, b, c in votes]
+    assert read_pharaoh(out / "links.txt") == expected
+    write_links(out / "forward", out / "backward", out / "other.txt", "grow-diag", [])
+    assert read_pharaoh(out / "other.txt") == symmetrised(there, back, "grow-diag")
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()}
     capsys.readouterr()
     assert guide(config, out) == 0

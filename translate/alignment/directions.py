@@ -20,7 +20,7 @@ from translate.alignment.choice import AlignmentChoice
 from translate.alignment.evidence import Words, consistency
 from translate.alignment.extract import align
 from translate.alignment.forced import EncodedPair
-from translate.alignment.links import Gold, Links
+from translate.alignment.links import Gold, Links, swapped
 from translate.alignment.score import score
 from translate.alignment.symmetrise import symmetrise
 from translate.errors import UserError
@@ -85,8 +85,7 @@ def _thresholds(
     choice: AlignmentChoice, own: Sequence[Alignment], other: Sequence[Alignment], given: float | None
 ) -> tuple[Candidate, ...]:
     """How well the links from each threshold on agree with the largest weights of the other direction."""
-    swapped = [frozenset((source, target) for target, source in each.links(0)) for each in other]
-    golds = [Gold(links, links) for links in swapped]
+    golds = [Gold(links, links) for links in (swapped(each.links(0)) for each in other)]
     return tuple(
         Candidate(replace(choice, threshold=value), agreement=score([a.links(value) for a in own], golds).f1)
         for value in (THRESHOLDS if given is None else (given,))
@@ -129,11 +128,10 @@ def symmetrised(
     threshold: float | None = None,
 ) -> list[Links]:
     """Links (source, target) of both directions made one; `backward` is of the pairs with sides swapped."""
-    links = []
-    for there, back in zip(forward, backward, strict=True):
-        swapped = {(source, target) for target, source in back.links(threshold)}
-        links.append(symmetrise(there.links(threshold), swapped, method))
-    return links
+    return [
+        symmetrise(there.links(threshold), swapped(back.links(threshold)), method)
+        for there, back in zip(forward, backward, strict=True)
+    ]
 
 
 def _candidates(

@@ -20,6 +20,11 @@ _WEIGHTED = re.compile(r"([0-9]+-[0-9]+):([0-9]*\.?[0-9]+(?:e-?[0-9]+)?)", re.AS
 _NAACL = re.compile(r"([0-9]+)\s+([0-9]+)\s+([0-9]+)(?:\s+([SP]))?(?:\s+[0-9.]+)?", re.ASCII)
 
 
+def swapped(links: Iterable[Link]) -> Links:
+    """The same links with source and target exchanged."""
+    return frozenset((target, source) for source, target in links)
+
+
 class Gold(NamedTuple):
     """What annotators say about one sentence pair."""
 

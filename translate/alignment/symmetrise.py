@@ -1,5 +1,6 @@
 """One set of links from those of two directions."""
 
+from collections import Counter
 from collections.abc import Set as AbstractSet
 
 from translate.alignment.links import Link, Links
@@ -39,6 +40,12 @@ def symmetrise(forward: AbstractSet[Link], backward: AbstractSet[Link], method: 
                     sources.add(source)
                     targets.add(target)
     return frozenset(chosen)
+
+
+def majority(*votes: AbstractSet[Link]) -> Links:
+    """The links that more than half of several aligners have."""
+    counts = Counter(link for links in votes for link in links)
+    return frozenset(link for link, count in counts.items() if 2 * count > len(votes))
 
 
 def _grow_diagonally(chosen: set[Link], union: AbstractSet[Link]) -> None:

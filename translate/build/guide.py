@@ -1,28 +1,33 @@
 """Guided alignment without another tool: two directions, their links made one, taught to one head."""
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
+from translate.alignment.alignment import Alignment
+from translate.alignment.counted import Known, count_links
 from translate.alignment.directions import symmetrised
-from translate.alignment.links import format_pharaoh
+from translate.alignment.links import Links, format_pharaoh, swapped
+from translate.alignment.symmetrise import majority
 from translate.build.calibration import choose_alignment, development_of, store
+from translate.build.guidance import known_pairs
 from translate.build.load import load, read_settings
 from translate.build.train import train
 from translate.config.schema import plain
-from translate.text.corpus import load_corpus
+from translate.text.corpus import Split, load_corpus
 from translate.text.data_config import SPLITS
 from translate.training.run_directory import RunDirectory
 from translate.translator import Translator
 
 GARG_WEIGHT = 0.05  # of the loss on the attention: Garg et al. 2019, 5.3
 CHUNK = 2048  # pairs that are aligned at a time
+MAJORITY = "majority"  # of both directions and of links that are counted in the text
 
 
-def guide(config: DictConfig, out: Path, *, symmetrisation: str = "grow-diag") -> int:
+def guide(config: DictConfig, out: Path, *, symmetrisation: str = MAJORITY) -> int:
     """Train both directions, align the training text by both, and train once more, guided by the links.
 
     Garg et al. 2019, 4.2. Each part that is there already is left as it is, one that was interrupted is
@@ -31,7 +36,7 @@ def guide(config: DictConfig, out: Path, *, symmetrisation: str = "grow-diag") -
     Args:
         config: of the guided run; both directions are trained by it too, and guided where it says so.
         out: folder of the runs `forward`, `backward` and `guided`, and of the links, `links.txt`.
-        symmetrisation: how the links of both directions become one.
+        symmetrisation: how the links of both directions become one: by :func:`symmetrise`, or `majority`.
     Returns:
         The exit code of the training that ended early, or 0.
     """
@@ -81,30 +86,41 @@ def write_links(forward: Path, backward: Path, path: Path, symmetrisation: str, 
         for run, translator, choice in zip((forward, backward), (there, back), chosen, strict=True):
             store(RunDirectory(run), choice, translator)
         print(f"the two directions agree on {100 * chosen[0]['agreement']:.1f} % of their links (F1)")
-    sides = corpus.train.source, corpus.train.target
     print(f"aligning {len(corpus.train):,} training pairs in both directions", flush=True)
+    aligned = _aligned(there, back, corpus.train, whitespace=settings.data.tokenised)
+    if symmetrisation == MAJORITY:
+        links = _majority(aligned, known_pairs(settings, corpus, there.tokenizers))
+    else:
+        links = (each for both in aligned for each in symmetrised(*both, symmetrisation))
     aside = path.with_name(path.name + ".new")
     with aside.open("w", encoding="utf-8") as file:
-        for line in _links(there, back, *sides, symmetrisation, whitespace=settings.data.tokenised):
-            print(line, file=file)
+        for each in links:
+            print(format_pharaoh(each), file=file)
     aside.replace(path)
     print(f"links written to {path}", flush=True)
 
 
-def _links(
-    there: Translator,
-    back: Translator,
-    sources: list[str],
-    targets: list[str],
-    symmetrisation: str,
-    *,
-    whitespace: bool,
-) -> Iterator[str]:
-    for begin in range(0, len(sources), CHUNK):
-        source, target = sources[begin : begin + CHUNK], targets[begin : begin + CHUNK]
+def _aligned(
+    there: Translator, back: Translator, split: Split, *, whitespace: bool
+) -> Iterator[tuple[list[Alignment], list[Alignment]]]:
+    """Alignments of both directions, of some pairs at a time."""
+    for begin in range(0, len(split), CHUNK):
+        source, target = (side[begin : begin + CHUNK] for side in (split.source, split.target))
         forward = there.align(source, target, whitespace=whitespace)
-        backward = back.align(target, source, whitespace=whitespace)
-        yield from map(format_pharaoh, symmetrised(forward, backward, symmetrisation))
+        yield forward, back.align(target, source, whitespace=whitespace)
+
+
+def _majority(
+    aligned: Iterable[tuple[list[Alignment], list[Alignment]]], known: Known | None
+) -> Iterator[Links]:
+    """What two of three say: the two models, and the links counted in the same words."""
+    sources, targets, forward, backward = [], [], [], []
+    for there, back in aligned:
+        sources += [each.source_words for each in there]
+        targets += [each.target_words for each in there]
+        forward += [each.links() for each in there]
+        backward += [swapped(each.links()) for each in back]
+    return map(majority, forward, backward, count_links(sources, targets, known=known))
 
 
 def _guided_by(values: dict[str, Any], links: Path) -> dict[str, Any]:

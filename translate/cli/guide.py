@@ -1,7 +1,7 @@
 """``translate guide``: an aligned corpus from two models, taught to one head of a third; no other tool."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -25,13 +25,14 @@ def guide(
         list[str] | None, typer.Argument(help="Settings as of translate train, for all three runs.")
     ] = None,
     symmetrise: Annotated[
-        Symmetrisation,
+        Literal[Symmetrisation, "majority"],
         typer.Option(
             metavar="NAME",
-            help="How the links of both directions become one: intersection, union, grow-diag, "
-            "grow-diag-final or grow-diag-final-and.",
+            help="How the links of both directions become one: majority (what two of three say, of which the "
+            "third are links counted in the text), intersection, union, grow-diag, grow-diag-final or "
+            "grow-diag-final-and.",
         ),
-    ] = "grow-diag",
+    ] = "majority",
 ) -> None:
     """Train both directions, align by both, and train a model whose attention is guided by the links.
 
