@@ -7,8 +7,9 @@ FORWARD and BACKWARD are runs of the two directions; without BACKWARD the links 
 Each aligner gets the same words, those of `translate align`. The links that guide a model (`counted.py`),
 eflomal (Ostling and Tiedemann 2016) and the IBM model 2 with a diagonal prior (`statistical.py`, after
 fast_align) are counted on all `--pairs`; the neural links are of the first `--sample`, on which all are
-compared. eflomal is a package of the index with a C extension: `pip install eflomal` in a place of its own,
-and name its `eflomal-align`.
+compared. `majority` is what two of three say: both runs and the counted links, as `translate guide` has it.
+eflomal is a package of the index with a C extension: `pip install eflomal` in a place of its own, and name
+its `eflomal-align`.
 """
 
 import argparse
@@ -21,10 +22,10 @@ from pathlib import Path
 
 import translate
 from translate.alignment.counted import count_links
-from translate.alignment.directions import symmetrised
-from translate.alignment.links import Links, read_pharaoh
+from translate.alignment.links import Links, read_pharaoh, swapped
 from translate.alignment.statistical import align_corpus
-from translate.alignment.symmetrise import SYMMETRISATIONS, symmetrise
+from translate.alignment.symmetrise import SYMMETRISATIONS, majority, symmetrise
+from translate.text.corpus import Split
 from translate.text.files import pair_of
 from translate.text.words import split_words
 
@@ -51,15 +52,14 @@ def eflomal_links(command: str, sources: Lines, targets: Lines, method: str) -> 
     return [symmetrise(a, b, method) for a, b in zip(there, back, strict=True)]
 
 
-def neural_links(
-    forward: Path, backward: Path | None, sources: Sequence[str], targets: Sequence[str], method: str
-) -> list[Links]:
-    """Links of the calibrated attention, of both directions if there are two runs."""
-    there = translate.load(forward, device="cpu").align(sources, targets)
-    if backward is None:
-        return [each.links() for each in there]
-    back = translate.load(backward, device="cpu").align(targets, sources)
-    return symmetrised(there, back, method)
+def neural_links(forward: Path, backward: Path | None, split: Split) -> list[list[Links]]:
+    """Links of the calibrated attention of one run, or of those of both directions."""
+    there = translate.load(forward, device="cpu").align(split.source, split.target)
+    found = [[each.links() for each in there]]
+    if backward is not None:
+        back = translate.load(backward, device="cpu").align(split.target, split.source)
+        found.append([swapped(each.links()) for each in back])
+    return found
 
 
 def main() -> None:
@@ -80,13 +80,14 @@ def main() -> None:
     sources = [[word.text for word in split_words(line)] for line in split.source]
     targets = [[word.text for word in split_words(line)] for line in split.target]
     sample, method = slice(arguments.sample), arguments.symmetrise
-    links = {
-        "neural": neural_links(
-            arguments.forward, arguments.reverse, split.source[sample], split.target[sample], method
-        ),
-        "counted": count_links(sources, targets, method=method)[sample],
-        "ibm2": align_corpus(sources, targets, method=method)[sample],
-    }
+    sampled = split.take(list(range(len(split)))[sample])
+    neural = neural_links(arguments.forward, arguments.reverse, sampled)
+    counted = count_links(sources, targets, method=method)[sample]
+    links = {"neural": neural[0]}
+    if arguments.reverse:
+        links["neural"] = [symmetrise(a, b, method) for a, b in zip(*neural, strict=True)]
+        links["majority"] = [majority(*votes) for votes in zip(*neural, counted, strict=True)]
+    links |= {"counted": counted, "ibm2": align_corpus(sources, targets, method=method)[sample]}
     if arguments.eflomal:
         links["eflomal"] = eflomal_links(arguments.eflomal, sources, targets, method)[sample]
     rows = {f"{a}, {b}": round(f1(links[a], links[b]), 4) for a, b in combinations(links, 2)}
