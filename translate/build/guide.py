@@ -78,10 +78,10 @@ def write_links(forward: Path, backward: Path, path: Path, symmetrisation: str, 
     corpus = load_corpus(settings.data)
     pairs = development_of(corpus, settings.alignment.calibration_pairs)
     if pairs.golds is None:
-        swapped = pairs._replace(source=pairs.target, target=pairs.source)
+        turned = pairs._replace(source=pairs.target, target=pairs.source)
         chosen = [
             choose_alignment(there, pairs, settings.alignment, back),
-            choose_alignment(back, swapped, settings.alignment, there),
+            choose_alignment(back, turned, settings.alignment, there),
         ]
         for run, translator, choice in zip((forward, backward), (there, back), chosen, strict=True):
             store(RunDirectory(run), choice, translator)
@@ -120,6 +120,8 @@ def _majority(
         targets += [each.target_words for each in there]
         forward += [each.links() for each in there]
         backward += [swapped(each.links()) for each in back]
+    also = f" and in {len(known.links):,} validation pairs with gold links" if known else ""
+    print(f"counting links in their text{also}", flush=True)
     return map(majority, forward, backward, count_links(sources, targets, known=known))
 
 
