@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,12 +40,14 @@ def show_output(backend: str, process: subprocess.Popen[str]) -> None:
         print(f"{backend:>12} | {line}", end="", flush=True)
 
 
-def train(backends: Sequence[str], out: Path, overrides: list[str]) -> None:
-    """Train backends side by side, and wait for all of them; leaves with the exit code of one that fails."""
-    side_by_side = len(backends) > 1
-    if side_by_side and not any(each.startswith("runtime.threads=") for each in overrides):
+def train(out: Path, overrides: list[str]) -> None:
+    """Train the backends side by side, and wait for all of them; leaves with the exit code of one that fails.
+
+    Models as small as these gain little from a second thread, so each has one, and they share the cores.
+    """
+    if not any(each.startswith("runtime.threads=") for each in overrides):
         overrides = [*overrides, "runtime.threads=1"]
-    processes = {backend: start(backend, out / backend, overrides) for backend in backends}
+    processes = {backend: start(backend, out / backend, overrides) for backend in BACKENDS}
     readers = [threading.Thread(target=show_output, args=each) for each in processes.items()]
     for reader in readers:
         reader.start()
@@ -124,9 +125,7 @@ def main() -> None:
     parser.add_argument("overrides", nargs="*", help="settings, such as training.max_steps=50")
     arguments = parser.parse_args()
     began = time.monotonic()
-    # Small recurrences gain little from a second core, so each of the two has one of its own.
-    train(("rnn_bahdanau", "rnn_luong"), arguments.out, arguments.overrides)
-    train(("transformer",), arguments.out, arguments.overrides)
+    train(arguments.out, arguments.overrides)
     rows = summary(arguments.out)
     (arguments.out / "summary.json").write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
     show(rows, arguments.out)
