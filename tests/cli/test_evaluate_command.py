@@ -85,6 +85,25 @@ def test_the_table_shows_the_same(run: Path, files: Files, translate_command: Co
     assert len(lines) == 4
 
 
+def test_8_bits_cost_what_their_translations_lose(
+    run: Path, files: Files, translate_command: Command
+) -> None:
+    arguments = ("--source", files.source, "--reference", files.reference, "--int8", "--beam-size", 1)
+    row = json.loads(translate_command("evaluate", run, *arguments, "--json").out)
+    metric = sacrebleu.metrics.BLEU()
+    bleu = {}
+    for int8 in (False, True):
+        texts = translate.load(run, int8=int8).translate(files.lines("source"), beam_size=1)
+        bleu[int8] = metric.corpus_score([each.text for each in texts], [files.lines("reference")]).score
+    assert row["int8"]["bleu"] == pytest.approx(bleu[True])
+    assert row["int8"]["cost"] == pytest.approx(bleu[False] - bleu[True])
+    assert row["int8"]["time"] > 0
+    table = translate_command("evaluate", run, *arguments).out.splitlines()
+    cost = bleu[False] - bleu[True]
+    change = f"costs {cost:.2f}" if cost >= 0 else f"gains {-cost:.2f}"
+    assert table[-1].startswith(f"int8 BLEU {bleu[True]:.2f}, which {change}; ")
+
+
 def test_perfect_translations_score_100(
     run: Path, files: Files, tmp_path: Path, translate_command: Command
 ) -> None:

@@ -97,8 +97,8 @@ Int8 = Annotated[
     bool,
     typer.Option(
         "--int8",
-        help="Linear layers in 8 bits on the CPU: smaller, not exact. It cost 0.1 BLEU on Multi30k "
-        "(36.42 became 36.29).",
+        help="Linear layers in 8 bits on the CPU: smaller, not exact. "
+        "`translate evaluate RUN --int8` prints its cost in BLEU: at most 0.24 for four runs on Multi30k.",
     ),
 ]
 SplitSentences = Annotated[
