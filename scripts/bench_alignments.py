@@ -6,6 +6,7 @@ Translates with and without alignments in turn, in one process; medians of the r
 """
 
 import argparse
+import gc
 import statistics
 import time
 from pathlib import Path
@@ -27,6 +28,7 @@ def main() -> None:
     print("| --- | ---: | ---: | ---: | ---: |")
     for run in arguments.runs:
         translator = translate.load(run, device="cpu", threads=arguments.threads)
+        gc.freeze()  # as the command does
         translator.translate(sentences[:64], beam_size=1, alignments=True)  # warm up
         for beam in arguments.beams:
             rounds = []
