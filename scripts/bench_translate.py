@@ -10,9 +10,13 @@ worker for each, as ours does. OpenNMT-py is an environment `onmt/` below --peer
 checkpoints are `models/onmt_{T,Rb,Rl}/m_step_*.pt`. Its Transformer, of the sizes of ours and trained for a
 step or more, is given the run's weights (`opennmt_weights.py`); its RNNs translate with what they learnt.
 What is not there is said. Nothing else may run on the machine meanwhile.
+
+On a GPU: --device cuda --precision bfloat16. Ours, CTranslate2 and Hugging Face then compute in that
+precision, OpenNMT-py and 8 bits are left out, and memory is what torch held of the GPU's at most.
 """
 
 import argparse
+import gc
 import gzip
 import json
 import os
@@ -23,8 +27,10 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 RESULT = "RESULT "
+NUMBERS = ("sentences", "tokens", "bleu")
 OPENNMT = {"T": "Transformer", "Rb": "RNN, additive", "Rl": "RNN, general"}
 
 
@@ -40,6 +46,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--batch-size", type=int, default=64)
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--precision", choices=["float32", "bfloat16", "float16"], default="float32")
     parser.add_argument("--beams", type=int, nargs="+", default=[5, 1])
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     parser.add_argument("--model", type=Path, help=argparse.SUPPRESS)
@@ -58,8 +66,15 @@ def sides(options: argparse.Namespace) -> tuple[list[str], list[str]]:
     return found[0], found[1]
 
 
-def peak_memory() -> float:
-    """GiB that this process has held at most; the resource module would count what its parent held, too."""
+def peak_memory(device: str) -> float | None:
+    """GiB that this process has held at most; the resource module would count what its parent held, too.
+
+    On a GPU what torch has held there; ``None`` if that is nothing, since others do not say.
+    """
+    if device == "cuda":
+        import torch
+
+        return torch.cuda.max_memory_allocated() / 2**30 or None
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     return int(status["VmHWM"].split()[0]) / 2**20
 
@@ -76,7 +91,7 @@ def report(options: argparse.Namespace, translate: Callable[[Sequence[str]], lis
     row = {
         "sentences": len(sources) / seconds,
         "tokens": sum(length for _, length in found) / seconds,
-        "memory": peak_memory(),
+        "memory": peak_memory(options.device),
         "bleu": sacrebleu.corpus_bleu([text for text, _ in found], [references]).score,
     }
     print(RESULT + json.dumps(row))
@@ -85,7 +100,10 @@ def report(options: argparse.Namespace, translate: Callable[[Sequence[str]], lis
 def ours(options: argparse.Namespace) -> None:
     import translate
 
-    translator = translate.load(options.model, device="cpu", threads=options.threads)
+    translator = translate.load(
+        options.model, device=options.device, threads=options.threads, precision=options.precision
+    )
+    gc.freeze()  # as the command does
     target = translator.tokenizers.target
 
     def run(sentences: Sequence[str]) -> list[tuple[str, int]]:
@@ -101,11 +119,11 @@ def ctranslate2(options: argparse.Namespace) -> None:
     from translate.text.tokenizer import TokenizerPair
 
     tokenizers = TokenizerPair.load(options.model / "tokenizer")
-    kind = "int8" if "int8" in options.worker else "float32"
+    kind = "int8" if "int8" in options.worker else options.precision
     workers = options.threads if options.worker.endswith("beside") else 1
     engine = library.Translator(
         str(options.model),
-        device="cpu",
+        device=options.device,
         compute_type=kind,
         inter_threads=workers,
         intra_threads=options.threads // workers,
@@ -128,9 +146,8 @@ def huggingface(options: argparse.Namespace) -> None:
 
     torch.set_num_threads(options.threads)
     tokenizer = transformers.AutoTokenizer.from_pretrained(options.model)
-    model = transformers.AutoModelForSeq2SeqLM.from_pretrained(
-        options.model, attn_implementation="sdpa"
-    ).eval()
+    model = transformers.AutoModelForSeq2SeqLM.from_pretrained(options.model, attn_implementation="sdpa")
+    model = model.to(options.device, getattr(torch, options.precision)).eval()
 
     def run(sentences: Sequence[str]) -> list[tuple[str, int]]:
         order = sorted(range(len(sentences)), key=lambda i: -len(sentences[i]))
@@ -138,6 +155,7 @@ def huggingface(options: argparse.Namespace) -> None:
         for begin in range(0, len(order), options.batch_size):
             rows = order[begin : begin + options.batch_size]
             batch = tokenizer([sentences[i] for i in rows], return_tensors="pt", padding=True)
+            batch = batch.to(options.device)
             with torch.inference_mode():
                 ids = model.generate(**batch, num_beams=options.beam, max_length=None, max_new_tokens=100)
             texts = tokenizer.batch_decode(ids, skip_special_tokens=True)
@@ -194,8 +212,8 @@ def opennmt(options: argparse.Namespace) -> None:
 
 WORKERS = {
     "ours": ours,
-    "ctranslate2 float32": ctranslate2,
-    "ctranslate2 float32 beside": ctranslate2,
+    "ctranslate2": ctranslate2,
+    "ctranslate2 beside": ctranslate2,
     "ctranslate2 int8": ctranslate2,
     "huggingface": huggingface,
     "opennmt": opennmt,
@@ -203,9 +221,7 @@ WORKERS = {
 }
 
 
-def measure(
-    options: argparse.Namespace, worker: str, model: Path, beam: int, python: str
-) -> dict[str, float]:
+def measure(options: argparse.Namespace, worker: str, model: Path, beam: int, python: str) -> dict[str, Any]:
     """One engine once, in a process of its own; raises ``RuntimeError`` with its last line if it fails."""
     command = [
         python,
@@ -218,7 +234,7 @@ def measure(
         "--beam",
         str(beam),
     ]
-    for name in ("data", "peers", "sentences", "threads", "batch_size"):
+    for name in ("data", "peers", "sentences", "threads", "batch_size", "device", "precision"):
         value = getattr(options, name)
         if value is not None:
             command += [f"--{name.replace('_', '-')}", str(value)]
@@ -239,15 +255,18 @@ def engines(options: argparse.Namespace, folder: Path) -> tuple[list[tuple[str, 
 
     found = [("ours, Transformer", "ours", options.run, sys.executable)]
     missing = []
-    for title, quantization in (("float32", None), ("int8", "int8")):
+    on_cpu = options.device == "cpu"
+    for quantization in (None, "int8") if on_cpu else (None,):
+        title = quantization or options.precision
         out = folder / f"ctranslate2-{title}"
         try:
             proof = export_run(options.run, "ctranslate2", out, quantization=quantization)
             print(f"ctranslate2 {title}: {proof.line()}", flush=True)
-            found.append((f"CTranslate2 {title}, same weights", f"ctranslate2 {title}", out, sys.executable))
-            if title == "float32":  # as ours works: batches side by side, a thread each
-                name, worker = "CTranslate2 float32, a worker a thread", "ctranslate2 float32 beside"
-                found.append((name, worker, out, sys.executable))
+            worker = "ctranslate2 int8" if quantization else "ctranslate2"
+            found.append((f"CTranslate2 {title}, same weights", worker, out, sys.executable))
+            if on_cpu and quantization is None:  # as ours works: batches side by side, a thread each
+                name = f"CTranslate2 {title}, a worker a thread"
+                found.append((name, "ctranslate2 beside", out, sys.executable))
         except ValueError as error:
             missing.append(f"CTranslate2 {title}: {error}")
     try:
@@ -257,7 +276,7 @@ def engines(options: argparse.Namespace, folder: Path) -> tuple[list[tuple[str, 
     except ValueError as error:
         missing.append(f"Hugging Face: {error}")
     found += [(f"ours, {run.name}", "ours", run, sys.executable) for run in options.rnn]
-    for kind, title in OPENNMT.items():
+    for kind, title in OPENNMT.items() if on_cpu else ():
         if options.peers is None:
             missing.append(f"OpenNMT-py {title}: no --peers")
             continue
@@ -290,24 +309,26 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         measured, missing = engines(options, Path(folder))
-        rows: dict[tuple[str, int], list[dict[str, float]]] = {}
+        rows: dict[tuple[str, int], list[dict[str, Any]]] = {}
         for _ in range(options.rounds):
             for beam in options.beams:
                 for title, worker, model, python in measured:
                     try:
-                        rows.setdefault((title, beam), []).append(
-                            measure(options, worker, model, beam, python)
-                        )
+                        row = measure(options, worker, model, beam, python)
+                        rows.setdefault((title, beam), []).append(row)
                     except RuntimeError as error:
                         missing.append(f"{title}, beam {beam}: {error}")
-    print(f"\n{options.sentences} sentences, {options.threads} threads, batch {options.batch_size}, "
+    place = f"{options.threads} threads" if options.device == "cpu" else options.device
+    print(f"\n{options.sentences} sentences, {place}, {options.precision}, batch {options.batch_size}, "
           f"median of {options.rounds}\n")  # fmt: skip
     print("| engine | beam | sentences/s | tokens/s | memory, GiB | BLEU |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
     for (title, beam), found in rows.items():
-        middle = {name: statistics.median(each[name] for each in found) for name in found[0]}
+        middle = {name: statistics.median(each[name] for each in found) for name in NUMBERS}
+        held = [each["memory"] for each in found if each["memory"] is not None]
+        memory = f"{statistics.median(held):.2f}" if held else "unknown"
         print(f"| {title} | {beam} | {middle['sentences']:.1f} | {middle['tokens']:.0f} "
-              f"| {middle['memory']:.2f} | {middle['bleu']:.2f} |")  # fmt: skip
+              f"| {memory} | {middle['bleu']:.2f} |")  # fmt: skip
     for line in dict.fromkeys(missing):
         print(f"not measured: {line}")
 

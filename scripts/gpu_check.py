@@ -1,11 +1,12 @@
-"""What a GPU is good for here: its tests, kernels of attention, steps of large models, Multi30k trainings.
+"""What a GPU is good for here: tests, kernels of attention, steps of large models, trainings, translating.
 
     python scripts/gpu_check.py --data MULTI30K_DIRECTORY [--seconds 120] [--out runs/gpu-check]
 
-Prints one table, in under 10 minutes: of each backend's training the seconds until 40 BLEU on validation, and
-of a Transformer of the "big" size and the RNNs the target tokens a second and their share of what a bfloat16
-product reaches. Without a GPU its tests skip, attention is not timed, the steps are of small models in
-float32, and the trainings run on the CPU for the given time.
+Prints one table, in under 10 minutes: of each backend's training the seconds until 40 BLEU on validation; of
+a Transformer of the "big" size and the RNNs the target tokens a second and their share of what a bfloat16
+product reaches; and how fast the trained runs translate in bfloat16, beside CTranslate2 and Hugging Face
+where they are installed. Without a GPU its tests skip, attention is not timed, the steps are of small models
+in float32, trainings run on the CPU for the given time, and 200 sentences are translated there in float32.
 """
 
 import argparse
@@ -84,6 +85,23 @@ def steps(*, has_gpu: bool) -> list[str]:
     return ["optimizer steps", shown or f"exit code {code}", f"{taken:.0f}"]
 
 
+def translating(data: Path, backends: list[str], out: Path, *, has_gpu: bool) -> list[str]:
+    """How fast the trained runs translate; a row of the table."""
+    transformer, *others = sorted(backends, key=lambda each: each != "transformer")
+    if transformer != "transformer":
+        return ["translating", "no Transformer was trained", "0"]
+    command = [sys.executable, "scripts/bench_translate.py", str(out / transformer), "--data", str(data)]
+    command += [part for each in others for part in ("--rnn", str(out / each))]
+    if has_gpu:
+        command += ["--device", "cuda", "--precision", "bfloat16"]
+    else:
+        command += ["--sentences", "200", "--rounds", "1"]
+    code, output, taken = run(command)
+    rows = re.findall(r"^\| ([^|]+) \| (\d+) \| ([\d.]+) \|", output, flags=re.MULTILINE)
+    shown = "; ".join(f"{name}, beam {beam}: {speed} sentences/s" for name, beam, speed in rows)
+    return ["translating", shown or f"exit code {code}", f"{taken:.0f}"]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument(
@@ -109,8 +127,10 @@ def main() -> None:
         code, _, taken = run([*bench, "--lengths", "128", "512", "1024", "4096", "8192"])
         rows.append(["attention", f"table above, exit code {code}", f"{taken:.0f}"])
     rows.append(steps(has_gpu=has_gpu))
+    data, out = arguments.data.resolve(), arguments.out.resolve()
     for backend in arguments.backends:
-        rows.append(training(arguments.data.resolve(), backend, arguments.seconds, arguments.out))
+        rows.append(training(data, backend, arguments.seconds, out))
+    rows.append(translating(data, arguments.backends, out, has_gpu=has_gpu))
     table = Table(
         "check", "result", "seconds", title=f"{device}, torch {torch.__version__}", title_justify="left"
     )

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
@@ -13,6 +14,7 @@ from tiny_runs import BACKENDS
 import translate
 from translate.alignment.choice import AlignmentChoice
 from translate.errors import UserError
+from translate.text.tokenizer import BOS, EOS
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -28,6 +30,39 @@ def test_a_run_is_read_back(tiny_runs: dict[str, Path], backend: str) -> None:
     assert translator.search.beam_size == 2
     chosen = json.loads((run / "alignment.json").read_text())["choice"]
     assert translator.choice == AlignmentChoice.from_dict(chosen)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
+def test_scores_of_a_lower_precision_are_nearly_those_of_float32(
+    tiny_runs: dict[str, Path], backend: str, precision: str
+) -> None:
+    sentences = ["I love you .", "she does not like the green apples .", "", "look it up ."]
+    translator = translate.load(tiny_runs[backend], device="cpu", precision=precision)
+    assert {each.dtype for each in translator.model.parameters()} == {getattr(torch, precision)}
+    exact = translate.load(tiny_runs[backend], device="cpu").model
+    for beam_size in (1, 2):
+        results = translator.translate(sentences, beam_size=beam_size, alignments=True)
+        for sentence, result in zip(sentences, results, strict=True):
+            assert result.alignment is not None
+            assert result.alignment.weights.dtype == np.float32
+            if not sentence:
+                assert result.text == ""
+                continue
+            source = torch.tensor([[*translator.tokenizers.source.encode(sentence), EOS]])
+            target = [*translator.tokenizers.target.ids(result.tokens), EOS]
+            with torch.no_grad():
+                hidden = exact.read_target(exact.encode(source, None), torch.tensor([[BOS, *target[:-1]]]))
+                scores = exact.logits(hidden)[0].log_softmax(-1)
+            expected = float(scores[torch.arange(len(target)), target].mean())
+            assert result.score == pytest.approx(expected, abs=0.03)
+
+
+def test_a_precision_that_is_not_known_or_not_possible(tiny_runs: dict[str, Path]) -> None:
+    with pytest.raises(UserError, match="expected one of float32, bfloat16, float16, got 'bf16'"):
+        translate.load(tiny_runs["transformer"], precision="bf16")
+    with pytest.raises(UserError, match="leave out int8, or bfloat16"):
+        translate.load(tiny_runs["transformer"], device="cpu", precision="bfloat16", int8=True)
 
 
 def test_a_moved_run_is_read_back(tiny_runs: dict[str, Path], tmp_path: Path) -> None:

@@ -104,6 +104,13 @@ def test_8_bits_cost_what_their_translations_lose(
     assert table[-1].startswith(f"int8 BLEU {bleu[True]:.2f}, which {change}; ")
 
 
+def test_8_bits_are_compared_with_float32(run: Path, files: Files, translate_command: Command) -> None:
+    arguments = ("--source", files.source, "--reference", files.reference)
+    result = translate_command("evaluate", run, *arguments, "--int8", "--precision", "bfloat16")
+    assert (result.code, result.out) == (2, "")
+    assert "leave out --precision bfloat16" in result.err
+
+
 def test_perfect_translations_score_100(
     run: Path, files: Files, tmp_path: Path, translate_command: Command
 ) -> None:

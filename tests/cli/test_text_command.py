@@ -249,9 +249,12 @@ def test_paragraphs_stay_paragraphs(run: Path, translator: Translator, translate
     assert [len(json.loads(row)["sentences"]) for row in rows] == [3, 0, 1]
 
 
-def test_int8_translates(run: Path, sentences: list[str], translate_command: Command) -> None:
+@pytest.mark.parametrize("option", [("--int8",), ("--precision", "bfloat16")])
+def test_a_lower_precision_translates(
+    run: Path, sentences: list[str], translate_command: Command, option: tuple[str, ...]
+) -> None:
     exact = translate_command("text", run, *sentences)
-    rounded = translate_command("text", run, "--int8", *sentences)
+    rounded = translate_command("text", run, *option, *sentences)
     assert rounded.code == 0
     pairs = list(zip(exact.out.splitlines(), rounded.out.splitlines(), strict=True))
     assert sum(a == b for a, b in pairs) > len(pairs) // 2

@@ -7,7 +7,7 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from translate.alignment.choice import AlignmentChoice
-from translate.build.objects import build_model, use_device
+from translate.build.objects import PRECISIONS, build_model, use_device
 from translate.build.schema import Settings, check_config
 from translate.errors import UserError
 from translate.models import Seq2Seq
@@ -27,6 +27,7 @@ def load(
     checkpoint: str = "best",
     plugins: Sequence[str] = (),
     int8: bool = False,
+    precision: str = "float32",
     as_trained: bool = False,
 ) -> Translator:
     """The translator of a run.
@@ -38,11 +39,17 @@ def load(
         checkpoint: a name below ``checkpoints``; ``last`` is taken where there is no ``best``.
         plugins: modules whose code the run may import, beside this package and torch.
         int8: linear layers in 8 bits, for the CPU.
+        precision: of weights and states: float32, bfloat16 or float16; scores are summed in float32.
         as_trained: leave the weights in memory as they were in training, not as translating reads them best.
 
     Raises:
-        UserError: if there is no run, or a file of it is missing or damaged. No code of the run is executed.
+        UserError: if there is no run, or a file of it is missing or damaged, or for a precision that is not
+            known or does not go with ``int8``. No code of the run is executed.
     """
+    if precision not in PRECISIONS:
+        raise UserError(f"precision: expected one of {', '.join(PRECISIONS)}, got {precision!r}")
+    if int8 and precision != "float32":
+        raise UserError(f"int8: its other parts compute in float32; leave out int8, or {precision}")
     directory = RunDirectory(Path(run))
     settings = read_settings(directory, plugins)
     chosen_device = use_device(device, threads)
@@ -53,7 +60,7 @@ def load(
     if checkpoint == "best" and not folder.exists():
         folder = directory.last
     load_into(model, folder)
-    model.to(chosen_device).eval()
+    model.to(chosen_device, PRECISIONS[precision]).eval()
     if int8:
         quantise(model)
     elif chosen_device.type == "cpu" and not as_trained:

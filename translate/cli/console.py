@@ -32,6 +32,14 @@ BatchSize = Annotated[
     int | None,
     typer.Option("--batch-size", min=1, metavar="N", help="Sentences at a time; the run's own if not given."),
 ]
+Precision = Annotated[
+    str,
+    typer.Option(
+        "--precision",
+        metavar="NAME",
+        help="float32, or for a GPU bfloat16 or float16: quicker there, and not exact.",
+    ),
+]
 Plugins = Annotated[
     list[str] | None,
     typer.Option("--plugin", metavar="MODULE", help="A module of yours that the run was trained with."),
@@ -73,12 +81,20 @@ def input_lines(stream: Iterable[bytes], warnings: Counter[str]) -> Iterator[str
 
 
 def load_translator(
-    run: Path, device: str, threads: int | None, plugins: list[str] | None = None, *, int8: bool = False
+    run: Path,
+    device: str,
+    threads: int | None,
+    plugins: list[str] | None = None,
+    *,
+    int8: bool = False,
+    precision: str = "float32",
 ) -> "Translator":
     """The translator of a run; torch is imported here, so that ``--help`` need not wait for it."""
     from translate.build import load
 
-    translator = load(run, device=device, threads=threads, plugins=plugins or (), int8=int8)
+    translator = load(
+        run, device=device, threads=threads, plugins=plugins or (), int8=int8, precision=precision
+    )
     # What is loaded now stays to the end: without this each full collection would visit it all, in 0.1 s.
     gc.freeze()
     return translator

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from translate.cli.console import BatchSize, Device, Plugins, Threads, load_translator, print_warnings
+from translate.cli.console import (
+    BatchSize,
+    Device,
+    Plugins,
+    Precision,
+    Threads,
+    load_translator,
+    print_warnings,
+)
 from translate.errors import UserError
 
 if TYPE_CHECKING:
@@ -50,6 +58,7 @@ def evaluate(
     batch_size: BatchSize = None,
     device: Device = "auto",
     threads: Threads = None,
+    precision: Precision = "float32",
     plugin: Plugins = None,
 ) -> None:
     """Translate a test set and score it with sacrebleu; with --gold, score the forced alignments too.
@@ -63,7 +72,9 @@ def evaluate(
         raise UserError("evaluate: --one-based says how --gold FILE counts; give that")
     pairs = pair_of(source, reference)
     golds = None if gold is None else _read_gold(gold, pairs, one_based)
-    translator = load_translator(run, device, threads, plugin)
+    if int8 and precision != "float32":
+        raise UserError(f"evaluate: --int8 is compared with float32; leave out --precision {precision}")
+    translator = load_translator(run, device, threads, plugin, precision=precision)
     in_8_bits = load_translator(run, device, threads, plugin, int8=True) if int8 else None
     found, seconds = _translated(translator, pairs, beam_size, batch_size)
     row: dict[str, Any] = {

@@ -11,6 +11,7 @@ from translate.cli.console import (
     BatchSize,
     Device,
     Plugins,
+    Precision,
     Threads,
     input_lines,
     load_translator,
@@ -78,6 +79,7 @@ def text(
     batch_size: BatchSize = None,
     device: Device = "auto",
     threads: Threads = None,
+    precision: Precision = "float32",
     plugin: Plugins = None,
 ) -> None:
     """Translate sentences, given as arguments or on standard input.
@@ -100,11 +102,12 @@ def text(
     _check_use(settings, drawing, beam_size=beam_size, sampled=sample or mbr is not None)
     if split_sentences and (align or markup or n_best > 1):
         raise UserError("--split-sentences joins sentences: --align, --markup and --n-best do not go with it")
-    translator = load_translator(run, device, threads, plugin, int8=int8)
-    if ensemble:
-        translator = translator.join(
-            [load_translator(other, device, threads, plugin, int8=int8) for other in ensemble]
-        )
+    translator, *others = (
+        load_translator(each, device, threads, plugin, int8=int8, precision=precision)
+        for each in (run, *(ensemble or ()))
+    )
+    if others:
+        translator = translator.join(others)
     options: dict[str, Any] = {
         "beam_size": beam_size,
         "batch_size": batch_size,
