@@ -158,6 +158,8 @@ def test_impossible_options_are_errors_of_the_user(
 def test_one_string_is_not_a_list_of_sentences(translator: Translator) -> None:
     with pytest.raises(UserError, match="list of sentences"):
         translator.translate("I love you .")
+    with pytest.raises(UserError, match="sentence 2 is no string, but NoneType"):
+        translator.translate(["I love you .", None])  # type: ignore[list-item]
     for source, target in (("you", ["toi"]), (["you"], "toi"), ("you", "toi")):
         with pytest.raises(UserError, match="list of sentences"):
             translator.align(source, target)

@@ -24,9 +24,10 @@ from translate.translation import BatchTranslator, Sentences, Translation
 
 CUT = "source cut at {} pieces"
 UNKNOWN = "only characters that the vocabulary does not have"
+PARTLY_UNKNOWN = "some characters that the vocabulary does not have"
 UNMET = "constraints that could not be met"
 BLANK = "blank, translated by nothing"
-UNBALANCED = "tags without a partner, kept as well as possible"
+UNBALANCED = "tags without a partner or crossing, kept as well as possible"
 
 
 @dataclass
@@ -115,6 +116,8 @@ class Translator:
             raise UserError("constraints: they need beam search; leave out sampling, or the constraints")
         shown = alignments or markup or replace_unknown
         pieces = [self._read(sentence, words=shown) for sentence in sentences]
+        if blank := sum(not (each.ids or m.items) for each, m in zip(pieces, marked, strict=True)):
+            self.warnings[BLANK] += blank
         partners = [[member._read(each, words=False).ids for each in sentences] for member in self.partners]
         results = [Translation("", 0.0, _nothing(each) if shown else None) for each in pieces]
         batch = BatchTranslator(
@@ -216,7 +219,8 @@ class Translator:
         most = mbr if mbr else None if search.sample else search.beam_size
         if n_best < 1 or (most is not None and n_best > most):
             limit = "at least 1" if most is None else f"1 to {'mbr' if mbr else 'beam_size'}={most}"
-            raise UserError(f"n_best: expected {limit}, got {n_best}")
+            hint = "; a wider beam has more" if most is not None and not mbr else ""
+            raise UserError(f"n_best: expected {limit}, got {n_best}{hint}")
         return search
 
     def _read_markup(self, sentences: Sequence[str]) -> list[Marked]:
@@ -261,12 +265,10 @@ class Translator:
         tokenizer = self.tokenizers.source
         pieces = tokenizer.encode_words(sentence) if words else Pieces(tokenizer.encode(sentence), [], [])
         limit = self.search.max_source_pieces
-        if not pieces.ids:
-            self.warnings[BLANK] += 1
         if len(pieces.ids) > limit:
             self.warnings[CUT.format(limit)] += 1
-        if UNK in pieces.ids and tokenizer.only_unknown(pieces.ids):
-            self.warnings[UNKNOWN] += 1
+        if UNK in pieces.ids:
+            self.warnings[UNKNOWN if tokenizer.only_unknown(pieces.ids) else PARTLY_UNKNOWN] += 1
         return pieces.cut(limit)
 
 
@@ -279,3 +281,6 @@ def _nothing(source: Pieces) -> Alignment:
 def _check_list(what: str, sentences: Sequence[str]) -> None:
     if isinstance(sentences, str):
         raise UserError(f"{what}: expected a list of sentences, got one string; write [sentence]")
+    for number, sentence in enumerate(sentences, 1):
+        if not isinstance(sentence, str):
+            raise UserError(f"{what}: sentence {number} is no string, but {type(sentence).__name__}")

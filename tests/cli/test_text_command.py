@@ -2,8 +2,10 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +14,8 @@ from commands import Command
 from tiny_runs import BACKENDS
 
 import translate
+from translate.cli.console import input_lines
+from translate.cli.main import run as run_command
 from translate.errors import UserError
 from translate.text.corpus import load_corpus
 from translate.text.data_config import data_config
@@ -113,10 +117,11 @@ def test_bad_lines_give_a_line_each_and_a_warning_a_kind(run: Path, translate_co
     assert result.code == 0
     assert result.out.count("\n") == 2 * len(lines)
     warnings = result.err.splitlines()
-    assert len(warnings) == len(set(warnings)) == 4
+    assert len(warnings) == len(set(warnings)) == 5
     assert "warning: 2 sentences: blank, translated by nothing\n" in result.err
     assert "warning: 4 sentences: bytes that are not UTF-8, replaced by \ufffd" in result.err
     assert "warning: 4 sentences: only characters that the vocabulary does not have\n" in result.err
+    assert "warning: 4 sentences: some characters that the vocabulary does not have\n" in result.err
     assert "warning: 2 sentences: source cut at 512 pieces\n" in result.err
 
 
@@ -273,8 +278,85 @@ def test_a_lone_line_on_an_open_stream_is_answered(run: Path, translator: Transl
         process.stdin.close()
 
 
+def test_an_interrupt_while_it_waits_for_a_line(run: Path) -> None:
+    command = [sys.executable, "-m", "translate.cli.main", "text", str(run), "--threads", "1"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, **pipes) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(SENTENCE.encode() + b"\n")
+        process.stdin.flush()
+        assert process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130  # not an abort: the input is still open, and a thread waits for it
+        assert process.stderr is not None
+        assert process.stderr.read() in (b"", b"error: interrupted\n")  # as the version of typer has it
+
+
+@pytest.mark.parametrize("size", [1, 3, 1 << 16])
+def test_lines_are_the_same_however_they_come(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, size: int
+) -> None:
+    content = "\ufeffone\r\n\ntwo\u2028three\rfour\n\n".encode() + b"\xffend"
+    (tmp_path / "lines").write_bytes(content)
+    read = os.read
+    monkeypatch.setattr(os, "read", lambda number, most: read(number, min(most, size)))
+    with (tmp_path / "lines").open(encoding="utf-8") as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        warnings: Counter[str] = Counter()
+        found = list(input_lines(warnings))
+    assert found == ["one", "", "two\u2028three\rfour", "", "\ufffdend"]
+    assert sum(warnings.values()) == 1
+
+
+def test_without_standard_input(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    assert run_command(["text", str(run)]) == 2
+    assert "standard input is closed" in capsys.readouterr().err
+
+
+def test_a_dash_is_standard_input_and_a_file_name_is_pointed_out(
+    run: Path, tmp_path: Path, translate_command: Command
+) -> None:
+    lines = translate_command("text", run, "-", stdin=SENTENCE.encode())
+    assert lines.out == translate_command("text", run, SENTENCE).out
+    path = tmp_path / "lines.en"
+    path.write_text(SENTENCE, encoding="utf-8")
+    result = translate_command("text", run, path)
+    assert result.code == 0
+    assert f"warning: {path} is a file, and its name was translated; for its lines: < {path}" in result.err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+def test_a_full_disk_is_said_in_one_line(run: Path) -> None:
+    command = [sys.executable, "-m", "translate.cli.main", "text", str(run), SENTENCE]
+    with Path("/dev/full").open("wb") as full:
+        process = subprocess.run(command, stdout=full, stderr=subprocess.PIPE)
+    assert process.returncode == 1
+    assert process.stderr == b"error: output: No space left on device\n"
+
+
+def test_characters_that_are_not_known(run: Path, translate_command: Command) -> None:
+    known = translate_command("text", run, SENTENCE)
+    assert known.err == ""
+    some = translate_command("text", run, "I love \u72ac .", "\u72ac\u72ac")
+    assert "1 sentence: some characters that the vocabulary does not have" in some.err
+    assert "1 sentence: only characters that the vocabulary does not have" in some.err
+
+
+def test_markup_alone_is_not_blank(run: Path, translate_command: Command) -> None:
+    assert translate_command("text", run, "--markup", "<br/>", "{0}") == (0, "<br/>\n{0}\n", "")
+
+
 def test_runs_that_are_not_there(tmp_path: Path, translate_command: Command) -> None:
-    for run, message in ((tmp_path / "none", "no such run directory"), (tmp_path, "not a run directory")):
+    (tmp_path / "file").touch()
+    for run, message in (
+        (tmp_path / "none", "no such run directory"),
+        (tmp_path, "not a run directory"),
+        (tmp_path / "file", "a file, not a run directory"),
+    ):
         result = translate_command("text", run, SENTENCE)
         assert (result.code, result.out) == (2, "")
         assert result.err.startswith(f"error: {run}: {message}")

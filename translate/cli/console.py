@@ -1,14 +1,17 @@
 """What the commands share: options, and how they print."""
 
+import codecs
 import gc
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
+
+from translate.errors import UserError
 
 if TYPE_CHECKING:
     from translate.translator import Translator
@@ -17,6 +20,7 @@ WRONG_USE = 2
 INTERRUPTED = 130
 NOT_UTF_8 = "bytes that are not UTF-8, replaced by \ufffd; convert the input to UTF-8"
 READER_GONE = 1  # what typer makes of a closed pipe
+SYSTEM_FAILED = 1
 
 Device = Annotated[
     str,
@@ -69,15 +73,45 @@ def silence_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def input_lines(stream: Iterable[bytes], warnings: Counter[str]) -> Iterator[str]:
-    """The lines of standard input, one at a time; what is not UTF-8 is replaced, and counted."""
-    for line in stream:
-        text = line.removesuffix(b"\n").removesuffix(b"\r")
+def input_lines(warnings: Counter[str]) -> Iterator[str]:
+    """The lines of standard input, one at a time; what is not UTF-8 is replaced, and counted.
+
+    Raises:
+        UserError: if there is no standard input.
+    """
+    if sys.stdin is None:
+        raise UserError("standard input is closed; give sentences as arguments")
+    for number, line in enumerate(_raw_lines(sys.stdin.buffer)):
+        text = line.removesuffix(b"\r")
+        if number == 0:
+            text = text.removeprefix(codecs.BOM_UTF8)
         try:
             yield text.decode("utf-8")
         except UnicodeDecodeError:
             warnings[NOT_UTF_8] += 1
             yield text.decode("utf-8", errors="replace")
+
+
+def _raw_lines(stream: BinaryIO) -> Iterator[bytes]:
+    """Lines of a stream, without the line feed, as they come.
+
+    They are read past Python's own buffer: a thread that waits for input holds its lock, on which the
+    interpreter would abort when the user ends the process.
+    """
+    try:
+        number = stream.fileno()
+    except OSError:  # a test's stream
+        yield from (line.removesuffix(b"\n") for line in stream)
+        return
+    parts: list[bytes] = []
+    while chunk := os.read(number, 1 << 16):
+        first, *others = chunk.split(b"\n")
+        parts.append(first)
+        for each in others:
+            yield b"".join(parts)
+            parts = [each]
+    if any(parts):
+        yield b"".join(parts)
 
 
 def load_translator(

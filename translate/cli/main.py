@@ -10,7 +10,14 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from translate.cli.console import INTERRUPTED, READER_GONE, WRONG_USE, print_error, silence_stdout
+from translate.cli.console import (
+    INTERRUPTED,
+    READER_GONE,
+    SYSTEM_FAILED,
+    WRONG_USE,
+    print_error,
+    silence_stdout,
+)
 from translate.errors import UserError
 from translate.version import __version__
 
@@ -74,7 +81,8 @@ def build_app() -> typer.Typer:
 def run(arguments: Sequence[str]) -> int:
     """Run a command line; returns the exit code.
 
-    0: done; 2: what the user gave is wrong, said in one line; 130: interrupted; 1: nobody reads the output.
+    0: done; 2: what the user gave is wrong, said in one line; 130: interrupted; 1: nobody reads the output,
+    or the system cannot read or write something.
     A command may leave with a code of its own by ``SystemExit``.
     """
     try:
@@ -90,6 +98,10 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         silence_stdout()
         return READER_GONE
+    except OSError as error:  # a full disk, a folder that cannot be written
+        print_error(f"{error.filename or 'output'}: {error.strerror or error}")
+        silence_stdout()
+        return SYSTEM_FAILED
     except Exception as error:
         # click's errors of usage; typer brings its own copy of click, so they have no importable name
         format_message = getattr(error, "format_message", None)
@@ -114,6 +126,8 @@ def _print_usage_error(error: Any, message: str) -> None:
 
 def main() -> None:
     """Entry point of the console script."""
+    if sys.stdout is None:
+        raise SystemExit("error: standard output is closed")
     raise SystemExit(run(sys.argv[1:]))
 
 

@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from translate.cli import text_flags as flags
@@ -15,6 +16,7 @@ from translate.cli.console import (
     Threads,
     input_lines,
     load_translator,
+    print_warning,
     print_warnings,
 )
 from translate.cli.rate import Rate
@@ -172,11 +174,15 @@ def _search(translator: "Translator", given: dict[str, Any]) -> Any:
 
 
 def _blocks(sentences: list[str] | None, translator: "Translator") -> Iterator[list[str]]:
-    if sentences:
+    if sentences and sentences != ["-"]:
+        if len(sentences) == 1 and Path(sentences[0]).is_file():
+            print_warning(
+                f"{sentences[0]} is a file, and its name was translated; for its lines: < {sentences[0]}"
+            )
         return iter([sentences])
     from translate.text.gather import gather
 
-    return gather(input_lines(sys.stdin.buffer, translator.warnings))
+    return gather(input_lines(translator.warnings))
 
 
 def _paragraphs(

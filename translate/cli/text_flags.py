@@ -10,7 +10,9 @@ BEAM, SAMPLES, LENGTHS = "Beam search", "Samples", "Lengths (pieces, end of sent
 Run = Annotated[Path, typer.Argument(help="Run directory.")]
 Sentences = Annotated[
     list[str] | None,
-    typer.Argument(metavar="SENTENCE", help="Sentences; standard input, line by line, if there is none."),
+    typer.Argument(
+        metavar="SENTENCE", help="Sentences; standard input, line by line, if there is none, or for -."
+    ),
 ]
 BeamSize = Annotated[
     int | None,
@@ -55,7 +57,10 @@ MinLengthRatio = Annotated[
 ]
 MaxLengthRatio = Annotated[
     float | None,
-    typer.Option(help="Most, times the source's, plus search.max_length_extra.", rich_help_panel=LENGTHS),
+    typer.Option(
+        help="Most, times the source's, plus search.max_length_extra (20). Goes before the fewest.",
+        rich_help_panel=LENGTHS,
+    ),
 ]
 Prefix = Annotated[str | None, typer.Option(help="How every translation begins.")]
 Constraint = Annotated[
@@ -102,7 +107,11 @@ Int8 = Annotated[
     ),
 ]
 SplitSentences = Annotated[
-    bool, typer.Option("--split-sentences", help="A line is a paragraph: translate sentence by sentence.")
+    bool,
+    typer.Option(
+        "--split-sentences",
+        help="A line is a paragraph: translate sentence by sentence. Not with --align, --markup, --n-best.",
+    ),
 ]
 Format = Annotated[Literal["text", "jsonl"], typer.Option(help="One line, or one JSON object, a sentence.")]
 Align = Annotated[
@@ -113,5 +122,8 @@ Markup = Annotated[
     typer.Option("--markup", help="Carry tags (<b>, <br/>) and placeholders ({0}, %s) over, balanced."),
 ]
 ReplaceUnknown = Annotated[
-    bool, typer.Option("--replace-unknown", help="Copy the source word where the model has none.")
+    bool,
+    typer.Option(
+        "--replace-unknown", help="Where the model writes an unknown piece, copy the source word it looks at."
+    ),
 ]

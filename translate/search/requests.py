@@ -28,6 +28,8 @@ def read_requests(
         UserError: for a text with pieces that the vocabulary does not have, or lists of a wrong length.
     """
     prefixes = [prefix or ""] * count if prefix is None or isinstance(prefix, str) else list(prefix)
+    if prefix == "":
+        raise UserError("prefix: there is no word in it; leave it out")
     given = list(constraints or ())
     if isinstance(constraints, str):
         raise UserError("constraints: expected a list of phrases, got one string; write [phrase]")
