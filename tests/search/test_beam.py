@@ -203,6 +203,11 @@ def test_a_vocabulary_smaller_than_the_beam() -> None:
         ("max_source_pieces", 0),
         ("max_length_ratio", -0.5),
         ("max_length_extra", 0),
+        ("max_length_ratio", math.nan),
+        ("min_length_ratio", math.inf),
+        ("length_penalty", math.nan),
+        ("length_penalty", -math.inf),
+        ("temperature", math.inf),
     ],
 )
 def test_impossible_settings_are_refused(name: str, value: float) -> None:

@@ -1,5 +1,6 @@
 """What a search is told and what it gives."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -7,6 +8,7 @@ from typing import Literal, NamedTuple
 from torch import Tensor
 
 NORMALISATIONS = ("average", "gnmt")
+FINITE = ("length_penalty", "coverage_penalty", "max_length_ratio", "min_length_ratio", "temperature")
 
 
 @dataclass
@@ -43,11 +45,15 @@ class SearchConfig:
             "top_k",
             "seed",
             "coverage_penalty",
+            "max_length_ratio",
         ):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name}: expected at least 0, got {getattr(self, name)}")
-        if self.max_length_ratio < 0 or self.max_length_extra < 1:
-            raise ValueError("max_length_ratio must not be negative, and max_length_extra at least 1")
+        for name in FINITE:
+            if not math.isfinite(getattr(self, name)):
+                raise ValueError(f"{name}: expected a finite number, got {getattr(self, name)}")
+        if self.max_length_extra < 1:
+            raise ValueError(f"max_length_extra: expected at least 1, got {self.max_length_extra}")
         if not self.temperature > 0:
             raise ValueError(f"temperature: expected a number above 0, got {self.temperature}")
         if not 0 < self.top_p <= 1:
