@@ -206,7 +206,11 @@ def _parse_token(
                 f"{where}: link '{token}' has {side} index 0, but this file is read as counted from 1"
             )
         if length is not None and index >= length:
-            hint = "" if one_based or index > length else " (does the file count from 1?)"
+            hint = (
+                ""
+                if one_based or index > length
+                else " (does the file count from 1, or is it of other pairs?)"
+            )
             raise UserError(
                 f"{where}: link '{token}' points to {side} word {index + base}, "
                 f"but the {side} has {length} words, counted from {base}{hint}"
@@ -242,6 +246,8 @@ def _read_lines(
 def _lines(path: str | Path) -> list[str]:
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read as links: {error}") from error
     return text.removesuffix("\n").split("\n") if text else []

@@ -82,6 +82,7 @@ def evaluate(
         "chrf": found.chrf,
         "ter": found.ter,
         "signature": found.signature,
+        "signatures": found.signatures,
         "beam_size": beam_size or translator.search.beam_size,
         "length_penalty": translator.search.length_penalty,
         "sentences": len(pairs.source),
@@ -90,7 +91,11 @@ def evaluate(
         row |= _aligned(translator, pairs, golds, batch_size)
     if in_8_bits is not None:
         rounded, longer = _translated(in_8_bits, pairs, beam_size, batch_size)
-        row["int8"] = {"bleu": rounded.bleu, "cost": found.bleu - rounded.bleu, "time": longer / seconds}
+        row["int8"] = {
+            "bleu": rounded.bleu,
+            "cost": found.bleu - rounded.bleu,
+            "time_ratio": longer / seconds,
+        }
     if as_json:
         print(json.dumps(row))
     else:
@@ -136,6 +141,6 @@ def _print_table(row: dict[str, Any], found: "CorpusScores") -> None:
         measures = f"precision {row['precision']:.4f}, recall {row['recall']:.4f}"
         print(f"AER  {100 * row['aer']:.2f} %   {measures}")
     if "int8" in row:
-        bleu, cost, ratio = (row["int8"][name] for name in ("bleu", "cost", "time"))
+        bleu, cost, ratio = (row["int8"][name] for name in ("bleu", "cost", "time_ratio"))
         change = f"costs {cost:.2f}" if cost >= 0 else f"gains {-cost:.2f}"
         print(f"int8 BLEU {bleu:.2f}, which {change}; {ratio:.2f} times the seconds of float32")
