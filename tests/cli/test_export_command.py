@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,7 @@ def test_onnx_writes_graphs_that_agree(
         (["--format", "onnx", "--quantization", "int8"], "--quantization is for --format ctranslate2"),
         (["--format", "marian"], "'marian'"),
         (["--format", "bundle", "--sentences", "nowhere.en"], "nowhere.en: no such file"),
+        (["--format", "bundle", "--sentences", os.devnull], "is empty"),
         (["--format", "bundle", "--num-sentences", "0"], "--num-sentences"),
     ],
 )

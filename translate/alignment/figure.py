@@ -31,7 +31,10 @@ def check_extension(path: str | Path) -> Path:
     """The path, if a picture can be saved there; raises UserError for an extension that is none of ours."""
     path = Path(path)
     if path.suffix.lower() not in _METADATA:
-        raise UserError(f"{path}: cannot draw to '{path.suffix}'; allowed extensions are .png, .pdf and .svg")
+        raise UserError(
+            f"{path}: cannot draw to '{path.suffix}'; allowed extensions are .png, .pdf and .svg "
+            f"(and .html for a page of a pair)"
+        )
     return path
 
 

@@ -75,6 +75,8 @@ def export_run(
         engine = _write(contents, export_format, aside, quantization, plugins)
         if sentences is not None:
             sources = read_lines(sentences)[:num_sentences]
+            if not sources:
+                raise UserError(f"{sentences} is empty; it takes sentences to prove an export")
         else:
             sources = _validation(read_settings(directory, plugins).data, num_sentences, report)
         proof = prove(sources, _rendered(translator.translate(sources)), engine(sources))

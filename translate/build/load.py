@@ -72,7 +72,8 @@ def load(
 def read_settings(directory: RunDirectory, plugins: Sequence[str] = ()) -> Settings:
     """The checked configuration of a run, which may import no module but those of ``plugins``."""
     if not directory.path.is_dir():
-        raise UserError(f"{directory.path}: no such run directory")
+        what = "a file, not a run directory" if directory.path.exists() else "no such run directory"
+        raise UserError(f"{directory.path}: {what}")
     if not directory.config.exists():
         raise UserError(f"{directory.path}: not a run directory (it has no config.yaml)")
     try:

@@ -24,7 +24,9 @@ source = sentencepiece.SentencePieceProcessor(model_file="{name}/tokenizer/{sour
 target = sentencepiece.SentencePieceProcessor(model_file="{name}/tokenizer/{target}.model")
 translator = ctranslate2.Translator("{name}")
 pieces = source.encode("...", out_type=str)
-result = translator.translate_batch([pieces], beam_size={beam_size}, length_penalty={length_penalty})[0]
+result = translator.translate_batch(
+    [pieces], beam_size={beam_size}, length_penalty={length_penalty}, min_decoding_length=0
+)[0]
 print(target.decode(result.hypotheses[0]))
 ```
 
