@@ -33,8 +33,14 @@ def corpus(
         if not override.lstrip("+~").startswith("data."):
             raise UserError(f"{override}: a corpus takes settings of data alone, such as data.num_train=1000")
     composed = compose([f"data={data}", *(overrides or [])], check=check_config, schemas=SCHEMAS)
-    found = load_corpus(check_config(composed).data)
+    settings = check_config(composed).data
+    found = load_corpus(settings)
     for line in found.summary_lines():
         print(line)
+    if settings.kind == "grammar":
+        print(
+            f"split as for a training with data.num_train={settings.num_train}; one with another number "
+            "trains on some of these test pairs"
+        )
     for path in write_corpus(found, out):
         print(path)
