@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
@@ -89,10 +90,20 @@ def read_settings(directory: RunDirectory, plugins: Sequence[str] = ()) -> Setti
                 f"{directory.path}: the run needs code of the module {name!r}; if you trust it, name it: "
                 f"--plugin {name}, in Python plugins=[{name!r}]"
             )
+    for name in plugins:
+        if not _is_importable(name):
+            raise UserError(f"plugin {name}: there is no such module on Python's path")
     try:
         return check_config(config)
     except UserError as error:
         raise UserError(f"{directory.config}: {error}") from error
+
+
+def _is_importable(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except (ImportError, ValueError):  # of what holds it, or of a name that is none
+        return False
 
 
 def read_choice(directory: RunDirectory, model: Seq2Seq) -> AlignmentChoice:
