@@ -327,6 +327,8 @@ def test_a_dash_is_standard_input_and_a_file_name_is_pointed_out(
     result = translate_command("text", run, path)
     assert result.code == 0
     assert f"warning: {path} is a file, and its name was translated; for its lines: < {path}" in result.err
+    long = translate_command("text", run, "I love you . " * 400)  # longer than the name of a file can be
+    assert (long.code, long.out.count("\n")) == (0, 1)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
@@ -335,7 +337,7 @@ def test_a_full_disk_is_said_in_one_line(run: Path) -> None:
     with Path("/dev/full").open("wb") as full:
         process = subprocess.run(command, stdout=full, stderr=subprocess.PIPE)
     assert process.returncode == 1
-    assert process.stderr == b"error: output: No space left on device\n"
+    assert process.stderr == b"error: No space left on device\n"
 
 
 def test_characters_that_are_not_known(run: Path, translate_command: Command) -> None:

@@ -76,6 +76,9 @@ def evaluate(
         raise UserError(f"evaluate: --int8 is compared with float32; leave out --precision {precision}")
     translator = load_translator(run, device, threads, plugin, precision=precision)
     in_8_bits = load_translator(run, device, threads, plugin, int8=True) if int8 else None
+    for each in () if in_8_bits is None else (translator, in_8_bits):  # warm up, for the times
+        each.translate(pairs.source[:16], beam_size=beam_size)
+        each.warnings.clear()
     found, seconds = _translated(translator, pairs, beam_size, batch_size)
     row: dict[str, Any] = {
         "bleu": found.bleu,

@@ -99,8 +99,12 @@ def run(arguments: Sequence[str]) -> int:
         silence_stdout()
         return READER_GONE
     except OSError as error:  # a full disk, a folder that cannot be written
-        print_error(f"{error.filename or 'output'}: {error.strerror or error}")
-        silence_stdout()
+        where = "" if error.filename is None else f"{error.filename}: "
+        print_error(f"{where}{error.strerror or error}")
+        try:
+            sys.stdout.flush()
+        except OSError:
+            silence_stdout()
         return SYSTEM_FAILED
     except Exception as error:
         # click's errors of usage; typer brings its own copy of click, so they have no importable name

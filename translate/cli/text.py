@@ -175,7 +175,7 @@ def _search(translator: "Translator", given: dict[str, Any]) -> Any:
 
 def _blocks(sentences: list[str] | None, translator: "Translator") -> Iterator[list[str]]:
     if sentences and sentences != ["-"]:
-        if len(sentences) == 1 and Path(sentences[0]).is_file():
+        if len(sentences) == 1 and _is_file(sentences[0]):
             print_warning(
                 f"{sentences[0]} is a file, and its name was translated; for its lines: < {sentences[0]}"
             )
@@ -183,6 +183,13 @@ def _blocks(sentences: list[str] | None, translator: "Translator") -> Iterator[l
     from translate.text.gather import gather
 
     return gather(input_lines(translator.warnings))
+
+
+def _is_file(name: str) -> bool:
+    try:
+        return Path(name).is_file()
+    except OSError:  # longer than a name can be
+        return False
 
 
 def _paragraphs(
