@@ -1,10 +1,12 @@
+import re
+import unicodedata
 from itertools import pairwise
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from translate.text.words import FIRST_MARK, split_words, tokenise, whitespace_words
+from translate.text.words import FIRST_MARK, UNSPACED, split_words, tokenise, whitespace_words
 
 TABLE = {
     "": "",
@@ -80,6 +82,16 @@ def test_european_text_is_split_as_other_text_is(text: str) -> None:
     """A character of another script at the end calls for the slow pattern, which must give the same words."""
     european = "".join(character for character in text if character < FIRST_MARK)
     assert split_words(european) == split_words(f"{european} 日")[:-1]
+
+
+def test_marks_letters_and_figures_alone_are_of_a_word() -> None:
+    unspaced, joiners = re.compile(f"[{UNSPACED}]"), "\u200c\u200d"
+    for code in range(ord(FIRST_MARK), 0x3100):
+        character = chr(code)
+        category = unicodedata.category(character)
+        if not unspaced.match(character) and character not in joiners:
+            expected = category in ("Mn", "Mc") or category[0] in "LN"
+            assert (len(split_words(f"a{character}b")) == 1) == expected, hex(code)
 
 
 def test_white_space_words_are_cut_nowhere_else() -> None:
