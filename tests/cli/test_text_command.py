@@ -280,8 +280,14 @@ def test_a_lone_line_on_an_open_stream_is_answered(run: Path, translator: Transl
 
 def test_an_interrupt_while_it_waits_for_a_line(run: Path) -> None:
     command = [sys.executable, "-m", "translate.cli.main", "text", str(run), "--threads", "1"]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, **pipes) as process:
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # A shell's background job ignores SIGINT, and so would its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(SENTENCE.encode() + b"\n")
