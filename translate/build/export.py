@@ -55,9 +55,10 @@ def export_run(
         raise UserError(f"{out}: exists already; choose another folder")
     if not out.parent.is_dir():
         raise UserError(f"{out}: there is no folder {out.parent}")
+    directory = RunDirectory(run)
+    sources = None if sentences is None else _first_lines(sentences, num_sentences)
     translator = load(run, device="cpu", threads=threads, plugins=plugins, as_trained=True)
     translator.model.float()
-    directory = RunDirectory(run)
     contents = Contents(
         directory,
         translator.model,
@@ -73,11 +74,7 @@ def export_run(
         shutil.rmtree(aside)
     try:
         engine = _write(contents, export_format, aside, quantization, plugins)
-        if sentences is not None:
-            sources = read_lines(sentences)[:num_sentences]
-            if not sources:
-                raise UserError(f"{sentences} is empty; it takes sentences to prove an export")
-        else:
+        if sources is None:
             sources = _validation(read_settings(directory, plugins).data, num_sentences, report)
         proof = prove(sources, _rendered(translator.translate(sources)), engine(sources))
         write_card(contents, export_format, aside, out.name, proof)
@@ -108,6 +105,13 @@ def _bundle_engine(directory: RunDirectory, plugins: Sequence[str]) -> Engine:
 
 def _rendered(translations: Sequence[Translation]) -> list[Rendered]:
     return [Rendered(each.text, each.score) for each in translations]
+
+
+def _first_lines(path: Path, count: int) -> list[str]:
+    found = read_lines(path)[:count]
+    if not found:
+        raise UserError(f"{path} is empty; it takes sentences to prove an export")
+    return found
 
 
 def _validation(data: DataConfig, count: int, report: Callable[[str], None]) -> list[str]:

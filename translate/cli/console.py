@@ -41,7 +41,7 @@ Precision = Annotated[
     typer.Option(
         "--precision",
         metavar="NAME",
-        help="float32, or for a GPU bfloat16 or float16: quicker there, and not exact.",
+        help="float32; bfloat16 and float16 are meant for a GPU, and not exact.",
     ),
 ]
 Plugins = Annotated[
