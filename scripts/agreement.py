@@ -20,13 +20,14 @@ from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
+from ibm_model_2 import align_corpus
+
 import translate
-from translate.alignment.counted import count_links
-from translate.alignment.links import Links, read_pharaoh, swapped
-from translate.alignment.statistical import align_corpus
-from translate.alignment.symmetrise import SYMMETRISATIONS, majority, symmetrise
-from translate.text.corpus import Split
-from translate.text.files import pair_of
+from translate.aligner.counting import count_links
+from translate.aligner.links import Links, read_pharaoh, swapped
+from translate.aligner.symmetrise import SYMMETRISATIONS, majority, symmetrise
+from translate.corpora.corpus import Split
+from translate.corpora.local_files import pair_of
 from translate.text.words import split_words
 
 Lines = Sequence[Sequence[str]]

@@ -19,8 +19,8 @@ import torch
 
 import translate
 from translate.alignment.forced import BATCH_TOKENS, evaluation_mode
-from translate.text.batching import EncodedCorpus, Ragged, collate, sequential_batches
-from translate.text.files import pair_of
+from translate.corpora.batching import EncodedCorpus, Ragged, collate, sequential_batches
+from translate.corpora.local_files import pair_of
 from translate.training.update import batch_loss
 from translate.translator import Translator
 

@@ -15,9 +15,9 @@ from statistics import median
 import torch
 from bench_steps import SIZES, training
 
-from translate.build.objects import use_device
+from translate.runs.objects import use_device
+from translate.storage.writer import Writer
 from translate.training.stream import Position
-from translate.training.writer import Writer
 
 BATCH_TOKENS = 2048
 STEPS = 6  # timed together; a checkpoint is written within them

@@ -22,9 +22,9 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from translate.attention import create
-from translate.build.objects import use_device
+from translate.corpora.batching import Batch, EncodedCorpus, Ragged
 from translate.models import BahdanauRNN, LuongRNN, Seq2Seq, Transformer, bahdanau, luong
-from translate.text.batching import Batch, EncodedCorpus, Ragged
+from translate.runs.objects import use_device
 from translate.training.averaging import Averaged
 from translate.training.loop import Training
 from translate.training.optimizer import Constant

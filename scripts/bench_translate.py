@@ -251,7 +251,7 @@ def engines(options: argparse.Namespace, folder: Path) -> tuple[list[tuple[str, 
     """What is measured (title, worker, model, interpreter), and what cannot be, with the reason."""
     from opennmt_weights import convert  # not in the environments of the peers
 
-    from translate.build.export import export_run
+    from translate.export.export_run import export_run
 
     found = [("ours, Transformer", "ours", options.run, sys.executable)]
     missing = []

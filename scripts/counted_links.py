@@ -11,11 +11,12 @@ import argparse
 import time
 from collections.abc import Sequence
 
-from translate.alignment.counted import Known, count_links
-from translate.alignment.links import Gold, parse_gold
-from translate.alignment.score import score
-from translate.alignment.statistical import align_corpus
-from translate.text.grammar import Example, generate
+from ibm_model_2 import align_corpus
+
+from translate.aligner.counting import Known, count_links
+from translate.aligner.error_rate import score
+from translate.aligner.links import Gold, parse_gold
+from translate.grammar.generator import Example, generate
 
 
 def read(pairs: Sequence[Example]) -> tuple[tuple[list[list[str]], list[list[str]]], list[Gold]]:

@@ -87,7 +87,7 @@ def show(rows: list[dict[str, Any]], out: Path) -> None:
     from rich.table import Table
 
     import translate
-    from translate.alignment.heatmap import draw
+    from translate.pictures.heatmap import draw
 
     console = Console(highlight=False)
     table = Table(title="test set of the embedded corpus", title_justify="left")

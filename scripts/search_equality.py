@@ -13,8 +13,9 @@ from pathlib import Path
 import torch
 
 import translate
-from translate.search import SearchConfig, beam_search
-from translate.text.batching import pad
+from translate.config.search import SearchConfig
+from translate.corpora.batching import pad
+from translate.search import beam_search
 from translate.text.tokenizer import EOS
 from translate.translator import Translator
 

@@ -1,4 +1,4 @@
-"""Lies here so that every test file finds the modules beside it (``tiny_models``, ``tiny_runs``)."""
+"""Fixtures that tests of several rooms share."""
 
 import os
 import sys
@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from ranks import Ranks
+    from tests.fake_model import FakeModel
+    from tests.ranks import Ranks
 
 
 @pytest.fixture(scope="session")
 def tiny_runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A finished run of each backend, trained just enough that it says something. Not to be changed."""
-    from tiny_runs import BACKENDS, TRAINED, train_tiny  # torch, which most tests of text do without
+    from tests.tiny_runs import BACKENDS, TRAINED, train_tiny  # torch, which most tests of text do without
 
     root = tmp_path_factory.mktemp("runs")
     for backend in BACKENDS:
@@ -37,10 +38,18 @@ def _tiny_numbers() -> Iterator[None]:
         sys.modules["torch"].set_flush_denormal(False)
 
 
+@pytest.fixture
+def fake_model() -> type["FakeModel"]:
+    """A model that gives the attention which a test plants."""
+    from tests.fake_model import FakeModel
+
+    return FakeModel
+
+
 @pytest.fixture(scope="session")
 def ranks() -> Iterator["Ranks"]:
     """Two processes that can train together: ``ranks(function, *arguments)`` gives the result of each."""
-    from ranks import Ranks
+    from tests.ranks import Ranks
 
     processes = Ranks()
     yield processes

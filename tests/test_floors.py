@@ -9,27 +9,33 @@ import pytest
 import translate
 
 PACKAGE = Path(translate.__file__).parent
-TOP = 7
 FLOORS = {
-    "errors": -1,
-    "version": -1,
-    "attention": 0,
-    "text": 0,
-    "config": 0,
-    "models": 1,
-    "search": 2,
-    "training": 2,
-    "alignment": 2,
-    "translation": 3,
-    "evaluation": 3,
-    "export": 3,
-    "translator": 4,
-    "build": 5,
-    "inspection": 5,
-    "serve": 5,
-    "cli": 6,
-    "__init__": TOP,
-    "__main__": TOP,
+    "errors": 0,
+    "version": 0,
+    "config": 1,
+    "attention": 2,
+    "text": 2,
+    "grammar": 2,
+    "aligner": 2,
+    "pictures": 3,
+    "corpora": 3,
+    "models": 3,
+    "search": 4,
+    "training": 4,
+    "alignment": 4,
+    "transfer": 5,
+    "storage": 5,
+    "evaluation": 5,
+    "translation": 5,
+    "translator": 6,
+    "inspection": 7,
+    "reports": 7,
+    "runs": 8,
+    "export": 9,
+    "serve": 9,
+    "cli": 10,
+    "__init__": 11,
+    "__main__": 11,
 }
 
 
@@ -79,22 +85,22 @@ def test_every_room_has_a_floor():
     ("file", "source", "found"),
     [
         ("text/words.py", "import translate.models.rnn", ["text/words.py:1: text imports models"]),
-        ("models/rnn.py", "from translate.build import load", ["models/rnn.py:1: models imports build"]),
-        ("models/rnn.py", "from translate import build", ["models/rnn.py:1: models imports build"]),
+        ("models/rnn.py", "from translate.runs import load", ["models/rnn.py:1: models imports runs"]),
+        ("models/rnn.py", "from translate import runs", ["models/rnn.py:1: models imports runs"]),
         ("models/rnn.py", "from translate import load", ["models/rnn.py:1: models imports __init__"]),
-        ("models/rnn.py", "from .. import build", ["models/rnn.py:1: models imports build"]),
-        ("models/rnn.py", "from ..build import load", ["models/rnn.py:1: models imports build"]),
-        ("models/rnn.py", "def f():\n    import translate.build", ["models/rnn.py:2: models imports build"]),
+        ("models/rnn.py", "from .. import runs", ["models/rnn.py:1: models imports runs"]),
+        ("models/rnn.py", "from ..runs import load", ["models/rnn.py:1: models imports runs"]),
+        ("models/rnn.py", "def f():\n    import translate.runs", ["models/rnn.py:2: models imports runs"]),
         ("text/words.py", "from translate.attention import Dot", ["text/words.py:1: text imports attention"]),
         ("errors.py", "import translate.version", ["errors.py:1: errors imports version"]),
         ("models/rnn.py", "import torch\nfrom translate.text import words\nfrom . import seq2seq", []),
-        ("build/load.py", "from translate.models.rnn import RNN\nfrom translate.build import objects", []),
-        ("__init__.py", "from translate.build import load", []),
+        ("runs/load.py", "from translate.models.rnn import RNN\nfrom translate.runs import objects", []),
+        ("__init__.py", "from translate.runs import load", []),
     ],
 )
 def test_a_planted_import_is_judged(tmp_path, file, source, found):
     root = tmp_path / "translate"
-    for room in ("text", "models", "build", "attention"):
+    for room in ("text", "models", "runs", "attention"):
         (root / room).mkdir(parents=True)
     for name in ("errors.py", "version.py", "__init__.py"):
         (root / name).touch()

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import translate
+from translate.aligner.links import parse_gold
 from translate.alignment.extract import METHODS
-from translate.alignment.links import parse_gold
 from translate.errors import UserError
 from translate.inspection import draw_heads_of, page_of
 from translate.translator import Translator

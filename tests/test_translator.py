@@ -4,12 +4,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from tiny_models import BACKENDS, tiny_model
 
+from tests.tiny_models import BACKENDS, tiny_model
 from translate.alignment.choice import AlignmentChoice
+from translate.config.search import SearchConfig
+from translate.config.tokenizer import TokenizerConfig
 from translate.errors import UserError
-from translate.search import SearchConfig, beam_search
-from translate.text.tokenizer import EOS, TokenizerConfig, TokenizerPair
+from translate.search import beam_search
+from translate.text.tokenizer import EOS, TokenizerPair
 from translate.translation import Candidate, Translation
 from translate.translator import Translator
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from test_translator import SEARCH, SOURCES, build, tokenizers  # noqa: F401 (a fixture)
 
+from tests.test_translator import SEARCH, SOURCES, build, tokenizers  # noqa: F401 (a fixture)
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.forced import encoded_batches
 from translate.errors import UserError

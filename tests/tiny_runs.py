@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from translate.build import SCHEMAS, check_config
-from translate.build.train import train
 from translate.config import compose
+from translate.config.settings import SCHEMAS, check_config
+from translate.runs.life import train
 
 RECURRENT = ["model.embedding_size=24", "model.encoder_size=14", "model.decoder_size=26"]
 SIZES = {

@@ -6,7 +6,7 @@ from translate.version import __version__
 
 if TYPE_CHECKING:
     from translate import attention
-    from translate.build import load
+    from translate.runs.load import load
 
 __all__ = ["__version__", "attention", "load"]
 
@@ -14,7 +14,7 @@ __all__ = ["__version__", "attention", "load"]
 def __getattr__(name: str) -> Any:
     # torch takes seconds to import; `translate --help` should not wait for it.
     if name == "load":
-        from translate.build import load
+        from translate.runs.load import load
 
         return load
     if name == "attention":

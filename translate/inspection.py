@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from translate.aligner.links import Gold
 from translate.alignment.alignment import Alignment
 from translate.alignment.extract import METHODS
 from translate.alignment.heads import attention_heads
-from translate.alignment.links import Gold
-from translate.alignment.page import Alternative, Page
 from translate.errors import UserError
+from translate.pictures.page import Alternative, Page
 from translate.translator import Translator
 
 
@@ -92,7 +92,7 @@ def draw_heads_of(
     colour_map: str = "gray",
 ) -> Path:
     """Draw every layer and head of a pair, those that calibration chose framed; as in `draw_heads`."""
-    from translate.alignment.multiples import draw_heads  # matplotlib is slow to import
+    from translate.pictures.multiples import draw_heads  # matplotlib is slow to import
 
     pair = translator.encode_pair(source, target, whitespace=whitespace)
     if not pair.source_words or not pair.target_words:

@@ -8,16 +8,16 @@ import torch
 
 from translate.alignment.alignment import Alignment
 from translate.alignment.choice import AlignmentChoice
-from translate.alignment.coverage import coverage
+from translate.alignment.coverage_penalty import coverage
 from translate.alignment.extract import align_found
 from translate.alignment.forced import EncodedPair
+from translate.config.search import SearchConfig
 from translate.models import Seq2Seq
 from translate.search import (
     Found,
     Hypothesis,
     Reader,
     Request,
-    SearchConfig,
     Supply,
     beam_searches,
     decode,

@@ -13,13 +13,14 @@ from translate.alignment.alignment import Alignment
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.extract import align
 from translate.alignment.forced import EncodedPair, evaluation_mode
-from translate.alignment.markup import place_markup
-from translate.alignment.unknown import replace_unknown as with_source_words
+from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq
-from translate.search import SearchConfig, length_batches, read_requests, share_out
-from translate.text.markup import Marked, read_markup
-from translate.text.tokenizer import UNK, Pieces, TokenizerPair
+from translate.search import length_batches, read_requests, share_out
+from translate.text.tokenizer import UNK, Pieces, TokenizerPair, one_line
+from translate.transfer.markup import place_markup
+from translate.transfer.tags import Marked, read_markup
+from translate.transfer.unknown import replace_unknown as with_source_words
 from translate.translation import BatchTranslator, Sentences, Translation
 
 CUT = "source cut at {} pieces"
@@ -258,7 +259,7 @@ class Translator:
         if clean.items:  # made up by the model: only the source's own may stand in the translation
             text = clean.text
             (alignment,) = self.align([source.text], [text])
-        return place_markup(source, text, alignment), alignment
+        return one_line(place_markup(source, text, alignment)), alignment
 
     def _read(self, sentence: str, *, words: bool) -> Pieces:
         """A source, cut where it is too long; with its words where they are asked for."""

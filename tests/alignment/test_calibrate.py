@@ -3,12 +3,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from translate.aligner.error_rate import score
+from translate.aligner.links import Gold
 from translate.alignment.calibrate import THRESHOLDS, calibrate
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.extract import align
 from translate.alignment.forced import EncodedPair
-from translate.alignment.links import Gold
-from translate.alignment.score import score
 from translate.errors import UserError
 from translate.text.tokenizer import EOS
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
+from translate.aligner.links import parse_gold
 from translate.alignment.evidence import Words, agreement, alignment_scores, consistency, silver_scores
 from translate.alignment.forced import EncodedPair
-from translate.alignment.links import parse_gold
 
 
 def _pair(source, target):

@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 import torch
 
+from translate.aligner.error_rate import score
+from translate.aligner.links import Gold
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.extract import align
 from translate.alignment.forced import EncodedPair, forced_batches
-from translate.alignment.links import Gold
-from translate.alignment.score import score
 from translate.errors import UserError
 from translate.text.tokenizer import EOS, Pieces
 from translate.text.words import Word

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from translate.aligner.error_rate import score
+from translate.aligner.links import Gold
+from translate.aligner.symmetrise import symmetrise
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.extract import align
 from translate.alignment.forced import EncodedPair
-from translate.alignment.links import Gold
-from translate.alignment.score import score
-from translate.alignment.symmetrise import symmetrise
 from translate.text.tokenizer import EOS
 
 # look | it | u p | </s> to cherchez | - | le | donc; the rows are of <s>, cherchez, -, le, donc as input.

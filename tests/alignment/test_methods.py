@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tiny_models import BACKENDS, RECURRENT, SELF_ATTENTIVE, attention, tiny_model
 
+from tests.tiny_models import BACKENDS, RECURRENT, SELF_ATTENTIVE, attention, tiny_model
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.extract import METHODS, align
 from translate.alignment.forced import EncodedPair, forced_batches

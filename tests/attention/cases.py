@@ -6,10 +6,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import oracles
 import torch
 from torch import Tensor
 
+from tests.attention import oracles
 from translate.attention import Attention, create
 
 BATCH, SOURCE, TARGET = 3, 7, 5

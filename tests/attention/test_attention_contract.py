@@ -4,9 +4,9 @@ import math
 
 import pytest
 import torch
-from cases import CASES, KEY_SIZE, QUERY_SIZE, inputs
 from torch import nn
 
+from tests.attention.cases import CASES, KEY_SIZE, QUERY_SIZE, inputs
 from translate.attention import MultiHead, create, names
 from translate.attention.functional import masked_softmax
 

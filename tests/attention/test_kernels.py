@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from cases import CASES, Case, inputs
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from tests.attention.cases import CASES, Case, inputs
 from translate.attention import Attention, create
 from translate.attention.functional import additive_scores
 from translate.attention.fused import fused_attention, kernels

@@ -1,12 +1,12 @@
 """Every mechanism against plain loops in float64: weights and contexts, explicit and fused, step by step."""
 
 import numpy as np
-import oracles
 import pytest
 import torch
-from cases import CASES, SELVES, Case, inputs
 from torch import Tensor
 
+from tests.attention import oracles
+from tests.attention.cases import CASES, SELVES, Case, inputs
 from translate.attention import Attention, names
 
 TOLERANCES = [(torch.float64, 1e-10), (torch.float32, 1e-5)]

@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-from test_oracles import SELVES, self_attention
 
+from tests.attention.test_oracles import SELVES, self_attention
 from translate.attention import LayerCache, MultiHead, PathCache
 
 WIDTH, SENTENCES, LENGTH, LAYERS = 3, 2, 37, 2

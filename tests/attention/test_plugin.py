@@ -4,13 +4,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from tiny_runs import overrides_of
 
 import translate
-from translate.build import SCHEMAS, check_config
-from translate.build.train import train
+from tests.tiny_runs import overrides_of
 from translate.config import compose
+from translate.config.settings import SCHEMAS, check_config
 from translate.errors import UserError
+from translate.runs.life import train
 
 MODULE = '''
 from torch import Tensor

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from cases import CASES, SELVES, Case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
+from tests.attention.cases import CASES, SELVES, Case
 from translate.attention import Attention, Linear, names
 
 SUMS, HULL, KEYS, QUERIES = "rows sum to 1", "inside the hull", "keys in any order", "queries in any order"

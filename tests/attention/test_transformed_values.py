@@ -2,7 +2,8 @@
 
 import pytest
 import torch
-from cases import CASES, inputs
+
+from tests.attention.cases import CASES, inputs
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -1,5 +1,6 @@
 import pytest
-from commands import Command, command
+
+from tests.cli.commands import Command, command
 
 
 @pytest.fixture

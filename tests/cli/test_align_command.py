@@ -4,9 +4,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from commands import Command
 
 import translate
+from tests.cli.commands import Command
 from translate.alignment.alignment import Alignment
 from translate.translator import Translator
 

@@ -5,17 +5,17 @@ import shutil
 from pathlib import Path
 
 import pytest
-from commands import Command
 
 import translate
+from tests.cli.commands import Command
+from translate.aligner.error_rate import score
+from translate.aligner.links import format_pharaoh
 from translate.alignment.directions import symmetrised
-from translate.alignment.files import read_alignments
-from translate.alignment.links import format_pharaoh
-from translate.alignment.score import score
-from translate.build.calibration import gold_links
-from translate.text.corpus import data_config, load_corpus
-from translate.text.split import Split
-from translate.text.writing import write_corpus
+from translate.alignment.formats import read_alignments
+from translate.corpora.corpus import data_config, load_corpus
+from translate.corpora.split import Split
+from translate.corpora.writing import write_corpus
+from translate.runs.calibration import gold_links
 
 PAIR = ("I love you .", "je t' aime .")
 

@@ -1,10 +1,10 @@
 from pathlib import Path
 
 import pytest
-from commands import Command
 
-from translate.text.corpus import load_corpus
-from translate.text.data_config import data_config
+from tests.cli.commands import Command
+from translate.config.data import data_config
+from translate.corpora.corpus import load_corpus
 
 SIZES = ("data.num_train=23", "data.num_validation=5", "data.num_test=7")
 

@@ -2,7 +2,8 @@ import platform
 from importlib.metadata import version
 
 import torch
-from commands import Command
+
+from tests.cli.commands import Command
 
 
 def test_versions_device_threads_and_kernels(translate_command: Command) -> None:

@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 import pytest
 import sacrebleu
-from commands import Command
 
 import translate
-from translate.text.corpus import load_corpus
-from translate.text.data_config import data_config
-from translate.text.writing import write_corpus
+from tests.cli.commands import Command
+from translate.config.data import data_config
+from translate.corpora.corpus import load_corpus
+from translate.corpora.writing import write_corpus
 
 
 class Files(NamedTuple):

@@ -3,10 +3,10 @@ import os
 from pathlib import Path
 
 import pytest
-from commands import Command
-from tiny_runs import BACKENDS
 
 import translate
+from tests.cli.commands import Command
+from tests.tiny_runs import BACKENDS
 
 SENTENCES = ["I love you .", "", "the cat sleeps on the bed ."]
 

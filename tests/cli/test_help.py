@@ -6,8 +6,8 @@ from typing import get_args, get_type_hints
 
 import pytest
 import typer
-from commands import Command
 
+from tests.cli.commands import Command
 from translate.cli.main import build_app
 
 # Hydra writes the help of the first.

@@ -10,16 +10,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from commands import Command
-from tiny_runs import BACKENDS
 
 import translate
+from tests.cli.commands import Command
+from tests.tiny_runs import BACKENDS
 from translate.cli.console import input_lines
 from translate.cli.main import run as run_command
+from translate.config.data import data_config
+from translate.config.tokenizer import TokenizerConfig
+from translate.corpora.corpus import load_corpus
 from translate.errors import UserError
-from translate.text.corpus import load_corpus
-from translate.text.data_config import data_config
-from translate.text.tokenizer import TokenizerConfig, TokenizerPair, train_tokenizer
+from translate.text.tokenizer import TokenizerPair, train_tokenizer
 from translate.translator import Translator
 
 SENTENCE = "I love you."

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import translate.build.train
+import translate.runs.life
 from translate.cli import main
 from translate.cli.train import job_suffix
 from translate.config import Composer
@@ -19,7 +19,7 @@ def trained(tmp_path, monkeypatch):
     """Configurations that reached training; the working directory is empty."""
     configs = []
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(translate.build.train, "train", configs.append)
+    monkeypatch.setattr(translate.runs.life, "train", configs.append)
     return configs
 
 
@@ -119,19 +119,19 @@ def test_a_user_error_of_training_is_one_line(trained, monkeypatch, capsys):
     def refuse(config: object) -> None:
         raise UserError("data: there is no such corpus")
 
-    monkeypatch.setattr(translate.build.train, "train", refuse)
+    monkeypatch.setattr(translate.runs.life, "train", refuse)
     assert run() == 2
     assert capsys.readouterr().err == "error: data: there is no such corpus\n"
 
 
 def test_the_exit_code_of_training_is_passed_on_and_ends_a_sweep(trained, monkeypatch):
-    monkeypatch.setattr(translate.build.train, "train", lambda config: trained.append(config) or 130)
+    monkeypatch.setattr(translate.runs.life, "train", lambda config: trained.append(config) or 130)
     assert run("-m", "training.seed=1,2") == 130
     assert len(trained) == 1
 
 
 def test_leaving_training_passes_the_code_on(trained, monkeypatch):
-    monkeypatch.setattr(translate.build.train, "train", lambda config: sys.exit(75))
+    monkeypatch.setattr(translate.runs.life, "train", lambda config: sys.exit(75))
     assert run() == 75
 
 
@@ -183,7 +183,7 @@ class TestMain:
         def interrupt(config: object) -> None:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(translate.build.train, "train", interrupt)
+        monkeypatch.setattr(translate.runs.life, "train", interrupt)
         assert run() == 130
 
     def test_help_lists_the_commands_and_needs_no_torch(self):

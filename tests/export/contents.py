@@ -3,15 +3,16 @@
 from pathlib import Path
 
 import torch
-from tiny_models import CASES, attention, tiny_model
 from torch import Tensor
 
+from tests.tiny_models import CASES, attention, tiny_model
 from translate.alignment.choice import AlignmentChoice
+from translate.config.search import SearchConfig
+from translate.config.tokenizer import TokenizerConfig
 from translate.export import Contents, Rendered
 from translate.models import Transformer
-from translate.search import SearchConfig
-from translate.text.tokenizer import BOS, TokenizerConfig, TokenizerPair
-from translate.training.run_directory import RunDirectory
+from translate.storage.run_directory import RunDirectory
+from translate.text.tokenizer import BOS, TokenizerPair
 from translate.translator import Translator
 
 SOURCES = [

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.export.architecture import refuse_search
-from translate.search import SearchConfig
 
 
 def test_settings_of_the_search_that_others_do_not_have_are_named() -> None:

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from contents import SOURCES, TARGETS, forced, of_case, of_transformer, translations
 
+from tests.export.contents import SOURCES, TARGETS, forced, of_case, of_transformer, translations
 from translate.errors import UserError
 from translate.export import ctranslate2
 from translate.text.tokenizer import EOS

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from contents import SOURCES, TARGETS, forced, of_case, of_transformer
 
+from tests.export.contents import SOURCES, TARGETS, forced, of_case, of_transformer
 from translate.errors import UserError
 from translate.export import huggingface
 from translate.text.tokenizer import BOS, EOS, PAD

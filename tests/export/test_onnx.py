@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import torch
-from contents import SEARCH, SOURCES, of_case, translations
-from tiny_models import CASES, padded, random_sources, tiny_model
 
+from tests.export.contents import SEARCH, SOURCES, of_case, translations
+from tests.tiny_models import CASES, padded, random_sources, tiny_model
 from translate.export import onnx, prove
 from translate.export.onnx_graphs import Reading, Step, example, exportable
 from translate.export.onnx_recurrence import PaddedRecurrence

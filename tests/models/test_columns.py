@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny_models import BACKENDS, tiny_model
 from torch import nn
 
 import translate
+from tests.tiny_models import BACKENDS, tiny_model
 from translate.models.columns import ColumnLinear, store_by_columns
-from translate.training.checkpoint import model_tensors
+from translate.training.tensors import model_tensors
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

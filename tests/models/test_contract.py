@@ -2,7 +2,9 @@
 
 import pytest
 import torch
-from tiny_models import (
+from torch import Tensor
+
+from tests.tiny_models import (
     CASES,
     SOURCE_VOCABULARY,
     UNNORMALISED,
@@ -11,8 +13,6 @@ from tiny_models import (
     random_targets,
     tiny_model,
 )
-from torch import Tensor
-
 from translate.models import Seq2Seq
 
 ALL = list(CASES)

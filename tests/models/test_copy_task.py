@@ -5,10 +5,11 @@ from collections.abc import Callable
 import pytest
 import torch
 import torch.nn.functional as F
-from tiny_models import attention, padded
 
+from tests.tiny_models import attention, padded
+from translate.config.search import SearchConfig
 from translate.models import BahdanauRNN, LuongRNN, Seq2Seq, Transformer
-from translate.search import SearchConfig, beam_search
+from translate.search import beam_search
 
 VOCABULARY = 13
 SIZES = {"embedding_size": 32, "encoder_size": 16, "decoder_size": 32, "dropout": 0.0, "tie": "all"}

@@ -2,9 +2,9 @@
 
 import pytest
 import torch
-from tiny_models import BACKENDS, tiny_model
 from torch import nn
 
+from tests.tiny_models import BACKENDS, tiny_model
 from translate.models.int8 import Int8Linear, quantise
 
 

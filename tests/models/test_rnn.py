@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import torch
-from tiny_models import attention, padded, random_sources, random_targets, tiny_model
 from torch import Tensor
 
+from tests.tiny_models import attention, padded, random_sources, random_targets, tiny_model
 from translate.models import BahdanauRNN, LuongRNN, Seq2Seq
 
 LENGTHS = [5, 3, 7]

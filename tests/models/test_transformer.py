@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_models import SELF_ATTENTIVE, attention, padded, random_sources, random_targets
 from torch import Tensor, nn
 
+from tests.tiny_models import SELF_ATTENTIVE, attention, padded, random_sources, random_targets
 from translate.models import Transformer
 from translate.models.transformer_layer import Layer
 

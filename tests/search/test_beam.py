@@ -6,12 +6,13 @@ from functools import partial
 
 import pytest
 import torch
-from tiny_models import BACKENDS, CASES, padded, random_sources, tiny_model
 from torch import Tensor
 
+from tests.tiny_models import BACKENDS, CASES, padded, random_sources, tiny_model
 from translate.attention import MultiHead
+from translate.config.search import SearchConfig
 from translate.models import DecodeState, Encoded, Seq2Seq, Transformer
-from translate.search import Hypothesis, SearchConfig, beam_search
+from translate.search import Hypothesis, beam_search
 
 LENGTHS = [5, 3, 7, 1]
 PAD, BOS, EOS = 0, 2, 3

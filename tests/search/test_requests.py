@@ -5,12 +5,13 @@ import math
 
 import pytest
 import torch
-from test_beam import BOS, EOS, PAD, log_probabilities, rescore, short_tempered
-from tiny_models import BACKENDS, padded, random_sources
 from torch import Tensor
 
+from tests.search.test_beam import BOS, EOS, PAD, log_probabilities, rescore, short_tempered
+from tests.tiny_models import BACKENDS, padded, random_sources
+from translate.config.search import SearchConfig
 from translate.models import Seq2Seq
-from translate.search import Hypothesis, Reader, Request, SearchConfig, beam_search, candidates, sample
+from translate.search import Hypothesis, Reader, Request, beam_search, candidates, sample
 from translate.search.candidates import best_candidates
 
 SHORT = {"max_length_ratio": 0, "max_length_extra": 4}

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 import pytest
 import torch
-from test_beam import short_tempered
-from tiny_models import CASES, padded, random_sources, tiny_model
 
+from tests.search.test_beam import short_tempered
+from tests.tiny_models import CASES, padded, random_sources, tiny_model
 from translate.attention import Memory
+from translate.config.search import SearchConfig
 from translate.models import Seq2Seq
-from translate.search import Hypothesis, Reader, Request, SearchConfig, Supply, beam_search, beam_searches
+from translate.search import Hypothesis, Reader, Request, Supply, beam_search, beam_searches
 from translate.search.batch_search import BatchSearch
 
 LENGTHS = [[9, 8, 2, 1], [8, 7, 2, 2], [9, 6, 3, 1], [7, 5, 1, 1], [4, 4, 2, 1]]

@@ -1,9 +1,13 @@
 import json
+import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from translate.errors import UserError
+from translate.text import tokenizer as tokenizer_module
 from translate.text.tokenizer import (
     BOS,
     EOS,
@@ -241,3 +245,14 @@ def test_a_damaged_folder_is_an_error_of_the_user(tmp_path: Path, damage: str) -
             (folder / "shared.model").write_bytes(b"")
     with pytest.raises(UserError, match="not a tokenizer directory"):
         TokenizerPair.load(folder)
+
+
+@given(st.lists(st.sampled_from([" ", "\t", "\n", "\u00a0", "a", "bc", "é"]), max_size=13))
+def test_a_decoded_text_is_one_line_and_offsets_follow_it(parts: list[str]) -> None:
+    text = "".join(parts)
+    spans = [(match.start(), match.end()) for match in re.finditer(r"\S+", text)]
+    line, moved = tokenizer_module._collapsed(text, spans)
+    assert line == " ".join(text.split())
+    assert [line[begin:end] for begin, end in moved] == [text[begin:end] for begin, end in spans]
+    everything = [(place, place + 1) for place in range(len(text))]
+    assert all(0 <= a <= b <= len(line) for a, b in tokenizer_module._collapsed(text, everything)[1])

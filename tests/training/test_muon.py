@@ -1,8 +1,8 @@
 import pytest
 import torch
-from tiny_models import tiny_model
 from torch import nn
 
+from tests.tiny_models import tiny_model
 from translate.training.muon import Muon
 
 

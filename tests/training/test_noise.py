@@ -1,7 +1,7 @@
 import numpy as np
 import torch
 
-from translate.text.batching import EncodedCorpus, Ragged, collate
+from translate.corpora.batching import EncodedCorpus, Ragged, collate
 from translate.text.tokenizer import BOS, EOS, PAD, UNK
 from translate.training.noise import drop_words
 

@@ -1,9 +1,9 @@
 import math
 
 import pytest
-from tiny_models import tiny_model
 from torch import nn
 
+from tests.tiny_models import tiny_model
 from translate.models import Seq2Seq
 from translate.training.optimizer import (
     Constant,

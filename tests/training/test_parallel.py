@@ -7,22 +7,22 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import torch
-from ranks import SIZE, Ranks
-from tiny_models import tiny_model
 from torch import nn
 
+from tests.ranks import SIZE, Ranks
+from tests.tiny_models import tiny_model
+from translate.config.training import RuntimeConfig
+from translate.corpora.batching import PLACE_BITS, Batch, EncodedCorpus, Ragged, collate
 from translate.models import Seq2Seq
 from translate.models.dropout import Dropout
-from translate.text.batching import PLACE_BITS, Batch, EncodedCorpus, Ragged, collate
 from translate.training.averaging import Averaged
-from translate.training.checkpoint import model_tensors
 from translate.training.distributed import connected
 from translate.training.losses import Guided
 from translate.training.objective import Loss
 from translate.training.optimizer import Constant
 from translate.training.parallel import Parallel, parallelise, whole
-from translate.training.settings import RuntimeConfig
 from translate.training.stream import BatchStream, Position
+from translate.training.tensors import model_tensors
 from translate.training.update import Care, Update
 
 LENGTHS = [(3, 5), (2, 1), (7, 11), (4, 4), (5, 2), (3, 13), (6, 6)]  # of source and target

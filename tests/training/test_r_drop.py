@@ -1,7 +1,7 @@
 import numpy as np
 import torch
 
-from translate.text.batching import EncodedCorpus, Ragged, collate
+from translate.corpora.batching import EncodedCorpus, Ragged, collate
 from translate.training import r_drop
 from translate.training.r_drop import divergence, twice
 

@@ -5,7 +5,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from translate.text.batching import EncodedCorpus, Ragged
+from translate.corpora.batching import EncodedCorpus, Ragged
 from translate.text.tokenizer import UNK
 from translate.training import stream as stream_module
 from translate.training.stream import BatchStream, Group, Position

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from translate.training.settings import TeacherForcingConfig
+from translate.config.training import TeacherForcingConfig
 from translate.training.teacher_forcing import known_probability
 
 

@@ -4,16 +4,16 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tiny_models import BACKENDS, tiny_model
 from torch import nn
 
+from tests.tiny_models import BACKENDS, tiny_model
+from translate.config.training import TeacherForcingConfig
+from translate.corpora.batching import Batch, EncodedCorpus, Ragged, collate
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.models.dropout import Dropout
-from translate.text.batching import Batch, EncodedCorpus, Ragged, collate
 from translate.training.averaging import Averaged
 from translate.training.optimizer import Constant, Plateau, Schedule
-from translate.training.settings import TeacherForcingConfig
 from translate.training.update import MAX_SKIPPED, Care, StepReport, Update
 
 LENGTHS = [(3, 5), (2, 1), (7, 11), (4, 4), (5, 2)]  # of source and target

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from translate.alignment.links import Gold, Links, format_pharaoh, format_weighted
+from translate.aligner.links import Gold, Links, format_pharaoh, format_weighted
 from translate.errors import UserError
 
 
@@ -141,12 +141,12 @@ class Alignment:
             UserError: for another extension, `values` or a colour map for a page, or as in `heatmap.draw`.
         """
         if Path(path).suffix.lower() == ".html":
-            from translate.alignment.page import Page
+            from translate.pictures.page import Page
 
             if values or colour_map != "gray":
                 raise UserError(f"{path}: a page has colours of its own, and shows values on demand")
             return Page.of(self, gold=gold, title=title).write(path)
-        from translate.alignment.heatmap import draw  # matplotlib is slow to import
+        from translate.pictures.heatmap import draw  # matplotlib is slow to import
 
         titles: Sequence[str] | None = None if title is None else [title]
         return draw([self], path, titles=titles, values=values, gold=[gold], colour_map=colour_map)

@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from translate.aligner.error_rate import AlignmentScore, score
+from translate.aligner.links import Gold
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.evidence import Words, agreement, alignment_scores, consistency, silver_scores
 from translate.alignment.extract import align, shift_rows
@@ -30,9 +32,7 @@ from translate.alignment.forced import (
     evaluation_mode,
     forced_batches,
 )
-from translate.alignment.links import Gold
 from translate.alignment.pool import pool_source, pool_target, renormalise
-from translate.alignment.score import AlignmentScore, score
 from translate.errors import UserError
 from translate.models.seq2seq import Seq2Seq
 

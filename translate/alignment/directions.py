@@ -7,6 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from translate.aligner.error_rate import score
+from translate.aligner.links import Gold, Links, swapped
+from translate.aligner.symmetrise import symmetrise
 from translate.alignment.alignment import Alignment
 from translate.alignment.calibrate import (
     MIN_EVIDENCE,
@@ -20,9 +23,6 @@ from translate.alignment.choice import AlignmentChoice
 from translate.alignment.evidence import Words, consistency
 from translate.alignment.extract import align
 from translate.alignment.forced import EncodedPair
-from translate.alignment.links import Gold, Links, swapped
-from translate.alignment.score import score
-from translate.alignment.symmetrise import symmetrise
 from translate.errors import UserError
 from translate.models.seq2seq import Seq2Seq
 

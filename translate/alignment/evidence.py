@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from translate.aligner.error_rate import AlignmentScore, score_from_counts
+from translate.aligner.links import Gold
 from translate.alignment.forced import EncodedPair
-from translate.alignment.links import Gold
-from translate.alignment.score import AlignmentScore, score_from_counts
 from translate.errors import UserError
 
 

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from translate.alignment.pool import piece_to_word
+from translate.corpora.batching import pad, sequential_batches
 from translate.errors import UserError
 from translate.models.seq2seq import Encoded, Seq2Seq
-from translate.text.batching import pad, sequential_batches
 from translate.text.tokenizer import BOS, EOS, NO_WORD, Pieces
 
 BATCH_TOKENS = 4096  # target tokens of one forced batch, padding included

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from translate.text.batching import pad
+from translate.corpora.batching import pad
 from translate.text.tokenizer import NO_WORD
 
 

@@ -147,7 +147,7 @@ def _translated(translator: "Translator", options: Options) -> tuple[list["Candi
 
 
 def _corpus(load: Callable[[Path], "Translator"], run: Path, options: Options) -> None:
-    from translate.text.files import pair_of
+    from translate.corpora.local_files import pair_of
 
     assert options.source is not None
     assert options.target is not None
@@ -184,8 +184,8 @@ def _both_directions(
     translator: "Translator", reverse: "Translator", pairs: Iterator[tuple[str, str]], options: Options
 ) -> Iterator[str]:
     """Symmetrised links, a line a pair."""
+    from translate.aligner.links import format_pharaoh
     from translate.alignment.directions import symmetrised
-    from translate.alignment.links import format_pharaoh
 
     while block := list(islice(pairs, CHUNK)):
         there = list(_alignments(translator, iter(block), options))
@@ -195,7 +195,7 @@ def _both_directions(
 
 
 def _write(alignments: Iterator["Alignment"], options: Options) -> None:
-    from translate.alignment.files import write_alignments
+    from translate.alignment.formats import write_alignments
 
     if options.out is None:
         for each in alignments:

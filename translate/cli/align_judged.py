@@ -9,13 +9,13 @@ from translate.cli.align_options import Options
 from translate.cli.rate import Rate
 
 if TYPE_CHECKING:
-    from translate.build.calibration import Development
+    from translate.runs.calibration import Development
     from translate.translator import Translator
 
 
 def _development(run: Path, options: Options, plugins: list[str]) -> "Development":
-    from translate.build.calibration import development_of_files, development_of_run
-    from translate.training.run_directory import RunDirectory
+    from translate.runs.calibration import development_of_files, development_of_run
+    from translate.storage.run_directory import RunDirectory
 
     if options.source is None:
         return development_of_run(RunDirectory(run), plugins)
@@ -33,9 +33,9 @@ def calibrate_run(
     load: Callable[[Path], "Translator"], run: Path, options: Options, plugins: list[str]
 ) -> None:
     """``--calibrate``: choose the attention that is shown, print what was tried, and store the choice."""
-    from translate.build.calibration import choice_lines, choose_alignment, store
-    from translate.build.load import read_settings
-    from translate.training.run_directory import RunDirectory
+    from translate.runs.calibration import choice_lines, choose_alignment, store
+    from translate.runs.load import read_settings
+    from translate.storage.run_directory import RunDirectory
 
     directory = RunDirectory(run)
     settings = read_settings(directory, plugins)
@@ -55,7 +55,7 @@ def report_on_run(
     load: Callable[[Path], "Translator"], run: Path, options: Options, plugins: list[str]
 ) -> None:
     """``--report``: compare all methods."""
-    from translate.alignment.report import report
+    from translate.alignment.trust import report
 
     pairs = _development(run, options, plugins)
     translator = load(run)

@@ -131,7 +131,7 @@ def _check_picture(options: Options, suffix: str) -> None:
     if options.picture.heads and options.method != "attention":
         raise UserError(f"align: --heads shows the attention; leave --method {options.method} out")
     if options.picture.colours is not None:
-        from translate.alignment.figure import find_colour_map  # matplotlib is slow to import
+        from translate.pictures.figure import find_colour_map  # matplotlib is slow to import
 
         find_colour_map(options.picture.colours)
 

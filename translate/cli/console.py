@@ -124,7 +124,7 @@ def load_translator(
     precision: str = "float32",
 ) -> "Translator":
     """The translator of a run; torch is imported here, so that ``--help`` need not wait for it."""
-    from translate.build import load
+    from translate.runs.load import load
 
     translator = load(
         run, device=device, threads=threads, plugins=plugins or (), int8=int8, precision=precision

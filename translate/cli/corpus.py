@@ -24,10 +24,10 @@ def corpus(
     ] = None,
 ) -> None:
     """Write a corpus so that other tools can use it: one sentence a line, gold links beside it."""
-    from translate.build import SCHEMAS, check_config
     from translate.config import compose
-    from translate.text.corpus import load_corpus
-    from translate.text.writing import write_corpus
+    from translate.config.settings import SCHEMAS, check_config
+    from translate.corpora.corpus import load_corpus
+    from translate.corpora.writing import write_corpus
 
     for override in overrides or []:
         if not override.lstrip("+~").startswith("data."):

@@ -19,9 +19,9 @@ from translate.cli.console import (
 from translate.errors import UserError
 
 if TYPE_CHECKING:
-    from translate.alignment.links import Gold
+    from translate.aligner.links import Gold
+    from translate.corpora.split import Split
     from translate.evaluation import CorpusScores
-    from translate.text.split import Split
     from translate.translator import Translator
 
 EXAMPLES = """
@@ -66,7 +66,7 @@ def evaluate(
     bleu, chrf and ter run from 0 to 100; aer, precision and recall from 0 to 1. --int8 compares the time of
     one pass each.
     """
-    from translate.text.files import pair_of
+    from translate.corpora.local_files import pair_of
 
     if gold is None and one_based:
         raise UserError("evaluate: --one-based says how --gold FILE counts; give that")
@@ -107,7 +107,7 @@ def evaluate(
 
 
 def _read_gold(path: Path, pairs: "Split", one_based: bool) -> list["Gold"]:
-    from translate.alignment.links import read_gold
+    from translate.aligner.links import read_gold
 
     source, target = ([len(line.split()) for line in side] for side in (pairs.source, pairs.target))
     return read_gold(path, source_lengths=source, target_lengths=target, one_based=one_based)
@@ -129,7 +129,7 @@ def _translated(
 def _aligned(
     translator: "Translator", pairs: "Split", golds: list["Gold"], batch_size: int | None
 ) -> dict[str, float]:
-    from translate.alignment.score import score
+    from translate.aligner.error_rate import score
 
     aligned = translator.align(pairs.source, pairs.target, whitespace=True, batch_size=batch_size)
     links = score([each.links() for each in aligned], golds)

@@ -51,7 +51,7 @@ def export(
     ctranslate2 and huggingface can hold Transformers only; what they cannot represent is refused, setting by
     setting. Formats but bundle need pip install 'seq2seq-translate\[export]'.
     """
-    from translate.build.export import export_run
+    from translate.export.export_run import export_run
 
     proof = export_run(
         run,

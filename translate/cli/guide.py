@@ -39,9 +39,9 @@ def guide(
     The same command goes on where it was interrupted. The loss has the weight training.guided_alignment, 0.05
     if that is 0, and guides the first head of training.guided_layer, the middle one if that is null.
     """
-    from translate.build import SCHEMAS, check_config
-    from translate.build.guide import guide as train_guided
     from translate.config import compose
+    from translate.config.settings import SCHEMAS, check_config
+    from translate.runs.guided_run import guide as train_guided
 
     unbuffer_lines()
     config = compose(overrides or [], check=check_config, schemas=SCHEMAS)

@@ -8,8 +8,8 @@ from translate.cli.align_options import PAGE, Options
 from translate.errors import UserError
 
 if TYPE_CHECKING:
+    from translate.aligner.links import Gold
     from translate.alignment.alignment import Alignment
-    from translate.alignment.links import Gold
     from translate.translation import Candidate
     from translate.translator import Translator
 
@@ -88,7 +88,7 @@ def draw_beside(options: Options, translators: "Mapping[str, Translator]", trans
     Raises:
         UserError: if the runs do not translate between the same languages.
     """
-    from translate.alignment.heatmap import draw
+    from translate.pictures.heatmap import draw
 
     assert options.out is not None
     assert options.sentence is not None
@@ -115,7 +115,7 @@ def draw_beside(options: Options, translators: "Mapping[str, Translator]", trans
 
 def _known_links(options: Options, found: "Alignment") -> "Gold | None":
     """The links of ``--links``, which must lie within the words."""
-    from translate.alignment.links import parse_gold
+    from translate.aligner.links import parse_gold
 
     if options.picture.links is None:
         return None
@@ -125,8 +125,8 @@ def _known_links(options: Options, found: "Alignment") -> "Gold | None":
 
 def draw_corpus_of(out: Path, alignments: "Iterable[Alignment]") -> str:
     """Sum up the alignments of a corpus in one picture, and say so in one line."""
-    from translate.alignment.corpus import CorpusStatistics
-    from translate.alignment.corpus_plots import draw_corpus
+    from translate.pictures.corpus_plots import draw_corpus
+    from translate.pictures.corpus_statistics import CorpusStatistics
 
     statistics = CorpusStatistics()
     for each in alignments:

@@ -217,9 +217,7 @@ def _paragraphs(
 
 
 def _plain(result: "Translation", *, align: bool) -> str:
-    # A line stays a line, whatever the model writes.
-    texts = [each.text for each in result.n_best] or [result.text]
-    parts = [" ".join(text.split()) for text in texts]
+    parts = [each.text for each in result.n_best] or [result.text]
     if align and result.alignment is not None:
         parts.append(result.alignment.pharaoh())
     return "\t".join(parts)

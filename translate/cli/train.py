@@ -74,10 +74,10 @@ def train(
 
 
 def run_job(config: "DictConfig") -> None:
-    """One job of Hydra: trains, and leaves with the exit code of :func:`translate.build.train.train`."""
+    """One job of Hydra: trains, and leaves with the exit code of :func:`translate.runs.life.train`."""
     from hydra.core.hydra_config import HydraConfig
 
-    from translate.build.train import train as build_and_train
+    from translate.runs.life import train as build_and_train
 
     if HydraConfig.initialized():
         _name_job(config, HydraConfig.get())
@@ -162,7 +162,7 @@ def _composer(options: Namespace, schemas: Mapping[str, type]) -> "Composer":
 
 def _checked(options: Namespace) -> list[str]:
     """The overrides as Hydra wants them, after every job that they make has been composed and checked."""
-    from translate.build import SCHEMAS, check_config
+    from translate.config.settings import SCHEMAS, check_config
 
     composer = _composer(options, SCHEMAS)
     overrides = list(options.overrides)

@@ -7,11 +7,11 @@ import torch
 from torch import Tensor, nn
 
 from translate.attention import GroupedQuery, MultiHead, ScaledDot
+from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq, Transformer
 from translate.models.embedding import Positions, sinusoids
 from translate.models.transformer_layer import Layer
-from translate.search import SearchConfig
 
 PLAIN = (MultiHead, ScaledDot, GroupedQuery)  # no window and no bias by distance
 

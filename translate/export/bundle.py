@@ -11,8 +11,9 @@ from safetensors.torch import save_file
 
 from translate.errors import UserError
 from translate.export.contents import Contents
-from translate.training.checkpoint import WEIGHTS, model_tensors
-from translate.training.run_directory import RunDirectory
+from translate.storage.checkpoint import WEIGHTS
+from translate.storage.run_directory import RunDirectory
+from translate.training.tensors import model_tensors
 
 
 def export(contents: Contents, directory: Path) -> RunDirectory:

@@ -8,11 +8,11 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from translate.alignment.choice import AlignmentChoice
+from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq
-from translate.search import SearchConfig
+from translate.storage.run_directory import RunDirectory
 from translate.text.tokenizer import EOS, Tokenizer, TokenizerPair
-from translate.training.run_directory import RunDirectory
 
 EXTRA = "export"  # the optional dependencies of pyproject.toml
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from translate.search import SearchConfig
+from translate.config.search import SearchConfig
 from translate.text.tokenizer import BOS, EOS, PAD
 
 IMPOSSIBLE = -np.inf

@@ -2,7 +2,7 @@
 
 from translate.search.beam import beam_search
 from translate.search.decoding import decode, length_batches, read_sources
-from translate.search.hypothesis import Hypothesis, Request, SearchConfig
+from translate.search.hypothesis import Hypothesis, Request
 from translate.search.progress import Reader
 from translate.search.requests import read_requests
 from translate.search.risk import expected_chrf
@@ -15,7 +15,6 @@ __all__ = [
     "Hypothesis",
     "Reader",
     "Request",
-    "SearchConfig",
     "Supply",
     "beam_search",
     "beam_searches",

@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 
 from translate.attention.memory import join_rows
+from translate.config.search import SearchConfig
 from translate.search.candidates import Candidates, best_candidates, going_on
 from translate.search.constraints import Constraints
-from translate.search.hypothesis import Hypothesis, Request, SearchConfig
+from translate.search.hypothesis import Hypothesis, Request
 from translate.search.progress import Progress, Reader, rows_of
 from translate.search.rules import IMPOSSIBLE, Rules
 from translate.text.tokenizer import BOS, EOS

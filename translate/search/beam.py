@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from translate.config.search import SearchConfig
 from translate.models import Encoded, Seq2Seq
 from translate.search.batch_search import BatchSearch
-from translate.search.hypothesis import Hypothesis, Request, SearchConfig
+from translate.search.hypothesis import Hypothesis, Request
 from translate.search.progress import Reader
 
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
+from translate.config.search import SearchConfig
+from translate.corpora.batching import pad
 from translate.models import Seq2Seq
 from translate.search.beam import beam_search
-from translate.search.hypothesis import Hypothesis, Request, SearchConfig
+from translate.search.hypothesis import Hypothesis, Request
 from translate.search.progress import Reader
 from translate.search.sampling import sample
-from translate.text.batching import pad
 from translate.text.tokenizer import EOS
 
 MAX_BATCH_PIECES = 8192  # of padded sources: bounds the memory of batches of long ones

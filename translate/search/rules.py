@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from translate.search.hypothesis import Request, SearchConfig
+from translate.config.search import SearchConfig
+from translate.search.hypothesis import Request
 from translate.text.tokenizer import BOS, EOS, PAD
 
 IMPOSSIBLE = float("-inf")

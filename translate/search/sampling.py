@@ -10,9 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from translate.config.search import SearchConfig
 from translate.models import Encoded, Seq2Seq
 from translate.search.batch_search import limits
-from translate.search.hypothesis import Hypothesis, Request, SearchConfig
+from translate.search.hypothesis import Hypothesis, Request
 from translate.search.progress import Progress, Reader, rows_of
 from translate.text.tokenizer import BOS, EOS
 

@@ -9,10 +9,11 @@ from typing import Generic, NamedTuple, TypeVar
 
 import torch
 
+from translate.config.search import SearchConfig
 from translate.search.batch_search import BatchSearch
 from translate.search.beam import best_first
 from translate.search.decoding import MAX_BATCH_PIECES
-from translate.search.hypothesis import Hypothesis, Request, SearchConfig
+from translate.search.hypothesis import Hypothesis, Request
 from translate.search.progress import Reader
 from translate.search.workers import Supply
 

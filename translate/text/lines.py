@@ -1,20 +1,13 @@
 """Reading text files line by line, where only a line feed ends a line."""
 
-import difflib
 import gzip
 import zlib
-from collections.abc import Iterable
 from pathlib import Path
 
+from translate.config.names import did_you_mean, nearest
 from translate.errors import UserError
 
 _GZIP = b"\x1f\x8b"
-
-
-def did_you_mean(word: str, candidates: Iterable[str]) -> str:
-    """`` (did you mean 'x'?)`` for the nearest candidate, or nothing when none is near."""
-    near = difflib.get_close_matches(word, list(candidates), n=1, cutoff=0.6)
-    return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 def read_bytes(path: Path) -> bytes:
@@ -24,7 +17,7 @@ def read_bytes(path: Path) -> bytes:
         if not folder.is_dir():
             raise UserError(f"{path}: no such file, nor is there a folder {folder}")
         files = (each.name for each in folder.iterdir() if each.is_file())
-        raise UserError(f"{path}: no such file{did_you_mean(path.name, files)}")
+        raise UserError(f"{path}: no such file{did_you_mean(nearest(path.name, files))}")
     if path.is_dir():
         raise UserError(f"{path}: a file is expected, this is a folder")
     try:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import sentencepiece
 
+from translate.config.tokenizer import TokenizerConfig
 from translate.errors import UserError
 from translate.text.words import Word, split_words, whitespace_words
 
@@ -18,18 +19,6 @@ PAD, UNK, BOS, EOS = 0, 1, 2, 3
 NO_WORD = -1
 UNKNOWN = "⁇"  # what an unknown piece is written as
 MAX_TRAINING_SENTENCES = 5_000_000
-
-
-@dataclass
-class TokenizerConfig:
-    """How text becomes pieces; the values are in ``conf/tokenizer``."""
-
-    model_type: str = "unigram"
-    vocabulary_size: int = 8000
-    shared: bool = True
-    character_coverage: float = 1.0
-    byte_fallback: bool = False
-    normalization: str = "nmt_nfkc"
 
 
 class Pieces(NamedTuple):
@@ -75,8 +64,8 @@ class Tokenizer:
         return list(self._processor.encode(list(lines)))
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of ``ids``; padding, begin and end of sentence are skipped."""
-        return str(self._processor.decode([int(i) for i in ids if i not in (PAD, BOS, EOS)]))
+        """The text of ``ids`` as :func:`one_line`; padding, begin and end of sentence are skipped."""
+        return one_line(self._processor.decode([int(i) for i in ids if i not in (PAD, BOS, EOS)]))
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """The pieces themselves, as SentencePiece writes them."""
@@ -108,14 +97,34 @@ class Tokenizer:
         return Pieces(list(found["ids"]), owners, words, further)
 
     def decode_words(self, ids: Sequence[int]) -> tuple[str, Pieces]:
-        """The text of ``ids``, and the word of each piece in it."""
+        """The text of ``ids`` as :func:`one_line`, and the word of each piece in it."""
         found = self._processor.decode([int(i) for i in ids], return_type="offset_mapping")
-        words = whitespace_words(found["text"]) if self.tokenised else split_words(found["text"])
-        owners, further = _assign(found["offsets"], words)
-        return str(found["text"]), Pieces(list(ids), owners, words, further)
+        text, offsets = _collapsed(found["text"], found["offsets"])
+        words = whitespace_words(text) if self.tokenised else split_words(text)
+        owners, further = _assign(offsets, words)
+        return text, Pieces(list(ids), owners, words, further)
 
     def _prepare(self, text: str) -> str:
         return " ".join(word.text for word in split_words(text)) if self.tokenised else text
+
+
+def one_line(text: str) -> str:
+    """``text`` with one space where it has white space, and none at its ends, so that it is one line."""
+    return " ".join(text.split())
+
+
+def _collapsed(text: str, offsets: list[tuple[int, int]]) -> tuple[str, list[tuple[int, int]]]:
+    """``text`` as :func:`one_line`, and the character ``offsets`` of its pieces in that."""
+    line = one_line(text)
+    if line == text:
+        return line, offsets
+    positions, length = [], 0
+    for position, character in enumerate(text):
+        positions.append(min(length, len(line)))
+        leading = length == 0 or text[position - 1].isspace()
+        length += not (character.isspace() and leading)
+    positions.append(len(line))
+    return line, [(positions[begin], positions[end]) for begin, end in offsets]
 
 
 def _assign(
@@ -162,7 +171,7 @@ def train_tokenizer(
     sentences: Iterable[str], config: TokenizerConfig, *, tokenised: bool = False
 ) -> TrainedTokenizer:
     """Train SentencePiece on ``sentences``; a vocabulary too large for them is shrunk, with a message."""
-    texts = [" ".join(text.split()) for text in itertools.islice(sentences, MAX_TRAINING_SENTENCES)]
+    texts = [one_line(text) for text in itertools.islice(sentences, MAX_TRAINING_SENTENCES)]
     texts = [text for text in texts if text]
     if not texts:
         raise UserError("tokenizer: there is no sentence to train it on")

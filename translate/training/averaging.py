@@ -2,12 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 import torch
 from torch import Tensor, nn
-
-from translate.training.checkpoint import load_weights
 
 
 class Averaged:
@@ -46,13 +43,3 @@ class Averaged:
         with torch.no_grad():
             for parameter, weight in zip(self.parameters, weights, strict=True):
                 parameter.copy_(weight)
-
-
-def mean_weights(folders: Sequence[Path]) -> dict[str, Tensor]:
-    """The mean of the weights of checkpoints (Vaswani et al. 2017, 6.1), summed in float64."""
-    sums: dict[str, Tensor] = {}
-    for folder in folders:
-        for name, tensor in load_weights(folder).items():
-            sums[name] = sums[name] + tensor.double() if name in sums else tensor.double()
-    kinds = {name: tensor.dtype for name, tensor in load_weights(folders[-1]).items()}
-    return {name: (total / len(folders)).to(kinds[name]) for name, total in sums.items()}

@@ -11,8 +11,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from translate.config.training import RuntimeConfig
 from translate.errors import UserError
-from translate.training.settings import RuntimeConfig
 
 T = TypeVar("T")
 

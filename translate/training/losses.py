@@ -5,8 +5,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from translate.corpora.batching import Batch
 from translate.models import Seq2Seq
-from translate.text.batching import Batch
 from translate.training.objective import Loss, cross_entropy
 from translate.training.r_drop import divergence, twice
 

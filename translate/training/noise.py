@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from translate.text.batching import Batch
+from translate.corpora.batching import Batch
 from translate.text.tokenizer import BOS, EOS, PAD, UNK
 
 SPECIAL = (PAD, BOS, EOS)

@@ -20,8 +20,8 @@ from torch.nn.parallel import DistributedDataParallel
 
 from translate.models import Seq2Seq
 from translate.text.tokenizer import EOS
-from translate.training.checkpoint import model_tensors
 from translate.training.distributed import World
+from translate.training.tensors import model_tensors
 
 T = TypeVar("T")
 

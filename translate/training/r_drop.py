@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from translate.text.batching import Batch
+from translate.corpora.batching import Batch
 
 CHUNK_ELEMENTS = 2**22  # scores of a pass held at a time
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from translate.text.batching import Batch
+from translate.corpora.batching import Batch
 
 SHOWN = 8  # pairs named in a message
 TRIED = 512  # pairs whose loss is looked at one by one

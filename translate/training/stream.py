@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from translate.text.batching import Batch, EncodedCorpus, collate, plan_batches
+from translate.corpora.batching import Batch, EncodedCorpus, collate, plan_batches
 from translate.training.noise import drop_words
 
 PREPARED = 4  # groups of batches kept ready

@@ -2,7 +2,7 @@
 
 import math
 
-from translate.training.settings import TeacherForcingConfig
+from translate.config.training import TeacherForcingConfig
 
 
 def known_probability(config: TeacherForcingConfig, step: int) -> float:

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from translate.config.training import TeacherForcingConfig
+from translate.corpora.batching import Batch
 from translate.errors import UserError
 from translate.models import Seq2Seq
-from translate.text.batching import Batch
 from translate.training.averaging import Averaged
-from translate.training.checkpoint import differing_shapes, model_tensors
 from translate.training.losses import Guided, batch_loss
 from translate.training.objective import Loss
 from translate.training.optimizer import Schedule
@@ -24,8 +24,8 @@ from translate.training.safety import (
     is_out_of_memory,
     parts,
 )
-from translate.training.settings import TeacherForcingConfig
 from translate.training.teacher_forcing import known_probability
+from translate.training.tensors import differing_shapes, model_tensors
 
 MAX_SKIPPED = 10  # steps in a row; then something is wrong with more than a few sentences
 

@@ -1,0 +1,97 @@
+"""Alignments written and read back."""
+
+import csv
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from translate.aligner.links import format_weighted, parse_weighted
+from translate.alignment.alignment import Alignment
+from translate.alignment.formats import COLUMNS, read_alignments, write_alignments
+from translate.errors import UserError
+
+FIRST = Alignment(
+    ["I", "love", "you"],
+    ["je", "t'", "aime"],
+    np.array([[0.94, 0.06, 0], [0, 0.12, 0.88], [0, 0.95, 0.05]]),
+    [(0, 1), (2, 6), (7, 10)],
+    [(0, 2), (3, 5), (5, 9)],
+)
+ODD = Alignment(["<script>", "a\tb\\n", "e\u0301"], ["x\ny"], np.array([[0.25, 0.5, 0.25]]))
+EMPTY = Alignment(["a"], [], np.zeros((0, 1)))
+OWN = replace(FIRST, threshold=0.05)
+ALL = [FIRST, EMPTY, ODD]
+
+
+def test_links(tmp_path):
+    path = write_alignments(iter(ALL), tmp_path / "a.txt")
+    assert path.read_text() == "0-0 1-2 2-1\n\n1-0\n"
+    write_alignments(ALL, path, threshold=0.2)
+    assert path.read_text() == "0-0 1-2 2-1\n\n0-0 1-0 2-0\n"
+    write_alignments(ALL, path, weights=True)
+    assert path.read_text() == "0-0:0.9400 1-2:0.9500 2-1:0.8800\n\n1-0:0.5000\n"
+
+
+def test_table(tmp_path):
+    text = write_alignments(ALL, tmp_path / "a.tsv").read_text()
+    rows = list(csv.reader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
+    assert tuple(rows[0]) == COLUMNS
+    assert rows[1] == ["1", "0", "I", "0", "je", "0.94", "1"]
+    assert rows[2] == ["1", "1", "love", "0", "je", "0.06", "0"]
+    assert [row[2] for row in rows[-3:]] == ["<script>", "a\\tb\\\\n", "e\u0301"]
+    assert {row[4] for row in rows[-3:]} == {"x\\ny"}
+    assert len(rows) == 1 + 6 + 3
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl", "a.npz"])
+@pytest.mark.parametrize("given", [ALL, [FIRST], [EMPTY], [ODD, FIRST], [OWN, FIRST]])
+def test_what_is_written_reads_back(tmp_path, name, given):
+    found = read_alignments(write_alignments(given, tmp_path / name))
+    assert len(found) == len(given)
+    for one, other in zip(given, found, strict=True):
+        assert (one.source_words, one.target_words) == (other.source_words, other.target_words)
+        np.testing.assert_allclose(one.weights, other.weights, atol=1e-6)
+        assert one.links() == other.links()
+        if name != "a.npz":
+            assert [tuple(o) for o in one.source_offsets] == list(other.source_offsets)
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl", "a.npz"])
+def test_a_threshold_asked_for_is_kept(tmp_path, name):
+    (found,) = read_alignments(write_alignments([FIRST], tmp_path / name, threshold=0.1))
+    assert found.links() == FIRST.links(0.1) != FIRST.links()
+
+
+def test_json_of_one_is_an_object_with_offsets(tmp_path):
+    row = json.loads(write_alignments([FIRST], tmp_path / "a.json").read_text())
+    assert row["links"] == "0-0 1-2 2-1"
+    assert row["target_offsets"] == [[0, 2], [3, 5], [5, 9]]
+    assert json.loads(write_alignments([], tmp_path / "b.json").read_text()) == []
+    assert read_alignments(write_alignments([], tmp_path / "b.npz")) == []
+
+
+@given(st.dictionaries(st.tuples(st.integers(0, 99), st.integers(0, 99)), st.floats(0, 1), max_size=9))
+def test_weighted_links_read_back(weights):
+    found = parse_weighted(format_weighted(weights, one_based=True), where="x", one_based=True)
+    assert found.keys() == weights.keys()
+    assert all(abs(found[link] - weights[link]) <= 5e-5 for link in weights)
+
+
+def test_wrong_files(tmp_path):
+    with pytest.raises(UserError, match=r"a\.xml: expected one of \.txt"):
+        write_alignments(ALL, tmp_path / "a.xml")
+    with pytest.raises(UserError, match=r"a\.txt: expected one of \.json"):
+        read_alignments(tmp_path / "a.txt")
+    (tmp_path / "b.json").write_text('{"source_words": ["a"], "target_words": ["b"], "weights": [[1, 2]]}')
+    with pytest.raises(UserError, match=r"b\.json: cannot be read as alignments"):
+        read_alignments(tmp_path / "b.json")
+    with pytest.raises(UserError, match=r"none\.npz: cannot be read"):
+        read_alignments(tmp_path / "none.npz")
+    with pytest.raises(UserError, match="line 3: '0-0=1' is not a link with its weight"):
+        parse_weighted("0-0=1", where="line 3")
+    with pytest.raises(ValueError, match="source_offsets: 1 for 2 words"):
+        Alignment(["a", "b"], ["c"], np.zeros((1, 2)), [(0, 1)])

@@ -1,0 +1,153 @@
+from collections import Counter
+from itertools import chain
+
+import numpy as np
+import pytest
+import torch
+
+from translate.corpora.batching import EncodedCorpus, Ragged, collate, pad, plan_batches, sequential_batches
+
+
+def lengths_like_multi30k(count: int = 29_000, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Pieces of captions and their translations: means 15 and 16, deviations 5 and 6, correlation 0.85."""
+    generator = np.random.default_rng(seed)
+    common = generator.gamma(8.0, 1.0, count)
+    source = np.rint(0.6 + 1.75 * common + generator.normal(0, 1.3, count))
+    target = np.rint(1.0 + 1.90 * common + generator.normal(0, 2.0, count))
+    return np.clip(source, 2, 60).astype(np.int64), np.clip(target, 2, 60).astype(np.int64)
+
+
+def padding_and_use(
+    source: np.ndarray, target: np.ndarray, plan: list[np.ndarray], batch_tokens: int
+) -> tuple[float, float]:
+    """Share of the places of both sides that are padding, and share of the budget that is target tokens."""
+    places = sum(len(b) * (int(source[b].max()) + int(target[b].max()) + 2) for b in plan)
+    tokens = int(source.sum() + target.sum()) + 2 * len(source)
+    return 1 - tokens / places, (int(target.sum()) + len(target)) / (len(plan) * batch_tokens)
+
+
+@pytest.mark.parametrize("batch_tokens", [97, 512, 2048])
+@pytest.mark.parametrize("epoch", [0, 1])
+def test_every_pair_once_and_never_over_the_budget(batch_tokens: int, epoch: int) -> None:
+    source, target = lengths_like_multi30k(1501)
+    source[[3, 77]], target[[5, 77]] = 300, 400  # longer than some of the budgets
+    plan = plan_batches(source, target, batch_tokens, seed=7, epoch=epoch)
+    assert sorted(np.concatenate(plan).tolist()) == list(range(1501))
+    for batch in plan:
+        if len(batch) > 1:
+            assert len(batch) * (target[batch].max() + 1) <= batch_tokens
+            assert len(batch) * (source[batch].max() + 1) <= 2 * batch_tokens
+    if batch_tokens == 97:
+        assert [77] in [batch.tolist() for batch in plan]
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_tiny_corpora(count: int) -> None:
+    plan = plan_batches(np.full(count, 3), np.full(count, 5), 64, seed=1, epoch=0)
+    assert sorted(i for batch in plan for i in batch.tolist()) == list(range(count))
+    assert len(plan) == min(count, 1)
+
+
+def test_equal_lengths_fill_batches_to_the_last_place() -> None:
+    plan = plan_batches(np.full(1000, 4), np.full(1000, 6), 7 * 11, seed=1, epoch=0)
+    assert Counter(map(len, plan)) == {11: 90, 10: 1}
+
+
+def test_the_order_depends_on_seed_and_epoch_alone() -> None:
+    source, target = lengths_like_multi30k(997)
+
+    def plan(seed: int, epoch: int) -> list[list[int]]:
+        return [batch.tolist() for batch in plan_batches(source, target, 300, seed=seed, epoch=epoch)]
+
+    first = plan(1, 0)
+    np.random.seed(5)
+    torch.manual_seed(5)
+    assert plan(1, 0) == first
+    others = [plan(1, 1), plan(2, 0), plan(0, 1)]
+    assert all(other != first for other in others)
+    assert others[0] != others[1] != others[2]
+
+
+def test_pairs_meet_others_in_other_epochs() -> None:
+    source, target = lengths_like_multi30k()
+    same = []
+    for seed in (1, 2, 3):
+        first, *others = [
+            {
+                frozenset(batch.tolist())
+                for batch in plan_batches(source, target, 4096, seed=seed, epoch=epoch)
+            }
+            for epoch in range(3)
+        ]
+        same += [len(first & other) / len(first) for other in others]
+    assert np.mean(same) < 0.09  # 0.15 if every epoch cut at the same lengths
+
+
+def test_batches_come_in_random_order_of_length() -> None:
+    source, target = lengths_like_multi30k()
+    plan = plan_batches(source, target, 2048, seed=1, epoch=0)
+    longest = np.array([target[batch].max() for batch in plan])
+    assert abs(np.corrcoef(longest, np.arange(len(plan)))[0, 1]) < 0.25
+
+
+@pytest.mark.parametrize(("batch_tokens", "most_padding"), [(1024, 0.015), (2048, 0.02), (4096, 0.03)])
+def test_little_padding_in_full_batches(batch_tokens: int, most_padding: float) -> None:
+    source, target = lengths_like_multi30k()
+    for epoch in range(3):
+        plan = plan_batches(source, target, batch_tokens, seed=1, epoch=epoch)
+        padding, use = padding_and_use(source, target, plan, batch_tokens)
+        assert padding < most_padding
+        assert use > 0.8
+
+
+def test_scoring_batches_are_always_the_same() -> None:
+    source, target = lengths_like_multi30k(211)
+    first, second = ([b.tolist() for b in sequential_batches(source, target, 500)] for _ in range(2))
+    assert first == second
+    assert sorted(chain.from_iterable(first)) == list(range(211))
+
+
+def corpus() -> EncodedCorpus:
+    return EncodedCorpus(
+        Ragged.of([[11, 12, 13], [14], [], [15, 16, 17]]),
+        Ragged.of([[21, 22], [23, 24, 25, 26], [27], [28, 29]]),
+    )
+
+
+def test_ragged_rows() -> None:
+    ragged = Ragged.of([[5, 6], [], [7]])
+    assert [ragged.row(i).tolist() for i in range(3)] == [[5, 6], [], [7]]
+    assert ragged.lengths.tolist() == [2, 0, 1]
+    assert len(corpus()) == 4
+    assert Ragged.of([]).lengths.tolist() == []
+
+
+def test_collated_pairs() -> None:
+    batch = collate(corpus(), [1, 0, 2])
+    assert batch.source.tolist() == [[14, 3, 0, 0], [11, 12, 13, 3], [3, 0, 0, 0]]
+    assert batch.source_mask.tolist() == [[True] * 2 + [False] * 2, [True] * 4, [True] + [False] * 3]
+    assert batch.target_in.tolist() == [[2, 23, 24, 25, 26], [2, 21, 22, 0, 0], [2, 27, 0, 0, 0]]
+    assert batch.target_out.tolist() == [[23, 24, 25, 26, 3], [21, 22, 3, 0, 0], [27, 3, 0, 0, 0]]
+    assert batch.target_mask.tolist() == [[True] * 5, [True] * 3 + [False] * 2, [True] * 2 + [False] * 3]
+    assert batch.source.dtype == batch.target_in.dtype == batch.target_out.dtype == torch.int64
+    assert batch.source_mask.dtype == batch.target_mask.dtype == torch.bool
+    assert (batch.indices, batch.num_tokens, batch.num_source_tokens) == ([1, 0, 2], 10, 7)
+
+
+def test_masks_are_none_where_nothing_is_padded() -> None:
+    batch = collate(corpus(), [0, 3])
+    assert batch.source_mask is None
+    assert batch.target_mask is None
+    assert batch.target_out.tolist() == [[21, 22, 3], [28, 29, 3]]
+    mixed = collate(corpus(), np.array([1, 2]))
+    assert mixed.source_mask is not None
+    moved = mixed.to(torch.device("cpu"))
+    assert torch.equal(moved.source, mixed.source)
+    assert moved.indices == [1, 2]
+
+
+def test_padding_with_another_number() -> None:
+    ids, mask = pad([[5], [6, 7]], pad_id=-1)
+    assert ids.tolist() == [[5, -1], [6, 7]]
+    assert mask.tolist() == [[True, False], [True, True]]
+    assert pad([[], []])[0].shape == (2, 0)

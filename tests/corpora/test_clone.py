@@ -1,0 +1,85 @@
+"""Local directories in the hub's layout."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+import yaml
+
+from tests.corpora.written import config, message, write
+from translate.corpora.corpus import data_config, load_corpus
+
+
+def parquet(path: Path, num_rows: int, languages: tuple[str, str] = ("en", "fr")) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = [{"translation": {code: f"{code} {path.stem} {i}" for code in languages}} for i in range(num_rows)]
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+
+
+def local(name: str, root: Path, source: str, target: str) -> dict[str, Any]:
+    return {**config(name), "path": str(root), "source_language": source, "target_language": target}
+
+
+@pytest.mark.parametrize(("source", "target"), [("en", "fr"), ("fr", "en")])
+@pytest.mark.parametrize("with_card", [True, False])
+def test_clone_with_one_folder_a_pair(tmp_path: Path, source: str, target: str, with_card: bool) -> None:
+    parquet(tmp_path / "en-fr" / "train-00000-of-00002.parquet", 7)
+    parquet(tmp_path / "en-fr" / "train-00001-of-00002.parquet", 5)
+    parquet(tmp_path / "de-en" / "train-00000-of-00001.parquet", 3, ("de", "en"))
+    if with_card:  # of a repository with more pairs than were cloned
+        pairs = ("ca-de", "de-en", "en-fr")
+        configs = [
+            {"config_name": p, "data_files": [{"split": "train", "path": f"{p}/train-*"}]} for p in pairs
+        ]
+        (tmp_path / "README.md").write_text(f"---\n{yaml.safe_dump({'configs': configs})}---\n# Books\n")
+    corpus = load_corpus(data_config({**local("opus_books", tmp_path, source, target), "test_pairs": 0}))
+    assert corpus.validation is not None
+    assert len(corpus.train) + len(corpus.validation) == 12
+    assert corpus.train.source[0].startswith(f"{source} train-00000")
+    assert corpus.train.target[-1].startswith(f"{target} train-00001")
+    text = message(local("opus_books", tmp_path, "en", "it"))
+    assert "de-en, en-fr" in text
+
+
+def test_clone_given_as_the_folder_of_the_pair(tmp_path: Path) -> None:
+    for split, num_rows in (("train", 7), ("validation", 3), ("test", 2)):
+        parquet(tmp_path / "de-en" / f"{split}-00000-of-00001.parquet", num_rows, ("de", "en"))
+    for root in (tmp_path, tmp_path / "de-en"):
+        corpus = load_corpus(data_config(local("wmt14", root, "en", "de")))
+        assert corpus.validation is not None
+        assert corpus.test is not None
+        assert [len(corpus.train), len(corpus.validation), len(corpus.test)] == [7, 3, 2]
+        assert corpus.train.source[0].startswith("en ")
+
+
+def test_clone_of_the_parquet_branch(tmp_path: Path) -> None:
+    for split, num_rows in (("train", 7), ("validation", 3), ("test", 2)):
+        parquet(tmp_path / "iwslt2017-de-en" / split / "0000.parquet", num_rows, ("de", "en"))
+    corpus = load_corpus(data_config(local("iwslt2017", tmp_path, "de", "en")))
+    assert corpus.validation is not None
+    assert corpus.test is not None
+    assert [len(corpus.train), len(corpus.validation), len(corpus.test)] == [7, 3, 2]
+
+
+def test_clone_with_jsonl_in_the_root(tmp_path: Path) -> None:
+    for split, num_rows in (("train", 7), ("val", 3), ("test", 2)):
+        write(
+            tmp_path / f"{split}.jsonl",
+            [json.dumps({"en": f"e {i}", "de": f"d {i}"}) for i in range(num_rows)],
+        )
+    corpus = load_corpus(data_config(local("multi30k", tmp_path, "de", "en")))
+    assert corpus.validation is not None
+    assert corpus.test is not None
+    assert [len(corpus.train), len(corpus.validation), len(corpus.test)] == [7, 3, 2]
+    assert corpus.train.source[0] == "d 0"
+    assert "no field 'fr'" in message(local("multi30k", tmp_path, "en", "fr"))
+
+
+def test_clone_without_data(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("# nothing here\n")
+    assert "no training data for en-fr; expected train.en and train.fr" in message(
+        local("opus100", tmp_path, "en", "fr")
+    )

@@ -1,0 +1,160 @@
+"""Settings of every corpus, the grammar, and directories with files side by side."""
+
+import gzip
+import itertools
+import random
+import sys
+import time
+import types
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.corpora.written import CONF, REPOSITORY, config, message, write
+from translate.corpora.corpus import DataConfig, data_config, load_corpus
+
+MULTI30K = REPOSITORY.parent / "shared" / "data" / "multi30k"
+
+
+def test_base_yaml_holds_the_neutral_values() -> None:
+    values = config("_base")
+    assert (values.pop("name"), values.pop("kind")) == ("???", "???")
+    neutral = asdict(DataConfig())
+    del neutral["name"], neutral["kind"]
+    assert values == neutral
+
+
+@pytest.mark.parametrize("name", sorted(p.stem for p in CONF.glob("*.yaml") if not p.stem.startswith("_")))
+def test_every_corpus_is_valid(name: str) -> None:
+    data = data_config(config(name))
+    assert data.name == name
+    assert (data.kind == "hub") == (data.hub.repository is not None)
+    # A setting that this kind would not read is refused before anything is read.
+    text = message({**config(name), "max_length": 0})
+    assert text.startswith("data.max_length=0")
+
+
+def test_wrong_settings() -> None:
+    assert message({"pth": "x"}).endswith("data.pth: no such setting; did you mean path?")
+    assert "data.train.sorce" in message({"train": {"sorce": "x"}})
+    assert "data.hub.splits.tset" in message({"hub": {"splits": {"tset": "x"}}})
+    assert "did you mean grammar?" in message({"kind": "gramar"})
+    assert "data.path has no effect" in message({**config("grammar"), "path": "x"})
+    assert "data.num_train has no effect" in message({**config("multi30k"), "num_train": 5})
+    assert "data.train.source has no effect" in message({**config("multi30k"), "train": {"source": "x"}})
+    assert "both 'en'" in message({**config("multi30k"), "target_language": "en"})
+    assert "does not exist" in message({**config("multi30k"), "path": "/nowhere/at/all"})
+    assert "between en and fr or sov" in message({**config("grammar"), "target_language": "de"})
+
+
+def directory(root: Path, names: dict[str, int], languages: tuple[str, ...] = ("en", "fr")) -> Path:
+    for name, num_lines in names.items():
+        for language in languages:
+            write(root / f"{name}.{language}", [f"{language} {name} {i}" for i in range(num_lines)])
+    return root
+
+
+@pytest.mark.parametrize("name", ["files", "multi30k", "wmt14"])
+@pytest.mark.parametrize("validation", ["val", "valid", "validation", "dev"])
+def test_directory_side_by_side(tmp_path: Path, name: str, validation: str) -> None:
+    directory(tmp_path, {"train": 7, validation: 3, "test": 2})
+    values = {**config(name), "path": str(tmp_path), "source_language": "fr", "target_language": "en"}
+    corpus = load_corpus(data_config(values))
+    assert corpus.validation is not None
+    assert corpus.test is not None
+    assert [len(corpus.train), len(corpus.validation), len(corpus.test)] == [7, 3, 2]
+    assert corpus.validation.source[0] == f"fr {validation} 0"
+    assert "no training file in the language 'eng'; did you mean en?" in message(
+        {**values, "target_language": "eng"}
+    )
+
+
+def test_directory_with_several_tests_and_gold(tmp_path: Path) -> None:
+    directory(tmp_path, {"train": 7, "test_2016_flickr": 2, "test_2017_flickr": 3})
+    values = {**config("multi30k"), "path": str(tmp_path), "target_language": "fr"}
+    corpus = load_corpus(data_config(values))
+    assert corpus.test is not None
+    assert corpus.test.source[0] == "en test_2016_flickr 0"
+    assert "test_2016_flickr, test_2017_flickr; choose one" in message({**values, "test_name": None})
+    write(tmp_path / "test_2017_flickr.gold", ["0-0", "1-1", "2p2"])
+    corpus = load_corpus(data_config({**values, "test_name": "test_2017_flickr"}))
+    assert corpus.test is not None
+    assert corpus.test.gold == ["0-0", "1-1", "2p2"]
+
+
+def test_directory_with_half_a_split(tmp_path: Path) -> None:
+    directory(tmp_path, {"train": 7, "val": 3})
+    (tmp_path / "val.fr").unlink()
+    values = {**config("files"), "path": str(tmp_path), "source_language": "en", "target_language": "fr"}
+    assert "has no counterpart val.fr" in message(values)
+    assert "must both be set" in message({**values, "target_language": None})
+
+
+@pytest.mark.skipif(not MULTI30K.is_dir(), reason="Multi30k does not lie beside this checkout")
+@pytest.mark.parametrize("language", ["de", "fr"])
+def test_multi30k(language: str) -> None:
+    values = {**config("multi30k"), "path": str(MULTI30K), "target_language": language}
+    start = time.perf_counter()
+    corpus = load_corpus(data_config(values))
+    assert time.perf_counter() - start < 5  # about 0.2 s; generous for a busy machine
+    assert corpus.validation is not None
+    assert corpus.test is not None
+    assert [len(corpus.train), len(corpus.validation), len(corpus.test)] == [29000, 1014, 1000]
+    assert corpus.dropped == {"train": {}}
+    with gzip.open(
+        MULTI30K / f"test_2016_flickr.{language}.gz", "rt", encoding="utf-8", newline="\n"
+    ) as lines:
+        assert corpus.test.target == [line.rstrip("\n") for line in lines]
+
+
+class Example(NamedTuple):
+    source: str
+    target: str
+    gold: str
+
+
+def test_grammar_turned_round() -> None:
+    sizes = {"num_train": 5, "num_validation": 2, "num_test": 0}
+    there = load_corpus(data_config({**config("grammar_sov"), **sizes}))
+    values = {**config("grammar_sov"), **sizes, "source_language": "sov", "target_language": "en"}
+    back = load_corpus(data_config(values))
+    assert (back.source_language, back.target_language) == ("sov", "en")
+    assert (back.train.source, back.train.target) == (there.train.target, there.train.source)
+    assert there.train.gold is not None
+    assert back.train.gold is not None
+    for links, swapped in zip(there.train.gold, back.train.gold, strict=True):
+        pairs = [link.replace("p", "-").split("-") for link in links.split()]
+        assert [f"{t}-{s}" for s, t in pairs] == swapped.replace("p", "-").split()
+        assert links.count("p") == swapped.count("p")
+
+
+def test_grammar(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def generate(
+        num_train: int, num_validation: int, num_test: int, seed: int, target: str = "fr"
+    ) -> dict[str, list[Example]]:
+        asked.append((num_train, num_validation, num_test, seed, target))
+        draw = random.Random(seed)
+        numbers = itertools.count(draw.randrange(1000))
+        sizes = {"train": num_train, "validation": num_validation, "test": num_test}
+        return {
+            k: [Example(f"a {next(numbers)}", "b c", "0-0 1-1") for _ in range(n)] for k, n in sizes.items()
+        }
+
+    module = types.ModuleType("translate.grammar.generator")
+    module.generate = generate  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "translate.grammar.generator", module)
+    corpus = load_corpus(
+        data_config({**config("grammar_sov"), "num_train": 7, "num_test": 0, "num_validation": 3})
+    )
+    assert asked == [(7, 3, 0, 1, "sov")]
+    assert corpus.train.gold == ["0-0 1-1"] * 7
+    assert corpus.validation is not None
+    assert len(corpus.validation) == 3
+    assert corpus.test is None
+    assert corpus.summary_lines()[0].endswith(
+        "train 7 with gold links, validation 3 with gold links, test none"
+    )

@@ -1,0 +1,104 @@
+"""What is dropped from train and counted, and what is held out of it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.corpora.written import write
+from translate.corpora.corpus import Corpus, data_config, load_corpus
+from translate.corpora.filters import count_words
+
+
+def load(tmp_path: Path, source: list[str], target: list[str], **values: Any) -> Corpus:
+    files = {"source": write(tmp_path / "train.en", source), "target": write(tmp_path / "train.fr", target)}
+    return load_corpus(data_config({"name": "files", "kind": "files", "train": files, **values}))
+
+
+def test_filters_count_every_reason(tmp_path: Path) -> None:
+    pairs = [
+        ("a b c", "x y z", None),
+        ("", "x", "empty"),
+        ("a", " \u2028 ", "empty"),
+        ("a " * 7, "x " * 6, "too_long"),
+        ("a " * 5, "x", "length_ratio"),
+        ("a " * 5, "x y", None),
+        ("a b c", "x y z", "duplicate"),
+        ("same here", "same here", "identical"),
+        ("a b c", "x y", None),
+        ("d", "v", "beyond_limit"),
+    ]
+    settings = {"max_length": 6, "max_length_ratio": 4.0, "drop_duplicates": True, "drop_identical": True}
+    corpus = load(tmp_path, [p[0] for p in pairs], [p[1] for p in pairs], **settings, max_train_pairs=3)
+    kept = [(source, target) for source, target, reason in pairs if reason is None]
+    assert list(zip(corpus.train.source, corpus.train.target)) == kept
+    reasons = [reason for _, _, reason in pairs if reason is not None]
+    assert corpus.dropped == {"train": {reason: reasons.count(reason) for reason in set(reasons)}}
+    summary = corpus.summary_lines()
+    assert summary[0] == "files en-fr, pairs: train 3, validation none, test none"
+    assert summary[1].startswith("dropped from train: 2 with an empty side, 1 longer than")
+
+
+def test_filters_are_off_by_default_for_repeats_and_copies(tmp_path: Path) -> None:
+    corpus = load(tmp_path, ["a b"] * 5, ["a b"] * 5)
+    assert len(corpus.train) == 5
+    assert corpus.summary_lines()[1] == "dropped from train: none"
+
+
+def test_no_limit(tmp_path: Path) -> None:
+    assert len(load(tmp_path, ["a " * 300], ["x"], max_length=None, max_length_ratio=None).train) == 1
+
+
+@pytest.mark.parametrize(
+    ("sentence", "words"), [("a b", 2), ("你好世界", 4), ("été là", 2), ("私は x です", 5), ("สวัสดี", 6)]
+)
+def test_count_words(sentence: str, words: int) -> None:
+    assert count_words(sentence) == words
+
+
+def test_control_characters_never_shift_gold_links(tmp_path: Path) -> None:
+    gold = write(tmp_path / "gold", ["0-0", "1-0", "1-0"])
+    files = {
+        "source": write(tmp_path / "train.en", ["a b", "a\x00b c", "a\tb"]),
+        "target": write(tmp_path / "train.fr", ["x", "y", "z"]),
+        "gold": gold,
+    }
+    corpus = load_corpus(data_config({"name": "files", "kind": "files", "train": files}))
+    assert corpus.train.source == ["a b", "a b"]
+    assert corpus.train.gold == ["0-0", "1-0"]
+    assert corpus.dropped == {"train": {"control_characters": 1}}
+
+
+def test_held_out_pairs_are_spread_disjoint_and_repeatable(tmp_path: Path) -> None:
+    source = [f"s {i}" for i in range(1009)]
+    target = [f"t {i}" for i in range(1009)]
+    one = load(tmp_path, source, target, validation_pairs=53, test_pairs=31)
+    assert one.validation is not None
+    assert one.test is not None
+    parts = [one.train, one.validation, one.test]
+    assert [len(part) for part in parts] == [925, 53, 31]
+    everything = [p for part in parts for p in zip(part.source, part.target)]
+    assert sorted(everything) == sorted(zip(source, target))
+    positions = [int(s.split()[1]) for s in one.validation.source]
+    assert positions == sorted(positions)
+    assert positions[0] < 200 < 800 < positions[-1]
+    same = load(tmp_path, source, target, validation_pairs=53, test_pairs=31)
+    other = load(tmp_path, source, target, validation_pairs=53, test_pairs=31, seed=2)
+    assert same == one
+    assert other.validation != one.validation
+
+
+@pytest.mark.parametrize(("num_pairs", "held"), [(1, 0), (2, 1), (9, 1), (37, 3)])
+def test_small_corpora_keep_their_training_data(tmp_path: Path, num_pairs: int, held: int) -> None:
+    lines = [str(i) for i in range(num_pairs)]
+    corpus = load(tmp_path, lines, lines, validation_pairs=1000)
+    assert (len(corpus.validation) if corpus.validation else 0) == held
+    assert len(corpus.train) == num_pairs - held
+
+
+def test_given_validation_is_used_and_overlap_is_told(tmp_path: Path) -> None:
+    given = {"source": write(tmp_path / "v.en", ["b", "q"]), "target": write(tmp_path / "v.fr", ["y", "q"])}
+    corpus = load(tmp_path, ["a", "b", "c"], ["x", "y", "z"], validation=given, validation_pairs=1)
+    assert corpus.validation is not None
+    assert (len(corpus.train), corpus.validation.source) == (3, ["b", "q"])
+    assert corpus.notes == ("validation pairs that are also in train: 1",)

@@ -1,0 +1,237 @@
+"""Local files: lines, tables, languages, and one clear sentence for each thing that can be wrong."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow.ipc
+import pyarrow.parquet
+import pytest
+
+from translate.corpora.corpus import Corpus, data_config, load_corpus
+from translate.corpora.local_files import language_of
+from translate.errors import UserError
+from translate.text.lines import read_lines
+
+SOURCE = [f"a dog number {i}" for i in range(7)]
+TARGET = [f"un chien numéro {i}" for i in range(7)]
+
+
+def write(path: Path, lines: list[str], ending: str = "\n") -> str:
+    content = "".join(line + ending for line in lines).encode()
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    return str(path)
+
+
+def load(**values: Any) -> Corpus:
+    return load_corpus(data_config({"name": "files", "kind": "files", **values}))
+
+
+def pair(tmp_path: Path, source: list[str], target: list[str], stem: str = "train") -> dict[str, str]:
+    return {
+        "source": write(tmp_path / f"{stem}.en", source),
+        "target": write(tmp_path / f"{stem}.fr", target),
+    }
+
+
+def message(**values: Any) -> str:
+    with pytest.raises(UserError) as caught:
+        load(**values)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_side_by_side_languages_from_suffixes(tmp_path: Path, ending: str) -> None:
+    source = write(tmp_path / f"train.en{ending}", SOURCE)
+    target = write(tmp_path / f"train.fr{ending}", TARGET)
+    corpus = load(train={"source": source, "target": target})
+    assert (corpus.source_language, corpus.target_language) == ("en", "fr")
+    assert (corpus.train.source, corpus.train.target) == (SOURCE, TARGET)
+    assert corpus.validation is None
+    assert corpus.dropped == {"train": {}}
+
+
+@pytest.mark.parametrize(
+    ("name", "language"),
+    [("train.en", "en"), ("a.b.pt-BR.gz", "pt-BR"), ("x.de.txt", "de"), ("data.txt", None), ("train", None)],
+)
+def test_language_of(name: str, language: str | None) -> None:
+    assert language_of(name) == language
+
+
+def test_explicit_languages_win_and_plain_names_do(tmp_path: Path) -> None:
+    files = {"source": write(tmp_path / "a.txt", SOURCE), "target": write(tmp_path / "b.txt", TARGET)}
+    assert load(train=files).source_language == "source"
+    corpus = load(train=files, source_language="en", target_language="fr")
+    assert (corpus.source_language, corpus.target_language) == ("en", "fr")
+
+
+STRANGE = ["a\u2028b", "a\u0085b", "a\x0bb\x0cc", "a\u2029b", "a\x00b", "a\rb", "a\x1cb", "a 👩‍👩‍👧 b", ""]
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_only_line_feeds_end_lines(tmp_path: Path, ending: str) -> None:
+    assert read_lines(Path(write(tmp_path / "f", STRANGE, ending))) == STRANGE
+
+
+def test_last_line_without_end_and_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    path.write_bytes(b"\xef\xbb\xbfone\n\ntwo")
+    assert read_lines(path) == ["one", "", "two"]
+
+
+def test_strange_lines_stay_parallel_and_test_is_kept_whole(tmp_path: Path) -> None:
+    target = [f"t {i}" for i in range(len(STRANGE))]
+    corpus = load(
+        train=pair(tmp_path, STRANGE, target),
+        test=pair(tmp_path, STRANGE, target, "test"),
+    )
+    assert corpus.test is not None
+    assert (corpus.test.source, corpus.test.target) == (STRANGE, target)
+    assert corpus.train.source == ["a b"] * 2 + ["a b c"] + ["a b"] * 4 + ["a 👩‍👩‍👧 b"]
+    assert corpus.train.target == target[:-1]
+    assert corpus.dropped == {"train": {"empty": 1}}
+    assert "training lines with control characters, now spaces: 7" in corpus.notes
+
+
+ROWS = [{"en": s, "fr": t, "id": str(i)} for i, (s, t) in enumerate(zip(SOURCE, TARGET))]
+
+
+def table(tmp_path: Path, form: str) -> str:
+    path = tmp_path / f"train.{form}"
+    if form.startswith("tsv"):
+        return write(path, ["id\ten\tfr"] + [f"{r['id']}\t{r['en']}\t{r['fr']}" for r in ROWS])
+    if form.startswith("jsonl"):
+        return write(path, [json.dumps(row) for row in ROWS])
+    if form == "json":
+        path.write_text(json.dumps(ROWS, indent=1))
+    elif form == "parquet":
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(ROWS), path)
+    else:
+        rows = pyarrow.Table.from_pylist(ROWS)
+        with pyarrow.ipc.new_stream(path, rows.schema) as stream:
+            stream.write_table(rows)
+    return str(path)
+
+
+@pytest.mark.parametrize("form", ["tsv", "tsv.gz", "jsonl", "jsonl.gz", "json", "parquet", "arrow"])
+def test_tables(tmp_path: Path, form: str) -> None:
+    source = table(tmp_path, form)
+    corpus = load(train={"source": source}, source_language="en", target_language="fr")
+    assert (corpus.train.source, corpus.train.target) == (SOURCE, TARGET)
+    corpus = load(train={"source": source}, source_field="fr", target_field="en")
+    assert (corpus.train.source, corpus.train.target) == (TARGET, SOURCE)
+    assert (corpus.source_language, corpus.target_language) == ("fr", "en")
+    wrong = message(train={"source": source}, source_field="fra", target_field="en")
+    assert "no field 'fra'; did you mean fr?" in wrong
+    assert "which fields" in message(train={"source": source})
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_nested_fields(tmp_path: Path, form: str) -> None:
+    path = tmp_path / f"train.{form}"
+    rows = [{"translation": {"en": s, "fr": t}} for s, t in zip(SOURCE, TARGET)]
+    if form == "jsonl":
+        write(path, [json.dumps(row) for row in rows])
+    else:
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+    assert (
+        load(train={"source": str(path)}, source_language="en", target_language="fr").train.target == TARGET
+    )
+    fields = {"source_field": "translation.fr", "target_field": "translation.en"}
+    assert load(train={"source": str(path)}, **fields).train.source == TARGET
+
+
+def test_table_sentences_are_single_lines_of_valid_text(tmp_path: Path) -> None:
+    rows = ['{"en": "two\\nlines", "fr": "half \\ud83d"}', '{"en": null, "fr": "x"}']
+    path = write(tmp_path / "t.jsonl", rows)
+    corpus = load(train={"source": path}, test={"source": path}, source_language="en", target_language="fr")
+    assert corpus.test is not None
+    assert corpus.test.source == ["two lines", ""]
+    assert corpus.test.target == ["half \ufffd", "x"]
+
+
+def test_lengths_differ(tmp_path: Path) -> None:
+    text = message(train=pair(tmp_path, SOURCE, TARGET[:-2]))
+    assert "train.en has 7 lines" in text
+    assert "train.fr has 5" in text
+
+
+def test_missing_file_names_the_nearest(tmp_path: Path) -> None:
+    files = pair(tmp_path, SOURCE, TARGET)
+    assert "did you mean train.fr?" in message(train={**files, "target": str(tmp_path / "trian.fr")})
+    assert "no such file" in message(train={**files, "target": str(tmp_path / "nowhere" / "train.fr")})
+    assert "folder" in message(train={**files, "target": str(tmp_path)})
+
+
+def test_not_utf8_names_file_and_line(tmp_path: Path) -> None:
+    files = pair(tmp_path, SOURCE, TARGET)
+    Path(files["target"]).write_bytes("un\ndeux\nété\n".encode("latin-1"))
+    assert f"{files['target']}, line 3: not UTF-8" in message(train=files)
+    Path(files["target"]).write_bytes("un".encode("utf-16"))
+    assert "UTF-16" in message(train=files)
+
+
+def test_damaged_gzip_and_parquet(tmp_path: Path) -> None:
+    files = {
+        "source": write(tmp_path / "train.en.gz", SOURCE),
+        "target": write(tmp_path / "train.fr.gz", TARGET),
+    }
+    Path(files["target"]).write_bytes(Path(files["target"]).read_bytes()[:-11])
+    assert "damaged or cut short" in message(train=files)
+    broken = tmp_path / "train.parquet"
+    languages = {"source_language": "en", "target_language": "fr"}
+    broken.write_bytes(b"PAR1 no")
+    assert "not a readable parquet" in message(train={"source": str(broken)}, **languages)
+    broken.write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
+    assert "git lfs pull" in message(train={"source": str(broken)}, **languages)
+
+
+def test_malformed_rows_name_the_line(tmp_path: Path) -> None:
+    languages = {"source_language": "en", "target_language": "fr"}
+    rows = {
+        "a.tsv": (["en\tfr", "one\tun", "two"], "line 3: 1 tab-separated"),
+        "b.jsonl": (['{"en": "a", "fr": "b"}', '{"en": "a",'], "line 2: not valid JSON"),
+        "c.jsonl": (['{"en": "a", "fr": "b"}', '{"en": 3, "fr": "b"}'], "line 2: field 'en' is not text"),
+        "d.jsonl": (['{"en": "a", "fr": "b"}', "[1]"], "line 2: a JSON object is expected"),
+        "e.tsv": ([], "empty"),
+        "f.tsv": (["en\tfr"], "no sentence pairs"),
+    }
+    for name, (lines, expected) in rows.items():
+        assert expected in message(train={"source": write(tmp_path / name, lines)}, **languages), name
+
+
+def test_empty_and_incomplete(tmp_path: Path) -> None:
+    assert "are empty" in message(train=pair(tmp_path, [], []))
+    assert "no training pair left; dropped: 2 with an empty side" in message(
+        train=pair(tmp_path, ["", "a"], ["b", " "])
+    )
+    assert "data.train.source is not set" in message()
+    files = pair(tmp_path, SOURCE, TARGET)
+    assert "data.train.target is not set" in message(train={"source": files["source"]})
+    assert "data.test.source is missing" in message(train=files, test={"target": files["target"]})
+
+
+def test_gold_links(tmp_path: Path) -> None:
+    source, target = ["a b", "", "c d"], ["x y z", "u", "v w"]
+    links = ["0-0 1p2", "", "1-0"]
+    files = pair(tmp_path, source, target)
+    gold = write(tmp_path / "gold", links)
+    corpus = load(train={**files, "gold": gold}, test={**files, "gold": gold})
+    assert corpus.test is not None
+    assert corpus.test.gold == links
+    assert corpus.train.gold == ["0-0 1p2", "1-0"]
+    for wrong, expected in (
+        (links[:2], "2 lines of gold links for 3 sentence pairs"),
+        (["0-0", "", "0-0 1:1"], "line 3: '1:1' is no link"),
+        (["0-0", "", "0-0 2-1"], "line 3: link '2-1' points outside the source sentence of 2"),
+        (["0-3", "", ""], "line 1: link '0-3' points outside the target sentence of 3"),
+    ):
+        path = write(tmp_path / "wrong", wrong)
+        text = message(train=files, test={**files, "gold": path})
+        assert text.startswith(path)
+        assert expected in text
+    assert "has no test files" in message(train=files, test={"gold": gold})

@@ -1,0 +1,41 @@
+"""What the tests of corpora share: the settings of conf/data, and the message of a refusal."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from translate.corpora.corpus import data_config, load_corpus
+from translate.errors import UserError
+
+REPOSITORY = Path(__file__).parents[2]
+CONF = REPOSITORY / "conf" / "data"
+
+
+def config(name: str) -> dict[str, Any]:
+    """A corpus of conf/data with the files it stands on, as Hydra would merge them."""
+    values: dict[str, Any] = yaml.safe_load((CONF / f"{name}.yaml").read_text(encoding="utf-8"))
+    merged: dict[str, Any] = {}
+    for base in values.pop("defaults", []):
+        if base != "_self_":
+            merged = _merge(merged, config(base))
+    return _merge(merged, values)
+
+
+def _merge(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    nested = {k: _merge(first[k], v) for k, v in second.items() if isinstance(v, dict) and k in first}
+    return {**first, **second, **nested}
+
+
+def write(path: Path, lines: list[str]) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return str(path)
+
+
+def message(values: dict[str, Any]) -> str:
+    with pytest.raises(UserError) as caught:
+        load_corpus(data_config(values))
+    assert "\n" not in str(caught.value)
+    return str(caught.value)

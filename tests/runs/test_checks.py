@@ -1,0 +1,84 @@
+"""A value that cannot work is told in one sentence with its path, before the corpus is read."""
+
+from pathlib import Path
+
+import pytest
+
+import translate.runs.life
+from tests.tiny_runs import train_tiny
+from translate.errors import UserError
+
+
+@pytest.fixture(autouse=True)
+def _no_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(data: object) -> None:
+        raise AssertionError("the corpus was read")
+
+    monkeypatch.setattr(translate.runs.life, "load_corpus", refuse)
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("training.batch_tokens=0", "training.batch_tokens: expected at least 1, got 0"),
+        ("training.accumulate=0", "training.accumulate: expected at least 1, got 0"),
+        ("training.max_steps=0", "training.max_steps: expected at least 1, got 0"),
+        ("training.max_steps=-1", "training.max_steps: expected at least 1, got -1"),
+        ("training.max_steps=many", "training.max_steps: expected an integer or null, got 'many'"),
+        ("training.max_epochs=0", "training.max_epochs: expected at least 1, got 0"),
+        ("training.max_time=0", "training.max_time: expected more than 0, got 0"),
+        ("training.validate_every=0", "training.validate_every: expected at least 1, got 0"),
+        ("training.save_every=0", "training.save_every: expected at least 1, got 0"),
+        ("training.log_every=0", "training.log_every: expected at least 1, got 0"),
+        ("training.keep_last=0", "training.keep_last: expected at least 1, got 0"),
+        ("training.seed=-1", "training.seed: expected at least 0, got -1"),
+        ("training.patience=0", "training.patience: expected at least 1, got 0"),
+        ("training.label_smoothing=1", "training.label_smoothing: expected less than 1, got 1.0"),
+        ("training.label_smoothing=-0.1", "training.label_smoothing: expected at least 0, got -0.1"),
+        ("training.ema=1.5", "training.ema: expected less than 1, got 1.5"),
+        ("training.ema=0", "training.ema: expected more than 0, got 0.0"),
+        ("training.clip_norm=0", "training.clip_norm: expected more than 0, got 0.0"),
+        (
+            "training.best_metric=bleau",
+            "training.best_metric: expected one of bleu, chrf, ter, nll, aer, loss, got",
+        ),
+        ("training.validation_pairs=0", "training.validation_pairs: expected at least 1, got 0"),
+        ("runtime.threads=0", "runtime.threads: expected at least 1, got 0"),
+        ("runtime.device=gpu", "runtime.device: expected auto, cpu, cuda or cuda:N, got 'gpu'"),
+        ("runtime.device=cuda:99", "runtime.device: cuda:99 was asked for, but "),
+        (
+            "runtime.precision=float8",
+            "runtime.precision: expected one of auto, float32, bfloat16, float16, got",
+        ),
+        ("model.dropout=1.5", "model.dropout: expected a probability in [0, 1), got 1.5"),
+        ("model.width=25", "model"),
+        ("model.attention.num_heads=5", "model.attention.num_heads: expected a divisor of"),
+        ("optimizer.lr=abc", "optimizer.lr: expected a number, got 'abc'"),
+        ("optimizer.lr=-1", "optimizer: Invalid learning rate: -1"),
+        ("schedule.warmup=-3", "schedule.warmup: expected at least 0 steps, got -3"),
+        (
+            "tokenizer.vocabulary_size=3",
+            "tokenizer.vocabulary_size: expected more than the 4 special pieces, got 3",
+        ),
+        ("tokenizer.model_type=wordpiece", "tokenizer.model_type: expected one of unigram, bpe, word, char"),
+        ("tokenizer.normalization=nfd", "tokenizer.normalization: expected one of nmt_nfkc, nfkc"),
+        ("tokenizer.character_coverage=2", "tokenizer.character_coverage: expected 0.9 to 1, got 2.0"),
+        ("tokenizer.shared=false", "model.tie: all needs one vocabulary for both sides"),
+        ("alignment.layer=9", "alignment layer 9 does not exist: the model has 2, counted from 0"),
+        ("alignment.heads=[0,3]", "alignment head 3 does not exist: the model has 3, counted from 0"),
+        ("alignment.calibration_pairs=0", "alignment.calibration_pairs: expected at least 1, got 0"),
+        ("search.beam_size=0", "search.beam_size: expected at least 1, got 0"),
+    ],
+)
+def test_impossible_values(tmp_path: Path, override: str, message: str) -> None:
+    with pytest.raises(UserError) as told:
+        train_tiny(tmp_path / "run", "transformer", override)
+    assert message in str(told.value)
+    assert str(told.value).startswith(message.split(":")[0])
+    assert "\n" not in str(told.value)
+    assert not (tmp_path / "run").exists()
+
+
+def test_possible_values_pass(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="the corpus was read"):
+        train_tiny(tmp_path / "run")

@@ -1,0 +1,135 @@
+"""Guided alignment: links of a file, and the recipe from two directions to a guided model."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import translate
+from tests.tiny_runs import overrides_of, train_tiny
+from translate.aligner.counting import count_links
+from translate.aligner.links import read_pharaoh, swapped
+from translate.aligner.symmetrise import majority
+from translate.alignment.directions import symmetrised
+from translate.config import compose
+from translate.config.schema import plain
+from translate.config.settings import SCHEMAS, check_config
+from translate.corpora.corpus import Corpus, Split, data_config, load_corpus
+from translate.errors import UserError
+from translate.runs.guided_run import guide, swap_sides, write_links
+from translate.runs.guiding import known_pairs, read_links
+from translate.runs.load import read_settings
+from translate.storage.run_directory import RunDirectory
+from translate.text.tokenizer import Pieces
+from translate.text.words import whitespace_words
+
+TINY = ("data.num_train=60", "training.max_steps=6", "training.validate_every=6")
+
+
+def _pieces(lines: list[str]) -> list[Pieces]:
+    found = []
+    for line in lines:
+        words = whitespace_words(line)
+        found.append(Pieces([9] * len(words), list(range(len(words))), words))
+    return found
+
+
+def _corpus(tmp_path: Path) -> Corpus:
+    (tmp_path / "train.en").write_text("a b\n\nc\nd e f\n")
+    (tmp_path / "train.fr").write_text("u\nv\nw x\ny\n")
+    files = {"source": str(tmp_path / "train.en"), "target": str(tmp_path / "train.fr")}
+    return load_corpus(data_config({"name": "files", "kind": "files", "train": files}))
+
+
+@pytest.mark.parametrize("text", ["1-0\n9-9\n0-1\n2-0\n", "1-0\n0-1\n2-0\n"])
+def test_links_follow_their_pairs_through_the_filters(tmp_path: Path, text: str) -> None:
+    """The second pair has an empty side: the file may have a line for it, or none."""
+    corpus, path = _corpus(tmp_path), tmp_path / "links"
+    path.write_text(text)
+    sides = _pieces(corpus.train.source), _pieces(corpus.train.target)
+    assert read_links(path, corpus, *sides) == [{(1, 0)}, {(0, 1)}, {(2, 0)}]
+
+
+def test_of_gold_a_word_takes_its_sure_links_or_else_its_possible_ones(tmp_path: Path) -> None:
+    corpus, path = _corpus(tmp_path), tmp_path / "links"
+    path.write_text("0-0 1p0\n0p0 0-1\n0p0 1p0 2-0\n")
+    sides = _pieces(corpus.train.source), _pieces(corpus.train.target)
+    assert read_links(path, corpus, *sides) == [{(0, 0)}, {(0, 0), (0, 1)}, {(2, 0)}]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0-0\n", r"1 lines of links, but the training split has 3 pairs \(4 before filtering\)"),
+        ("0-0\n\n1-0\n0-0\n", "line 3: link '1-0' points to source word 1, but the source has 1 words"),
+        ("0-0\n0-0\n0:0\n", "line 3: '0:0'"),
+    ],
+)
+def test_wrong_links(tmp_path: Path, text: str, message: str) -> None:
+    corpus, path = _corpus(tmp_path), tmp_path / "links"
+    path.write_text(text)
+    with pytest.raises(UserError, match=message):
+        read_links(path, corpus, _pieces(corpus.train.source), _pieces(corpus.train.target))
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("training.guided_links=x", "guided_links: has no effect without guided_alignment"),
+        ("training.guided_whitespace=true", "guided_whitespace: says how guided_links counts words"),
+    ],
+)
+def test_settings_that_would_be_ignored_are_refused(override: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        compose([override], check=check_config, schemas=SCHEMAS)
+
+
+def test_sides_are_swapped() -> None:
+    values = plain(compose(["data=files", "data.train.source=a.en", "data.train.target=a.de"]))
+    values["data"] |= {"source_language": "en", "target_language": "de", "source_field": "x"}
+    data = swap_sides(values)["data"]
+    assert (data["train"]["source"], data["train"]["target"]) == ("a.de", "a.en")
+    assert (data["source_language"], data["target_language"]) == ("de", "en")
+    assert (data["source_field"], data["target_field"]) == (None, "x")
+    assert values["data"]["train"]["source"] == "a.en"  # a copy was changed
+    split = Split(["a b"], ["c"], ["1-0 0p0"]).swapped()
+    assert (split.source, split.target, split.gold) == (["c"], ["a b"], ["0-1 0p0"])
+
+
+@pytest.mark.slow
+def test_recipe_goes_on_where_it_ended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = compose(overrides_of(tmp_path / "x", "transformer", *TINY), check=check_config, schemas=SCHEMAS)
+    out = tmp_path / "recipe"
+    assert guide(config, out) == 0
+    directions = [(RunDirectory(out / name), name) for name in ("forward", "backward", "guided")]
+    settings = {name: read_settings(directory) for directory, name in directions}
+    assert settings["backward"].data.target_language == "en"
+    assert settings["guided"].training.guided_alignment == 0.05
+    assert json.loads((out / "guided" / "scores.json").read_text())["steps"] == 6
+    corpus = load_corpus(settings["forward"].data)
+    train = corpus.train
+    models = [translate.load(out / name, device="cpu") for name in ("forward", "backward")]
+    there = models[0].align(train.source, train.target, whitespace=True)
+    back = models[1].align(train.target, train.source, whitespace=True)
+    known = known_pairs(settings["forward"], corpus, models[0].tokenizers)
+    assert known is not None
+    counted = count_links([a.source_words for a in there], [a.target_words for a in there], known=known)
+    votes = zip(there, back, counted, strict=True)
+    expected = [majority(a.links(), swapped(b.links()), c) for a, b, c in votes]
+    assert read_pharaoh(out / "links.txt") == expected
+    write_links(out / "forward", out / "backward", out / "other.txt", "grow-diag", [])
+    assert read_pharaoh(out / "other.txt") == symmetrised(there, back, "grow-diag")
+    before = {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()}
+    capsys.readouterr()
+    assert guide(config, out) == 0
+    assert capsys.readouterr().out.count("nothing to do") == 3
+    assert {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()} == before
+    assert not (tmp_path / "x").exists()
+
+
+def test_training_stops_at_a_wrong_file_before_anything_is_written(tmp_path: Path) -> None:
+    (tmp_path / "links").write_text("0-0\n")
+    given = ("training.guided_alignment=1", f"training.guided_links={tmp_path / 'links'}")
+    with pytest.raises(UserError, match="1 lines of links, but the training split has 60 pairs"):
+        train_tiny(tmp_path / "run", "rnn_luong", *TINY, *given)
+    assert not (tmp_path / "run").exists()

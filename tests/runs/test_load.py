@@ -1,0 +1,156 @@
+"""Reading a run back, and what is said when that is not possible."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+import translate
+from tests.tiny_runs import BACKENDS
+from translate.alignment.choice import AlignmentChoice
+from translate.errors import UserError
+from translate.text.tokenizer import BOS, EOS
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_run_is_read_back(tiny_runs: dict[str, Path], backend: str) -> None:
+    run = tiny_runs[backend]
+    translator = translate.load(run, device="cpu")
+    weights = load_file(run / "checkpoints" / "best" / "model.safetensors")
+    parameters = dict(translator.model.named_parameters())
+    assert weights.keys() == parameters.keys()
+    assert all(torch.equal(weights[name], parameters[name]) for name in weights)
+    assert not translator.model.training
+    assert translator.languages == ("en", "fr")
+    assert translator.search.beam_size == 2
+    chosen = json.loads((run / "alignment.json").read_text())["choice"]
+    assert translator.choice == AlignmentChoice.from_dict(chosen)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
+def test_scores_of_a_lower_precision_are_nearly_those_of_float32(
+    tiny_runs: dict[str, Path], backend: str, precision: str
+) -> None:
+    sentences = ["I love you .", "she does not like the green apples .", "", "look it up ."]
+    translator = translate.load(tiny_runs[backend], device="cpu", precision=precision)
+    assert {each.dtype for each in translator.model.parameters()} == {getattr(torch, precision)}
+    exact = translate.load(tiny_runs[backend], device="cpu").model
+    for beam_size in (1, 2):
+        results = translator.translate(sentences, beam_size=beam_size, alignments=True)
+        for sentence, result in zip(sentences, results, strict=True):
+            assert result.alignment is not None
+            assert result.alignment.weights.dtype == np.float32
+            if not sentence:
+                assert result.text == ""
+                continue
+            source = torch.tensor([[*translator.tokenizers.source.encode(sentence), EOS]])
+            target = [*translator.tokenizers.target.ids(result.tokens), EOS]
+            with torch.no_grad():
+                hidden = exact.read_target(exact.encode(source, None), torch.tensor([[BOS, *target[:-1]]]))
+                scores = exact.logits(hidden)[0].log_softmax(-1)
+            expected = float(scores[torch.arange(len(target)), target].mean())
+            assert result.score == pytest.approx(expected, abs=0.03)
+
+
+def test_a_precision_that_is_not_known_or_not_possible(tiny_runs: dict[str, Path]) -> None:
+    with pytest.raises(UserError, match="expected one of float32, bfloat16, float16, got 'bf16'"):
+        translate.load(tiny_runs["transformer"], precision="bf16")
+    with pytest.raises(UserError, match="leave out int8, or bfloat16"):
+        translate.load(tiny_runs["transformer"], device="cpu", precision="bfloat16", int8=True)
+
+
+def test_a_moved_run_is_read_back(tiny_runs: dict[str, Path], tmp_path: Path) -> None:
+    shutil.copytree(tiny_runs["rnn_luong"], tmp_path / "elsewhere", symlinks=True)
+    sentence = ["I love you ."]
+    found = [
+        translate.load(run).translate(sentence)[0] for run in (tiny_runs["rnn_luong"], tmp_path / "elsewhere")
+    ]
+    assert found[0] == found[1]
+
+
+def test_without_a_best_checkpoint_the_last_is_taken(tiny_runs: dict[str, Path], tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(tiny_runs["rnn_luong"], run, symlinks=True)
+    (run / "checkpoints" / "best").unlink()
+    (run / "alignment.json").unlink()  # not there before a run has ended
+    translator = translate.load(run)
+    last = load_file(run / "checkpoints" / "last" / "model.safetensors")
+    assert all(torch.equal(last[name], tensor) for name, tensor in translator.model.named_parameters())
+    assert translator.translate(["I love you ."], alignments=True)[0].alignment is not None
+
+
+def _write(name: str, content: str) -> Callable[[Path], None]:
+    return lambda run: (run / name).write_text(content) and None
+
+
+def _reshape(run: Path) -> None:
+    path = run / "checkpoints" / "best" / "model.safetensors"
+    weights = load_file(path)
+    name = next(iter(weights))
+    save_file(weights | {name: torch.zeros(2, 2)}, path)
+    path.with_name("SHA256SUMS").unlink()  # which would tell that the file is another one
+
+
+def _rename(run: Path) -> None:
+    path = run / "checkpoints" / "best" / "model.safetensors"
+    weights = load_file(path)
+    weights["another"] = weights.pop(next(iter(weights)))
+    save_file(weights, path)
+    path.with_name("SHA256SUMS").unlink()
+
+
+@pytest.mark.parametrize(
+    ("harm", "message"),
+    [
+        (shutil.rmtree, "no such run directory"),
+        (lambda run: (run / "config.yaml").unlink(), "not a run directory"),
+        (_write("config.yaml", "data: [\n"), "config.yaml: not readable as YAML"),
+        (_write("config.yaml", "- data\n"), "config.yaml: expected the sections of a run"),
+        (_write("config.yaml", "data: {}\n"), "config.yaml: the configuration has no section"),
+        (lambda run: shutil.rmtree(run / "checkpoints"), "no such checkpoint; has the run been trained?"),
+        (lambda run: shutil.rmtree(run / "tokenizer"), "tokenizer: not a tokenizer directory"),
+        (_write("tokenizer/tokenizer.json", "{"), "tokenizer: not a tokenizer directory"),
+        (_write("tokenizer/shared.model", "cut"), "tokenizer: not a tokenizer directory"),
+        (_write("alignment.json", "{"), "alignment.json: damaged"),
+        (_write("alignment.json", "{}"), "alignment.json: damaged"),
+        (
+            _write("alignment.json", '{"choice": {"layer": 9, "heads": [0], "shift": 0}}'),
+            "layer 9 does not exist",
+        ),
+        (_reshape, "has shape (2, 2), expected ("),
+        (_rename, "the checkpoint is of another model"),
+    ],
+)
+def test_what_is_missing_or_damaged_is_named(
+    tiny_runs: dict[str, Path], tmp_path: Path, harm: Callable[[Path], None], message: str
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(tiny_runs["rnn_luong"], run, symlinks=True)
+    harm(run)
+    with pytest.raises(UserError) as told:
+        translate.load(run)
+    assert message in str(told.value)
+    assert "\n" not in str(told.value)
+    assert str(run) in str(told.value) or "alignment layer" in str(told.value)
+
+
+def test_a_device_that_is_not_there(tiny_runs: dict[str, Path]) -> None:
+    with pytest.raises(UserError, match=r"^device: cuda:99 was asked for"):
+        translate.load(tiny_runs["rnn_luong"], device="cuda:99")
+    with pytest.raises(UserError, match=r"^threads: expected at least 1, got 0"):
+        translate.load(tiny_runs["rnn_luong"], threads=0)
+
+
+def test_no_code_of_a_run_is_executed(tiny_runs: dict[str, Path], tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(tiny_runs["rnn_luong"], run, symlinks=True)
+    config = (run / "config.yaml").read_text()
+    (run / "config.yaml").write_text(config.replace("translate.models.LuongRNN", "os.system"))
+    with pytest.raises(UserError, match=r"model\._target_"):
+        translate.load(run)

@@ -1,0 +1,98 @@
+"""What can be switched on in a run: each does something, survives a pause, and is refused where it cannot."""
+
+import math
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from tests.tiny_runs import rows, train_tiny
+from translate.errors import UserError
+
+RECIPES = {
+    "sampling": ("rnn_luong", "training.subword_sampling=0.3", "training.word_dropout=0.1"),
+    "bpe": ("rnn_luong", "tokenizer.model_type=bpe", "training.subword_sampling=0.1"),
+    "r_drop": ("transformer", "training.r_drop=5"),
+    "forcing": (
+        "rnn_bahdanau",
+        "training.teacher_forcing.decay=inverse_sigmoid",
+        "training.teacher_forcing.k=3",
+    ),
+    "muon": ("transformer", "optimizer=muon", "schedule=cosine"),
+    "adafactor": ("rnn_luong", "optimizer=adafactor"),
+    "halving": ("rnn_luong", "optimizer=sgd", "optimizer.lr=1", "schedule=halving", "schedule.epochs=0"),
+    "float16": ("transformer", "runtime.precision=float16"),
+}
+SETTINGS = (
+    "training.log_every=3",
+    "training.batch_tokens=400",
+    "training.save_every=2",
+    "training.keep_last=9",
+)
+
+
+def saved(run: Path, name: str = "last") -> dict[str, torch.Tensor]:
+    return load_file(run / "checkpoints" / name / "model.safetensors")
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_trains_and_goes_on_to_the_bit(name: str, tmp_path: Path) -> None:
+    backend, *recipe = RECIPES[name]
+    if "optimizer=muon" in recipe or "optimizer=adafactor" in recipe:
+        recipe.append("optimizer.lr=0.01")
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    assert train_tiny(whole, backend, *SETTINGS, *recipe) == 0
+    shutil.copytree(whole, parts, symlinks=True)  # as if it had been killed after its second checkpoint
+    (parts / "scores.json").unlink()
+    more = ("training.resume=true", "training.resume_from=step-00000004")
+    assert train_tiny(parts, backend, *SETTINGS, *recipe, *more) == 0
+    found, wanted = saved(parts), saved(whole)
+    assert all(torch.equal(found[key], wanted[key]) for key in wanted)
+    lines = rows(whole)
+    assert rows(parts) == lines  # the one that began before the pause is whole after it
+    assert [row["step"] for row in lines] == [3, 6, 9, 10]
+    assert all(math.isfinite(row["loss"]) for row in lines)
+    assert lines[-1]["loss"] < lines[0]["loss"]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (("transformer", "training.teacher_forcing.decay=exponential", "training.teacher_forcing.k=0.9"),
+         "training.teacher_forcing: this model decodes all places at once"),
+        (("rnn_luong", "model.teacher_forcing=0.5", "training.guided_alignment=1"),
+         "training.guided_alignment: links are known for the given translation alone"),
+        (("rnn_luong", "training.r_drop=1", "model.dropout=0"),
+         "training.r_drop: two passes differ by dropout"),
+        (("rnn_luong", "tokenizer.model_type=word", "training.subword_sampling=0.1"),
+         "training.subword_sampling: a tokenizer of type word has one way to cut a word"),
+        (("rnn_luong", "training.subword_sampling=0.1", "training.guided_alignment=1"),
+         "training.subword_sampling: it does not go with training.guided_alignment"),
+        (("rnn_luong", "tokenizer.model_type=bpe", "training.subword_sampling=1.5"),
+         "training.subword_sampling: expected a probability below 1 for bpe, got 1.5"),
+        (("rnn_luong", "training.teacher_forcing.decay=linear"),
+         "training.teacher_forcing.steps: a value is required"),
+        (("rnn_luong", "training.average_last=3"),
+         "training.average_last: the checkpoints hold averages already"),
+        (("rnn_luong", "training.average_last=3", "training.ema=null"),
+         "training.average_last: 3 checkpoints are averaged, but keep_last=1 are kept"),
+        (("rnn_luong", "training.resume_from=best"), "training.resume_from: it has no effect without"),
+        (("rnn_luong", "training.freeze=[encodr.*]"),
+         "training.freeze: 'encodr.*' matches no parameter; did you mean encoder."),
+        (("rnn_luong", "training.freeze=['*']"), "training.freeze: no parameter is left to train"),
+        (("rnn_luong", "training.start_from=nowhere"), "nowhere: no such run directory"),
+        (("rnn_luong", "training.word_dropout=1"), "training.word_dropout: expected less than 1"),
+        (("rnn_luong", "training.wandb=mine"), "training.wandb=mine: Weights & Biases is not installed"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overrides: tuple[str, ...], message: str
+) -> None:
+    monkeypatch.setattr("translate.reports.wandb.find_spec", lambda name: None)
+    with pytest.raises(UserError) as told:
+        train_tiny(tmp_path / "run", *overrides)
+    assert str(told.value).startswith(message)
+    assert "\n" not in str(told.value)
+    assert not (tmp_path / "run").exists()

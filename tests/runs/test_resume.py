@@ -1,0 +1,217 @@
+"""Going on with a run, and what must not be harmed."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+import translate
+from tests.tiny_runs import BACKENDS, TRAINED, files, rows, train_tiny
+from translate.errors import UserError
+from translate.storage.checkpoint import load_state
+
+MORE = ("training.validate_every=5", "training.save_every=2", "training.accumulate=2", "training.keep_last=9")
+
+
+def saved(run: Path, name: str = "last") -> bytes:
+    return (run / "checkpoints" / name / "model.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_five_and_five_steps_are_ten(backend: str, tmp_path: Path) -> None:
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    assert train_tiny(whole, backend, *MORE) == 0
+    assert train_tiny(parts, backend, *MORE, "training.max_steps=5") == 0
+    assert train_tiny(parts, backend, *MORE, "training.resume=true") == 0
+    assert saved(parts) == saved(whole)
+    assert saved(parts, "best") == saved(whole, "best")
+    assert rows(parts) == rows(whole)
+    assert rows(parts, "validation") == rows(whole, "validation")
+    for name in ("alignment.json",):
+        assert (parts / name).read_bytes() == (whole / name).read_bytes()
+    scores = [json.loads((run / "scores.json").read_text()) for run in (whole, parts)]
+    assert scores[0]["test"] == scores[1]["test"]
+    assert scores[0]["tokens"] == scores[1]["tokens"]
+
+
+def test_from_a_checkpoint_between_validations_and_without_what_came_after(tmp_path: Path) -> None:
+    """As after SIGKILL: the last checkpoint is older than the last line of the metrics."""
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    assert train_tiny(whole, "rnn_luong", *MORE) == 0
+    shutil.copytree(whole, killed, symlinks=True)
+    for step in (10, 8):
+        shutil.rmtree(killed / "checkpoints" / f"step-{step:08d}")
+    for name, step in (("last", 6), ("best", 5)):
+        (killed / "checkpoints" / name).unlink()
+        (killed / "checkpoints" / name).symlink_to(f"step-{step:08d}")
+    for name in ("scores.json", "alignment.json", "README.md"):
+        (killed / name).unlink()
+    with (killed / "metrics.jsonl").open("a") as file:
+        file.write('{"kind": "train", "st')
+    assert train_tiny(killed, "rnn_luong", *MORE, "training.resume=true") == 0
+    assert saved(killed) == saved(whole)
+    assert rows(killed) == rows(whole)
+    assert [row["step"] for row in rows(killed)] == list(range(1, 11))
+
+
+def test_a_finished_run_is_left_as_it_is(
+    tmp_path: Path, tiny_runs: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    assert train_tiny(run) == 0
+    before = files(run)
+    capsys.readouterr()
+    assert train_tiny(run, "transformer", "training.resume=true") == 0
+    assert capsys.readouterr().out == f"{run}: the run is finished; nothing to do\n"
+    assert files(run) == before
+
+
+def test_a_run_that_was_killed_before_its_scores_gets_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    assert train_tiny(run) == 0
+    scores = (run / "scores.json").read_bytes()
+    weights = saved(run)
+    (run / "scores.json").unlink()
+    capsys.readouterr()
+    assert train_tiny(run, "transformer", "training.resume=true") == 0
+    assert "BLEU signature" in capsys.readouterr().out
+    assert (run / "scores.json").read_bytes() == scores
+    assert saved(run) == weights
+
+
+def test_a_finished_run_can_be_made_longer(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert train_tiny(run, "rnn_luong", "training.max_steps=2") == 0
+    assert train_tiny(run, "rnn_luong", "training.max_steps=3", "training.resume=true") == 0
+    assert json.loads((run / "scores.json").read_text())["steps"] == 3
+    assert os.readlink(run / "checkpoints" / "last") == "step-00000003"
+
+
+def test_every_key_that_differs_is_listed_and_nothing_harmed(
+    tmp_path: Path, tiny_runs: dict[str, Path]
+) -> None:
+    run = tiny_runs["transformer"]
+    before = files(run)
+    changed = {
+        "model.width": "48",
+        "model.dropout": "0.5",
+        "tokenizer.vocabulary_size": "222",
+        "data.num_train": "77",
+        "optimizer.lr": "0.25",
+        "schedule.warmup": "3",
+        "training.batch_tokens": "99",
+        "training.best_metric": "loss",
+    }
+    overrides = [f"{key}={value}" for key, value in changed.items()]
+    with pytest.raises(UserError, match="cannot resume with other settings: ") as told:
+        train_tiny(run, "transformer", *TRAINED, *overrides, "training.resume=true")
+    for key in changed:
+        assert f"{key} was " in str(told.value)
+    listed = str(told.value).split("cannot resume with other settings: ")[1].split("; ")
+    assert {each.split(" was ")[0] for each in listed} == set(changed)
+    assert "model.width was 24, now 48" in listed
+    assert files(run) == before
+
+
+def test_another_backend_is_another_model(tiny_runs: dict[str, Path]) -> None:
+    with pytest.raises(UserError, match=r"model\._target_ was 'translate.models.LuongRNN', now"):
+        train_tiny(tiny_runs["rnn_luong"], "rnn_bahdanau", *TRAINED, "training.resume=true")
+
+
+def test_resuming_without_a_checkpoint_starts_afresh(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert train_tiny(run, "rnn_luong", "training.max_steps=1", "training.resume=true") == 0
+    weights = saved(run)
+    for name in ("checkpoints", "tokenizer"):
+        shutil.rmtree(run / name)
+    assert train_tiny(run, "rnn_luong", "training.max_steps=1", "training.resume=true") == 0
+    assert saved(run) == weights
+    assert len(rows(run)) == 1
+
+
+def test_a_run_of_the_same_name_is_refused(tiny_runs: dict[str, Path]) -> None:
+    run = tiny_runs["rnn_luong"]
+    before = files(run)
+    with pytest.raises(UserError, match="there is a run of this name already"):
+        train_tiny(run, "rnn_luong")
+    assert files(run) == before
+
+
+def test_overwriting_replaces_the_run(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert train_tiny(run, "rnn_luong", "training.max_steps=3") == 0
+    assert train_tiny(run, "rnn_bahdanau", "training.max_steps=1", "run.overwrite=true") == 0
+    assert os.listdir(run / "checkpoints") != []
+    assert os.readlink(run / "checkpoints" / "last") == "step-00000001"
+    assert len(rows(run)) == 1
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["data=files", "data.train.source=/none.en", "data.train.target=/none.fr"], "no such file"),
+        (["model.dropout=1.5"], "model.dropout: expected"),
+        (["tokenizer.vocabulary_size=9"], "tokenizer"),  # found when the tokenizer is trained
+        (
+            ["data.num_validation=0", "training.patience=3"],
+            "training.patience: this setting needs validations",
+        ),
+        (["runtime.device=cuda:99"], "runtime.device: cuda:99 was asked for"),
+    ],
+)
+def test_overwriting_that_fails_leaves_the_old_run(
+    tiny_runs: dict[str, Path], overrides: list[str], message: str
+) -> None:
+    run = tiny_runs["transformer"]
+    before = files(run)
+    with pytest.raises(UserError, match=message):
+        train_tiny(run, "transformer", "run.overwrite=true", *overrides)
+    assert files(run) == before
+
+
+def test_a_checkpoint_cut_short_is_named_and_not_replaced(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    settings = ("rnn_luong", "training.save_every=5", "training.keep_last=2")
+    assert train_tiny(run, *settings) == 0
+    for name in ("model.safetensors", "state.pt"):
+        path = run / "checkpoints" / "step-00000010" / name
+        path.write_bytes(path.read_bytes()[:-1000])
+    before = files(run)
+    attempts = (
+        lambda: train_tiny(run, *settings, "training.max_steps=20", "training.resume=true"),
+        lambda: translate.load(run),
+    )
+    for attempt in attempts:
+        with pytest.raises(UserError, match="the checkpoint is damaged or cut short") as told:
+            attempt()
+        assert f"there is also {run / 'checkpoints' / 'step-00000005'}" in str(told.value)
+    assert files(run) == before
+
+
+def test_a_link_to_nothing_is_no_reason_to_begin_anew(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert train_tiny(run, "rnn_luong", "training.max_steps=2") == 0
+    (run / "checkpoints" / "last").unlink()
+    before = files(run)
+    with pytest.raises(
+        UserError, match=r"last/state\.pt: the state to resume from is missing; there is also"
+    ):
+        train_tiny(run, "rnn_luong", "training.resume=true")
+    assert files(run) == before
+
+
+def test_patience_is_remembered(tmp_path: Path) -> None:
+    """A rate of nothing improves nothing: the best stays the first validation, over a pause."""
+    run = tmp_path / "run"
+    settings = ("optimizer.lr=0.0", "training.validate_every=1", "training.patience=3", "training.ema=null")
+    assert train_tiny(run, "rnn_luong", *settings, "training.max_steps=2") == 0
+    assert load_state(run / "checkpoints" / "last")["progress"]["waited"] == 1
+    assert train_tiny(run, "rnn_luong", *settings, "training.max_steps=9", "training.resume=true") == 0
+    progress = load_state(run / "checkpoints" / "last")["progress"]
+    assert (progress["step"], progress["finished"], progress["best_step"]) == (4, "patience", 1)
+    assert train_tiny(run, "rnn_luong", *settings, "training.max_steps=9", "training.resume=true") == 0
+    assert load_state(run / "checkpoints" / "last")["progress"]["step"] == 4

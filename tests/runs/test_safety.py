@@ -1,0 +1,187 @@
+"""What may go wrong in a run, and what is left then."""
+
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.tiny_runs import files, rows, train_tiny
+from translate.config.training import RuntimeConfig
+from translate.errors import UserError
+from translate.runs import encoding
+from translate.runs.resume import keep_threads
+from translate.storage.checkpoint import load_state
+from translate.storage.lock import locked
+
+MORE = ("training.save_every=2", "training.keep_last=9")
+
+
+def weights(run: Path) -> bytes:
+    return (run / "checkpoints" / "last" / "model.safetensors").read_bytes()
+
+
+@contextmanager
+def largest_file(size: int) -> Iterator[None]:
+    """As on a full disk: the system refuses to write more than so many bytes into a file."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_leaves_the_last_checkpoint_and_the_run_goes_on_from_it(tmp_path: Path) -> None:
+    run, whole = tmp_path / "run", tmp_path / "whole"
+    assert train_tiny(run, "rnn_luong", *MORE, "training.max_steps=4") == 0
+    state = (run / "checkpoints" / "last" / "state.pt").stat().st_size
+    more = (*MORE, "training.resume=true")
+    with largest_file(state // 2), pytest.raises(UserError, match="cannot be written") as told:
+        train_tiny(run, "rnn_luong", *more)
+    assert f"the last checkpoint is {run}/checkpoints/step-00000004" in str(told.value)
+    assert str(told.value).count("the last checkpoint is") == 1
+    assert not list((run / "checkpoints").glob(".writing-*"))
+    assert load_state(run / "checkpoints" / "last")["progress"]["step"] == 4
+    assert train_tiny(run, "rnn_luong", *more) == 0
+    assert train_tiny(whole, "rnn_luong", *MORE) == 0
+    assert weights(run) == weights(whole)
+
+
+def test_a_damaged_checkpoint_is_left_for_the_one_before_it(tmp_path: Path) -> None:
+    run, whole = tmp_path / "run", tmp_path / "whole"
+    assert train_tiny(whole, "rnn_luong", *MORE) == 0
+    shutil.copytree(whole, run, symlinks=True)
+    (run / "scores.json").unlink()
+    path = run / "checkpoints" / "last" / "state.pt"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 3] ^= 255
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=r"damaged.*training\.resume_from=step-00000008") as told:
+        train_tiny(run, "rnn_luong", *MORE, "training.resume=true")
+    assert str(path) in str(told.value)
+    more = ("training.resume=true", "training.resume_from=step-00000008")
+    assert train_tiny(run, "rnn_luong", *MORE, *more) == 0
+    assert weights(run) == weights(whole)
+    assert rows(run) == rows(whole)
+
+
+def test_changed_texts_and_tokenizers_are_all_listed(tmp_path: Path) -> None:
+    run, corpus = tmp_path / "run", tmp_path / "corpus"
+    corpus.mkdir()
+    for split, text in (("train", "a b c\nd e f\ng h i\n" * 20), ("val", "a d\ne h\n")):
+        for language in ("en", "fr"):
+            (corpus / f"{split}.{language}").write_text(text)
+    settings = ["data=files", "tokenizer.vocabulary_size=20", "training.max_steps=2"]
+    settings += [
+        f"data.{split}.{side}={corpus}/{file}.{language}"
+        for split, file in (("train", "train"), ("validation", "val"))
+        for side, language in (("source", "en"), ("target", "fr"))
+    ]
+    assert train_tiny(run, "rnn_luong", *settings) == 0
+    again = (*settings, "training.max_steps=3", "training.resume=true")
+    (corpus / "train.fr").write_text("a b c\nd e f\ng h X\n" * 20)
+    (corpus / "val.en").write_text("a d\ne H\n")
+    before = files(run)
+    with pytest.raises(UserError, match="cannot resume with other data: ") as told:
+        train_tiny(run, "rnn_luong", *again)
+    assert "data.train (its text) was 60 pairs " in str(told.value)
+    assert "data.validation (its text) was 2 pairs " in str(told.value)
+    assert "tokenizer" not in str(told.value)
+    assert files(run) == before
+
+
+def test_a_run_that_is_at_work_is_refused(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert train_tiny(run, "rnn_luong", "training.max_steps=1") == 0
+    for more in ("training.resume=true", "run.overwrite=true"):
+        with locked(run), pytest.raises(UserError, match=rf"process {os.getpid()} on .* is at work in this"):
+            train_tiny(run, "rnn_luong", "training.max_steps=2", more)
+    assert train_tiny(run, "rnn_luong", "training.max_steps=2", "training.resume=true") == 0
+    assert not (run / "run.lock").exists()
+
+
+def test_what_is_left_of_a_run_that_was_killed_at_its_beginning_is_no_obstacle(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "run.lock").write_text('{"pid": 1')
+    (run / "config.yaml.new").write_text("half")
+    assert train_tiny(run, "rnn_luong", "training.max_steps=1") == 0
+
+
+def test_threads_are_those_of_the_run(capsys: pytest.CaptureFixture[str]) -> None:
+    before = torch.get_num_threads()
+    try:
+        keep_threads(RuntimeConfig(threads=None), {"threads": 2})
+        assert torch.get_num_threads() == 2
+        keep_threads(RuntimeConfig(threads=1), {"threads": 2})
+        assert torch.get_num_threads() == 2  # set before, where the device is
+        assert "the run had 2 threads so far and has 1 now" in capsys.readouterr().out
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_the_sentences_of_a_step_without_numbers_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    settings = ("optimizer=sgd", "optimizer.lr=1e38", "training.clip_norm=null", "training.ema=null")
+    with pytest.raises(UserError, match=r"^step [23]: loss .*\.non_finite=skip; there is no checkpoint"):
+        train_tiny(run, "rnn_luong", *settings, "schedule.warmup=0")
+    skip = ("training.non_finite=skip", "run.overwrite=true", "training.save_every=1")
+    with pytest.raises(UserError, match=r"so were the 9 steps before it.*; the last checkpoint is") as told:
+        train_tiny(run, "rnn_luong", *settings, *skip, "schedule.warmup=0", "training.max_steps=20")
+    assert "; the first is '" in str(told.value)
+    steps = [row["step"] for row in rows(run, "note")]
+    assert steps == list(range(steps[0], steps[0] + 9))
+    assert "not both finite" in capsys.readouterr().out
+
+
+def test_the_encoded_corpus_comes_from_the_cache_and_trains_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cache = f"runtime.cache={tmp_path}/cache"
+    settings = ("training.guided_alignment=1", "training.max_steps=4")
+    assert train_tiny(tmp_path / "none", "rnn_luong", *settings, "runtime.cache=null") == 0
+    assert not (tmp_path / "cache").exists()
+    assert train_tiny(tmp_path / "first", "rnn_luong", *settings, cache) == 0
+    assert "encoded corpus from" not in capsys.readouterr().out
+
+    def refuse(*arguments: object, **options: object) -> None:
+        raise AssertionError("it was encoded again")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(encoding, "_encode", refuse)
+        assert train_tiny(tmp_path / "second", "rnn_luong", *settings, cache) == 0
+        (found,) = (tmp_path / "cache" / "encoded").iterdir()
+        assert f"encoded corpus from {found}" in capsys.readouterr().out
+        different = ("data.num_train=301", "data.max_length=5", "tokenizer.vocabulary_size=300")
+        for other in (*different, "data.num_validation=12", "training.guided_gold=false"):
+            with pytest.raises(AssertionError, match="again"):
+                train_tiny(tmp_path / "other", "rnn_luong", *settings, cache, other)
+    assert weights(tmp_path / "none") == weights(tmp_path / "first") == weights(tmp_path / "second")
+    found.write_bytes(found.read_bytes()[:100])
+    assert train_tiny(tmp_path / "third", "rnn_luong", *settings, cache) == 0
+    assert weights(tmp_path / "third") == weights(tmp_path / "first")
+
+
+def test_a_cache_that_cannot_be_written_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").touch()
+    cache = f"runtime.cache={tmp_path}/file/cache"
+    assert train_tiny(tmp_path / "run", "rnn_luong", "training.max_steps=1", cache) == 0
+    assert "note: the encoded corpus cannot be kept in" in capsys.readouterr().out
+
+
+def test_worker_threads_flush_tiny_numbers_too() -> None:
+    program = (
+        "import torch; from translate.runs.objects import use_device; use_device('cpu', 2); "
+        "tiny = torch.full((4_000_000,), 1e-38); print(int((tiny * 0.01 != 0).sum()))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "0\n", done.stderr

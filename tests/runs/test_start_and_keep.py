@@ -1,0 +1,108 @@
+"""Weights that are taken over, that stay, that are averaged, that are kept."""
+
+import os
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from tests.tiny_runs import TRAINED, rows, train_tiny
+from translate.errors import UserError
+
+
+def saved(run: Path, name: str = "last") -> dict[str, torch.Tensor]:
+    return load_file(run / "checkpoints" / name / "model.safetensors")
+
+
+def test_frozen_parameters_stay_and_others_move(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    weights = []
+    for steps in (1, 3):
+        run = tmp_path / str(steps)
+        settings = (f"training.max_steps={steps}", "training.freeze=['encoder.*','attention.*']")
+        assert train_tiny(run, "rnn_luong", *settings, "training.ema=null") == 0
+        weights.append(saved(run))
+    assert "frozen ones" in capsys.readouterr().out
+    moved = {name for name in weights[0] if not torch.equal(weights[0][name], weights[1][name])}
+    assert moved
+    assert all(name.startswith(("encoder.", "attention.")) != (name in moved) for name in weights[0])
+
+
+def test_starting_from_another_run(
+    tmp_path: Path, tiny_runs: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, other = tmp_path / "run", tiny_runs["rnn_luong"]
+    settings = (f"training.start_from={other}", "training.max_steps=1", "optimizer.lr=0", "training.ema=null")
+    assert train_tiny(run, "rnn_luong", *settings, "model.attention._target_=translate.attention.Dot",
+                      "model.decoder_size=28") == 0  # fmt: skip
+    output = capsys.readouterr().out
+    now, then = saved(run), saved(other, "best")
+    taken = [name for name in now if name in then and now[name].shape == then[name].shape]
+    assert f"started from {other}/checkpoints/best: {len(taken)} of {len(now)} parameters taken, " in output
+    assert "of another shape: " in output
+    assert "combine.weight ((24, 54) there, (24, 56) here)" in output
+    assert taken
+    assert all(torch.equal(now[name], then[name]) for name in taken)
+    assert (run / "tokenizer" / "shared.model").read_bytes() == (
+        other / "tokenizer" / "shared.model"
+    ).read_bytes()
+
+
+def test_a_run_with_other_vocabularies_is_no_start(tmp_path: Path, tiny_runs: dict[str, Path]) -> None:
+    other = tiny_runs["rnn_luong"]
+    settings = (f"training.start_from={other}", "tokenizer.vocabulary_size=200", "tokenizer.model_type=bpe")
+    with pytest.raises(UserError) as told:
+        train_tiny(tmp_path / "run", "rnn_luong", *settings)
+    assert str(told.value) == (
+        f"training.start_from={other}: its vocabularies differ from what is asked for: tokenizer.model_type "
+        "is 'unigram' there, 'bpe' here; tokenizer.vocabulary_size is 320 there, 200 here"
+    )
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_mean_of_the_last_checkpoints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = tmp_path / "run"
+    settings = (
+        "training.ema=null",
+        "training.keep_last=3",
+        "training.average_last=3",
+        "training.save_every=4",
+    )
+    assert train_tiny(run, "rnn_luong", *settings, "training.best_metric=nll", "data.num_validation=0") == 0
+    assert (
+        "mean of step-00000004, step-00000008, step-00000010: it is kept as the best"
+        in capsys.readouterr().out
+    )
+    mean, parts = saved(run, "averaged"), [saved(run, f"step-000000{step}") for step in ("04", "08", "10")]
+    for name in mean:
+        wanted = sum(part[name].double() for part in parts) / 3
+        torch.testing.assert_close(mean[name].double(), wanted, rtol=1e-6, atol=1e-7)
+    assert os.readlink(run / "checkpoints" / "best") == "averaged"
+
+
+def test_the_mean_is_kept_only_if_it_is_better(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = tmp_path / "run"
+    settings = (
+        "training.ema=null",
+        "training.keep_last=2",
+        "training.average_last=2",
+        "training.save_every=5",
+    )
+    assert train_tiny(run, "rnn_luong", *settings, "training.best_metric=nll") == 0
+    assert "the best single one is better" in capsys.readouterr().out  # it is learning fast: the last one
+    tried = rows(run, "averaged")
+    assert tried[0]["nll"] > rows(run, "validation")[-1]["nll"]
+    assert os.readlink(run / "checkpoints" / "best") == "step-00000010"
+
+
+@pytest.mark.parametrize("metric", ["chrf", "ter"])
+def test_any_metric_chooses_the_best(metric: str, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    settings = (*TRAINED, "training.max_steps=40", "training.validate_every=10", "training.keep_best=2")
+    assert train_tiny(run, "rnn_luong", *settings, f"training.best_metric={metric}") == 0
+    values = {row["step"]: row[metric] for row in rows(run, "validation")}
+    sign = -1 if metric == "chrf" else 1
+    ranked = sorted(values, key=lambda step: (sign * values[step], step))
+    assert os.readlink(run / "checkpoints" / "best") == f"step-{ranked[0]:08d}"
+    kept = {int(path.name[5:]) for path in (run / "checkpoints").glob("step-*")}
+    assert kept == {*ranked[:2], 40}

@@ -1,0 +1,78 @@
+import hashlib
+import math
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from translate.config.tokenizer import TokenizerConfig
+from translate.text.subword_sampling import sample_corpus
+from translate.text.tokenizer import UNK, Tokenizer, train_tokenizer
+
+LINES = [f"the quick foxes {word} over {word}ing dogs" for word in ("jump", "walk", "talk", "climb")] * 5
+TYPES = ("unigram", "bpe")
+PROGRAM = """
+import hashlib, sys
+from pathlib import Path
+from translate.text.subword_sampling import sample_corpus
+from translate.text.tokenizer import Tokenizer
+tokenizer = Tokenizer(Path(sys.argv[1]).read_bytes())
+drawn = sample_corpus(tokenizer, sys.argv[3:], sys.argv[2], 0.3, [5, 1, 0])
+print(hashlib.sha256(repr(drawn).encode()).hexdigest())
+"""
+
+
+def tokenizer_of(kind: str, size: int = 60) -> Tokenizer:
+    return train_tokenizer(LINES, TokenizerConfig(model_type=kind, vocabulary_size=size)).tokenizer
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_other_pieces_of_the_same_text_and_the_same_for_the_same_seed(kind: str) -> None:
+    tokenizer = tokenizer_of(kind)
+    drawn = sample_corpus(tokenizer, LINES, kind, 0.3, [5, 1, 0])
+    assert drawn != tokenizer.encode_corpus(LINES)
+    assert [tokenizer.decode(ids) for ids in drawn] == LINES
+    assert sample_corpus(tokenizer, LINES, kind, 0.3, [5, 1, 0]) == drawn
+    assert sample_corpus(tokenizer, LINES, kind, 0.3, [5, 2, 0]) != drawn
+    assert len({tuple(ids) for ids in sample_corpus(tokenizer, LINES[:1] * 50, kind, 0.3, [7])}) > 2
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_another_process_draws_the_same(kind: str, tmp_path: Path) -> None:
+    """SentencePiece's own sampling does not, whatever its seed."""
+    tokenizer, path = tokenizer_of(kind), tmp_path / "model"
+    path.write_bytes(tokenizer.model)
+    drawn = sample_corpus(tokenizer, LINES, kind, 0.3, [5, 1, 0])
+    command = [sys.executable, "-c", PROGRAM, str(path), kind, *LINES]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.stdout.strip() == hashlib.sha256(repr(drawn).encode()).hexdigest(), done.stderr
+
+
+def test_without_dropout_bpe_gives_what_sentencepiece_gives() -> None:
+    tokenizer = tokenizer_of("bpe")
+    texts = [*LINES, "", "unseen words: jumping, over", "the жук walks", "ж"]
+    assert sample_corpus(tokenizer, texts, "bpe", 1e-12, [1]) == tokenizer.encode_corpus(texts)
+    assert UNK in sample_corpus(tokenizer, ["the жук walks"], "bpe", 0.5, [1])[0]
+
+
+def test_with_full_dropout_bpe_gives_characters() -> None:
+    tokenizer = tokenizer_of("bpe")
+    (ids,) = sample_corpus(tokenizer, ["the quick foxes"], "bpe", 1 - 1e-12, [1])
+    assert tokenizer.pieces(ids) == list("▁the▁quick▁foxes")
+
+
+def test_a_unigram_model_draws_by_smoothed_probability() -> None:
+    tokenizer, count, smoothing = tokenizer_of("unigram"), 4000, 0.5
+    drawn = Counter(map(tuple, sample_corpus(tokenizer, ["the dogs"] * count, "unigram", smoothing, [3])))
+    best = tokenizer._processor.nbest_encode_as_ids("the dogs", 32)
+    weights = {
+        tuple(ids): math.exp(smoothing * sum(tokenizer._processor.get_score(i) for i in ids)) for ids in best
+    }
+    total = sum(weights.values())
+    assert len(weights) > 3
+    for ids, weight in weights.items():
+        assert abs(drawn[ids] / count - weight / total) < 0.04
+    many = sample_corpus(tokenizer, LINES, "unigram", 1e6, [3])  # the best always
+    assert many == tokenizer.encode_corpus(LINES)

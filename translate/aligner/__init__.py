@@ -1,0 +1,1 @@
+"""Links between words: formats, error rates, symmetrisation, and the statistical aligner."""

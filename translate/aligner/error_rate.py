@@ -1,0 +1,49 @@
+"""Alignment error rate, precision and recall against gold links."""
+
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
+from translate.aligner.links import Gold, Link
+
+
+class AlignmentScore(NamedTuple):
+    """Corpus-level scores, fractions from 0 to 1."""
+
+    aer: float
+    precision: float
+    recall: float
+    f1: float
+
+
+def score(hypotheses: Iterable[AbstractSet[Link]], golds: Iterable[Gold]) -> AlignmentScore:
+    """Score hard links A against sure links S and possible links P, as in `score_from_counts`.
+
+    The counts are summed over all sentences before dividing.
+
+    Raises:
+        ValueError: if there are not as many hypotheses as golds.
+    """
+    num_links = num_sure = num_links_possible = num_links_sure = 0
+    for links, gold in zip(hypotheses, golds, strict=True):
+        num_links += len(links)
+        num_sure += len(gold.sure)
+        num_links_possible += len(links & (gold.possible | gold.sure))
+        num_links_sure += len(links & gold.sure)
+    return score_from_counts(num_links, num_sure, num_links_possible, num_links_sure)
+
+
+def score_from_counts(
+    num_links: int, num_sure: int, num_links_possible: int, num_links_sure: int
+) -> AlignmentScore:
+    """AER = 1 - (|A and P| + |A and S|) / (|A| + |S|), precision = |A and P| / |A|, recall = |A and S| / |S|.
+
+    Without any link nothing is wrong, so precision is 1; without any sure link nothing is missing, so recall
+    is 1. (Och and Ney 2003.)
+    """
+    precision = num_links_possible / num_links if num_links else 1.0
+    recall = num_links_sure / num_sure if num_sure else 1.0
+    total = num_links + num_sure
+    aer = 1.0 - (num_links_possible + num_links_sure) / total if total else 0.0
+    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    return AlignmentScore(aer, precision, recall, f1)

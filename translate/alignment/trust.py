@@ -1,0 +1,222 @@
+"""How far to trust an alignment: what attention, gradients, erasure and norms say of the same pairs."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from translate.aligner.error_rate import AlignmentScore, score
+from translate.aligner.links import Gold
+from translate.alignment.alignment import Alignment
+from translate.alignment.choice import AlignmentChoice
+from translate.alignment.extract import METHODS, align
+from translate.alignment.forced import MAX_CELLS, EncodedPair, evaluation_mode, forced_batches
+from translate.alignment.pool import pool_source, pool_target
+from translate.models.seq2seq import Seq2Seq
+
+SHOWN = 20  # pairs with disputed words that the text lists
+
+
+class Agreement(NamedTuple):
+    """How far two methods agree, over the target words that both give weights to."""
+
+    rank_correlation: float | None  # Spearman's rho over the source words, mean of all target words
+    same_link: float | None  # share of target words whose largest weight is on the same source word
+
+
+class Disputed(NamedTuple):
+    """A target word whose largest weight is on another source word by attention than by erasure."""
+
+    pair: int  # from 1
+    target: int  # index of the word
+    attention: int  # index of a source word
+    erasure: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """What `report` finds; pairs without words on a side have no part in it."""
+
+    choice: AlignmentChoice
+    alignments: dict[str, list[Alignment]] = field(repr=False)  # by method
+    agreements: dict[tuple[str, str], Agreement]
+    scores: dict[str, AlignmentScore]  # by method; empty without gold links
+    entropies: list[list[float]]  # nats, (layers, heads)
+    uniform_entropy: float  # of rows that look everywhere alike
+    disputed: list[Disputed]
+
+    @property
+    def num_target_words(self) -> int:
+        return sum(len(each.target_words) for each in self.alignments["attention"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """All but the weights, ready for JSON; words beside indexes where words are disputed."""
+        return {
+            "choice": self.choice.to_dict(),
+            "pairs": len(self.alignments["attention"]),
+            "target_words": self.num_target_words,
+            "agreement": [{"methods": list(pair), **a._asdict()} for pair, a in self.agreements.items()],
+            "scores": {method: each._asdict() for method, each in self.scores.items()},
+            "entropy": {"unit": "nats", "uniform": self.uniform_entropy, "layers": self.entropies},
+            "disputed": [self._words(each) for each in self.disputed],
+        }
+
+    def _words(self, disputed: Disputed) -> dict[str, Any]:
+        alignment = self.alignments["attention"][disputed.pair - 1]
+        source = alignment.source_words
+        return disputed._asdict() | {
+            "target_word": alignment.target_words[disputed.target],
+            "attention_word": source[disputed.attention],
+            "erasure_word": source[disputed.erasure],
+        }
+
+    def lines(self) -> list[str]:
+        """The report as text."""
+        choice, total = self.choice, self.num_target_words
+        lines = [
+            f"{len(self.alignments['attention']):,} pairs, {total:,} target words; attention and norm: "
+            f"{choice.place}, shift {choice.shift}",
+            "",
+            f"{'methods':<24} rank correlation  same link",
+        ]
+        for (first, second), each in self.agreements.items():
+            values = f"{_number(each.rank_correlation):>16}  {_number(each.same_link):>9}"
+            lines.append(f"{first + ', ' + second:<24} {values}")
+        if self.scores:
+            lines += ["", f"{'method':<24}    AER  precision  recall     F1"]
+            for method, s in self.scores.items():
+                values = f"{s.aer:>6.3f} {s.precision:>10.3f} {s.recall:>7.3f} {s.f1:>6.3f}"
+                lines.append(f"{method:<24} {values}")
+        lines += ["", f"entropy of each head, nats (looking everywhere alike: {self.uniform_entropy:.2f})"]
+        for layer, heads_of_layer in enumerate(self.entropies):
+            lines.append(f"layer {layer:<3} " + " ".join(f"{value:6.2f}" for value in heads_of_layer))
+        return [*lines, "", *self._disputed_lines(total)]
+
+    def _disputed_lines(self, total: int) -> list[str]:
+        count = len(self.disputed)
+        share = f" ({100 * count / total:.1f} %)" if total else ""
+        lines = [f"attention and erasure disagree on {count:,} target words{share}, in brackets:"]
+        pairs = sorted({each.pair for each in self.disputed})
+        for pair in pairs[:SHOWN]:
+            words = {each.target: self._words(each) for each in self.disputed if each.pair == pair}
+            target = self.alignments["attention"][pair - 1].target_words
+            marked = [f"[{word}]" if index in words else word for index, word in enumerate(target)]
+            said = [
+                f"{each['target_word']}: {each['attention_word']} or {each['erasure_word']}"
+                for each in words.values()
+            ]
+            lines.append(_printable(f"{pair:>5}  {' '.join(marked)}   ({'; '.join(said)})"))
+        if len(pairs) > SHOWN:
+            lines.append(f"... and in {len(pairs) - SHOWN:,} more pairs")
+        return lines
+
+
+def report(
+    model: Seq2Seq,
+    pairs: Sequence[EncodedPair],
+    choice: AlignmentChoice,
+    golds: Sequence[Gold] | None = None,
+    *,
+    methods: Sequence[str] = tuple(METHODS),
+    batch_size: int | None = None,
+    device: torch.device | str = "cpu",
+    progress: Callable[[str, int], None] | None = None,
+) -> Report:
+    """Align pairs by each method, and compare; `methods` must hold attention and erasure.
+
+    `progress` is told by which method how many more pairs are done.
+    """
+    found = {}
+    for method in methods:
+        told = None if progress is None else partial(progress, method)
+        found[method] = align(
+            model, pairs, choice, method=method, batch_size=batch_size, device=device, progress=told
+        )
+    scores = {}
+    if golds is not None:
+        scores = {method: score([a.links() for a in each], golds) for method, each in found.items()}
+    agreements = {(a, b): agree(found[a], found[b]) for a, b in combinations(methods, 2)}
+    entropies, uniform = head_entropies(model, pairs, batch_size=batch_size, device=device)
+    disputed = dispute(found["attention"], found["erasure"])
+    return Report(choice, found, agreements, scores, entropies, uniform, disputed)
+
+
+def agree(first: Sequence[Alignment], second: Sequence[Alignment]) -> Agreement:
+    """Compare two alignments of the same pairs, row by row."""
+    correlations, same = [], []
+    for one, other in zip(first, second, strict=True):
+        for row, other_row in zip(one.weights, other.weights, strict=True):
+            if row.any() and other_row.any():
+                same.append(float(row.argmax() == other_row.argmax()))
+                rho = rank_correlation(row, other_row)
+                if rho is not None:
+                    correlations.append(rho)
+    return Agreement(_mean(correlations), _mean(same))
+
+
+def rank_correlation(first: np.ndarray, second: np.ndarray) -> float | None:
+    """Spearman's rho, equal values sharing their mean rank; None where all values of a side are equal."""
+    ranks = [_ranks(each) - (len(each) - 1) / 2 for each in (first, second)]
+    lengths = [float(np.sqrt(each @ each)) for each in ranks]
+    return float(ranks[0] @ ranks[1]) / (lengths[0] * lengths[1]) if all(lengths) else None
+
+
+def dispute(attention: Sequence[Alignment], erasure: Sequence[Alignment]) -> list[Disputed]:
+    """The target words whose largest weight is on different source words."""
+    found = []
+    for pair, (one, other) in enumerate(zip(attention, erasure, strict=True), start=1):
+        for target, (row, other_row) in enumerate(zip(one.weights, other.weights, strict=True)):
+            if row.any() and other_row.any() and row.argmax() != other_row.argmax():
+                found.append(Disputed(pair, target, int(row.argmax()), int(other_row.argmax())))
+    return found
+
+
+def head_entropies(
+    model: Seq2Seq,
+    pairs: Sequence[EncodedPair],
+    *,
+    batch_size: int | None = None,
+    device: torch.device | str = "cpu",
+) -> tuple[list[list[float]], float]:
+    """Mean entropy of each head's rows over source words, nats (layers, heads), and that of uniform rows."""
+    layers = list(range(model.num_attention_layers))
+    totals = torch.zeros(len(layers), model.num_attention_heads, dtype=torch.float64)
+    uniform, rows = 0.0, 0
+    with evaluation_mode(model):
+        for batch in forced_batches(pairs, batch_size, device, max_cells=max(1, MAX_CELLS // len(layers))):
+            if batch.source_words.shape[-1] == 0 or batch.target_words.shape[-1] == 0:
+                continue
+            found = model.forced_weights(batch.source, batch.source_mask, batch.target_in, layers)
+            for layer, weights in enumerate(found):
+                words = pool_source(weights, batch.source_words)[:, :, :-1]
+                words = pool_target(words, batch.target_words)  # (B, H, target words, source words)
+                totals[layer] += -torch.xlogy(words, words).sum((0, 2, 3)).double().cpu()
+            for index in batch.indices:
+                if pairs[index].source_words:
+                    rows += len(pairs[index].target_words)
+                    uniform += len(pairs[index].target_words) * float(np.log(len(pairs[index].source_words)))
+    return (totals / max(rows, 1)).tolist(), uniform / max(rows, 1)
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    """Ranks from 0, equal values sharing their mean."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return (last - (counts + 1) / 2)[inverse]
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return float(np.mean(values)) if values else None
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _printable(line: str) -> str:
+    """A line that stays one, whatever the words hold."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)

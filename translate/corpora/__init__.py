@@ -1,0 +1,1 @@
+"""Parallel corpora: read, filtered, encoded and cut into batches."""

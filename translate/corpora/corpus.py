@@ -1,0 +1,170 @@
+"""Parallel corpora from the embedded grammar, local files or the hub; what filters drop is counted."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from translate.config.data import (
+    SPLITS,
+    DataConfig,
+    FileSplit,
+    HubConfig,
+    HubSplits,
+    check,
+    data_config,
+)
+from translate.corpora.filters import REASONS, count_overlap, filter_pairs, hold_out
+from translate.corpora.local_files import has_side_by_side, load_directory, load_files
+from translate.corpora.split import Found, Split, check_gold
+from translate.errors import UserError
+from translate.text.lines import read_lines
+
+__all__ = [
+    "Corpus",
+    "DataConfig",
+    "FileSplit",
+    "HubConfig",
+    "HubSplits",
+    "Split",
+    "data_config",
+    "load_corpus",
+]
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A parallel corpus ready to train on.
+
+    ``dropped`` counts by split and reason what was filtered; validation and test are kept whole.
+    ``notes`` are sentences for the user about choices that were made in reading.
+    """
+
+    name: str
+    source_language: str
+    target_language: str
+    train: Split
+    validation: Split | None
+    test: Split | None
+    dropped: dict[str, dict[str, int]]
+    notes: tuple[str, ...] = ()
+    num_read: int = 0  # training pairs before any was filtered or held out
+
+    def summary_lines(self) -> list[str]:
+        """What the command line prints: pairs of each split, what was dropped and why, and the notes."""
+        sizes = []
+        for name in SPLITS:
+            split: Split | None = getattr(self, name)
+            gold = "" if split is None or split.gold is None else " with gold links"
+            sizes.append(f"{name} none" if split is None else f"{name} {len(split):,}{gold}")
+        lines = [f"{self.name} {self.source_language}-{self.target_language}, pairs: {', '.join(sizes)}"]
+        for name, reasons in self.dropped.items():
+            lines.append(f"dropped from {name}: {_describe(reasons) or 'none'}")
+        return [*lines, *self.notes]
+
+
+def load_corpus(data: DataConfig) -> Corpus:
+    """Read, check and filter the corpus that ``data`` describes.
+
+    Only the training split is filtered. Raises ``UserError`` for whatever is wrong with settings or files.
+    """
+    check(data)
+    found = _read(data)
+    splits = _with_gold(found.splits, data)
+    train, dropped, num_cleaned = filter_pairs(splits["train"], data)
+    if not len(train):
+        raise UserError(
+            f"the corpus {data.name!r} has no training pair left; dropped: {_describe(dropped) or 'none'}"
+        )
+    notes = list(found.notes)
+    if num_cleaned:
+        notes.append(f"training lines with control characters, now spaces: {num_cleaned:,}")
+    validation_pairs = 0 if "validation" in splits else data.validation_pairs
+    test_pairs = 0 if "test" in splits else data.test_pairs
+    train, held = hold_out(train, {"validation": validation_pairs, "test": test_pairs}, data.seed)
+    for name, split in held.items():
+        notes.append(f"{name} pairs held out of train with data.seed={data.seed}: {len(split):,}")
+    if data.max_train_pairs is not None and len(train) > data.max_train_pairs:
+        dropped["beyond_limit"] = len(train) - data.max_train_pairs
+        train = train.take(range(data.max_train_pairs))
+    others = {name: split for name, split in (splits | held).items() if name != "train"}
+    for name, split in others.items():
+        overlap = count_overlap(train, split)
+        if overlap:
+            notes.append(f"{name} pairs that are also in train: {overlap:,}")
+    return Corpus(
+        name=data.name,
+        source_language=found.source_language,
+        target_language=found.target_language,
+        train=train,
+        validation=others.get("validation"),
+        test=others.get("test"),
+        dropped={"train": dropped},
+        notes=tuple(notes),
+        num_read=len(splits["train"]),
+    )
+
+
+def _describe(reasons: dict[str, int]) -> str:
+    return ", ".join(f"{count:,} {REASONS[reason]}" for reason, count in reasons.items())
+
+
+def _read(data: DataConfig) -> Found:
+    if data.kind == "grammar":
+        return _load_grammar(data)
+    if data.kind == "files" and data.path is None:
+        return load_files(data)
+    if data.source_language is None or data.target_language is None:
+        raise UserError("data.source_language and data.target_language must both be set, such as en and fr")
+    languages = data.source_language, data.target_language
+    if data.path is None:
+        from translate.corpora.hub import load_hub  # imports datasets, which takes seconds
+
+        return load_hub(data, *languages)
+    root = Path(data.path).expanduser()
+    if not root.is_dir():
+        what = "is a file" if root.exists() else "does not exist"
+        raise UserError(f"data.path={data.path}: {what}; expected the directory of the corpus {data.name!r}")
+    if has_side_by_side(root):
+        return load_directory(root, *languages, data.test_name)
+    from translate.corpora.clone import load_clone
+
+    return load_clone(root, data, *languages)
+
+
+def _load_grammar(data: DataConfig) -> Found:
+    source_language, target_language = data.source_language or "en", data.target_language or "fr"
+    backward = target_language == "en"
+    other = source_language if backward else target_language
+    if "en" not in (source_language, target_language) or other not in ("fr", "sov"):
+        raise UserError(
+            f"the grammar corpus translates between en and fr or sov, not {source_language} to "
+            f"{target_language}; use data=grammar or data=grammar_sov"
+        )
+    if data.num_train < 1:
+        raise UserError(f"data.num_train={data.num_train}: expected at least 1")
+    from translate.grammar.generator import generate
+
+    sizes = data.num_train, data.num_validation, data.num_test
+    splits = {
+        name: Split([e.source for e in examples], [e.target for e in examples], [e.gold for e in examples])
+        for name, examples in generate(*sizes, data.seed, target=other).items()
+        if examples
+    }
+    if backward:
+        splits = {name: split.swapped() for name, split in splits.items()}
+    return Found(source_language, target_language, splits)
+
+
+def _with_gold(splits: dict[str, Split], data: DataConfig) -> dict[str, Split]:
+    """Attach the gold files that the settings name to their splits, and check all gold links."""
+    result = dict(splits)
+    for name in SPLITS:
+        gold: str | None = getattr(data, name).gold
+        if gold is not None:
+            if name not in splits:
+                raise UserError(
+                    f"data.{name}.gold={gold}: the corpus {data.name!r} has no {name} files to go with it"
+                )
+            result[name] = replace(splits[name], gold=read_lines(Path(gold).expanduser()))
+        if name in result and data.kind != "grammar":
+            check_gold(result[name], f"gold links of {name}" if gold is None else gold)
+    return result

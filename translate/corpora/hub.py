@@ -1,0 +1,129 @@
+"""Parallel corpora from the hub through ``datasets``; without a network, from what it has cached."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from translate.config.data import SPLITS, DataConfig
+from translate.corpora.clone import candidate_names, load_clone
+from translate.corpora.local_files import columns
+from translate.corpora.split import Found, Split
+from translate.corpora.tables import from_arrow, pick
+from translate.errors import UserError
+
+PROBE_SECONDS = 5.0
+LOCAL_COPY = "give a local copy with data.path=DIR"
+
+
+def load_hub(data: DataConfig, source_language: str, target_language: str) -> Found:
+    """Download (once) and read a corpus of the hub.
+
+    Raises ``UserError`` in one line when it is neither reachable nor cached, or lacks this language pair.
+    """
+    if data.hub.repository is None:
+        raise UserError(f"data.hub.repository is not set for the corpus {data.name!r}")
+    reachable = _reachable()
+    where = f"the corpus {data.name!r} ({data.hub.repository})"
+    with _quiet(offline=not reachable):
+        try:
+            dataset = _load_dataset(data, candidate_names(_template(data), source_language, target_language))
+        except Exception as error:  # whatever fails below becomes one line for the user
+            if reachable:
+                reason = " ".join(str(error).split())[:200]
+                raise UserError(
+                    f"{where} cannot be loaded for {source_language}-{target_language} from revision "
+                    f"{data.hub.revision}: {reason}; {LOCAL_COPY}"
+                ) from error
+            found = _load_snapshot(data, source_language, target_language)
+            if found is not None:
+                return found
+            raise UserError(
+                f"{where} is not cached on this machine and the hub cannot be reached; "
+                f"connect once, or {LOCAL_COPY}"
+            ) from error
+    return _read_splits(dataset, data, source_language, target_language)
+
+
+def _read_splits(dataset: Any, data: DataConfig, source_language: str, target_language: str) -> Found:
+    splits: dict[str, Split] = {}
+    for name in SPLITS:
+        stored: str | None = getattr(data.hub.splits, name)
+        if stored is None:
+            continue
+        where = f"{data.hub.repository} {stored}"
+        if stored not in dataset:
+            raise UserError(f"{where}: no such split for data.hub.splits.{name}; it has {', '.join(dataset)}")
+        table = from_arrow(dataset[stored].with_format("arrow")[:], where)
+        source = pick(table, columns(data, data.source_field, source_language), LOCAL_COPY)
+        target = pick(table, columns(data, data.target_field, target_language), LOCAL_COPY)
+        splits[name] = Split(source, target)
+    if "train" not in splits:
+        raise UserError(
+            f"{data.hub.repository}: data.hub.splits.train must name a split; it has {', '.join(dataset)}"
+        )
+    return Found(source_language, target_language, splits)
+
+
+def _template(data: DataConfig) -> str | None:
+    return data.hub.config if data.hub.directory is None else data.hub.directory
+
+
+def _load_dataset(data: DataConfig, candidates: list[str]) -> Any:
+    """The dataset under the first of the names that exists; else the error of the first."""
+    import datasets
+
+    by = "name" if data.hub.directory is None else "data_dir"
+    failures = []
+    for arguments in [{by: name} for name in candidates] or [{}]:
+        try:
+            return datasets.load_dataset(data.hub.repository, revision=data.hub.revision, **arguments)
+        except Exception as error:  # of many kinds; the next name may exist
+            failures.append(error)
+    raise failures[0]
+
+
+def _load_snapshot(data: DataConfig, source_language: str, target_language: str) -> Found | None:
+    """What was downloaded before, which ``datasets`` cannot find again by folder when it is offline."""
+    import huggingface_hub
+
+    try:
+        folder = huggingface_hub.snapshot_download(
+            data.hub.repository or "", repo_type="dataset", revision=data.hub.revision, local_files_only=True
+        )
+        return load_clone(Path(folder), data, source_language, target_language)
+    except (OSError, ValueError):  # nothing, or not this pair
+        return None
+
+
+def _reachable() -> bool:
+    """One short request: without it ``datasets`` retries for half a minute before it gives up."""
+    from huggingface_hub import constants
+    from huggingface_hub.utils import get_session
+
+    try:
+        get_session().head(constants.ENDPOINT, timeout=PROBE_SECONDS)
+    except Exception:  # offline mode, no route, no name, bad proxy: all mean no
+        return False
+    return True
+
+
+@contextmanager
+def _quiet(*, offline: bool) -> Iterator[None]:
+    """Keep the libraries' log out of the user's sight; ``offline`` makes them look at their cache alone."""
+    import datasets
+    from huggingface_hub import constants
+
+    loggers = [logging.getLogger(name) for name in ("datasets", "huggingface_hub")]
+    before = [logger.level for logger in loggers], datasets.config.HF_HUB_OFFLINE, constants.HF_HUB_OFFLINE
+    try:
+        for logger in loggers:
+            logger.setLevel(logging.CRITICAL)
+        if offline:
+            datasets.config.HF_HUB_OFFLINE = constants.HF_HUB_OFFLINE = True
+        yield
+    finally:
+        levels, datasets.config.HF_HUB_OFFLINE, constants.HF_HUB_OFFLINE = before
+        for logger, level in zip(loggers, levels):
+            logger.setLevel(level)

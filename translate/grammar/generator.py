@@ -1,0 +1,126 @@
+"""The embedded corpora: generated pairs, English-French and English-invented, with exact word alignments."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from translate.errors import UserError
+from translate.grammar import english, french, sov
+from translate.grammar.meaning import Sentence, Token
+from translate.grammar.sentence_choice import SentenceChooser
+
+_MAX_WORDS = 17
+_FRUITLESS = 20_000  # draws in a row without a new pair, after which the grammar counts as exhausted
+# the pictures of the documentation show them, so they are never test material
+_CLASSICS = ("I love you .", "look it up .")
+_REALISERS = {"fr": french.realise, "sov": sov.realise}
+_FILES = {"train": "train", "validation": "dev", "test": "test"}
+
+
+class Example(NamedTuple):
+    """A white-space tokenised pair; `gold` is a Pharaoh line, `0-1` sure and `0p1` possible, source first."""
+
+    source: str
+    target: str
+    gold: str
+
+
+def generate(
+    num_train: int, num_validation: int, num_test: int, seed: int = 1, target: str = "fr"
+) -> dict[str, list[Example]]:
+    """Distinct examples in three splits that share no sentence on either side.
+
+    `target` is `fr`, or `sov` for an invented language with the verb at the end. The target sentence is a
+    function of the source sentence, and the result depends on the arguments alone.
+
+    Raises:
+        UserError: a number is negative, the target unknown, or there are not so many pairs.
+    """
+    wanted = {"train": num_train, "validation": num_validation, "test": num_test}
+    for name, number in wanted.items():
+        if number < 0:
+            raise UserError(f"grammar: the number of {name} sentences is {number}; expected 0 or more")
+    if target not in _REALISERS:
+        raise UserError(
+            f"grammar: unknown target language {target!r}; expected one of {', '.join(_REALISERS)}"
+        )
+    chooser = SentenceChooser(seed)
+    examples = _distinct(chooser, sum(wanted.values()), target)
+    # early draws are the frequent short ones: without shuffling they would crowd one split
+    for i in range(len(examples) - 1, 0, -1):
+        j = int(chooser.draw() * (i + 1))
+        examples[i], examples[j] = examples[j], examples[i]
+    examples.sort(key=lambda example: example.source in _CLASSICS)
+    held_out = num_test + num_validation
+    return {
+        "train": examples[held_out:],
+        "validation": examples[num_test:held_out],
+        "test": examples[:num_test],
+    }
+
+
+def _distinct(chooser: SentenceChooser, number: int, language: str) -> list[Example]:
+    examples: list[Example] = []
+    sources: set[str] = set()
+    targets: set[str] = set()
+    fruitless = 0
+    while len(examples) < number:
+        if (fruitless := fruitless + 1) > _FRUITLESS:
+            raise UserError(f"grammar: {number} pairs were asked for, but only about {len(examples)} exist")
+        sentence = chooser.sentence()
+        source = english.realise(sentence)
+        source_line = " ".join([token.text for token in source])
+        if source_line in sources or len(source) > _MAX_WORDS:
+            continue
+        target = _REALISERS[language](sentence)
+        target_line = " ".join([token.text for token in target])
+        if target_line in targets or len(target) > _MAX_WORDS:
+            continue
+        sources.add(source_line)
+        targets.add(target_line)
+        examples.append(Example(source_line, target_line, gold(source, target)))
+        fruitless = 0
+    return examples
+
+
+def realise(sentence: Sentence, target: str = "fr") -> Example:
+    """The pair that an abstract sentence becomes, with its gold links."""
+    source, translation = english.realise(sentence), _REALISERS[target](sentence)
+    return Example(
+        " ".join(token.text for token in source),
+        " ".join(token.text for token in translation),
+        gold(source, translation),
+    )
+
+
+def gold(source: Sequence[Token], target: Sequence[Token]) -> str:
+    """Pharaoh line of tokens that share a concept: sure if both express it strongly, possible if one does."""
+    strong: dict[str, list[int]] = {}
+    weak: dict[str, list[int]] = {}
+    for i, token in enumerate(source):
+        for concept in token.strong:
+            strong.setdefault(concept, []).append(i)
+        for concept in token.weak:
+            weak.setdefault(concept, []).append(i)
+    links: dict[tuple[int, int], str] = {}
+    for j, token in enumerate(target):
+        for concept in token.weak:
+            for i in strong.get(concept, ()):
+                links[i, j] = "p"
+        for concept in token.strong:
+            for i in weak.get(concept, ()):
+                links.setdefault((i, j), "p")
+    for j, token in enumerate(target):
+        for concept in token.strong:
+            for i in strong.get(concept, ()):
+                links[i, j] = "-"
+    return " ".join([f"{i}{links[i, j]}{j}" for i, j in sorted(links)])
+
+
+def write(directory: Path, splits: Mapping[str, Sequence[Example]], target: str = "fr") -> None:
+    """Writes train, dev and test as parallel files: `train.en`, `train.fr`, `train.gold`, and so on."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, examples in splits.items():
+        for suffix, column in (("en", 0), (target, 1), ("gold", 2)):
+            lines = "".join(example[column] + "\n" for example in examples)
+            (directory / f"{_FILES[name]}.{suffix}").write_text(lines, encoding="utf-8", newline="\n")

@@ -1,0 +1,259 @@
+"""Chooses noun phrases at random, so that they make sense where they stand."""
+
+import random
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import NamedTuple, TypeVar
+
+from translate.grammar.entries import Adjective, Adverbial, Name, Noun, Verb
+from translate.grammar.lexicon import (
+    ADJECTIVES,
+    NAMES,
+    NOUNS,
+    PLACES,
+    PRONOUNS,
+    QUANTITIES,
+    TRANSITIVE,
+    WORD,
+    of_classes,
+)
+from translate.grammar.meaning import Clause, Phrase, Place, Relative
+
+Item = TypeVar("Item")
+
+
+class Weights(NamedTuple):
+    """Names, and the sums of the weights up to each of them."""
+
+    names: tuple[str, ...]
+    bounds: tuple[float, ...]
+
+
+def weights(written: str) -> Weights:
+    """Weights as they are written in the tables below: `the 52 my 20`."""
+    words = written.split()
+    return Weights(tuple(words[::2]), tuple(accumulate(float(word) for word in words[1::2])))
+
+
+_SUBJECT_PRONOUNS = weights("I 24 you 18 he 20 she 20 we 18 they 18")
+_RELATIVE_TENSES = weights("present 3 past 4 future 1")
+
+# where a phrase stands -> its determiners; "my" is any possessive, "number" and "quantity" any of their kind
+_SINGULAR = {
+    "subject": weights("the 52 my 20 this 9 that 5 a 8 quantity 6"),
+    "object": weights("the 42 a 30 my 18 this 6 that 4"),
+    "negated": weights("the 40 a 22 my 24 this 9 that 5"),
+    "definite": weights("the 60 my 24 this 10 that 6"),
+    "oblique": weights("the 58 my 24 this 9 a 9"),
+    "generic": weights("the 46 my 26 this 18 that 10"),
+}
+_PLURAL = {
+    "subject": weights("the 42 my 18 this 8 all 8 number 12 quantity 7 some 5"),
+    "object": weights("the 24 my 12 this 6 that 4 all 4 number 18 quantity 12 some 12 bare 8"),
+    "negated": weights("the 38 my 22 this 8 that 6 any 18 bare 8"),
+    "definite": weights("the 52 my 24 this 12 all 12"),
+    "oblique": weights("the 54 my 24 this 10 number 12"),
+    "generic": weights("generic 46 the 26 my 18 this 10"),
+}
+_MASS = {
+    "subject": weights("the 70 my 14 this 16"),
+    "object": weights("the 32 some 26 bare 16 my 8 this 6 quantity 12"),
+    "negated": weights("the 34 any 30 bare 18 my 10 this 8"),
+    "definite": weights("the 60 my 20 this 20"),
+    "oblique": weights("the 70 my 15 this 15"),
+    "generic": weights("generic 62 the 20 my 8 this 10"),
+}
+DEFINITE = ("the", "this", "that", "all", "generic", "my", "your", "his", "her", "our", "their")
+NUMBERS = tuple(q for q in QUANTITIES if "number" in q.flags)
+_OF_PLURALS = tuple(q for q in QUANTITIES if "plural" in q.flags and "number" not in q.flags)
+_OF_MASS = tuple(q for q in QUANTITIES if "mass" in q.flags)
+_EVERY = tuple(q for q in QUANTITIES if "single" in q.flags)
+_OWNER_OF = {"I": "my", "you": "your", "he": "his", "she": "her", "we": "our", "they": "their"}
+_OWNERS = tuple(_OWNER_OF.values())
+
+PERSONS = of_classes("person")
+FIRST_NAMES = tuple(name for name in NAMES if name.kind == "person")
+_CITIES = of_classes("city country")
+_OWNED = tuple(n for n in NOUNS if n.classes & {"vehicle", "cycle", "building", "clothes", "own", "thing"})
+
+
+def key(head: Noun | Name) -> tuple[str, ...]:
+    """The English words that name an entry in a table of what goes with it."""
+    return head.forms[0].english if isinstance(head, Noun) else head.pair.english
+
+
+ADJECTIVES_OF: dict[tuple[str, ...], tuple[Adjective, ...]] = {
+    key(noun): tuple(adjective for adjective in ADJECTIVES if adjective.classes & noun.classes)
+    for noun in NOUNS
+}
+VERBS_OF: dict[tuple[str, ...], tuple[Verb, ...]] = {
+    key(noun): tuple(
+        v for v in TRANSITIVE if noun in v.objects and not v.preposition and "fixed" not in v.flags
+    )
+    for noun in NOUNS
+}
+
+
+class PhraseChooser:
+    """Draws noun phrases; `budget` is how many more ornaments the present sentence may have."""
+
+    def __init__(self, seed: int) -> None:
+        # random() alone is promised to give the same numbers in every version of Python
+        self.draw = random.Random(seed).random
+        self.budget = 0
+
+    def chance(self, probability: float) -> bool:
+        """True with this probability."""
+        return self.draw() < probability
+
+    def ornament(self, probability: float) -> bool:
+        """True with this probability while the budget lasts, which it takes one from."""
+        if self.budget <= 0 or self.draw() >= probability:
+            return False
+        self.budget -= 1
+        return True
+
+    def pick(self, items: Sequence[Item]) -> Item:
+        """One of the items, all equally likely."""
+        return items[int(self.draw() * len(items))]
+
+    def weighted(self, table: Weights) -> str:
+        """One of the names, by weight."""
+        return table.names[bisect_right(table.bounds, self.draw() * table.bounds[-1])]
+
+    def pronoun(self) -> Phrase:
+        """A personal pronoun for a subject."""
+        return Phrase(PRONOUNS[self.weighted(_SUBJECT_PRONOUNS)])
+
+    def named(self) -> Phrase:
+        """Somebody with a name."""
+        return Phrase(self.pick(FIRST_NAMES))
+
+    def person(self, *, pronouns: float = 0.5) -> Phrase:
+        """A person as a subject, a pronoun with the given probability; perhaps two persons."""
+        if self.chance(pronouns):
+            return self.pronoun()
+        first = self.other_than_pronoun("subject")
+        if first.relative is None and first.owner is None and self.ornament(0.07):
+            second = self.other_than_pronoun("definite", plain=True)
+            if second.head is not first.head:
+                return first._replace(joined=second)
+        return first
+
+    def other_than_pronoun(self, role: str, *, plain: bool = False) -> Phrase:
+        """A named person or a noun for one."""
+        if self.chance(0.3):
+            return self.named()
+        head = self.pick(PERSONS)
+        return self.noun(head, role, plain=plain) if isinstance(head, Noun) else Phrase(head)
+
+    def noun(
+        self,
+        head: Noun,
+        role: str,
+        *,
+        plural: bool | None = None,
+        subject: Phrase | None = None,
+        plain: bool = False,
+    ) -> Phrase:
+        """A phrase around a noun; `role` is where it stands: a key of the tables of determiners.
+
+        A possessive is more likely to be that of `subject`. A `plain` phrase has nothing after the noun.
+        """
+        mass = "mass" in head.classes
+        if mass or "single" in head.classes:
+            plural = False
+        elif plural is None:
+            plural = self.chance(0.34)
+        name = self.weighted((_MASS if mass else _PLURAL if plural else _SINGULAR)[role])
+        quantity = None
+        if name == "my" and ("public" in head.classes or head.classes == {"person"}):
+            name = "the"  # not my station, not her man
+        if "kin" in head.classes or name == "my":
+            name = self._owner(subject)
+        elif name == "number":
+            quantity, name = self.pick(NUMBERS), "the" if self.chance(0.2) else ""
+        elif name == "quantity":
+            quantity, name = self.pick(_OF_MASS if mass else _OF_PLURALS if plural else _EVERY), ""
+        adjectives = self._adjectives(head) if self.ornament(0.34) else ()
+        phrase = Phrase(head, name, plural, adjectives, quantity)
+        if plain or quantity is not None or adjectives or name not in ("the", "a", "this", "that", "all"):
+            return phrase
+        if name == "the" and head in _OWNED and self.ornament(0.1):
+            return phrase._replace(owner=self.other_than_pronoun("definite", plain=True))
+        return phrase._replace(relative=self._relative(phrase)) if self.ornament(0.14) else phrase
+
+    def _owner(self, subject: Phrase | None) -> str:
+        if subject is not None and self.chance(0.6):
+            for name, owner in _OWNER_OF.items():
+                if subject.head is PRONOUNS[name]:
+                    return owner
+            if isinstance(subject.head, Name):
+                return "her" if subject.head.feminine else "his"
+        return self.pick(_OWNERS)
+
+    def _adjectives(self, head: Noun) -> tuple[Adjective, ...]:
+        """One adjective, or two of which French puts one before the noun and one after it."""
+        fitting = [a for a in ADJECTIVES_OF[key(head)] if not a.predicative]
+        if not fitting:
+            return ()
+        first = self.pick(fitting)
+        after = [a for a in fitting if not a.before] if first.before and self.chance(0.15) else []
+        return (first, self.pick(after)) if after else (first,)
+
+    def _relative(self, antecedent: Phrase) -> Relative | None:
+        """A short relative clause about the antecedent (who sings, that I bought), if one makes sense."""
+        head = antecedent.head
+        assert isinstance(head, Noun)
+        verbs = VERBS_OF[key(head)]
+        kinds = "object 5 " if verbs else ""
+        kinds += "where 5 " if "place" in head.classes else ""
+        kinds += "subject 9 whose 2" if "person" in head.classes else ""
+        kinds += "subject 4" if "animal" in head.classes else ""
+        if not kinds:
+            return None
+        kind = self.weighted(weights(kinds))
+        if kind == "subject":
+            who = "who" if "person" in head.classes else "that"
+            return Relative(who, self.short_clause(antecedent)._replace(gap="subject"))
+        if kind == "whose":
+            thing = self.pick(_OWNED)
+            return Relative("whose", self.quality_clause(Phrase(thing, "whose", self.chance(0.2)), "present"))
+        subject = self.pronoun() if self.chance(0.65) else self.named()
+        if kind == "where":
+            return Relative("where", self.living_clause(subject))
+        verb, tense = self.pick(verbs), self.weighted(_RELATIVE_TENSES)
+        return Relative("that", Clause(subject, verb, tense, object=antecedent, gap="object"))
+
+    def place(self, *, cities: float = 0.1, things: bool = False) -> Place:
+        """Where somebody is or something happens; or where a thing is."""
+        if self.chance(cities):
+            return Place(WORD["in"], Phrase(self.pick(_CITIES)))
+        return self.place_at(self.pick(_THING_PLACES if things else _PERSON_PLACES))
+
+    def place_at(self, choice: tuple[Adverbial, tuple[Noun | Name, ...]]) -> Place:
+        """The preposition with one of its nouns."""
+        preposition, nouns = choice
+        head = self.pick(nouns)
+        assert isinstance(head, Noun)
+        return Place(preposition, self.noun(head, "oblique", plural=False, plain=True))
+
+    def short_clause(self, subject: Phrase) -> Clause:
+        """What a relative clause says of its subject; a clause chooser knows."""
+        raise NotImplementedError
+
+    def living_clause(self, subject: Phrase) -> Clause:
+        """What somebody does at a place that is named before."""
+        raise NotImplementedError
+
+    def quality_clause(self, subject: Phrase, tense: str) -> Clause:
+        """How the subject is."""
+        raise NotImplementedError
+
+
+# most often in and at
+_PERSON_PLACES = tuple(
+    (preposition, persons) for preposition, persons, _ in PLACES for _ in range(3 if len(persons) > 6 else 1)
+)
+_THING_PLACES = tuple((preposition, things) for preposition, _, things in PLACES if things)

@@ -1,0 +1,212 @@
+"""Chooses whole sentences at random: statements, questions, commands, and two clauses together."""
+
+from translate.grammar.clause_choice import ClauseChooser
+from translate.grammar.entries import Name, Noun, Pronoun
+from translate.grammar.lexicon import (
+    DITRANSITIVE,
+    INTRANSITIVE,
+    NAMES,
+    NOUNS,
+    PRONOUNS,
+    QUANTITIES,
+    SAYING,
+    TIMES,
+    TRANSITIVE,
+    WORD,
+    WORDS,
+)
+from translate.grammar.meaning import Clause, Phrase, Sentence
+from translate.grammar.phrase_choice import DEFINITE, VERBS_OF, key, weights
+
+_KINDS = weights(
+    "statement 64 question 10 asked 5 command 10 proposal 2 joined 3 anaphora 2 saying 2 there 2"
+    " weather 2 this 3"
+)
+_ASKED = weights("adverb 40 who 16 whom 10 what 14 which 12 many 8")
+_WHEN_TENSES = weights("past 1 future 1 going 1")
+_TOLD_TENSES = weights("present 3 past 4 future 2 perfect 1")
+_CONJUNCTIONS = weights("because 30 when 22 if 22 and 14 but 12")
+_CIRCUMSTANCES = weights("state 4 quality 3 intransitive 3 transitive 1")
+_EVENTS = weights("transitive 6 intransitive 5")
+_JOINED_TENSES = weights("present 5 past 4 future 3")
+_ASKING = tuple(word for word in WORDS if "ask" in word.flags)
+_WHY = next(word for word in _ASKING if word.pair.english == ("why",))
+_HOW_MANY = next(quantity for quantity in QUANTITIES if "asked" in quantity.flags)
+_WHO, _WHAT = (name for name in NAMES if name.kind == "question")
+_ASKED_VERBS = tuple(
+    v for v in TRANSITIVE if not v.preposition and not v.flags & {"nounal", "generic", "imperfect"}
+)
+_COMMANDED = tuple(v for v in TRANSITIVE if not v.flags & {"stative", "nounal", "unwilled"})
+_COMMANDED_ALONE = tuple(
+    v
+    for v in INTRANSITIVE
+    if v.english.base in ("work", "dance", "run", "walk", "go", "get", "hurry", "rest")
+)
+_COMMAND_TIMES = tuple(
+    t for t in TIMES if " ".join(t.pair.english) in ("tomorrow", "now", "tonight", "every day")
+)
+_ANAPHORIC = tuple(
+    n for n in NOUNS if n.classes & {"thing", "clothes", "vehicle", "text"} and len(VERBS_OF[key(n)]) > 3
+)
+
+
+class SentenceChooser(ClauseChooser):
+    """Draws sentences."""
+
+    def sentence(self) -> Sentence:
+        """The next sentence."""
+        self.budget = int(self.draw() * 2.0)
+        self.antecedent_free = True
+        kind = self.weighted(_KINDS)
+        if kind == "statement":
+            return Sentence(self.clause())
+        if kind == "question":
+            return Sentence(self.clause(positive=True), "question", end="?")
+        if kind == "asked":
+            return self._asked()
+        if kind in ("command", "proposal"):
+            return self._command(kind)
+        if kind == "joined":
+            return self._joined()
+        if kind == "anaphora":
+            return self._anaphora()
+        if kind == "saying":
+            return self._saying()
+        if kind == "there":
+            asking = self.chance(0.25)
+            content = self.there(asking=asking)
+            return Sentence(content, "question", end="?") if asking else Sentence(content)
+        return Sentence(self.weather() if kind == "weather" else self.showing())
+
+    def _asked(self) -> Sentence:
+        kind = self.weighted(_ASKED)
+        if kind == "adverb":
+            return self._asked_adverb()
+        if kind == "who":
+            frame = "transitive" if self.chance(0.7) else "intransitive"
+            content = self.clause(Phrase(_WHO), kind=frame, positive=True)
+            return Sentence(content._replace(gap="subject"), "question", end="?")
+        verb = self.pick(_ASKED_VERBS)
+        content = self.inflected(Clause(self.person(pronouns=0.65), verb), positive=True)
+        if kind in ("whom", "what"):
+            asked = Phrase(_WHO if "somebody" in verb.flags else _WHAT)
+        else:
+            countable = [
+                n for n in verb.objects if isinstance(n, Noun) and not n.classes & {"mass", "single"}
+            ]
+            if not countable:
+                return self._asked_adverb()
+            head, many = self.pick(countable), kind == "many"
+            plural = many or self.chance(0.3)
+            asked = Phrase(head, "" if many else "which", plural, quantity=_HOW_MANY if many else None)
+        return Sentence(content._replace(object=asked, gap="object"), "question", end="?")
+
+    def _asked_adverb(self) -> Sentence:
+        word = self.pick(_ASKING)
+        name = word.pair.english[0]
+        kind = "intransitive" if self.chance(0.5) else "transitive"
+        self.budget = min(self.budget, 1)
+        tense = self.weighted(_WHEN_TENSES) if name == "when" else ""
+        content = self.clause(kind=kind, tense=tense, positive=True)._replace(time=None, adverb=None)
+        flags = content.verb.flags
+        if name == "where" and flags & {"stative", "nowhere"} and not flags & {"settled", "ride"}:
+            word, name = _WHY, "why"
+        if name == "where":
+            content = content._replace(place=None)
+        thing = content.object
+        certain = content.modal is None and (thing is None or thing.determiner in DEFINITE)
+        if name == "why" and certain and self.chance(0.3):
+            content = content._replace(negation=WORD["not"])
+        return Sentence(content, "question", asked=word, end="?")
+
+    def _command(self, mood: str) -> Sentence:
+        formal = mood == "command"
+        verb = self.pick(_COMMANDED) if self.chance(0.66) else self.pick((*DITRANSITIVE, *_COMMANDED_ALONE))
+        negation = WORD["not"] if formal and self.chance(0.22) else None
+        content = Clause(Phrase(PRONOUNS["you" if formal else "we"]), verb, negation=negation)
+        content = self.with_object(content) if verb.objects else self.moving(content)
+        thing, recipient, place = content.object, content.recipient, content.place
+        if thing is not None and isinstance(thing.head, Name) and thing.head.kind == "negative":
+            thing = Phrase(PRONOUNS["it"])
+        content = content._replace(
+            object=thing and self._addressed(thing, formal=formal),
+            recipient=recipient and self._addressed(recipient, formal=formal),
+            place=place and place._replace(phrase=self._addressed(place.phrase, formal=formal)),
+        )
+        if place is None and self.ornament(0.25):
+            content = content._replace(time=self.pick(_COMMAND_TIMES))
+        end = "!" if self.chance(0.3) else "."
+        return Sentence(content, mood, polite=formal and self.chance(0.13), end=end)
+
+    def _addressed(self, phrase: Phrase, *, formal: bool) -> Phrase:
+        """The phrase as it is said to somebody who is told to act, with `votre` and not `ton`."""
+        if phrase.head is PRONOUNS["you"]:
+            return Phrase(PRONOUNS["he"])
+        owner = phrase.owner
+        if owner is not None:
+            owner = self._addressed(owner, formal=formal)
+        determiner = phrase.determiner
+        if determiner == "your":
+            determiner = "your-formal" if formal else "our"
+        return phrase._replace(determiner=determiner, owner=owner, relative=None)
+
+    def _joined(self) -> Sentence:
+        """Two clauses, the second often about the same person."""
+        kind = self.weighted(_CONJUNCTIONS)
+        self.budget = min(self.budget, 1)
+        leading = kind in ("when", "if")
+        subject = self.person(pronouns=0.7)
+        if leading and self.chance(0.2):
+            first = self.weather(tense="present")
+        elif leading:
+            first = self.clause(subject, kind=self.weighted(_CIRCUMSTANCES), tense="present")
+        else:
+            first = self.clause(subject, kind=self.weighted(_EVENTS), tense=self.weighted(_JOINED_TENSES))
+        self.antecedent_free = False
+        tense = "future" if kind == "if" else "present" if kind == "when" else first.tense
+        if kind == "because" and self.chance(0.12):
+            second = self.weather(tense=tense)
+        else:
+            same = subject.joined is None and self.chance(0.85)
+            table = _CIRCUMSTANCES if kind == "because" else _EVENTS
+            second = self.clause(
+                self._again(subject) if same else self.pronoun(), kind=self.weighted(table), tense=tense
+            )
+        first, second = self._single(first), self._single(second)
+        return Sentence(first, conjunction=WORD[kind], second=second, conjunction_first=leading)
+
+    def _single(self, content: Clause) -> Clause:
+        """The clause as one of two: said of one time, not of often or never."""
+        negation = WORD["not"] if content.negation is not None else None
+        return content._replace(time=None, adverb=None, negation=negation)
+
+    def _again(self, subject: Phrase) -> Phrase:
+        """The subject, or the pronoun for it."""
+        head = subject.head
+        if isinstance(head, Name):
+            return Phrase(PRONOUNS["she" if head.feminine else "he"])
+        return subject if isinstance(head, Pronoun) else self.pronoun()
+
+    def _anaphora(self) -> Sentence:
+        """`it` and `them` stand for the object of the first clause, whose gender French must remember."""
+        self.budget = 0
+        subject = self.pronoun() if self.chance(0.6) else self.named()
+        head = self.pick(_ANAPHORIC)
+        verbs = [verb for verb in VERBS_OF[key(head)] if "stative" not in verb.flags]
+        thing = self.noun(head, "definite", plural=self.chance(0.3), plain=True)
+        first_verb = self.pick(verbs)
+        second_verb = self.pick([verb for verb in verbs if verb is not first_verb])
+        tense = self.weighted(_TOLD_TENSES)
+        first = self.inflected(Clause(subject, first_verb, object=thing), tense, positive=True)
+        pronoun = Phrase(PRONOUNS[("they" if thing.plural else "it") + ("-f" if head.feminine else "")])
+        second = Clause(self._again(subject), second_verb, object=pronoun)
+        second = self.inflected(second, tense, positive=self.chance(0.5))
+        word = WORD["and" if second.negation is None else "but"]
+        return Sentence(first, conjunction=word, second=second)
+
+    def _saying(self) -> Sentence:
+        verb = self.pick(SAYING)
+        self.budget = min(self.budget, 2)
+        content = self.clause(tense="future" if verb.english.base == "hope" else "")
+        subject = self.person(pronouns=0.65)._replace(relative=None)
+        return Sentence(Clause(subject, verb, "present", content=content))

@@ -1,0 +1,1 @@
+"""Words and matrices to figures and pages; no model is known here."""

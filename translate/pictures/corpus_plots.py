@@ -1,0 +1,94 @@
+"""Pictures of a corpus: how far words move, how sure their alignments are, how many words one becomes."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from translate.errors import UserError
+from translate.pictures.corpus_statistics import MOST_FERTILE, NUM_OFFSETS, CorpusStatistics, WordMean
+from translate.pictures.figure import check_extension, drawing, save
+from translate.pictures.labels import label
+
+_COLOUR, _QUIET = "#3346b8", "0.45"
+_MOST_BARS = 10  # words at each end of a ranking
+_FONT = 7.5  # points
+_SIZE = (7.6, 6.2)  # inches
+
+
+def draw_corpus(statistics: CorpusStatistics, path: str | Path, *, least: int | None = None) -> Path:
+    """Draw distance from the diagonal, entropy by word and fertility, in one picture.
+
+    Args:
+        path: the picture; png, pdf or svg by extension. Missing folders are made.
+        least: how often a word must occur to be shown by itself; by default as one in 1,000 words, and 5.
+    Returns:
+        The path.
+    Raises:
+        UserError: for another extension, if no word is aligned, or a path that cannot be written.
+    """
+    path = check_extension(path)
+    if not statistics.num_words:
+        raise UserError(f"{path}: nothing to draw: no target word is aligned")
+    if least is None:
+        least = max(5, round(statistics.num_words / 1000))
+    entropies, fertility = statistics.entropies.means(least), statistics.fertility.means(least)
+    with drawing(label(each.word) for each in (*entropies, *fertility)):
+        figure = Figure(figsize=_SIZE, layout="constrained")
+        FigureCanvasAgg(figure)
+        figure.suptitle(
+            f"{statistics.num_pairs:,} pairs, {statistics.num_words:,} aligned target words",
+            fontsize=_FONT + 2,
+        )
+        (upper_left, upper_right), (lower_left, lower_right) = figure.subplots(2, 2)
+        _draw_offsets(upper_left, statistics)
+        _draw_ranking(
+            upper_right, entropies, "entropy of a target word's weights (bits)", statistics.mean_entropy
+        )
+        _draw_fertilities(lower_left, statistics)
+        _draw_ranking(
+            lower_right, fertility, "target words linked to a source word", statistics.mean_fertility
+        )
+        save(figure, path)
+    return path
+
+
+def _draw_offsets(axes: Axes, statistics: CorpusStatistics) -> None:
+    edges = np.linspace(-1, 1, NUM_OFFSETS + 1)
+    axes.stairs(statistics.offsets / statistics.num_words, edges, fill=True, color=_COLOUR)
+    axes.axvline(0, color=_QUIET, linewidth=0.8, linestyle="--")
+    _name(axes, "distance from the diagonal (source place - target place)", "share of the weight")
+    axes.set_title(f"mean distance {statistics.mean_distance:.3f} of the sentence", fontsize=_FONT + 1)
+
+
+def _draw_fertilities(axes: Axes, statistics: CorpusStatistics) -> None:
+    shares = statistics.fertilities / statistics.fertilities.sum()
+    bars = axes.bar(np.arange(MOST_FERTILE + 1), shares, color=_COLOUR)
+    axes.bar_label(bars, [f"{100 * share:.1f} %" for share in shares], fontsize=_FONT - 1, padding=1)
+    axes.set_xticks(range(MOST_FERTILE + 1), [*map(str, range(MOST_FERTILE)), f"{MOST_FERTILE}+"])
+    _name(axes, "fertility: target words linked to a source word", "share of the source words")
+
+
+def _draw_ranking(axes: Axes, means: Sequence[WordMean], name: str, mean: float) -> None:
+    """Bars of the words with the largest means, and below a gap those with the smallest."""
+    ends = list(means) if len(means) <= 2 * _MOST_BARS else [*means[:_MOST_BARS], *means[-_MOST_BARS:]]
+    places = np.arange(len(ends), dtype=float)
+    if len(ends) < len(means):
+        places[_MOST_BARS:] += 1
+        axes.text(0, _MOST_BARS, "  ⋮", va="center", fontsize=_FONT, color=_QUIET)
+    axes.barh(places, [each.mean for each in ends], color=_COLOUR)
+    axes.axvline(mean, color=_QUIET, linewidth=0.8, linestyle="--")
+    axes.set_yticks(places, [f"{label(each.word)}  {each.count:,}" for each in ends], parse_math=False)
+    axes.invert_yaxis()
+    _name(axes, name, "")
+    axes.set_title(f"mean {mean:.2f} (dashed)", fontsize=_FONT + 1)
+
+
+def _name(axes: Axes, x_name: str, y_name: str) -> None:
+    axes.set_xlabel(x_name, fontsize=_FONT)
+    axes.set_ylabel(y_name, fontsize=_FONT)
+    axes.tick_params(labelsize=_FONT - 1)
+    axes.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,211 @@
+"""Alignments as a page: one HTML file, in which to point at a word and see what it looks at.
+
+The file needs no network and runs no script but its own (its content security policy says so by hash). Words
+enter it as JSON data, and the script shows them as text alone.
+"""
+
+import base64
+import hashlib
+import html
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from translate.aligner.links import Gold, Links
+from translate.errors import UserError
+from translate.pictures.labels import is_right_to_left, label
+from translate.pictures.matrix import WordMatrix
+
+SCALE = 65535  # weights are stored as unsigned 16-bit fractions of this
+_SCRIPTS = ("state.js", "sentences.js", "matrix.js", "controls.js")
+_LONGEST_FULL = 500  # characters of a word that its hint shows
+_HINTS = {
+    "alignment": "the attention that calibration chose",
+    "attention": "where each head of each layer looked",
+    "gradient": "gradient of the word's log-probability, times the input",
+    "erasure": "what leaving out a source word takes from the word's log-probability",
+    "norm": "attention weighted by the size of what it brings",
+}
+_VERBS = dict.fromkeys(("gradient", "erasure"), ("depends on", "matters to"))  # of target and source words
+_LOOKS = ("looks at", "is looked at by")
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """One target sentence of a page's source, and the views of their alignment.
+
+    Attributes:
+        views: a name (such as attention, gradient, erasure, norm) -> weights from 0 to 1: either one matrix
+            (T words, S words), or (layers, heads, T words, S words), of which one is picked in the page. The
+            first view is shown first.
+        gold: links of annotators, to lay over the weights.
+        score: of the translation, if it has one.
+        doubtful: index of a target word -> why not to trust its alignment, such as two views that disagree.
+    """
+
+    target_words: Sequence[str]
+    views: Mapping[str, np.ndarray]
+    gold: Gold | None = None
+    score: float | None = None
+    doubtful: Mapping[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Page:
+    """One source sentence with one target sentence, or the n best of them, as a page.
+
+    Attributes:
+        chosen: layer and heads of the calibrated alignment, marked and shown first among a view's heads.
+        languages: codes of source and target, or empty; a browser reads the words aloud accordingly.
+        title, note: shown at the top.
+    Raises:
+        UserError: if there are no words.
+        ValueError: for weights of another shape or outside 0 to 1, for links, doubts or a choice that
+            the words or heads do not have, or if the alternatives do not have the same views.
+    """
+
+    source_words: Sequence[str]
+    alternatives: Sequence[Alternative]
+    chosen: tuple[int, tuple[int, ...]] | None = None
+    languages: tuple[str, str] = ("", "")
+    title: str = "Word alignment"
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.alternatives or not self.alternatives[0].views:
+            raise ValueError("a page needs at least one alternative with one view")
+        names = list(self.alternatives[0].views)
+        for place, each in enumerate(self.alternatives):
+            where = f"alternative {place}"
+            if not self.source_words or not each.target_words:
+                raise UserError(
+                    f"{where}: nothing to show: {len(self.source_words)} source and "
+                    f"{len(each.target_words)} target words"
+                )
+            if list(each.views) != names:
+                raise ValueError(f"{where} has the views {list(each.views)}, the first has {names}")
+            self._check(where, each)
+
+    def _check(self, where: str, each: Alternative) -> None:
+        T, S = len(each.target_words), len(self.source_words)
+        for name, weights in each.views.items():
+            weights = np.asarray(weights)
+            if weights.ndim not in (2, 4) or weights.shape[-2:] != (T, S) or not weights.size:
+                raise ValueError(
+                    f"{where}, {name}: weights have shape {weights.shape}, "
+                    f"expected ({T}, {S}) or (layers, heads, {T}, {S})"
+                )
+            if not (np.isfinite(weights).all() and weights.min() >= 0 and weights.max() <= 1 + 1e-4):
+                raise ValueError(f"{where}, {name}: weights must lie between 0 and 1")
+            if weights.ndim == 4 and self.chosen is not None:
+                layer, heads = self.chosen
+                if not 0 <= layer < weights.shape[0] or not all(0 <= h < weights.shape[1] for h in heads):
+                    raise ValueError(f"chosen is {self.chosen}, but {name} has shape {weights.shape}")
+        links: Links = each.gold.sure | each.gold.possible if each.gold is not None else frozenset()
+        if any(not (0 <= source < S and 0 <= target < T) for source, target in links):
+            raise ValueError(f"{where}: a gold link lies outside the {S} source and {T} target words")
+        if any(not 0 <= target < T for target in each.doubtful):
+            raise ValueError(f"{where}: a doubtful word lies outside the {T} target words")
+
+    @classmethod
+    def of(cls, alignment: WordMatrix, *, gold: Gold | None = None, title: str | None = None) -> "Page":
+        """The page of one alignment, without a choice of layers or methods."""
+        only = Alternative(alignment.target_words, {"alignment": alignment.weights}, gold)
+        title = "Word alignment" if title is None else title
+        return cls(alignment.source_words, [only], title=title, note=alignment.method)
+
+    def html(self) -> str:
+        """The whole file; equal pages give equal text."""
+        assets = resources.files("translate.pictures") / "assets"
+        style = (assets / "page.css").read_text(encoding="utf-8")
+        script = "".join((assets / name).read_text(encoding="utf-8") for name in _SCRIPTS)
+        values = {
+            "style": style,
+            "style_hash": _hash(style),
+            "script": script,
+            "script_hash": _hash(script),
+            "data": _embed(self._data()),
+            "title": _escape(self.title),
+            "note": _escape(self.note),
+            "plain": "<br>".join(_escape(line) for line in self._plain()),
+        }
+        skeleton = (assets / "page.html").read_text(encoding="utf-8")
+        # One pass, so that braces in a word are not taken for a place to fill.
+        return re.sub(r"\{\{(\w+)\}\}", lambda match: values[match[1]], skeleton)
+
+    def write(self, path: str | Path) -> Path:
+        """Write the page; missing folders are made. Raises UserError if it cannot be written."""
+        path = Path(path)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(self.html(), encoding="utf-8", newline="\n")
+        except OSError as error:
+            raise UserError(f"{path}: cannot be written: {error.strerror}") from error
+        return path
+
+    def _plain(self) -> list[str]:
+        """What is left to a browser that runs no scripts."""
+        sentences = [self.source_words, *(each.target_words for each in self.alternatives)]
+        return [" ".join(label(word) for word in words) for words in sentences]
+
+    def _data(self) -> dict[str, Any]:
+        source, target = self.languages
+        return {
+            "source": [_word(word) for word in self.source_words],
+            "languages": {"source": source, "target": target},
+            "rightToLeft": {"source": is_right_to_left(self.source_words)},
+            "chosen": self.chosen and {"layer": self.chosen[0], "heads": list(self.chosen[1])},
+            "alternatives": [
+                {
+                    "target": [_word(word) for word in each.target_words],
+                    "rightToLeft": is_right_to_left(each.target_words),
+                    "score": each.score,
+                    "gold": each.gold
+                    and {"sure": sorted(each.gold.sure), "possible": sorted(each.gold.possible)},
+                    "doubtful": {str(target): label(why, 200) for target, why in each.doubtful.items()},
+                    "views": [_view(name, np.asarray(weights)) for name, weights in each.views.items()],
+                }
+                for each in self.alternatives
+            ],
+        }
+
+
+def _word(word: str) -> dict[str, str]:
+    """What is shown of a word, and the whole of it where that is more."""
+    shown = label(word)
+    shown = shown if shown.strip() else "␣"
+    return {"label": shown} if shown == word else {"label": shown, "full": label(word, _LONGEST_FULL)}
+
+
+def _view(name: str, weights: np.ndarray) -> dict[str, Any]:
+    layers, heads = weights.shape[:2] if weights.ndim == 4 else (0, 0)
+    numbers = np.round(np.minimum(weights, 1) * SCALE).astype("<u2").tobytes()
+    return {
+        "name": label(name),
+        "hint": _HINTS.get(name, ""),
+        "verbs": dict(zip(("target", "source"), _VERBS.get(name, _LOOKS), strict=True)),
+        "layers": layers,
+        "heads": heads,
+        "data": base64.b64encode(numbers).decode("ascii"),
+    }
+
+
+def _embed(data: dict[str, Any]) -> str:
+    """JSON that no word can end: pure ASCII, without the characters that mean something in HTML."""
+    text = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return re.sub("[<>&]", lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _escape(text: str) -> str:
+    """For the HTML itself; control characters that no browser shows are escaped."""
+    return html.escape(label(text, 1000))
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")

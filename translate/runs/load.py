@@ -1,0 +1,136 @@
+"""A trained run, read from its folder."""
+
+import json
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from omegaconf import DictConfig, OmegaConf
+
+from translate.alignment.choice import AlignmentChoice
+from translate.config.settings import Settings, check_config
+from translate.errors import UserError
+from translate.models import Seq2Seq
+from translate.models.columns import store_by_columns
+from translate.models.int8 import quantise
+from translate.runs.objects import PRECISIONS, build_model, use_device
+from translate.storage.checkpoint import load_weights
+from translate.storage.run_directory import RunDirectory
+from translate.text.tokenizer import TokenizerPair
+from translate.training.tensors import model_tensors
+from translate.translator import Translator
+
+
+def load(
+    run: str | Path,
+    *,
+    device: str = "auto",
+    threads: int | None = None,
+    checkpoint: str = "best",
+    plugins: Sequence[str] = (),
+    int8: bool = False,
+    precision: str = "float32",
+    as_trained: bool = False,
+) -> Translator:
+    """The translator of a run.
+
+    Args:
+        run: a run directory.
+        device: auto, cpu, cuda, cuda:1 ...
+        threads: of the CPU; torch's default if ``None``.
+        checkpoint: a name below ``checkpoints``; ``last`` is taken where there is no ``best``.
+        plugins: modules whose code the run may import, beside this package and torch.
+        int8: linear layers in 8 bits, for the CPU.
+        precision: of weights and states: float32, bfloat16 or float16; scores are summed in float32.
+        as_trained: leave the weights in memory as they were in training, not as translating reads them best.
+
+    Raises:
+        UserError: if there is no run, or a file of it is missing or damaged, or for a precision that is not
+            known or does not go with ``int8``. No code of the run is executed.
+    """
+    if precision not in PRECISIONS:
+        raise UserError(f"precision: expected one of {', '.join(PRECISIONS)}, got {precision!r}")
+    if int8 and precision != "float32":
+        raise UserError(f"int8: its other parts compute in float32; leave out int8, or {precision}")
+    directory = RunDirectory(Path(run))
+    settings = read_settings(directory, plugins)
+    chosen_device = use_device(device, threads)
+    tokenizers = TokenizerPair.load(directory.tokenizer)
+    sizes = len(tokenizers.source), len(tokenizers.target)
+    model = build_model(settings.model, sizes, settings.run.plugins)
+    folder = directory.checkpoints / checkpoint
+    if checkpoint == "best" and not folder.exists():
+        folder = directory.last
+    load_into(model, folder)
+    model.to(chosen_device, PRECISIONS[precision]).eval()
+    if int8:
+        quantise(model)
+    elif chosen_device.type == "cpu" and not as_trained:
+        store_by_columns(model)
+    languages = (settings.data.source_language or "", settings.data.target_language or "")
+    return Translator(model, tokenizers, settings.search, read_choice(directory, model), languages)
+
+
+def read_settings(directory: RunDirectory, plugins: Sequence[str] = ()) -> Settings:
+    """The checked configuration of a run, which may import no module but those of ``plugins``."""
+    if not directory.path.is_dir():
+        what = "a file, not a run directory" if directory.path.exists() else "no such run directory"
+        raise UserError(f"{directory.path}: {what}")
+    if not directory.config.exists():
+        raise UserError(f"{directory.path}: not a run directory (it has no config.yaml)")
+    try:
+        config = OmegaConf.load(directory.config)
+    except Exception as error:  # YAML errors are of many kinds
+        reason = " ".join(str(error).split())
+        raise UserError(f"{directory.config}: not readable as YAML ({reason})") from error
+    if not isinstance(config, DictConfig):
+        raise UserError(f"{directory.config}: expected the sections of a run, got a list")
+    for name in OmegaConf.select(config, "run.plugins") or []:
+        if name not in plugins:
+            raise UserError(
+                f"{directory.path}: the run needs code of the module {name!r}; if you trust it, name it: "
+                f"--plugin {name}, in Python plugins=[{name!r}]"
+            )
+    for name in plugins:
+        if not _is_importable(name):
+            raise UserError(f"plugin {name}: there is no such module on Python's path")
+    try:
+        return check_config(config)
+    except UserError as error:
+        raise UserError(f"{directory.config}: {error}") from error
+
+
+def _is_importable(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except (ImportError, ValueError):  # of what holds it, or of a name that is none
+        return False
+
+
+def read_choice(directory: RunDirectory, model: Seq2Seq) -> AlignmentChoice:
+    """The stored choice of layer, heads and shift; before a run has ended, the middle layer's mean."""
+    if not directory.alignment.exists():
+        heads = tuple(range(model.num_attention_heads))
+        return AlignmentChoice((model.num_attention_layers - 1) // 2, heads, 0)
+    try:
+        values = json.loads(directory.alignment.read_text(encoding="utf-8"))["choice"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{directory.alignment}: damaged ({error})") from error
+    choice = AlignmentChoice.from_dict(values)
+    choice.check(model)
+    return choice
+
+
+def load_into(model: Seq2Seq, folder: Path) -> None:
+    """Read a checkpoint's weights into a model of the same shape."""
+    weights, own = load_weights(folder), model_tensors(model)
+    odd = sorted(weights.keys() ^ own.keys())
+    if odd:
+        raise UserError(f"{folder}: the checkpoint is of another model ({odd[0]} is not in both)")
+    for name, tensor in own.items():
+        if tensor.shape != weights[name].shape:
+            raise UserError(
+                f"{folder}: {name} has shape {tuple(weights[name].shape)}, expected {tuple(tensor.shape)}"
+            )
+    for name, tensor in own.items():
+        tensor.copy_(weights[name])

@@ -1,0 +1,115 @@
+"""How a model that is being trained is scored."""
+
+from dataclasses import dataclass, field, replace
+
+import torch
+
+from translate.aligner.links import parse_gold
+from translate.alignment.alignment import Alignment
+from translate.alignment.calibrate import calibrate
+from translate.alignment.forced import evaluation_mode
+from translate.config.settings import Settings
+from translate.corpora.batching import collate, sequential_batches
+from translate.corpora.corpus import Split
+from translate.evaluation import bleu_score, corpus_scores
+from translate.reports.samples import SHOWN, Sample, sample_to_draw
+from translate.runs.encoding import encode
+from translate.training.distributed import World
+from translate.training.losses import batch_loss
+from translate.translator import Translator
+
+
+@dataclass
+class Validation:
+    """Scores a model on the validation split: nll, BLEU of greedy search, AER where gold is known.
+
+    chrF and TER are computed if one of them chooses the best checkpoint. Several processes share the work,
+    and all get the scores.
+
+    Attributes:
+        world: the processes.
+        samples: of the last call, some translations; the main process has them.
+        alignment: of one of them.
+    """
+
+    settings: Settings
+    translator: Translator
+    split: Split | None
+    world: World = field(default_factory=World)
+    samples: list[Sample] = field(default_factory=list)
+    alignment: Alignment | None = None
+
+    def __post_init__(self) -> None:
+        if self.split is None:
+            return
+        limit = self.settings.training.validation_pairs
+        self.source, self.target = self.split.source[:limit], self.split.target[:limit]
+        self.corpus = encode(self.split, self.translator.tokenizers)
+        self.gold = None
+        if self.split.gold is not None:
+            wanted = self.split.gold[: self.settings.alignment.calibration_pairs]
+            self.gold = [parse_gold(text, where=f"gold line {i}") for i, text in enumerate(wanted, 1)]
+
+    def __call__(self) -> dict[str, float]:
+        split = self.split
+        if split is None:
+            return {}
+        nll, texts = self._nll(), self._texts()
+        return self.world.from_main(lambda: self._scores(split, nll, texts))
+
+    def _scores(self, split: Split, nll: float, texts: list[str]) -> dict[str, float]:
+        """All scores, and what is shown beside them."""
+        scores = {"nll": nll}
+        language = self.settings.data.target_language or ""
+        scores["bleu"] = bleu_score(texts, self.target, target_language=language)
+        metric = self.settings.training.best_metric
+        if metric in ("chrf", "ter"):
+            found_all = corpus_scores(texts, self.target, target_language=language)
+            scores[metric] = getattr(found_all, metric)
+        choice = self.translator.choice
+        if self.gold:
+            count = len(self.gold)
+            sides = split.source[:count], split.target[:count]
+            pairs = self.translator.encode_pairs(*sides, whitespace=True)
+            wanted = self.settings.alignment
+            found = calibrate(
+                self.translator.model,
+                pairs,
+                self.gold,
+                layer=wanted.layer,
+                heads=wanted.heads,
+                shift=wanted.shift,
+                device=self.translator.device,
+            )
+            assert found.aer is not None
+            scores["aer"] = found.aer
+            choice = found.choice
+        chosen = zip(self.source[:SHOWN], self.target, texts)  # texts and target may be longer
+        self.samples = [Sample(*each) for each in chosen]
+        drawn = sample_to_draw(self.samples)
+        shown = replace(self.translator, choice=choice)
+        self.alignment = shown.align([drawn.source], [drawn.translation])[0] if drawn else None
+        return scores
+
+    def _texts(self) -> list[str]:
+        """The translations of all processes, in the order of the sentences."""
+        rank, size = self.world.rank, self.world.size
+        mine = [each.text for each in self.translator.translate(self.source[rank::size], beam_size=1)]
+        texts = [""] * len(self.source)
+        for rank, share in enumerate(self.world.gather(mine)):
+            texts[rank::size] = share
+        return texts
+
+    def _nll(self) -> float:
+        """Negative log-likelihood of the references, nats a token."""
+        model, device = self.translator.model, self.translator.device
+        total, tokens = 0.0, 0
+        lengths = self.corpus.source.lengths, self.corpus.target.lengths
+        with evaluation_mode(model):
+            batches = list(sequential_batches(*lengths, self.settings.training.batch_tokens))
+            for indices in batches[self.world.rank :: self.world.size]:
+                batch = collate(self.corpus, indices.tolist()).to(device)
+                total += batch_loss(model, batch, 0.0, torch.float32).likelihood.item()
+                tokens += batch.num_tokens
+        total, tokens = self.world.add(torch.tensor([total, tokens], dtype=torch.float64)).tolist()
+        return total / tokens

@@ -1,0 +1,1 @@
+"""A run's folder on disk: its layout, its lock and its checkpoints."""

@@ -1,0 +1,192 @@
+"""Checkpoints: folders written aside, synced, then renamed, so that a half-written one never has a name."""
+
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from translate.errors import UserError
+
+WEIGHTS = "model.safetensors"
+STATE = "state.pt"
+SHARDS = "shards"  # a folder: what several processes wrote, each its part; see shards.py
+CHECKSUMS = "SHA256SUMS"  # as `sha256sum --check` reads them
+ASIDE = ".writing-"
+
+
+def save_checkpoint(
+    directory: Path,
+    step: int,
+    weights: Mapping[str, Tensor],
+    state: Mapping[str, Any],
+    *,
+    best: bool,
+    keep_last: int,
+    keep_steps: Collection[int] = (),
+    shards: Path | None = None,
+) -> Path:
+    """Write ``step-N``, point ``last`` (and ``best``) to it, and drop others that nothing points to.
+
+    Whatever fails, the checkpoints that were there stay, and what was half written is removed.
+
+    Args:
+        directory: ``checkpoints`` of a run.
+        step: optimizer steps so far.
+        weights: what translates.
+        state: what resuming needs beside them.
+        best: whether it is the best so far.
+        keep_last: how many to keep beside the best ones.
+        keep_steps: steps of the best ones.
+        shards: a folder in ``directory`` that becomes part of the checkpoint.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    for left_over in directory.glob(f"{ASIDE}*"):  # of a process that was killed
+        shutil.rmtree(left_over)
+    folder = step_folder(directory, step)
+    aside = directory / f"{ASIDE}{folder.name}"
+    try:
+        aside.mkdir()
+        save_file(
+            {name: tensor.detach().contiguous().cpu() for name, tensor in weights.items()}, aside / WEIGHTS
+        )
+        torch.save(dict(state), aside / STATE)
+        if shards is not None:
+            shards.rename(aside / SHARDS)
+        sums = "".join(f"{_checksum(path)}  {path.relative_to(aside).as_posix()}\n" for path in _files(aside))
+        (aside / CHECKSUMS).write_text(sums, encoding="utf-8")
+        for path in (*aside.rglob("*"), aside):
+            _sync(path)
+    except BaseException:
+        for path in (aside, *([] if shards is None else [shards])):
+            shutil.rmtree(path, ignore_errors=True)  # a full disk has room again
+        raise
+    if folder.exists():
+        shutil.rmtree(folder)
+    aside.rename(folder)
+    point(directory, "last", folder.name)
+    if best:
+        point(directory, "best", folder.name)
+    _sync(directory)
+    _prune(directory, step, keep_last, keep_steps)
+    return folder
+
+
+def step_folder(directory: Path, step: int) -> Path:
+    """Where the checkpoint of a step lies."""
+    return directory / f"step-{step:08d}"
+
+
+def _files(folder: Path) -> list[Path]:
+    """What a checkpoint consists of, those that each has first."""
+    return [folder / WEIGHTS, folder / STATE, *sorted((folder / SHARDS).glob("*"))]
+
+
+def _checksum(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def point(directory: Path, name: str, folder: str) -> None:
+    """Make ``name`` a relative link to the checkpoint ``folder``, at once."""
+    link = directory / f".{name}-link"
+    link.unlink(missing_ok=True)
+    link.symlink_to(folder)
+    link.replace(directory / name)
+
+
+def _prune(directory: Path, step: int, keep_last: int, keep_steps: Collection[int]) -> None:
+    """Drop old checkpoints, and those after ``step``: the run went back behind them."""
+    kept = {(directory / name).resolve() for name in ("last", "best")}
+    kept |= {step_folder(directory, each).resolve() for each in keep_steps}
+    newest = step_folder(directory, step).name
+    folders = step_folders(directory)
+    until_now = [path for path in folders if path.name <= newest]
+    kept |= {path.resolve() for path in until_now[-keep_last:]}
+    for path in folders:
+        if path.resolve() not in kept:
+            shutil.rmtree(path)
+
+
+def step_folders(directory: Path) -> list[Path]:
+    """The checkpoints below ``directory``, oldest first."""
+    found = directory.iterdir() if directory.is_dir() else []
+    return sorted(path for path in found if re.fullmatch(r"step-\d+", path.name))
+
+
+def load_weights(folder: Path) -> dict[str, Tensor]:
+    """The weights of a checkpoint; raises :class:`UserError` if they are missing or damaged."""
+    path = folder / WEIGHTS
+    try:
+        weights = load_file(path)
+    except FileNotFoundError as error:
+        hint = _others(folder) or "; has the run been trained?"
+        raise UserError(f"{path}: no such checkpoint{hint}") from error
+    except (SafetensorError, OSError) as error:
+        raise UserError(
+            f"{path}: the checkpoint is damaged or cut short ({error}){_others(folder)}"
+        ) from error
+    _verify(path)
+    return weights
+
+
+def load_state(folder: Path) -> dict[str, Any]:
+    """What :func:`save_checkpoint` kept for resuming; no code of the file is run.
+
+    Raises :class:`UserError` if it, or the weights beside it, are missing or damaged.
+    """
+    path = folder / STATE
+    try:
+        state = dict(torch.load(path, map_location="cpu", weights_only=True))
+    except FileNotFoundError as error:
+        raise UserError(f"{path}: the state to resume from is missing{_others(folder)}") from error
+    except Exception as error:  # torch raises many kinds for a damaged file
+        raise UserError(f"{path}: the checkpoint is damaged or cut short{_others(folder)}") from error
+    for each in _files(folder):
+        _verify(each)
+    return state
+
+
+def _verify(path: Path) -> None:
+    """Raise :class:`UserError` if a file is not what was written; checkpoints without sums are believed."""
+    folder = path.parents[1] if path.parent.name == SHARDS else path.parent
+    try:
+        lines = (folder / CHECKSUMS).read_text(encoding="utf-8").splitlines()
+        sums = {name: checksum for checksum, name in (line.split("  ", 1) for line in lines)}
+        intact = sums.get(path.relative_to(folder).as_posix()) == _checksum(path)
+    except FileNotFoundError:
+        intact = path.exists() and not (folder / CHECKSUMS).exists()
+    except (OSError, ValueError):
+        intact = False
+    if not intact:
+        raise UserError(
+            f"{path}: the checkpoint is damaged or cut short (not the file that was written){_others(folder)}"
+        )
+
+
+def _others(folder: Path) -> str:
+    """A hint at the newest of the other checkpoints."""
+    damaged = folder.resolve()
+    others = [path for path in step_folders(folder.parent) if path.resolve() != damaged]
+    before = [path for path in others if path.name < damaged.name] or others
+    if not before:
+        return ""
+    name = before[-1].name
+    return (
+        f"; there is also {before[-1]} (training.resume=true training.resume_from={name} goes on from there)"
+    )

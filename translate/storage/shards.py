@@ -1,0 +1,124 @@
+"""Checkpoints of a model of which each process holds a part, and their way to any other number of processes.
+
+The state of a run is nested dictionaries and lists. A tensor in parts leaves an empty one behind in
+``state.pt``, and is written by all processes together, each its own part, with
+``torch.distributed.checkpoint``: as safetensors, for reading its own format would run code of the file.
+"""
+
+import shutil
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed.checkpoint as dcp
+from torch import Tensor
+from torch.distributed.checkpoint.hf_storage import HuggingFaceStorageReader, HuggingFaceStorageWriter
+from torch.distributed.tensor import DTensor, Shard, distribute_tensor, empty
+
+from translate.errors import UserError
+from translate.storage.checkpoint import SHARDS
+from translate.training.distributed import World
+from translate.training.tensors import model_tensors
+from translate.training.update import Update
+
+ASIDE = ".shards"  # until the checkpoint has its name
+
+
+def write_shards(
+    directory: Path, state: Mapping[str, Any], world: World
+) -> tuple[Mapping[str, Any], Path | None]:
+    """Write what is in parts; returns the state without it, and the folder that it is in.
+
+    Args:
+        directory: ``checkpoints`` of a run, which all processes see.
+        state: of the run; the whole tensors in it are the same in all processes.
+        world: all of its processes must call this.
+    """
+    parts: dict[str, Tensor] = {}
+
+    def cut(name: str, tensor: Tensor) -> Tensor:
+        if not isinstance(tensor, DTensor):
+            return tensor
+        parts[name] = tensor
+        return torch.empty(tensor.shape, dtype=tensor.dtype, device="meta")
+
+    rest = _each(state, cut)
+    if not parts:
+        return rest, None
+    folder = directory / ASIDE
+    if world.is_main:
+        shutil.rmtree(folder, ignore_errors=True)  # of a process that was killed
+        folder.mkdir(parents=True)
+    world.wait()
+    dcp.save(parts, storage_writer=HuggingFaceStorageWriter(str(folder), save_distributed=True))
+    return rest, folder
+
+
+def read_shards(folder: Path, state: dict[str, Any], update: Update) -> dict[str, Any]:
+    """The state with everything that :func:`write_shards` cut out of it, in the parts of this process.
+
+    Args:
+        folder: of the checkpoint.
+        state: as the checkpoint has it; it may be of another number of processes, or of one alone.
+        update: what it is for.
+    """
+    mesh = next((p.device_mesh for p in update.parameters if isinstance(p, DTensor)), None)
+    missing: dict[str, Tensor] = {}
+
+    def make(name: str, tensor: Tensor) -> Tensor:
+        if not tensor.is_meta:
+            return tensor
+        if mesh is None:
+            missing[name] = torch.empty(tensor.shape, dtype=tensor.dtype)
+        else:
+            missing[name] = empty(*tensor.shape, dtype=tensor.dtype, device_mesh=mesh, placements=[Shard(0)])
+        return missing[name]
+
+    state = _each(state, make)
+    if missing:
+        try:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "torch.distributed is .* uninitialized")  # one process can
+                dcp.load(missing, storage_reader=HuggingFaceStorageReader(str(folder / SHARDS)))
+        except Exception as error:  # a missing or damaged file shows in many kinds
+            reason = str(error).strip().splitlines()[-1]
+            raise UserError(
+                f"{folder / SHARDS}: the checkpoint is damaged or cut short ({reason})"
+            ) from error
+    if mesh is not None:
+        _distribute(state, update)
+    return state
+
+
+def _distribute(state: dict[str, Any], update: Update) -> None:
+    """Keep of each whole tensor the part that this process has of the parameter that it belongs to."""
+    for name, tensor in model_tensors(update.model).items():
+        if name in state["model"]:  # else it is told what differs, in a moment
+            state["model"][name] = _like(state["model"][name], tensor)
+    if update.average is not None:
+        pairs = zip(state["average"], update.average.weights, strict=True)
+        state["average"] = [_like(tensor, own) for tensor, own in pairs]
+    parameters = [each for group in update.optimizer.param_groups for each in group["params"]]
+    for index, values in state["optimizer"]["state"].items():
+        for name, value in values.items():
+            if isinstance(value, Tensor):
+                values[name] = _like(value, parameters[index])
+
+
+def _like(tensor: Tensor, own: Tensor) -> Tensor:
+    if isinstance(tensor, DTensor) or not isinstance(own, DTensor) or tensor.shape != own.shape:
+        return tensor
+    return distribute_tensor(tensor.to(own.device), own.device_mesh, own.placements, src_data_rank=None)
+
+
+def _each(value: Any, function: Callable[[str, Tensor], Tensor], name: str = "state") -> Any:
+    """A copy of nested dictionaries and lists with ``function`` of the name and value of each tensor."""
+    if isinstance(value, Tensor):
+        return function(name, value)
+    if isinstance(value, Mapping):
+        return {key: _each(item, function, f"{name}.{key}") for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_each(item, function, f"{name}.{index}") for index, item in enumerate(value))
+    return value

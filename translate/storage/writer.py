@@ -1,0 +1,108 @@
+"""Checkpoints written beside the training, from a copy of all that they hold."""
+
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+
+from translate.errors import UserError
+from translate.storage.checkpoint import save_checkpoint, step_folders
+
+
+def snapshot(value: Any, copies: dict[int, torch.Tensor] | None = None) -> Any:
+    """A copy on the CPU that later steps do not touch; a tensor that occurs twice is copied once."""
+    copies = {} if copies is None else copies
+    if isinstance(value, torch.Tensor):
+        if value.is_meta:  # stands for one that is written elsewhere
+            return value
+        if id(value) not in copies:
+            # A GPU synchronises here.
+            copies[id(value)] = value.detach().to("cpu", copy=True)
+        return copies[id(value)]
+    if isinstance(value, Mapping):
+        return {key: snapshot(each, copies) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(snapshot(each, copies) for each in value)
+    return value
+
+
+class Writer:
+    """Writes one checkpoint at a time in a thread; the training waits only if the one before is not done.
+
+    A failure is told at the next look: :meth:`submit`, :meth:`check`, :meth:`wait`, or the end of the
+    ``with`` block, which waits for the last one.
+
+    Args:
+        directory: ``checkpoints`` of the run.
+        write: writes one; :func:`save_checkpoint`, but for tests.
+    """
+
+    def __init__(self, directory: Path, write: Callable[..., object] = save_checkpoint) -> None:
+        self.directory = directory
+        self.write = write
+        self.thread: threading.Thread | None = None
+        self.error: Exception | None = None
+
+    def submit(
+        self, step: int, weights: Mapping[str, torch.Tensor], state: Mapping[str, Any], **options: Any
+    ) -> None:
+        """Write a checkpoint of what is held now; options are those of :func:`save_checkpoint`."""
+        self.wait()
+        copied, kept = snapshot((dict(weights), dict(state)))
+        self.thread = threading.Thread(
+            target=self._run, args=(step, copied, kept, options), name="checkpoint"
+        )
+        self.thread.start()
+
+    def _run(
+        self, step: int, weights: dict[str, torch.Tensor], state: dict[str, Any], options: dict[str, Any]
+    ) -> None:
+        try:
+            self.write(self.directory, step, weights, state, **options)
+        except Exception as error:  # handed to the training, which raises it
+            self.error = error
+
+    def check(self) -> None:
+        """Raise what the writing failed with, if it has; a full disk is a :class:`UserError`."""
+        error, self.error = self.error, None
+        if error is None:
+            return
+        # On a full disk torch and safetensors raise errors of their own.
+        if isinstance(error, OSError | RuntimeError | SafetensorError):
+            raise UserError(
+                f"{self.directory}: the checkpoint cannot be written ({_reason(error)}); "
+                f"{last_checkpoint(self.directory)}"
+            ) from error
+        raise error
+
+    def wait(self) -> None:
+        """Wait until nothing is being written; raises as :meth:`check`."""
+        if self.thread is not None:
+            self.thread.join()
+            self.thread = None
+        self.check()
+
+    def __enter__(self) -> "Writer":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if error is None:
+            self.wait()
+        elif self.thread is not None:  # what went wrong first is told
+            self.thread.join()
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error).split("\n")[0]
+
+
+def last_checkpoint(directory: Path) -> str:
+    """What is left of a run that broke off, as part of a sentence."""
+    saved = step_folders(directory)
+    return f"the last checkpoint is {saved[-1]}" if saved else "there is no checkpoint yet"

@@ -1,0 +1,1 @@
+"""What an alignment carries over to a translation: markup, and the source of unknown words."""

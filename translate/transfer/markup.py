@@ -1,0 +1,274 @@
+"""Carries markup over to a translation through the word alignment.
+
+An element goes round the run of target words that look most at its source words; what stands alone goes to
+the border that best parts the words before it from those after it. Elements stay within those that hold them
+and never overlap, so that tags are balanced and nested as they were.
+
+Shapes: S source words, T target words.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from translate.alignment.alignment import Alignment
+from translate.transfer.tags import Item, Marked
+
+OPENING = frozenset("([{«“‘¿¡$")  # no space goes after them
+CLOSING = frozenset(".,;:!?…)]}»”’%")  # no space goes before them
+NEAR = 0.5  # what a source word further away counts less, each
+
+
+@dataclass
+class _Node:
+    """An item that stands alone, or a pair of tags with what is between them."""
+
+    index: int  # among the items, which is their order in the source
+    start: int  # border between source words
+    end: int
+    children: list["_Node"] = field(default_factory=list)
+    low: int = 0  # borders between target words
+    high: int = 0
+
+
+def place_markup(marked: Marked, translation: str, alignment: Alignment) -> str:
+    """The translation with the markup of its source; nothing else of it but white space is changed.
+
+    Args:
+        marked: the source, with its markup taken out.
+        translation: of ``marked.text``, and without markup.
+        alignment: of both; its words must stand in the texts in their order.
+    """
+    if not marked.items:
+        return translation
+    source = word_spans(marked.text, alignment.source_words)
+    target = word_spans(translation, alignment.target_words)
+    root = _tree(marked.items, source)
+    weights = _anchored(alignment)
+    root.high = len(target)
+    _place_children(root, weights, marked.items)
+    return _write(_in_order(root, marked.items), marked.items, translation, target)
+
+
+def word_spans(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
+    """Where each word stands in ``text``; one that is not there has no width."""
+    spans, end = [], 0
+    for word in words:
+        begin = text.find(word, end)
+        if begin < 0:
+            spans.append((end, end))
+            continue
+        end = begin + len(word)
+        spans.append((begin, end))
+    return spans
+
+
+def _anchored(alignment: Alignment) -> np.ndarray:
+    """The weights (T, S), but punctuation that stands as often on both sides is aligned one to one."""
+    weights = np.array(alignment.weights, dtype=np.float64)
+    sides = alignment.source_words, alignment.target_words
+    for mark in {word for word in sides[0] if not any(map(str.isalnum, word))}:
+        sources, targets = ([i for i, word in enumerate(side) if word == mark] for side in sides)
+        if len(sources) == len(targets):
+            weights[targets] = 0.0
+            weights[targets, sources] = 1.0
+    return weights
+
+
+def _tree(items: Sequence[Item], spans: Sequence[tuple[int, int]]) -> _Node:
+    root = _Node(-1, 0, len(spans))
+    path = [root]
+    for index, item in enumerate(items):
+        if item.kind == "end":
+            path.pop()
+            continue
+        begin = sum(end <= item.place for _, end in spans)
+        node = _Node(index, begin, begin)
+        path[-1].children.append(node)
+        if item.kind == "start":
+            assert item.partner is not None
+            node.end = max(begin, sum(start < items[item.partner].place for start, _ in spans))
+            path.append(node)
+    return root
+
+
+def _place_children(parent: _Node, weights: np.ndarray, items: Sequence[Item]) -> None:
+    """Give borders to what is within ``parent``: the surest elements first, then what has no words."""
+    sure = {}
+    for node in parent.children:
+        if node.end > node.start:
+            inside = weights[:, node.start : node.end].sum(1) if len(weights) else np.zeros(0)
+            sure[node.index] = inside
+    taken: list[tuple[int, int]] = []
+    held: list[_Node] = []
+    by_sureness = sorted(
+        (node for node in parent.children if node.index in sure),
+        key=lambda node: -float(sure[node.index].max(initial=0.0)),
+    )
+    for node in by_sureness:
+        others = [inside for index, inside in sure.items() if index != node.index]
+        rivals = np.max(others, axis=0) if others else np.zeros(len(weights))
+        # A word that is mostly another element's is left to it, though it stand between two of this one's.
+        span = _best_run(np.where(rivals > 0.5, -np.inf, sure[node.index]), _free(parent, taken))
+        span = span or _give_up_word(held, sure[node.index])
+        if span is None:
+            node.low = node.high = _best_border(node.start, weights, _borders(parent, taken), parent)
+        else:
+            node.low, node.high = span
+            held.append(node)
+            taken = [(each.low, each.high) for each in held]
+    for node in parent.children:
+        if node.index not in sure:
+            node.low = node.high = _best_border(node.start, weights, _borders(parent, taken), parent)
+        _place_children(node, weights, items)
+
+
+def _free(parent: _Node, taken: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The runs of target words in the parent that no other element holds."""
+    runs, low = [], parent.low
+    for begin, end in sorted(taken):
+        runs.append((low, begin))
+        low = end
+    return [(begin, end) for begin, end in [*runs, (low, parent.high)] if end > begin]
+
+
+def _borders(parent: _Node, taken: Sequence[tuple[int, int]]) -> list[int]:
+    """The borders in the parent that are not inside another element."""
+    borders = range(parent.low, parent.high + 1)
+    return [each for each in borders if not any(begin < each < end for begin, end in taken)]
+
+
+def _best_run(inside: np.ndarray, free: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
+    """The run with the greatest sum of (weight on the element - weight elsewhere); ``None`` without weight.
+
+    Where no word looks mostly at the element, the one that does so most.
+    """
+    best, best_total = None, 0.0
+    for low, high in free:
+        begin, total = low, 0.0
+        for word in range(low, high):
+            total += 2.0 * inside[word] - 1.0
+            if total > best_total:
+                best, best_total = (begin, word + 1), total
+            if total <= 0.0:
+                begin, total = word + 1, 0.0
+    if best is None:
+        words = [word for low, high in free for word in range(low, high)]
+        word = max(words, key=lambda each: float(inside[each]), default=-1)
+        best = (word, word + 1) if word >= 0 and inside[word] > 0.0 else None
+    return best
+
+
+def _give_up_word(held: Sequence[_Node], inside: np.ndarray) -> tuple[int, int] | None:
+    """Take the word that looks most at an element without words from the edge of one that has several."""
+    edges = [(each, word) for each in held if each.high - each.low > 1 for word in (each.low, each.high - 1)]
+    giver, word = max(edges, key=lambda edge: float(inside[edge[1]]), default=(None, -1))
+    if giver is None or inside[word] <= 0.0:
+        return None
+    giver.low, giver.high = (word + 1, giver.high) if word == giver.low else (giver.low, word)
+    return word, word + 1
+
+
+def _best_border(border: int, weights: np.ndarray, allowed: Sequence[int], parent: _Node) -> int:
+    """The border that has the words of what stood before it before it, and of what stood after it after."""
+    if border <= parent.start:
+        return allowed[0]
+    if border >= parent.end:
+        return allowed[-1]
+    near = NEAR ** np.arange(max(weights.shape[1], 1))
+    before = weights[:, :border] @ near[:border][::-1]
+    after = weights[:, border:] @ near[: weights.shape[1] - border]
+    gain = np.concatenate([[0.0], np.cumsum(before - after)])
+    expected = border / max(1, weights.shape[1]) * len(weights)
+    return max(allowed, key=lambda each: (round(float(gain[each]), 9), -abs(each - expected)))
+
+
+def _in_order(node: _Node, items: Sequence[Item]) -> list[tuple[int, int]]:
+    """The items (border, index) in the order in which they are written."""
+    found: list[tuple[int, int]] = []
+    for child in sorted(node.children, key=lambda each: (each.low, each.high, each.index)):
+        found.append((child.low, child.index))
+        found.extend(_in_order(child, items))
+        partner = items[child.index].partner
+        if partner is not None:
+            found.append((child.high, partner))
+    return found
+
+
+def _write(
+    order: Sequence[tuple[int, int]],
+    items: Sequence[Item],
+    translation: str,
+    spans: Sequence[tuple[int, int]],
+) -> str:
+    """The translation with the items at their borders: tags touch their words, others keep their spaces."""
+    places = {index: border for border, index in order}
+    written = _Written()
+    end = 0
+    for border in sorted({border for border, _ in order}):
+        left = spans[border - 1][1] if border else 0
+        right = spans[border][0] if border < len(spans) else len(translation)
+        written.text(translation[end:left])
+        here = [index for place, index in order if place == border]
+        closing = [i for i, each in enumerate(here) if _partner_place(items[each], places, border) < border]
+        opening = [i for i, each in enumerate(here) if _partner_place(items[each], places, border) > border]
+        first = closing[-1] + 1 if closing else 0
+        last = opening[0] if opening else len(here)
+        around = translation[:left].rstrip()[-1:], translation[right:].lstrip()[:1]
+        written.items([items[each] for each in here[:first]], around)
+        written.gap(translation[left:right], [items[each] for each in here[first:last]], around)
+        written.items([items[each] for each in here[last:]], around)
+        end = right
+    written.text(translation[end:])
+    return written.whole
+
+
+def _partner_place(item: Item, places: dict[int, int], border: int) -> int:
+    return border if item.partner is None else places[item.partner]
+
+
+@dataclass
+class _Written:
+    """A text that grows; a space that is wanted is written once, and never before a closing tag."""
+
+    whole: str = ""
+    ends_in_space: bool = True  # what is seen of it, without tags; nothing is as good as a space
+    wants_space: bool = False
+
+    def text(self, more: str) -> None:
+        if not more:
+            return
+        if self.wants_space and not more[0].isspace():
+            self.whole += " "
+        self.whole += more
+        self.wants_space, self.ends_in_space = False, more[-1].isspace()
+
+    def gap(self, text: str, items: Sequence[Item], around: tuple[str, str]) -> None:
+        """What is between two words, and the items that stand there."""
+        if not items or text.strip() or not any(any(_spaces(each, around)) for each in items):
+            self.text(text)
+        self.items(items, around)
+        if items and text.isspace() and around[1] in CLOSING and around[0] not in OPENING:
+            self.wants_space = True  # as the translation has it: "word ."
+
+    def items(self, items: Sequence[Item], around: tuple[str, str]) -> None:
+        """Items one after another, between the characters of the words ``around`` them."""
+        for item in items:
+            before, after = _spaces(item, around)
+            if (before or (self.wants_space and item.kind != "end")) and not self.ends_in_space:
+                self.whole += " "
+                self.wants_space, self.ends_in_space = False, True
+            self.whole += item.text
+            if item.kind == "alone":
+                self.wants_space, self.ends_in_space = after, False
+
+
+def _spaces(item: Item, around: tuple[str, str]) -> tuple[bool, bool]:
+    """Whether a space goes before and after an item; tags of elements have none of their own."""
+    if item.kind != "alone":
+        return False, False
+    left, right = around
+    before = item.spaces[0] or (item.is_word and left.isalnum())
+    after = item.spaces[1] or (item.is_word and right.isalnum())
+    return before and left != "" and left not in OPENING, after and right != "" and right not in CLOSING

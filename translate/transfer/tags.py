@@ -1,0 +1,144 @@
+"""Inline markup of a sentence: XML and HTML tags, and placeholders such as ``{0}`` and ``%s``.
+
+Markup is taken out of the sentence before it is translated. Each item remembers the place where it stood, and
+a start tag the end tag that closes it.
+"""
+
+import re
+from dataclasses import dataclass, replace
+
+_TAG = r"""<!--.*?-->|<\?[^<>]*\?>|</?[A-Za-z_][\w:.-]*(?:\s(?:[^<>"']|"[^"]*"|'[^']*')*)?/?>"""
+_PLACEHOLDER = (
+    r"\{\{\s*[\w.-]+\s*\}\}|\$?\{[\w.-]*(?:![rsa])?(?::[^{}\s]*)?\}"
+    r"|%(?:\([\w.-]+\)|\d+\$)?[-+#0]*\d*(?:\.\d+)?(?:hh|h|ll|l|z|j|t)?[diouxXeEfFgGcsp@](?![^\W\d_])"
+)
+MARKUP = re.compile(rf"(?P<tag>{_TAG})|(?P<placeholder>{_PLACEHOLDER})", re.DOTALL)
+_NAME = re.compile(r"</?([A-Za-z_][\w:.-]*)")
+# HTML elements without content, which need no slash.
+_VOID = frozenset(
+    ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
+)
+_CLOSING = frozenset(".,;:!?…)]}»”’%")  # no space goes before them
+
+
+@dataclass(frozen=True)
+class Item:
+    """One piece of markup.
+
+    Attributes:
+        text: as it was written.
+        kind: ``start``, ``end`` or ``alone`` (an empty element, a placeholder, a tag without its partner).
+        place: where it stood: an offset into the text without markup.
+        partner: the index of its end or start tag; ``None`` if it stands alone.
+        is_word: a placeholder, which is set apart by spaces as a word is.
+        spaces: whether there was white space before and after it.
+    """
+
+    text: str
+    kind: str
+    place: int
+    partner: int | None = None
+    is_word: bool = False
+    spaces: tuple[bool, bool] = (False, False)
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A sentence, and the markup that was taken out of it."""
+
+    text: str
+    items: tuple[Item, ...] = ()
+    unbalanced: int = 0  # tags without a partner
+
+
+def read_markup(sentence: str) -> Marked:
+    """Take the markup out of ``sentence``; nothing that is left looks like markup.
+
+    A sentence without markup stays as it is. Entities such as ``&lt;`` are text.
+    """
+    matches = list(MARKUP.finditer(sentence))
+    if not matches:
+        return Marked(sentence)
+    text, items = _take_out(sentence, matches, glue="")
+    if MARKUP.search(text):  # the text around a tag has become one
+        text, items = _take_out(sentence, matches, glue=" ")
+    while more := list(MARKUP.finditer(text)):  # a space did not help: `<a<b>>`
+        rest, found = _take_out(text, more, glue=" ")
+        moved = [replace(item, place=_place_without(item.place, more, len(rest))) for item in items]
+        text, items = rest, sorted([*moved, *found], key=lambda item: item.place)
+    return _matched(text, items)
+
+
+def _place_without(place: int, matches: list[re.Match[str]], length: int) -> int:
+    """Where an offset lies once the matches are taken out of its text, at most ``length``."""
+    taken = sum(max(0, min(match.end(), place) - match.start()) for match in matches)
+    return min(place - taken, length)
+
+
+def _take_out(sentence: str, matches: list[re.Match[str]], glue: str) -> tuple[str, list[Item]]:
+    """The text between the matches, and an item for each; ``glue`` joins what a tag separated."""
+    text, items, end = "", [], 0
+    for match in matches:
+        text = _join(text, sentence[end : match.start()], "" if end == 0 else glue)
+        end = match.end()
+        before, after = sentence[match.start() - 1 : match.start()], sentence[end : end + 1]
+        spaces = (before.isspace(), after.isspace())
+        kind = _kind(match)
+        is_word = match["placeholder"] is not None
+        if kind == "alone" and _is_word(text[-1:]) and _is_word(after):
+            text += " "  # a line break between two words does not make one of them
+        elif kind == "alone" and spaces[0] and (not after or after in _CLOSING):
+            text = text.rstrip()
+        items.append(Item(match.group(), kind, len(text), is_word=is_word, spaces=spaces))
+    text = _join(text, sentence[end:], glue)
+    return text.rstrip(), [replace(item, place=min(item.place, len(text.rstrip()))) for item in items]
+
+
+def _join(text: str, more: str, glue: str) -> str:
+    """Both as one, without two spaces in a row where markup stood between them."""
+    if not text or text[-1].isspace():
+        return text + more.lstrip()
+    return text + (glue if text and more else "") + more
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+def _kind(match: re.Match[str]) -> str:
+    text = match.group()
+    if match["tag"] is None or text.startswith(("<!", "<?")) or text.endswith("/>"):
+        return "alone"
+    if text.startswith("</"):
+        return "end"
+    return "alone" if _name(text) in _VOID else "start"
+
+
+def _name(tag: str) -> str:
+    match = _NAME.match(tag)
+    assert match is not None
+    return match[1].casefold()
+
+
+def _matched(text: str, items: list[Item]) -> Marked:
+    """Give each end tag the last open start tag of its name; those left over stand alone."""
+    found = list(items)
+    open_tags: list[int] = []
+    for index, item in enumerate(items):
+        if item.kind == "start":
+            open_tags.append(index)
+        elif item.kind == "end":
+            names = [_name(items[each].text) for each in open_tags]
+            if _name(item.text) not in names:
+                continue
+            depth = len(names) - 1 - names[::-1].index(_name(item.text))
+            partner = open_tags[depth]
+            del open_tags[depth:]  # what was opened inside and not closed has no partner
+            found[index] = replace(item, partner=partner)
+            found[partner] = replace(items[partner], partner=index)
+    unbalanced = 0
+    for index, item in enumerate(found):
+        if item.kind != "alone" and item.partner is None:
+            unbalanced += 1
+            found[index] = replace(item, kind="alone")
+    return Marked(text, tuple(found), unbalanced)

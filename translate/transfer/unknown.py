@@ -1,0 +1,66 @@
+"""Puts source words in the place of unknown target words: Luong et al. 2015 (ACL), 3.
+
+The paper copies the word that an unknown one points to; here attention points.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from translate.alignment.alignment import Alignment
+from translate.text.tokenizer import UNKNOWN
+from translate.transfer.markup import word_spans
+
+
+def replace_unknown(text: str, alignment: Alignment) -> tuple[str, Alignment]:
+    """The translation in which each word with an unknown piece is the source word that it looks at most.
+
+    What stands without white space beside an unknown piece, letters or digits, is of its word. A word that
+    looks at nothing stays.
+
+    Args:
+        text: a translation.
+        alignment: of it.
+
+    Returns:
+        The text, and the alignment of its words.
+    """
+    if UNKNOWN not in text:
+        return text, alignment
+    spans = word_spans(text, alignment.target_words)
+    written, words, rows, end = "", [], [], 0
+    for group in _groups(text, spans):
+        begin, last = spans[group[0]][0], spans[group[-1]][1]
+        row = alignment.weights[group].mean(0)
+        if UNKNOWN in text[begin:last] and row.any():
+            word = alignment.source_words[int(row.argmax())]
+            written += text[end:begin] + word
+            words.append(word)
+            rows.append(row)
+        else:
+            written += text[end:last]
+            words += [alignment.target_words[each] for each in group]
+            rows += list(alignment.weights[group])
+        end = last
+    weights = np.array(rows, dtype=np.float32).reshape(len(rows), len(alignment.source_words))
+    return written + text[end:], Alignment(
+        alignment.source_words, words, weights, method=alignment.method, threshold=alignment.threshold
+    )
+
+
+def _groups(text: str, spans: Sequence[tuple[int, int]]) -> list[list[int]]:
+    """Places of words, those together that are one word around an unknown piece."""
+    groups: list[list[int]] = []
+    for index, (begin, end) in enumerate(spans):
+        touches = bool(groups) and spans[groups[-1][-1]][1] == begin
+        if touches:
+            last = spans[groups[-1][-1]]
+            parts = text[last[0] : last[1]], text[begin:end]
+            touches = any(UNKNOWN in part for part in parts) and all(
+                UNKNOWN in part or part[:1].isalnum() for part in parts
+            )
+        if touches:
+            groups[-1].append(index)
+        else:
+            groups.append([index])
+    return groups
