@@ -1,17 +1,22 @@
 # Everything a newcomer needs: `make demo` and `make test`. Both install by themselves, once.
 PYTHON ?= python3
 VENV := .venv
+EXTRAS ?= dev
 TEST_JOBS ?= 2  # processes, of one thread each
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+STAMP := $(VENV)/.installed-$(EXTRAS)
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TEST_JOBS) --dist worksteal
 
-.PHONY: help install demo test lint types check notebook clean
+.PHONY: help install demo test test-fast lint types check notebook clean
 
 help:
-	@echo "make demo    train the three backends on the embedded corpus and draw what they look at"
-	@echo "make test    ruff, mypy, pytest"
-	@echo "make install create $(VENV) and install; the others do it by themselves"
-	@echo "make clean   remove $(VENV), caches and runs/demo"
+	@echo "make demo       train the three backends on the embedded corpus and draw their alignments"
+	@echo "make test       check the style and the types, then run every test (about 6 minutes on 2 cores)"
+	@echo "make test-fast  run the tests that are not marked slow (about a minute on 2 cores)"
+	@echo "make lint       check the style alone; make types checks the types alone"
+	@echo "make notebook   write the notebook from its script"
+	@echo "make install    create $(VENV) and install into it; the other targets do this when it is needed"
+	@echo "make clean      remove $(VENV), the caches and runs/demo"
 
 install: $(STAMP)
 
@@ -21,7 +26,7 @@ $(STAMP): pyproject.toml .ci/constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV), once; this takes a few minutes"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c .ci/constraints.txt torch
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c .ci/constraints.txt -e '.[dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c .ci/constraints.txt -e '.[$(EXTRAS)]'
 	@touch $@
 
 demo: $(STAMP)
@@ -35,7 +40,10 @@ types: $(STAMP)
 	@$(BIN)/mypy
 
 test: lint types
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TEST_JOBS) --dist loadfile
+	@$(PYTEST)
+
+test-fast: $(STAMP)
+	@$(PYTEST) -m "not slow"
 
 notebook: $(STAMP)
 	@$(BIN)/python scripts/notebook.py notebooks/attention_by_hand.py

@@ -50,7 +50,7 @@ def self_attention(variant: str, length: int, batch: int, device: str) -> Callab
     states = torch.randn(batch, length, WIDTH, device=device, dtype=dtype_of(device), requires_grad=True)
 
     def run() -> None:
-        mechanism.attend_self(states).sum().backward()
+        mechanism.attend_self(states).sum().backward()  # type: ignore[operator]
         states.grad = None
 
     return run

@@ -1,27 +1,44 @@
 """Fixtures that tests of several rooms share."""
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from tests.fake_model import FakeModel
     from tests.ranks import Ranks
 
 
-@pytest.fixture(scope="session")
-def tiny_runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A finished run of each backend, trained just enough that it says something. Not to be changed."""
-    from tests.tiny_runs import BACKENDS, TRAINED, train_tiny  # torch, which most tests of text do without
+# In CI every run sees the same examples; elsewhere each run tries new ones. No example has a time limit:
+# pytest-timeout bounds whole tests.
+settings.register_profile("ci", derandomize=True, deadline=None, database=None, print_blob=True)
+settings.register_profile("explore", deadline=None, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "explore")
 
-    root = tmp_path_factory.mktemp("runs")
-    for backend in BACKENDS:
-        assert train_tiny(root / backend, backend, *TRAINED) == 0
-    return {backend: root / backend for backend in BACKENDS}
+
+def pytest_configure() -> None:
+    """Handle Ctrl-C in a shell's background job too, where the tests and their children would ignore it."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session")
+def tiny_runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
+    """A finished run of each backend, trained just enough to say something. Tests must not change them."""
+    from tests.tiny_runs import files, shared_runs  # torch, which most tests of text do without
+
+    # The workers of pytest-xdist share the parent of their temporary folders.
+    shared = tmp_path_factory.getbasetemp()
+    runs = shared_runs(shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared)
+    before = {backend: files(run) for backend, run in runs.items()}
+    yield runs
+    assert {backend: files(run) for backend, run in runs.items()} == before, "a test changed a shared run"
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -62,6 +62,7 @@ def _work(rank: int, pipe: Connection) -> None:
     while True:
         function, arguments, port = pipe.recv()
         os.environ["MASTER_PORT"] = str(port)
+        result: tuple[Any, str | None]
         try:
             result = function(*arguments), None
         except BaseException:

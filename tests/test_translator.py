@@ -1,5 +1,6 @@
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,7 +34,10 @@ def tokenizers(request: pytest.FixtureRequest) -> TokenizerPair:
 
 
 def build(tokenizers: TokenizerPair, name: str = "transformer", seed: int = 1) -> Translator:
-    sizes = {"source_vocabulary": len(tokenizers.source), "target_vocabulary": len(tokenizers.target)}
+    sizes: dict[str, Any] = {
+        "source_vocabulary": len(tokenizers.source),
+        "target_vocabulary": len(tokenizers.target),
+    }
     choice = AlignmentChoice(0, (0,), 0)
     return Translator(tiny_model(name, seed=seed, **sizes), tokenizers, SEARCH, choice, ("en", "fr"))
 
@@ -151,7 +155,7 @@ def test_n_best(translator: Translator) -> None:
     ],
 )
 def test_impossible_options_are_errors_of_the_user(
-    translator: Translator, options: dict[str, int], message: str
+    translator: Translator, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(UserError, match=message):
         translator.translate(SOURCES, **options)

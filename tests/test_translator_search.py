@@ -87,7 +87,7 @@ def test_alignments_of_the_search_are_those_of_a_forced_pass(
         with monkeypatch.context() as patched:
             patched.setattr("translate.search.batch_search.MAX_NOTED", 0)  # as for long batches
             forced = translator.translate(lines, beam_size=beam_size, alignments=True)
-            patched.setitem(encoded_batches.__kwdefaults__, "max_cells", 1)
+            patched.setitem(encoded_batches.__kwdefaults__ or {}, "max_cells", 1)
             parted = translator.translate(lines, beam_size=beam_size, alignments=True)
         for one, *others in zip(plain, noted, forced, parted, strict=True):
             for other in others:

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
+
 from translate.config import compose
 from translate.config.settings import SCHEMAS, check_config
 from translate.runs.life import train
@@ -64,6 +66,17 @@ def overrides_of(directory: Path, backend: str = "transformer", *overrides: str)
 def train_tiny(directory: Path, backend: str = "transformer", *overrides: str) -> int:
     """Train in this process; returns the exit code."""
     return train(compose(overrides_of(directory, backend, *overrides), check=check_config, schemas=SCHEMAS))
+
+
+def shared_runs(folder: Path) -> dict[str, Path]:
+    """A finished run of each backend below `folder`, trained by the first process that asks for it."""
+    for backend in BACKENDS:
+        with FileLock(folder / f"{backend}.lock"):
+            finished = folder / f"{backend}.finished"
+            if not finished.exists():
+                assert train_tiny(folder / backend, backend, *TRAINED) == 0
+                finished.touch()
+    return {backend: folder / backend for backend in BACKENDS}
 
 
 def rows(directory: Path, kind: str = "train") -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
 """Counted links against plain loops over sentence pairs, and on the embedded corpora."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -52,7 +53,9 @@ NOTHING_KNOWN = Known([], [], [])
 class _Loops:
     """One direction, a pair at a time, its tables in dictionaries; the last pairs' links are known."""
 
-    def __init__(self, given: list[list[str]], made: list[list[str]], known: list[np.ndarray]) -> None:
+    def __init__(
+        self, given: Sequence[Sequence[str]], made: Sequence[Sequence[str]], known: list[np.ndarray]
+    ) -> None:
         self.given, self.made, self.known = given, made, known
         types = {word for line in made for word in line}
         self.table = {(g, m): 1 / len(types) for a, b in zip(given, made, strict=True) for g in a for m in b}
@@ -60,7 +63,8 @@ class _Loops:
         self.jumps, self.p0 = first_jumps(), NULL_PROBABILITY
 
     def believe(self, *, jumping: bool) -> list[np.ndarray]:
-        links, self.null_counts = [], defaultdict(float)
+        links: list[np.ndarray] = []
+        self.null_counts: dict[str, float] = defaultdict(float)
         self.jump_counts = np.zeros(2 * MAX_JUMP + 1)
         self.words = 0.0
         num_counted = len(self.given) - len(self.known)
@@ -109,7 +113,7 @@ def _by_loops(method: str, known: Known) -> list[Links]:
         for i, j in linked:
             matrix[j, i] = 1
         matrices.append(matrix)
-    sources, targets = SOURCES + list(known.sources), TARGETS + list(known.targets)
+    sources, targets = [*SOURCES, *known.sources], [*TARGETS, *known.targets]
     forward = _Loops(sources, targets, matrices)
     backward = _Loops(targets, sources, [matrix.T for matrix in matrices])
     for number in range(ROUNDS_WITHOUT_PLACES + ROUNDS_OF_JUMPS):
@@ -122,9 +126,9 @@ def _by_loops(method: str, known: Known) -> list[Links]:
         backward.learn([each.T for each in agreed], jumping=jumping)
     links = []
     for a, b in zip(forward.believe(jumping=True), backward.believe(jumping=True), strict=True):
-        there = {(int(i), int(j)) for j, i in zip(*np.nonzero(a > BELIEVED), strict=True)}
-        back = {(int(i), int(j)) for i, j in zip(*np.nonzero(b > BELIEVED), strict=True)}
-        links.append(symmetrise(there, back, method))
+        forth = {(int(i), int(j)) for j, i in zip(*np.nonzero(a > BELIEVED), strict=True)}
+        hence = {(int(i), int(j)) for i, j in zip(*np.nonzero(b > BELIEVED), strict=True)}
+        links.append(symmetrise(forth, hence, method))
     return links[: len(SOURCES)]
 
 

@@ -98,7 +98,7 @@ def test_cross_agreement_equals_loops():
     for sides, count in zip((forward, backward), (3, 2)):
         columns = [rng.integers(-1, len(p.source_words), (count, len(p.target_words))) for p in sides]
         links.append(np.concatenate(columns, axis=1))
-    found = cross_agreement(*links, *words)
+    found = cross_agreement(links[0], links[1], *words)
     for f in range(3):
         for k in range(2):
             there, back = set(), set()

@@ -53,9 +53,9 @@ def backward(fake_model):
 
 
 def test_pooling_and_shift(fake_model, forward, backward):
-    shifted = [[0.375, 0.125, 0.5], [0.2, 0.6, 0.2], [0, 1, 0], [0.6, 0.2, 0.2]]
+    shifted: list[list[float]] = [[0.375, 0.125, 0.5], [0.2, 0.6, 0.2], [0, 1, 0], [0.6, 0.2, 0.2]]
     np.testing.assert_allclose(forward.weights, shifted, atol=1e-6)
-    unshifted = [[1 / 3, 1 / 3, 1 / 3], *shifted[:3]]
+    unshifted: list[list[float]] = [[1 / 3, 1 / 3, 1 / 3], *shifted[:3]]
     np.testing.assert_allclose(_align(fake_model, ROWS, FORWARD, 0).weights, unshifted, atol=1e-6)
     expected = [[7 / 9, 1 / 9, 1 / 9, 0], [0, 0.2, 0.8, 0], [0.4375, 0, 0, 0.5625]]
     np.testing.assert_allclose(backward.weights, expected, atol=1e-6)

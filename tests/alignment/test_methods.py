@@ -124,7 +124,7 @@ def test_norm_is_the_length_of_what_is_added_to_the_context(
             values = np.stack(
                 [v @ matrix[:, h * width : (h + 1) * width].T for h, v in enumerate(values)]
             )  # (H, S, D)
-        sizes = np.zeros(weights.shape[1:])
+        sizes: np.ndarray = np.zeros(weights.shape[1:])
         for t in range(sizes.shape[0]):
             for s in range(sizes.shape[1]):
                 sizes[t, s] = math.sqrt(

@@ -20,7 +20,7 @@ def product(matrix: Array, vector: Sequence[float]) -> list[float]:
     return [sum(float(row[i]) * float(vector[i]) for i in range(len(vector))) for row in matrix]
 
 
-def dot(left: Sequence[float], right: Sequence[float]) -> float:
+def dot(left: Sequence[float] | Array, right: Sequence[float] | Array) -> float:
     return sum(float(a) * float(b) for a, b in zip(left, right, strict=True))
 
 
@@ -41,7 +41,7 @@ def softmax(scores: list[float], seen: list[bool]) -> list[float]:
     return [power / total if total else 0.0 for power in powers]
 
 
-def mix(weights: Sequence[float], values: Sequence[Sequence[float]]) -> list[float]:
+def mix(weights: Sequence[float], values: Sequence[Sequence[float]] | Array) -> list[float]:
     width = len(values[0])
     return [sum(w * float(v[i]) for w, v in zip(weights, values, strict=True)) for i in range(width)]
 
@@ -338,7 +338,8 @@ def delta(
     found = []
     for head, asked, keys, values in heads_of(p, queries, states, num_heads, 1):
         units = np.eye(len(states))
-        rows, contexts = [], []
+        rows: list[list[float]] = []
+        contexts: list[list[float]] = []
         for t, query in enumerate(asked):
             features = dpfp(query)
             for written_values, out in ((units, rows), (np.array(values), contexts)):

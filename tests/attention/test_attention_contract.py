@@ -1,6 +1,7 @@
 """What every mechanism owes its callers: zeros where nothing is visible, float32 weights, clear errors."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -135,7 +136,7 @@ def test_wrong_shapes_say_what_came_and_what_was_expected(key: str) -> None:
         ("nope", {}, "no attention mechanism 'nope'; there are additive, alibi"),
     ],
 )
-def test_bad_options_are_refused(name: str, options: dict[str, object], message: str) -> None:
+def test_bad_options_are_refused(name: str, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         create(name, **{"query_size": 6, "key_size": 6, **options})
 

@@ -83,7 +83,7 @@ def test_the_document_of_a_hierarchical_attention() -> None:
     previous_mask = torch.ones(3, 2, 4, dtype=torch.bool)
     previous_mask[0, 1, 3] = False
     previous_mask[1, 0] = False  # a sentence that is not there
-    memory = mechanism.prepare(states, mask, previous, previous_mask)
+    memory = mechanism.prepare(states, mask, previous, previous_mask)  # type: ignore[call-arg]
     context, weights = mechanism(query, memory, need_weights=True)
     parameters = {name: p.detach().numpy() for name, p in mechanism.named_parameters()}
     for b in range(3):

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from translate.errors import UserError
 @pytest.fixture
 def trained(tmp_path, monkeypatch):
     """Configurations that reached training; the working directory is empty."""
-    configs = []
+    configs: list[Any] = []
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(translate.runs.life, "train", configs.append)
     return configs

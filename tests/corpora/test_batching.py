@@ -139,7 +139,7 @@ def test_masks_are_none_where_nothing_is_padded() -> None:
     assert batch.source_mask is None
     assert batch.target_mask is None
     assert batch.target_out.tolist() == [[21, 22, 3], [28, 29, 3]]
-    mixed = collate(corpus(), np.array([1, 2]))
+    mixed = collate(corpus(), np.array([1, 2]))  # type: ignore[arg-type]
     assert mixed.source_mask is not None
     moved = mixed.to(torch.device("cpu"))
     assert torch.equal(moved.source, mixed.source)

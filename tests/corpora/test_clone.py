@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow
 import pyarrow.parquet
 import pytest
-import yaml
+import yaml  # type: ignore[import-untyped]
 
 from tests.corpora.written import config, message, write
 from translate.corpora.corpus import data_config, load_corpus

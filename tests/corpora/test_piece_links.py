@@ -23,7 +23,7 @@ def test_rows_are_uniform_over_the_pieces_of_linked_words() -> None:
     guide = collate(corpus, [0]).guide
     assert guide is not None
     third = 1 / 3
-    expected = [
+    expected: list[list[float]] = [
         [0, 0, 0, 0, 0, 0],  # not linked: nothing is known
         [third, third, 0, third, 0, 0],
         [third, third, 0, third, 0, 0],

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+import yaml  # type: ignore[import-untyped]
 
 from translate.corpora.corpus import data_config, load_corpus
 from translate.errors import UserError

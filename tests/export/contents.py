@@ -1,6 +1,7 @@
 """Tiny models of every kind with tokenizers, ready to export."""
 
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -26,7 +27,7 @@ SOURCES = [
 TARGETS = ["je t' aime .", "les chats dorment sur le lit .", "", "cherchez -le !", "il pleut", "l' homme"]
 SEARCH = SearchConfig(beam_size=4, max_length_ratio=1.0, max_length_extra=3, batch_size=3)
 # Sizes as other engines have them: one number of heads everywhere.
-SIZES = {
+SIZES: dict[str, Any] = {
     "width": 12,
     "feedforward_size": 17,
     "num_heads": 3,
@@ -45,14 +46,14 @@ def tokenizers(*, shared: bool = True) -> TokenizerPair:
 def of_case(name: str) -> Contents:
     """A model of ``tiny_models``."""
     pair = tokenizers()
-    sizes = {"source_vocabulary": len(pair.source), "target_vocabulary": len(pair.target)}
+    sizes: dict[str, Any] = {"source_vocabulary": len(pair.source), "target_vocabulary": len(pair.target)}
     model = tiny_model(name, torch.float32, **sizes)
     return Contents(
         RunDirectory(Path("none")), model, pair, SEARCH, AlignmentChoice(0, (0,), 0), ("en", "fr")
     )
 
 
-def of_transformer(**options: object) -> Contents:
+def of_transformer(**options: Any) -> Contents:
     """A Transformer with one number of heads, and ``options``."""
     name = "export"
     sizes = {**SIZES, **options}
@@ -61,7 +62,7 @@ def of_transformer(**options: object) -> Contents:
     def build(source_vocabulary: int, target_vocabulary: int) -> Transformer:
         return Transformer(
             source_vocabulary, target_vocabulary, attention("multi_head", num_heads=3), **sizes
-        )  # type: ignore[arg-type]
+        )
 
     CASES[name] = build
     try:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -263,9 +264,7 @@ def fixed(english: str, entries: tuple[Adverbial, ...]) -> Adverbial:
     return next(entry for entry in entries if " ".join(entry.pair.english) == english)
 
 
-def the(
-    english: str, *adjectives: str, determiner: str = "the", plural: bool = False, **more: object
-) -> Phrase:
+def the(english: str, *adjectives: str, determiner: str = "the", plural: bool = False, **more: Any) -> Phrase:
     return Phrase(noun(english), determiner, plural, tuple(map(adjective, adjectives)))._replace(**more)
 
 

@@ -1,6 +1,7 @@
 """Each backend learns to copy, and to look at what it copies."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -12,7 +13,13 @@ from translate.models import BahdanauRNN, LuongRNN, Seq2Seq, Transformer
 from translate.search import beam_search
 
 VOCABULARY = 13
-SIZES = {"embedding_size": 32, "encoder_size": 16, "decoder_size": 32, "dropout": 0.0, "tie": "all"}
+SIZES: dict[str, Any] = {
+    "embedding_size": 32,
+    "encoder_size": 16,
+    "decoder_size": 32,
+    "dropout": 0.0,
+    "tie": "all",
+}
 BACKENDS: dict[
     str, tuple[Callable[[], Seq2Seq], float]
 ] = {  # and the share of words it must look straight at

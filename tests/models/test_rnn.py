@@ -1,9 +1,10 @@
 """The recurrences as plain loops from the papers' equations, with the model's weights."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
 
 from tests.tiny_models import attention, padded, random_sources, random_targets, tiny_model
 from translate.models import BahdanauRNN, LuongRNN, Seq2Seq
@@ -11,7 +12,7 @@ from translate.models import BahdanauRNN, LuongRNN, Seq2Seq
 LENGTHS = [5, 3, 7]
 
 
-def array(tensor: Tensor) -> np.ndarray:
+def array(tensor: Any) -> np.ndarray:
     return tensor.detach().numpy()
 
 
@@ -64,7 +65,7 @@ def read_source(model: Seq2Seq, sentence: list[int]) -> tuple[list[np.ndarray], 
     """Annotations h_j = [forward; backward], and each layer's last states of both directions."""
     table = array(model.source_embedding.weight) * np.sqrt(model.source_embedding.weight.shape[1])
     states, finals = [table[word] for word in sentence], []
-    rnn = model.encoder.rnn
+    rnn: Any = model.encoder.rnn
     for layer in range(rnn.num_layers):
         directions = []
         for suffix, order in ((f"l{layer}", states), (f"l{layer}_reverse", states[::-1])):
@@ -99,7 +100,8 @@ def attend(
     model: Seq2Seq, query: np.ndarray, annotations: list[np.ndarray]
 ) -> tuple[np.ndarray, list[float]]:
     weights = softmax(energies(model, query, annotations))
-    return sum(weight * h for weight, h in zip(weights, annotations, strict=True)), weights
+    context = sum((w * h for w, h in zip(weights, annotations, strict=True)), np.zeros_like(annotations[0]))
+    return context, weights
 
 
 def bahdanau(model: BahdanauRNN, sentence: list[int], target: list[int]) -> tuple[np.ndarray, np.ndarray]:

@@ -19,7 +19,7 @@ def random_alignments(count: int) -> list[Alignment]:
         weights = generator.dirichlet(np.full(S, 0.3), size=T)
         weights[generator.random(T) < 0.2] = 0
         words = [[f"{side}{i % 3}" for i in generator.integers(0, 9, n)] for side, n in (("s", S), ("t", T))]
-        found.append(Alignment(*words, weights))
+        found.append(Alignment(words[0], words[1], weights))
     return found
 
 

@@ -71,7 +71,7 @@ def test_a_checkpoint_goes_from_two_processes_to_one_and_back(
 ) -> None:
     """Three steps by two processes, three by one, four by two: those of a run that was never interrupted."""
     run = tmp_path / "run"
-    settings = (run, "transformer", *SAME, "training.validate_every=3")
+    settings: tuple[Any, ...] = (run, "transformer", *SAME, "training.validate_every=3")
     together = (*settings, f"runtime={kind}", TWO)
     assert ranks(train_tiny, *together, "training.max_steps=3") == [0, 0]
     assert state(run)["group_size"] == 2
@@ -134,7 +134,7 @@ def terminate_one(run: Path) -> tuple[int, int]:
             os.kill(os.getpid(), signal.SIGTERM)
         return own(keeper, training, report)
 
-    Keeper.__call__ = call  # type: ignore[method-assign]
+    Keeper.__call__ = call  # type: ignore[method-assign,assignment]
     try:
         return train_tiny(run, "rnn_luong", "runtime=ddp"), seen[-1]
     finally:

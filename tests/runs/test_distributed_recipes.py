@@ -35,7 +35,7 @@ def two_sizes(dropout: Dropout, states: Tensor) -> Tensor:
 
 def train_and_tell(run: Path, *overrides: str) -> tuple[int, str]:
     """The exit code, and what was printed."""
-    own, Dropout.forward = Dropout.forward, two_sizes  # type: ignore[method-assign]
+    own, Dropout.forward = Dropout.forward, two_sizes  # type: ignore[method-assign,assignment]
     try:
         with redirect_stdout(io.StringIO()) as said:
             code = train_tiny(run, "transformer", *overrides)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import sacrebleu
 import torch
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 from safetensors.torch import load_file
 
 import translate
@@ -196,6 +196,7 @@ def test_validation_touches_no_random_number_and_no_mode(tiny_runs: dict[str, Pa
     settings, corpus = read_settings(directory), corpus_of(run)
     copy = RunDirectory(tmp_path / "copy")
     config = OmegaConf.load(directory.config)
+    assert isinstance(config, DictConfig)
     _, translator = prepare(settings, corpus, copy, torch.device("cpu"), None, config, World())
     translator.model.train()
     validation = Validation(settings, translator, corpus.validation)

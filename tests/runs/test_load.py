@@ -85,8 +85,8 @@ def test_without_a_best_checkpoint_the_last_is_taken(tiny_runs: dict[str, Path],
     assert translator.translate(["I love you ."], alignments=True)[0].alignment is not None
 
 
-def _write(name: str, content: str) -> Callable[[Path], None]:
-    return lambda run: (run / name).write_text(content) and None
+def _write(name: str, content: str) -> Callable[[Path], object]:
+    return lambda run: (run / name).write_text(content)
 
 
 def _reshape(run: Path) -> None:

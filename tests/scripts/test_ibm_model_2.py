@@ -4,14 +4,14 @@ import math
 from collections import defaultdict
 
 import pytest
-
-from scripts.ibm_model_2 import (
+from ibm_model_2 import (
     NULL_PROBABILITY,
     TENSION,
     Statistics,
     align_corpus,
     align_one_direction,
 )
+
 from translate.aligner.error_rate import score
 from translate.aligner.links import parse_gold
 from translate.aligner.symmetrise import symmetrise

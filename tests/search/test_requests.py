@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -14,7 +15,7 @@ from translate.models import Seq2Seq
 from translate.search import Hypothesis, Reader, Request, beam_search, candidates, sample
 from translate.search.candidates import best_candidates
 
-SHORT = {"max_length_ratio": 0, "max_length_extra": 4}
+SHORT: dict[str, Any] = {"max_length_ratio": 0, "max_length_extra": 4}
 WORDS = (1, 4, 5)  # of a vocabulary of 6
 
 

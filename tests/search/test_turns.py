@@ -1,6 +1,7 @@
 """Batches that go on together against each sentence searched alone."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 import torch
@@ -14,7 +15,10 @@ from translate.search import Hypothesis, Reader, Request, Supply, beam_search, b
 from translate.search.batch_search import BatchSearch
 
 LENGTHS = [[9, 8, 2, 1], [8, 7, 2, 2], [9, 6, 3, 1], [7, 5, 1, 1], [4, 4, 2, 1]]
-LIMITS = {"max_length_ratio": 1.0, "max_length_extra": 1}  # short sources are done long before long ones
+LIMITS: dict[str, Any] = {
+    "max_length_ratio": 1.0,
+    "max_length_extra": 1,
+}  # short sources are done long before long ones
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@ import torch
 from torch import nn
 
 from tests.tiny_models import tiny_model
+from translate.models import Seq2Seq
 from translate.training.muon import Muon
 
 
@@ -43,7 +44,7 @@ def test_matrices_go_by_torch_s_muon_and_the_rest_by_its_adamw(name: str) -> Non
 
 
 def test_it_goes_on_from_its_state() -> None:
-    def build() -> tuple[nn.Module, Muon]:
+    def build() -> tuple[Seq2Seq, Muon]:
         model = tiny_model("luong", torch.float32)
         return model, Muon(Muon.parameter_groups(model, 0.1), lr=0.01)
 

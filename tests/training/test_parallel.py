@@ -197,5 +197,5 @@ def test_batches_are_dealt_from_one_order() -> None:
         assert not parts[0].spare
         spared += parts[1].spare
     assert spared > 0
-    for stream in streams:
-        stream.close()
+    for each in streams:
+        each.close()

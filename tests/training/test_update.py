@@ -255,7 +255,7 @@ class Cramped:
     def __init__(self, model: Seq2Seq, places: int) -> None:
         self.forward, self.places = model.forward, places
         self.sizes: list[int] = []
-        model.forward = self  # type: ignore[method-assign]
+        model.forward = self  # type: ignore[method-assign,assignment]
 
     def __call__(self, source: Any, mask: Any, target_in: torch.Tensor) -> torch.Tensor:
         self.sizes.append(target_in.numel())
@@ -328,6 +328,7 @@ def test_r_drop_is_half_of_both_losses_and_their_divergence(corpus: EncodedCorpu
     torch.manual_seed(11)
     model = tiny_model("transformer").train()
     torch.manual_seed(11)
+    assert batch.source_mask is not None
     hidden = model(*(torch.cat([each, each]) for each in (batch.source, batch.source_mask, batch.target_in)))
     logs = torch.log_softmax(model.logits(hidden), -1).detach().numpy()
     total = 0.0

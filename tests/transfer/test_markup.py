@@ -23,7 +23,7 @@ def hard(source: str, target: str, links: str) -> Alignment:
         i, j = link.split("-")
         weights[int(j), int(i)] = 1.0
     sums = weights.sum(1, keepdims=True)
-    return Alignment(*words, np.divide(weights, sums, where=sums > 0, out=weights))
+    return Alignment(words[0], words[1], np.divide(weights, sums, where=sums > 0, out=weights))
 
 
 def placed(sentence: str, target: str, links: str) -> str:
@@ -128,7 +128,9 @@ def test_tags_survive_balanced_and_the_text_is_that_without_tags(
     assert marked.unbalanced == 0
     words = [[each.text for each in split_words(text)] for text in (marked.text, target)]
     weights = np.random.default_rng(seed).random((len(words[1]), len(words[0])), dtype=np.float32) ** 4
-    found = place_markup(marked, target, Alignment(*words, weights / weights.sum(1, keepdims=True)))
+    found = place_markup(
+        marked, target, Alignment(words[0], words[1], weights / weights.sum(1, keepdims=True))
+    )
     assert balanced(found)
     assert Counter(m.group() for m in MARKUP.finditer(found)) == Counter(each.text for each in marked.items)
     again = read_markup(found).text
@@ -143,5 +145,5 @@ def test_unbalanced_tags_are_all_kept(sentence: str, target: str) -> None:
     marked = read_markup(sentence)
     words = [[each.text for each in split_words(text)] for text in (marked.text, target)]
     weights = np.full((len(words[1]), len(words[0])), 1 / max(1, len(words[0])), dtype=np.float32)
-    found = place_markup(marked, target, Alignment(*words, weights))
+    found = place_markup(marked, target, Alignment(words[0], words[1], weights))
     assert Counter(m.group() for m in MARKUP.finditer(found)) == Counter(each.text for each in marked.items)
