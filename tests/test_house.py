@@ -1,0 +1,305 @@
+"""The limits of the house: sizes, names and circles. The floors are in test_floors.py."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import translate
+
+PACKAGE = Path(translate.__file__).parent
+MAX_FILES, MAX_LINES, MAX_FUNCTION_LINES, MAX_PARAMETERS = 15, 300, 60, 10
+LARGE_PACKAGES = {"grammar", "cli"}  # the lexicon of a language; a file for each command
+
+# One name for two files of different rooms: why it is one idea.
+SHARED_FILE_NAMES = {
+    "alignment.py": "the settings of alignments, and alignments",
+    "tokenizer.py": "the settings of the tokenizer, and the tokenizer",
+    "corpus.py": "the command that writes a corpus, and the corpus",
+}
+
+# A record of values, built by name and with defaults, may have more fields than a constructor parameters.
+RECORDS = {
+    "grammar/meaning.py: Clause": "the parts that a clause may have",
+    "training/loop.py: Progress": "the state of a run that a checkpoint holds",
+}
+
+# What exceeds a limit today. Take an entry out when it is mended; add none.
+KNOWN = {
+    "attention: 18 files",
+    "runs: 19 files",
+    "training: 18 files",
+    "attention/mechanisms.py: 328 lines",
+    "grammar/lexicon.py: 487 lines",
+    "cli/align.py: align has 64 lines",
+    "cli/evaluate.py: evaluate has 69 lines",
+    "cli/text.py: text has 84 lines",
+    "export/export_run.py: export_run has 61 lines",
+    "inspection.py: page_of has 67 lines",
+    "models/transformer.py: __init__ has 63 lines",
+    "translator.py: translate has 78 lines",
+    "attention/biases.py: RelativeBias has 11 parameters",
+    "cli/align_options.py: Options has 16 parameters",
+    "pictures/heatmap.py: _Panel has 11 parameters",
+    "models/bahdanau.py: BahdanauRNN has 13 parameters",
+    "models/luong.py: LuongRNN has 12 parameters",
+    "models/rnn.py: RecurrentSeq2Seq has 14 parameters",
+    "models/transformer.py: Transformer has 17 parameters",
+    "training/update.py: Update has 12 parameters",
+    "encoders.py: attention, models",
+    "Candidate: alignment/calibrate.py, translation.py",
+    "Found: corpora/split.py, export/onnx_search.py, search/turns.py",
+    "Linear: attention/linear.py, training/optimizer.py",
+    "Place: config/sources.py, grammar/meaning.py",
+    "Progress: search/progress.py, training/loop.py",
+}
+
+
+def trees(root: Path) -> Iterator[tuple[str, ast.Module]]:
+    """Every file's path below the package, and its syntax tree."""
+    for file in sorted(root.rglob("*.py")):
+        yield str(file.relative_to(root)), _parsed(file.read_text(encoding="utf-8"))
+
+
+@cache
+def _parsed(text: str) -> ast.Module:
+    return ast.parse(text)
+
+
+def large_packages(root: Path) -> list[str]:
+    folders = sorted({file.parent for file in root.rglob("*.py")} - {root})
+    sizes = {folder.relative_to(root): len(list(folder.glob("*.py"))) for folder in folders}
+    return [
+        f"{folder}: {size} files"
+        for folder, size in sizes.items()
+        if size > MAX_FILES and str(folder) not in LARGE_PACKAGES
+    ]
+
+
+def packages_named_build(root: Path) -> list[str]:
+    return sorted(str(path.relative_to(root)) for path in root.rglob("build") if path.is_dir())
+
+
+def long_files(root: Path) -> list[str]:
+    sizes = {file: len(file.read_text(encoding="utf-8").splitlines()) for file in sorted(root.rglob("*.py"))}
+    return [f"{file.relative_to(root)}: {size} lines" for file, size in sizes.items() if size > MAX_LINES]
+
+
+def long_functions(root: Path) -> list[str]:
+    found = []
+    for file, tree in trees(root):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                assert node.end_lineno is not None
+                size = node.end_lineno - node.lineno + 1
+                if size > MAX_FUNCTION_LINES:
+                    found.append(f"{file}: {node.name} has {size} lines")
+    return found
+
+
+def _constructor_size(node: ast.ClassDef) -> int:
+    """The parameters of a class: those of ``__init__``, or the fields of a dataclass or named tuple."""
+    for part in node.body:
+        if isinstance(part, ast.FunctionDef) and part.name == "__init__":
+            arguments = part.args
+            return len(arguments.posonlyargs + arguments.args + arguments.kwonlyargs) - 1
+    generated = any("dataclass" in ast.unparse(each) for each in node.decorator_list)
+    generated |= any("NamedTuple" in ast.unparse(each) for each in node.bases)
+    return sum(isinstance(part, ast.AnnAssign) for part in node.body) if generated else 0
+
+
+def _classes(tree: ast.Module) -> list[ast.ClassDef]:
+    return [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+
+
+def large_constructors(root: Path) -> list[str]:
+    """Sections of the configuration are left out: their fields are the settings."""
+    return [
+        f"{file}: {node.name} has {size} parameters"
+        for file, tree in trees(root)
+        if not file.startswith("config/")
+        for node in _classes(tree)
+        if (size := _constructor_size(node)) > MAX_PARAMETERS
+        if f"{file}: {node.name}" not in RECORDS
+    ]
+
+
+def _imported_files(tree: ast.AST, file: str, root: Path) -> set[str]:
+    """The files of the package that a file imports, also in a function, which only hides a circle."""
+    package = (root.name, *Path(file).parent.parts)
+    found = set()
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join((*base, *([node.module] if node.module else [])))
+            names = [f"{module}.{alias.name}" for alias in node.names]
+        for name in names:
+            parts = name.split(".")
+            if parts[0] == root.name:
+                found.add(_file_of(parts[1:], root))
+    return found
+
+
+def _file_of(parts: list[str], root: Path) -> str:
+    """The file that holds a dotted name: a module, or the package or module that defines it."""
+    for size in range(len(parts), 0, -1):
+        path = root.joinpath(*parts[:size])
+        if path.with_suffix(".py").is_file():
+            return str(path.with_suffix(".py").relative_to(root))
+        if (path / "__init__.py").is_file():
+            return str((path / "__init__.py").relative_to(root))
+    return "__init__.py"
+
+
+def circles(root: Path) -> list[str]:
+    """One circle of imports, or none."""
+    graph = {file: _imported_files(tree, file, root) for file, tree in trees(root)}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return [" <- ".join(error.args[1])]
+    return []
+
+
+def shared_file_names(root: Path) -> list[str]:
+    rooms = defaultdict(set)
+    for file in root.rglob("*.py"):
+        room = file.relative_to(root).parts[0]
+        rooms[file.name].add(room.removesuffix(".py"))
+    del rooms["__init__.py"]
+    return [
+        f"{name}: {', '.join(sorted(those))}"
+        for name, those in sorted(rooms.items())
+        if len(those) > 1 and name not in SHARED_FILE_NAMES
+    ]
+
+
+def shared_class_names(root: Path) -> list[str]:
+    files = defaultdict(list)
+    for file, tree in trees(root):
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                files[node.name].append(file)
+    return [f"{name}: {', '.join(those)}" for name, those in sorted(files.items()) if len(those) > 1]
+
+
+CHECKS = [
+    large_packages,
+    packages_named_build,
+    long_files,
+    long_functions,
+    large_constructors,
+    circles,
+    shared_file_names,
+    shared_class_names,
+]
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_the_house_keeps_its_limits(check):
+    assert set(check(PACKAGE)) - KNOWN == set()
+
+
+def test_the_known_faults_and_shared_names_are_still_there():
+    assert {fault for check in CHECKS for fault in check(PACKAGE)} >= KNOWN
+    names = {f"{file}: {node.name}" for file, tree in trees(PACKAGE) for node in _classes(tree)}
+    assert names >= RECORDS.keys()
+    for name in SHARED_FILE_NAMES:
+        assert len(list(PACKAGE.rglob(name))) > 1, name
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Path:
+    """A small package without a fault, at every limit."""
+    root = tmp_path / "translate"
+    files = {
+        "__init__.py": "from translate.models import Model\nfrom translate.errors import UserError\n",
+        "errors.py": "class UserError(Exception): ...\n",
+        "models/__init__.py": "from translate.models.model import Model\n",
+        "models/model.py": "from translate.models.layers import Layer\n\nclass Model: ...\nclass _Own: ...\n",
+        "models/layers.py": f"class Layer:\n    def __init__(self, {_names(10)}): ...\nclass _Own: ...\n",
+        "text/__init__.py": "",
+        "text/lines.py": _function(60) + "pass\n" * 240,
+        "grammar/__init__.py": "",
+        "config/sections.py": f"@dataclass\nclass Section:\n{_fields(11)}",
+    }
+    files |= {f"text/file{number}.py": "" for number in range(13)}
+    files |= {f"grammar/word{number}.py": "" for number in range(15)}
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
+
+
+def _names(count: int) -> str:
+    return ", ".join(f"p{number}" for number in range(count))
+
+
+def _fields(count: int) -> str:
+    return "".join(f"    p{number}: int\n" for number in range(count))
+
+
+def _function(lines: int) -> str:
+    return "def function():\n" + "    pass\n" * (lines - 1)
+
+
+def test_a_house_at_its_limits_has_no_fault(house):
+    assert [fault for check in CHECKS for fault in check(house)] == []
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "found"),
+    [
+        ("text/more.py", "", ["text: 16 files"]),
+        ("models/build/__init__.py", "", ["models/build"]),
+        ("text/lines.py", "pass\n" * 301, ["text/lines.py: 301 lines"]),
+        ("text/lines.py", _function(61), ["text/lines.py: function has 61 lines"]),
+        ("text/lines.py", f"async {_function(61)}", ["text/lines.py: function has 61 lines"]),
+        (
+            "models/layers.py",
+            f"class Layer:\n    def __init__(self, {_names(8)}, *, a, b, c): ...\n",
+            ["models/layers.py: Layer has 11 parameters"],
+        ),
+        (
+            "models/layers.py",
+            f"@dataclass(frozen=True)\nclass Layer:\n{_fields(11)}",
+            ["models/layers.py: Layer has 11 parameters"],
+        ),
+        (
+            "models/layers.py",
+            f"class Layer(NamedTuple):\n{_fields(11)}",
+            ["models/layers.py: Layer has 11 parameters"],
+        ),
+        ("grammar/layers.py", "", ["layers.py: grammar, models"]),
+        ("errors.py", "class Layer: ...\n", ["Layer: errors.py, models/layers.py"]),
+        ("errors.py", "import translate.errors\n", ["errors.py <- errors.py"]),
+    ],
+)
+def test_a_planted_fault_is_found(house, file, text, found):
+    (house / file).parent.mkdir(exist_ok=True)
+    (house / file).write_text(text)
+    assert [fault for check in CHECKS for fault in check(house)] == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from translate.models.model import Model\n",
+        "from .model import Model\n",
+        "from . import Model\n",
+        "import translate.models\n",
+        "def late():\n    from translate.models import model\n",
+        "if TYPE_CHECKING:\n    from translate.models.model import Model\n",
+    ],
+)
+def test_a_planted_circle_is_found(house, text):
+    (house / "models" / "layers.py").write_text(text)
+    (circle,) = circles(house)
+    assert {"models/layers.py", "models/model.py"} <= set(circle.split(" <- "))
