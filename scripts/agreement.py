@@ -1,15 +1,14 @@
-"""Where there is no gold: how far our symmetrised links agree (F1) with those of other aligners.
+"""Agreement (F1) of our symmetrised links with those of other aligners, for corpora without gold links.
 
 python scripts/agreement.py FORWARD [--reverse BACKWARD] --source train.en.gz --target train.de.gz \
     [--eflomal EXECUTABLE] [--pairs 29000] [--sample 1000] [--json]
 
-FORWARD and BACKWARD are runs of the two directions; without BACKWARD the links are those of one direction.
-Each aligner gets the same words, those of `translate align`. The links that guide a model (`counted.py`),
-eflomal (Ostling and Tiedemann 2016) and the IBM model 2 with a diagonal prior (`statistical.py`, after
-fast_align) are counted on all `--pairs`; the neural links are of the first `--sample`, on which all are
-compared. `majority` is what two of three say: both runs and the counted links, as `translate guide` has it.
-eflomal is a package of the index with a C extension: `pip install eflomal` in a place of its own, and name
-its `eflomal-align`.
+FORWARD and BACKWARD are runs of the two directions; without BACKWARD the neural links are those of FORWARD.
+All aligners get the same words, those of `translate align`. The statistical aligner, eflomal (Ostling and
+Tiedemann 2016) and the IBM model 2 with a diagonal prior (`ibm_model_2.py`, after fast_align) are trained on
+all `--pairs`; the two runs align the first `--sample`, on which all aligners are compared. `majority` holds
+the links on which two of three agree: both runs and the statistical aligner, as in `translate guide`. eflomal
+has a C extension: install it in an environment of its own, and name its executable `eflomal-align`.
 """
 
 import argparse
@@ -23,8 +22,8 @@ from pathlib import Path
 from ibm_model_2 import align_corpus
 
 import translate
-from translate.aligner.counting import count_links
 from translate.aligner.links import Links, read_pharaoh, swapped
+from translate.aligner.statistical import estimate_links
 from translate.aligner.symmetrise import SYMMETRISATIONS, majority, symmetrise
 from translate.corpora.corpus import Split
 from translate.corpora.local_files import pair_of
@@ -40,13 +39,13 @@ def f1(first: Sequence[Links], second: Sequence[Links]) -> float:
 
 
 def eflomal_links(command: str, sources: Lines, targets: Lines, method: str) -> list[Links]:
-    """Both directions of eflomal, symmetrised as ours are."""
+    """The links of both directions of eflomal, symmetrised like ours."""
     with tempfile.TemporaryDirectory() as folder:
         names = {name: Path(folder) / name for name in ("source", "target", "forward", "backward")}
         for name, lines in (("source", sources), ("target", targets)):
             names[name].write_text("".join(" ".join(words) + "\n" for words in lines), encoding="utf-8")
         files = [f"{option}={names[name]}" for option, name in (("-s", "source"), ("-t", "target"))]
-        arguments = [part for each in files for part in each.split("=", 1)]
+        arguments = [part for file in files for part in file.split("=", 1)]
         arguments += ["-f", str(names["forward"]), "-r", str(names["backward"]), "--overwrite"]
         subprocess.run([command, *arguments], check=True)
         there, back = read_pharaoh(names["forward"]), read_pharaoh(names["backward"])
@@ -54,13 +53,13 @@ def eflomal_links(command: str, sources: Lines, targets: Lines, method: str) -> 
 
 
 def neural_links(forward: Path, backward: Path | None, split: Split) -> list[list[Links]]:
-    """Links of the calibrated attention of one run, or of those of both directions."""
+    """Links of the calibrated attention: a list for the run, and one for the backward run if it is given."""
     there = translate.load(forward, device="cpu").align(split.source, split.target)
-    found = [[each.links() for each in there]]
+    links = [[alignment.links() for alignment in there]]
     if backward is not None:
         back = translate.load(backward, device="cpu").align(split.target, split.source)
-        found.append([swapped(each.links()) for each in back])
-    return found
+        links.append([swapped(alignment.links()) for alignment in back])
+    return links
 
 
 def main() -> None:
@@ -83,12 +82,12 @@ def main() -> None:
     sample, method = slice(arguments.sample), arguments.symmetrise
     sampled = split.take(list(range(len(split)))[sample])
     neural = neural_links(arguments.forward, arguments.reverse, sampled)
-    counted = count_links(sources, targets, method=method)[sample]
+    estimated = estimate_links(sources, targets, method=method)[sample]
     links = {"neural": neural[0]}
     if arguments.reverse:
         links["neural"] = [symmetrise(a, b, method) for a, b in zip(*neural, strict=True)]
-        links["majority"] = [majority(*votes) for votes in zip(*neural, counted, strict=True)]
-    links |= {"counted": counted, "ibm2": align_corpus(sources, targets, method=method)[sample]}
+        links["majority"] = [majority(*votes) for votes in zip(*neural, estimated, strict=True)]
+    links |= {"statistical": estimated, "ibm2": align_corpus(sources, targets, method=method)[sample]}
     if arguments.eflomal:
         links["eflomal"] = eflomal_links(arguments.eflomal, sources, targets, method)[sample]
     rows = {f"{a}, {b}": round(f1(links[a], links[b]), 4) for a, b in combinations(links, 2)}
@@ -97,7 +96,7 @@ def main() -> None:
         return
     print(f"{len(split):,} pairs, compared on {len(links['neural']):,}; {method}")
     for name, value in rows.items():
-        print(f"{name:<18} {value:.4f}")
+        print(f"{name:<21} {value:.4f}")
 
 
 if __name__ == "__main__":

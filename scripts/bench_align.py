@@ -1,10 +1,10 @@
-"""Aligning a corpus against scoring it: both sides in one process, turn by turn.
+"""The time to align a corpus, compared with the time to score it, in alternating rounds of one process.
 
 python scripts/bench_align.py RUN --source test.en --target test.de [--rounds 7] [--threads 1]
 
-Scoring is one teacher-forced pass over the pairs that gives the log-probability of each target; aligning is
-what `translate align RUN --source F --target F` does, up to the links as text. Both start from the same lines
-of text.
+Scoring is one teacher-forced pass that gives the log-probability of each target. Aligning is the work of
+`translate align RUN --source F --target F`, including the links as text. Both start from the same lines of
+text.
 """
 
 import argparse
@@ -41,8 +41,8 @@ def score(translator: Translator, sources: Sequence[str], targets: Sequence[str]
 
 
 def align(translator: Translator, sources: Sequence[str], targets: Sequence[str]) -> int:
-    """How many links there are."""
-    return sum(len(each.pharaoh().split()) for each in translator.align(sources, targets))
+    """The number of links."""
+    return sum(len(alignment.pharaoh().split()) for alignment in translator.align(sources, targets))
 
 
 def seconds(call: Callable[[], object]) -> float:
@@ -52,7 +52,7 @@ def seconds(call: Callable[[], object]) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Time aligning against scoring, turn by turn.")
+    parser = argparse.ArgumentParser(description="Compare the time of aligning with that of scoring.")
     parser.add_argument("run", type=Path)
     parser.add_argument("--source", type=Path, required=True)
     parser.add_argument("--target", type=Path, required=True)
@@ -65,7 +65,7 @@ def main() -> None:
     split = pair_of(arguments.source, arguments.target)
     sides = split.source[: arguments.pairs], split.target[: arguments.pairs]
     tasks = {"score": lambda: score(translator, *sides), "align": lambda: align(translator, *sides)}
-    for task in tasks.values():  # once for caches and word patterns
+    for task in tasks.values():  # fills caches
         task()
     times: dict[str, list[float]] = {name: [] for name in tasks}
     for number in range(arguments.rounds):
@@ -82,7 +82,7 @@ def main() -> None:
         "score_seconds": round(statistics.median(times["score"]), 4),
         "align_seconds": round(statistics.median(times["align"]), 4),
         "ratio": round(float(np.median(ratios)), 3),
-        "ratios": [round(float(each), 3) for each in ratios],
+        "ratios": [round(float(ratio), 3) for ratio in ratios],
     }
     print(json.dumps(row))
 

@@ -1,7 +1,7 @@
-"""Word alignment by counting: IBM model 1, then model 2 with a diagonal prior, by expectation maximisation.
+"""Word alignment by IBM model 1, then model 2 with a diagonal prior, by expectation maximisation.
 
-Brown et al. 1993; the diagonal prior with fixed tension is that of Dyer et al. 2013 (fast_align), eq. 1. It
-is what `counted.py`, whose links guide the attention, is measured against.
+Brown et al. 1993; the diagonal prior with fixed tension is that of Dyer et al. 2013 (fast_align), eq. 1. The
+statistical aligner of the package is compared with it.
 """
 
 from collections.abc import Sequence
@@ -13,24 +13,24 @@ import numpy as np
 from translate.aligner.links import Links
 from translate.aligner.symmetrise import symmetrise
 
-NULL = 0  # the source word that target words without a counterpart come from
+NULL = 0  # the source word of target words without a counterpart
 NULL_PROBABILITY = 0.08  # p0 of Dyer et al. 2013
-TENSION = 4.0  # lambda: how strongly links keep to the diagonal
+TENSION = 4.0  # lambda: larger values keep links closer to the diagonal
 
 
 class _Cells(NamedTuple):
-    """All possible links of a corpus, NULL links included, one after the other; grouped by target word."""
+    """All possible links of a corpus, including NULL links, grouped by target word."""
 
-    words: np.ndarray  # (number of cells,) place of (source type, target type) in the table
+    entries: np.ndarray  # (number of cells,) table entry of (source type, target type)
     sources: np.ndarray  # (size of the table,) source type of each entry
-    prior: np.ndarray  # (number of cells,) of the place alone
+    prior: np.ndarray  # (number of cells,) by position alone
     starts: np.ndarray  # (target words,) first cell of each
     num_types: int
 
 
 @dataclass(frozen=True)
-class Statistics:
-    """How many rounds of each model are counted."""
+class Rounds:
+    """Rounds of expectation maximisation by each model."""
 
     model_1: int = 4
     model_2: int = 6
@@ -41,7 +41,7 @@ def align_corpus(
     targets: Sequence[Sequence[str]],
     *,
     method: str = "grow-diag-final-and",
-    rounds: Statistics | None = None,
+    rounds: Rounds | None = None,
 ) -> list[Links]:
     """Symmetrised links of every pair of a corpus.
 
@@ -51,25 +51,25 @@ def align_corpus(
         method: see :func:`translate.aligner.symmetrise.symmetrise`.
         rounds: of expectation maximisation.
     """
-    rounds = rounds or Statistics()
+    rounds = rounds or Rounds()
     forward = align_one_direction(sources, targets, rounds)
     backward = [{(s, t) for t, s in links} for links in align_one_direction(targets, sources, rounds)]
     return [symmetrise(f, b, method) for f, b in zip(forward, backward, strict=True)]
 
 
 def align_one_direction(
-    sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]], rounds: Statistics
+    sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]], rounds: Rounds
 ) -> list[set[tuple[int, int]]]:
-    """The most probable source word of each target word, as (source, target) places."""
+    """The most probable source word of each target word, as (source index, target index)."""
     cells = _cells(sources, targets)
     table = np.ones(len(cells.sources))
     for number in range(rounds.model_1 + rounds.model_2):
-        joint = table[cells.words] * (cells.prior if number >= rounds.model_1 else 1.0)
+        joint = table[cells.entries] * (cells.prior if number >= rounds.model_1 else 1.0)
         totals = np.add.reduceat(joint, cells.starts)
         joint /= np.repeat(totals, np.diff(cells.starts, append=len(joint)))
-        counts = np.bincount(cells.words, joint, minlength=len(table)) + 1e-9
+        counts = np.bincount(cells.entries, joint, minlength=len(table)) + 1e-9
         table = counts / np.bincount(cells.sources, counts, minlength=cells.num_types)[cells.sources]
-    joint = table[cells.words] * cells.prior
+    joint = table[cells.entries] * cells.prior
     return _best(joint, sources, targets)
 
 
@@ -99,13 +99,13 @@ def _cells(sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]) -
             shapes[shape] = _diagonal(*shape).ravel()
         priors.append(shapes[shape])
         widths.append(np.full(len(target), len(source) + 1))
-    table_keys, words = np.unique(np.concatenate(keys), return_inverse=True)
+    table_keys, entries = np.unique(np.concatenate(keys), return_inverse=True)
     starts = np.concatenate([[0], np.cumsum(np.concatenate(widths))[:-1]])
-    return _Cells(words, table_keys >> 32, np.concatenate(priors), starts, len(source_types) + 1)
+    return _Cells(entries, table_keys >> 32, np.concatenate(priors), starts, len(source_types) + 1)
 
 
 def _diagonal(num_source: int, num_target: int) -> np.ndarray:
-    """Prior of each place (target, NULL + source): Dyer et al. 2013, eq. 1."""
+    """Prior of each cell (target, NULL + source): Dyer et al. 2013, eq. 1."""
     t = (np.arange(num_target) + 1)[:, None] / num_target
     s = (np.arange(num_source) + 1)[None, :] / max(1, num_source)
     weights = np.exp(-TENSION * np.abs(t - s))

@@ -1,8 +1,8 @@
-"""The one exception for mistakes in what the user gave."""
+"""The one exception for mistakes in a user's input."""
 
 
 class UserError(ValueError):
-    """What the user gave cannot be used: one clear sentence, no traceback on the command line.
+    """An error in a user's input: one clear sentence, without a traceback on the command line.
 
-    The message says where, what came, what was expected and, if it helps, what to do.
+    The message says where the error is, what came, what was expected and, if it helps, what to do.
     """

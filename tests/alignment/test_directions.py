@@ -1,4 +1,4 @@
-"""Two directions: agreement counted by loops, and the planted heads found."""
+"""Two directions: agreement compared with plain loops, and the planted heads found."""
 
 from dataclasses import replace
 
@@ -9,14 +9,14 @@ from translate.alignment.alignment import Alignment
 from translate.alignment.calibrate import THRESHOLDS
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.directions import Direction, calibrate_directions, cross_agreement, symmetrised
-from translate.alignment.evidence import Words
+from translate.alignment.evidence import PairWords
 from translate.alignment.forced import EncodedPair
 from translate.errors import UserError
 from translate.text.tokenizer import EOS
 
 
 def _pairs(count, seed=0, *, untranslated=False):
-    """Words and their translations in another order, which have the same ids; the last ones may have none."""
+    """Words and their translations in another order, with the same ids; the last word may have none."""
     rng = np.random.default_rng(seed)
     forward, backward = [], []
     for _ in range(count):
@@ -93,7 +93,7 @@ def test_words_without_a_translation_are_left_out_by_a_threshold(fake_model):
 def test_cross_agreement_equals_loops():
     forward, backward = _pairs(7, seed=3)
     rng = np.random.default_rng(1)
-    words = Words.of(forward), Words.of(backward)
+    words = PairWords.of(forward), PairWords.of(backward)
     links = []
     for sides, count in zip((forward, backward), (3, 2)):
         columns = [rng.integers(-1, len(p.source_words), (count, len(p.target_words))) for p in sides]
@@ -125,7 +125,7 @@ def test_pairs_must_be_the_same(fake_model):
     model = fake_model(_attend((0, 0, 0)), 2, 3)
     with pytest.raises(UserError, match="no sentence pairs"):
         calibrate_directions(Direction(model, []), Direction(model, []))
-    with pytest.raises(UserError, match="3 pairs of one, but 2 of the other"):
+    with pytest.raises(UserError, match="got 3 pairs for one and 2 for the other"):
         calibrate_directions(Direction(model, forward), Direction(model, backward[:2]))
-    with pytest.raises(UserError, match="pair 1 has other words"):
+    with pytest.raises(UserError, match="the words of pair 1 differ"):
         calibrate_directions(Direction(model, forward), Direction(model, backward[::-1]))

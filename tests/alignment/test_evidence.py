@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from translate.aligner.links import parse_gold
-from translate.alignment.evidence import Words, agreement, alignment_scores, consistency, silver_scores
+from translate.alignment.evidence import PairWords, agreement, alignment_scores, consistency, silver_scores
 from translate.alignment.forced import EncodedPair
 
 
@@ -13,7 +13,7 @@ def _pair(source, target):
 
 
 def test_alignment_error_rate_by_hand():
-    words = Words.of([_pair("a b c", "d e"), _pair("a b", "f")])
+    words = PairWords.of([_pair("a b c", "d e"), _pair("a b", "f")])
     golds = [parse_gold("0-0 2p1", where="x"), parse_gold("1-0", where="x")]
     links = np.array([[0, 2, 1], [0, -1, 0], [-1, -1, -1]])
     # Two of two sure links and one possible; one sure link of two links; no link.
@@ -26,7 +26,7 @@ def test_alignment_error_rate_by_hand():
 
 def test_silver_by_hand():
     # Silver are Paris and big; the last points are left out, as is "on", which occurs twice.
-    words = Words.of([_pair("Paris on big on .", "big Paris on ."), _pair("x y", "z")])
+    words = PairWords.of([_pair("Paris on big on .", "big Paris on ."), _pair("x y", "z")])
     links = np.array(
         [
             [2, 0, 1, 4, 0],  # both right, and no other link touches their words
@@ -41,13 +41,15 @@ def test_silver_by_hand():
 
 
 def test_no_silver():
-    number, scores = silver_scores(np.zeros((3, 2), dtype=int), Words.of([_pair("same x same", "same y")]))
+    number, scores = silver_scores(
+        np.zeros((3, 2), dtype=int), PairWords.of([_pair("same x same", "same y")])
+    )
     assert number == 0
     np.testing.assert_array_equal(scores, np.zeros(3))
 
 
 def test_consistency_by_hand():
-    words = Words.of([_pair("x y", "a b"), _pair("y x x", "b a")])
+    words = PairWords.of([_pair("x y", "a b"), _pair("y x x", "b a")])
     links = np.array(
         [
             [0, 1, 0, 1],  # a to x, b to y, twice: P = 1, E = (2 + 2) / 12

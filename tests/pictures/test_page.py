@@ -130,7 +130,7 @@ def test_an_alignment_becomes_a_page(tmp_path):
     (view,) = data_of(text)["alternatives"][0]["views"]
     np.testing.assert_allclose(weights_of(view, (2, 3)), WEIGHTS, atol=1e-5)
     for refused in ({"values": True}, {"colour_map": "viridis"}):
-        with pytest.raises(UserError, match="colours of its own"):
+        with pytest.raises(UserError, match="neither values nor a colour map"):
             Alignment(SOURCE, TARGET, WEIGHTS).heatmap(tmp_path / "a.html", **refused)
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match="cannot be written"):

@@ -7,8 +7,8 @@ import pytest
 
 import translate
 from tests.tiny_runs import overrides_of, train_tiny
-from translate.aligner.counting import count_links
 from translate.aligner.links import read_pharaoh, swapped
+from translate.aligner.statistical import estimate_links
 from translate.aligner.symmetrise import majority
 from translate.alignment.directions import symmetrised
 from translate.config import compose
@@ -113,7 +113,7 @@ def test_recipe_goes_on_where_it_ended(tmp_path: Path, capsys: pytest.CaptureFix
     back = models[1].align(train.target, train.source, whitespace=True)
     known = known_pairs(settings["forward"], corpus, models[0].tokenizers)
     assert known is not None
-    counted = count_links([a.source_words for a in there], [a.target_words for a in there], known=known)
+    counted = estimate_links([a.source_words for a in there], [a.target_words for a in there], known=known)
     votes = zip(there, back, counted, strict=True)
     expected = [majority(a.links(), swapped(b.links()), c) for a, b, c in votes]
     assert read_pharaoh(out / "links.txt") == expected

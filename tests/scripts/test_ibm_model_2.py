@@ -7,7 +7,7 @@ import pytest
 from ibm_model_2 import (
     NULL_PROBABILITY,
     TENSION,
-    Statistics,
+    Rounds,
     align_corpus,
     align_one_direction,
 )
@@ -31,7 +31,7 @@ def _prior(s: int, t: int, num_source: int, num_target: int) -> float:
     return (1 - NULL_PROBABILITY) * closeness[s - 1] / sum(closeness)
 
 
-def _by_loops(rounds: Statistics) -> list[set[tuple[int, int]]]:
+def _by_loops(rounds: Rounds) -> list[set[tuple[int, int]]]:
     table: dict[tuple[str, str], float] = defaultdict(lambda: 1.0)
     for number in range(rounds.model_1 + rounds.model_2):
         counts: dict[tuple[str, str], float] = defaultdict(float)
@@ -64,8 +64,8 @@ def _by_loops(rounds: Statistics) -> list[set[tuple[int, int]]]:
     return links
 
 
-@pytest.mark.parametrize("rounds", [Statistics(1, 0), Statistics(3, 0), Statistics(3, 2)])
-def test_equals_plain_loops(rounds: Statistics) -> None:
+@pytest.mark.parametrize("rounds", [Rounds(1, 0), Rounds(3, 0), Rounds(3, 2)])
+def test_equals_plain_loops(rounds: Rounds) -> None:
     assert align_one_direction(SOURCES, TARGETS, rounds) == _by_loops(rounds)
 
 
@@ -78,8 +78,8 @@ def test_finds_most_links_of_the_embedded_corpus() -> None:
 
 
 def test_both_directions_are_symmetrised() -> None:
-    forward = align_one_direction(SOURCES, TARGETS, Statistics())
-    backward = [{(s, t) for t, s in links} for links in align_one_direction(TARGETS, SOURCES, Statistics())]
+    forward = align_one_direction(SOURCES, TARGETS, Rounds())
+    backward = [{(s, t) for t, s in links} for links in align_one_direction(TARGETS, SOURCES, Rounds())]
     expected = [symmetrise(f, b, "union") for f, b in zip(forward, backward, strict=True)]
     assert align_corpus(SOURCES, TARGETS, method="union") == expected
 

@@ -8,7 +8,7 @@ from translate.aligner.links import Gold, Link
 
 
 class AlignmentScore(NamedTuple):
-    """Corpus-level scores, fractions from 0 to 1."""
+    """Scores of a corpus, fractions from 0 to 1."""
 
     aer: float
     precision: float
@@ -17,12 +17,10 @@ class AlignmentScore(NamedTuple):
 
 
 def score(hypotheses: Iterable[AbstractSet[Link]], golds: Iterable[Gold]) -> AlignmentScore:
-    """Score hard links A against sure links S and possible links P, as in `score_from_counts`.
-
-    The counts are summed over all sentences before dividing.
+    """Score hard links against gold links, with counts summed over all sentences.
 
     Raises:
-        ValueError: if there are not as many hypotheses as golds.
+        ValueError: if the numbers of hypotheses and golds differ.
     """
     num_links = num_sure = num_links_possible = num_links_sure = 0
     for links, gold in zip(hypotheses, golds, strict=True):
@@ -36,10 +34,10 @@ def score(hypotheses: Iterable[AbstractSet[Link]], golds: Iterable[Gold]) -> Ali
 def score_from_counts(
     num_links: int, num_sure: int, num_links_possible: int, num_links_sure: int
 ) -> AlignmentScore:
-    """AER = 1 - (|A and P| + |A and S|) / (|A| + |S|), precision = |A and P| / |A|, recall = |A and S| / |S|.
+    """Scores of hard links A against sure links S and possible links P: Och and Ney 2003.
 
-    Without any link nothing is wrong, so precision is 1; without any sure link nothing is missing, so recall
-    is 1. (Och and Ney 2003.)
+    AER = 1 - (|A and P| + |A and S|) / (|A| + |S|), precision = |A and P| / |A|, recall = |A and S| / |S|.
+    Precision is 1 if there is no link, recall is 1 if there is no sure link.
     """
     precision = num_links_possible / num_links if num_links else 1.0
     recall = num_links_sure / num_sure if num_sure else 1.0

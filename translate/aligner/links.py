@@ -1,6 +1,6 @@
-"""Hard links between words: Pharaoh format, also with weights; gold with sure and possible links.
+"""Hard links between words, in Pharaoh format; gold links are sure or possible.
 
-A link is a pair (source word index, target word index), counted from 0.
+A link is a pair (source word index, target word index), both from 0.
 """
 
 import re
@@ -16,7 +16,6 @@ Links = frozenset[Link]
 Parsed = TypeVar("Parsed", Links, "Gold")
 
 _TOKEN = re.compile(r"([0-9]+)([-p])([0-9]+)", re.ASCII)
-_WEIGHTED = re.compile(r"([0-9]+-[0-9]+):([0-9]*\.?[0-9]+(?:e-?[0-9]+)?)", re.ASCII)
 _NAACL = re.compile(r"([0-9]+)\s+([0-9]+)\s+([0-9]+)(?:\s+([SP]))?(?:\s+[0-9.]+)?", re.ASCII)
 
 
@@ -26,13 +25,17 @@ def swapped(links: Iterable[Link]) -> Links:
 
 
 class Gold(NamedTuple):
-    """What annotators say about one sentence pair."""
+    """The annotators' links of one sentence pair."""
 
     sure: Links
     possible: Links  # contains every sure link
 
     def to_teach(self, *sides: int) -> Links:
-        """The sure links, and the possible ones of words of ``sides`` (0 and 1) without sure ones."""
+        """The sure links, and the possible links of words without a sure one.
+
+        Args:
+            sides: 0 for such source words, 1 for such target words.
+        """
         linked = [{link[side] for link in self.sure} for side in (0, 1)]
         return self.sure | {
             link for link in self.possible if any(link[side] not in linked[side] for side in sides)
@@ -50,7 +53,7 @@ def parse_pharaoh(
     """Read one line of links such as `0-0 1-2`.
 
     Args:
-        where: file and line, named in error messages.
+        where: file and line, for error messages.
         source_length, target_length: number of words; an index outside them is an error.
         one_based: whether the file counts words from 1.
     Raises:
@@ -95,32 +98,11 @@ def format_pharaoh(links: Iterable[Link], *, one_based: bool = False) -> str:
     return " ".join(f"{source + base}-{target + base}" for source, target in sorted(links))
 
 
-def format_gold(gold: Gold, *, one_based: bool = False) -> str:
-    """Write gold links as `0-0 1p2`, sorted as in `format_pharaoh`."""
-    base = int(one_based)
-    return " ".join(
-        f"{source + base}{'-' if (source, target) in gold.sure else 'p'}{target + base}"
-        for source, target in sorted(gold.sure | gold.possible)
-    )
-
-
 def format_weighted(weights: Mapping[Link, float], *, one_based: bool = False) -> str:
-    """Write links with weights as `0-0:0.9412 1-2:0.8801`, four digits, sorted as in `format_pharaoh`."""
+    """Write links with weights as `0-0:0.9412 1-2:0.8801`, sorted as in `format_pharaoh`."""
     return " ".join(
         f"{format_pharaoh([link], one_based=one_based)}:{weights[link]:.4f}" for link in sorted(weights)
     )
-
-
-def parse_weighted(line: str, *, where: str, one_based: bool = False) -> dict[Link, float]:
-    """Read one line of links with weights; raises UserError as `parse_pharaoh` does."""
-    weights = {}
-    for token in line.split():
-        match = _WEIGHTED.fullmatch(token)
-        if match is None:
-            raise UserError(f"{where}: '{token}' is not a link with its weight; expected 'i-j:0.5'")
-        link, _ = _parse_token(match[1], where, None, None, one_based=one_based)
-        weights[link] = float(match[2])
-    return weights
 
 
 def read_pharaoh(
@@ -130,7 +112,7 @@ def read_pharaoh(
     target_lengths: Sequence[int] | None = None,
     one_based: bool = False,
 ) -> list[Links]:
-    """Read a file of hard links, one sentence pair a line; lengths as in `read_gold`."""
+    """Read a file of hard links, one line for each sentence pair; arguments as in `read_gold`."""
     return _read_lines(path, parse_pharaoh, source_lengths, target_lengths, one_based)
 
 
@@ -141,14 +123,14 @@ def read_gold(
     target_lengths: Sequence[int] | None = None,
     one_based: bool = False,
 ) -> list[Gold]:
-    """Read a file of gold links, in the format that its first line shows.
+    """Read a file of gold links; the first line shows which format it has.
 
-    TALP: one sentence pair a line (`0-0 1p2`). NAACL (the shared task of 2003): one link a line, number of
-    the pair, of the source word and of the target word, all from 1, then S (which is meant if there is none)
-    or P, then perhaps a confidence; a word 0 is no word, and its line no link.
+    TALP: one line for each sentence pair (`0-0 1p2`). NAACL (the shared task of 2003): one line for each
+    link, with the numbers of the pair, the source word and the target word, all from 1, then S (the default)
+    or P, then an optional confidence. Word 0 is NULL; a line with it gives no link.
 
     Args:
-        source_lengths, target_lengths: number of words of each sentence; checks lines and indexes.
+        source_lengths, target_lengths: number of words of each sentence, to check lines and indexes.
         one_based: whether a TALP file counts words from 1.
     Raises:
         UserError: if the file cannot be read or a line is wrong; names the file and the line.
@@ -182,7 +164,8 @@ def _read_naacl(
         sure, possible = golds.setdefault(pair, (set(), set()))
         if "0" in (match[2].lstrip("0") or "0", match[3].lstrip("0") or "0"):
             continue
-        lengths = [None if each is None else each[pair - 1] for each in (source_lengths, target_lengths)]
+        sides = (source_lengths, target_lengths)
+        lengths = [None if side is None else side[pair - 1] for side in sides]
         link, _ = _parse_token(f"{match[2]}-{match[3]}", where, *lengths, one_based=True)
         possible.add(link)
         if match[4] != "P":
@@ -202,18 +185,16 @@ def _parse_token(
     source, target = int(match[1]) - base, int(match[3]) - base
     for side, index, length in (("source", source, source_length), ("target", target, target_length)):
         if index < 0:
-            raise UserError(
-                f"{where}: link '{token}' has {side} index 0, but this file is read as counted from 1"
-            )
+            raise UserError(f"{where}: link '{token}' has {side} index 0, but this file counts words from 1")
         if length is not None and index >= length:
             hint = (
                 ""
                 if one_based or index > length
-                else " (does the file count from 1, or is it of other pairs?)"
+                else " (does the file count words from 1, or does it belong to other pairs?)"
             )
             raise UserError(
                 f"{where}: link '{token}' points to {side} word {index + base}, "
-                f"but the {side} has {length} words, counted from {base}{hint}"
+                f"but the {side} has {length} words and indexes start at {base}{hint}"
             )
     return (source, target), match[2]
 
@@ -229,7 +210,8 @@ def _read_lines(
     for side, lengths in (("source", source_lengths), ("target", target_lengths)):
         if lengths is not None and len(lengths) != len(lines):
             raise UserError(
-                f"{path}: {len(lines)} lines of links for {len(lengths)} {side} sentences; expected as many"
+                f"{path}: {len(lines)} lines of links for {len(lengths)} {side} sentences; "
+                f"expected one line for each pair"
             )
     return [
         parse(

@@ -1,4 +1,4 @@
-"""One set of links from those of two directions."""
+"""Combines the links of two directions, or of several aligners, into one set."""
 
 from collections import Counter
 from collections.abc import Set as AbstractSet
@@ -14,16 +14,16 @@ _NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1,
 def symmetrise(forward: AbstractSet[Link], backward: AbstractSet[Link], method: str) -> Links:
     """Combine the links of two directions, both given as (source, target).
 
-    grow-diag starts from the intersection and adds links of the union that neighbour a chosen link, also
-    diagonally, while one of their words is still unlinked; final then adds links one of whose words is
-    unlinked, final-and links whose words both are, those of `forward` first (Koehn, Statistical Machine
-    Translation, 2010, section 4.5.3).
+    grow-diag starts from the intersection. While it can, it adds a link of the union that neighbours a chosen
+    link, also diagonally, if one of its two words is still unlinked. After that, final adds links with at
+    least one unlinked word, and final-and links with two, first those of `forward` (Koehn, Statistical
+    Machine Translation, 2010, section 4.5.3).
 
     Raises:
         UserError: if the method is not one of `SYMMETRISATIONS`.
     """
     if method not in SYMMETRISATIONS:
-        raise UserError(f"symmetrisation '{method}' is not known; choose one of {', '.join(SYMMETRISATIONS)}")
+        raise UserError(f"unknown symmetrisation '{method}'; choose one of {', '.join(SYMMETRISATIONS)}")
     if method == "union":
         return frozenset(forward | backward)
     chosen = set(forward & backward)
@@ -43,7 +43,7 @@ def symmetrise(forward: AbstractSet[Link], backward: AbstractSet[Link], method: 
 
 
 def majority(*votes: AbstractSet[Link]) -> Links:
-    """The links that more than half of several aligners have."""
+    """The links on which more than half of the aligners agree."""
     counts = Counter(link for links in votes for link in links)
     return frozenset(link for link, count in counts.items() if 2 * count > len(votes))
 

@@ -16,13 +16,13 @@ class Alignment:
     """How much each target word looked at each source word.
 
     Attributes:
-        weights: (T words, S words) float32, read-only; a row sums to 1, or is zero if nothing was looked at.
+        weights: (T words, S words) float32, read-only; a row sums to 1, or is zero.
         source_offsets, target_offsets: (start, end) of each word in its text; empty if there is no text.
-        method: what the weights are, as pictures say it: `attention, layer 2, head 1`; empty if not known.
-        threshold: the smallest weight that is a link, see `links`; the run's own if gold has chosen one.
+        method: a caption for the weights, such as `attention, layer 2, head 1`; empty if unknown.
+        threshold: the smallest weight that is a link, see `links`.
     Raises:
-        ValueError: if the weights do not have one row a target word and one column a source word,
-            or are negative or not finite, or if there are offsets of another number than words.
+        ValueError: if the weights do not have a row for each target word and a column for each source word,
+            or are negative or not finite, or if the numbers of offsets and words differ.
         UserError: if the threshold does not lie in [0, 1].
     """
 
@@ -54,11 +54,12 @@ class Alignment:
     def links(self, threshold: float | None = None) -> Links:
         """Hard links (source index, target index).
 
-        With a threshold above 0 a target word is linked to all source words of at least that weight, perhaps
-        none; with 0 to the one of the largest weight, the first of equals. An all-zero row gives no link.
+        A threshold above 0 links a target word to all source words with at least that weight, which may be
+        none. With 0 it is linked to the source word with the largest weight, the first of equals. A zero row
+        gives no link.
 
         Args:
-            threshold: instead of the alignment's own.
+            threshold: used instead of the alignment's own.
         Raises:
             UserError: if the threshold does not lie in [0, 1].
         """
@@ -93,11 +94,12 @@ class Alignment:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON: words, weights rounded to 6 digits, Pharaoh links; what is known of offsets, method and
-        threshold.
+        """The alignment for JSON, with weights rounded to 6 digits and Pharaoh links.
+
+        Offsets, method and threshold are left out where they are empty.
         """
         offsets = {
-            f"{side}_offsets": [list(each) for each in getattr(self, f"{side}_offsets")]
+            f"{side}_offsets": [list(span) for span in getattr(self, f"{side}_offsets")]
             for side in ("source", "target")
             if getattr(self, f"{side}_offsets")
         }
@@ -116,7 +118,7 @@ class Alignment:
         """Inverse of `to_dict`; raises UserError if a key is missing or the parts do not fit."""
         try:
             source, target = (
-                [tuple(each) for each in values.get(f"{side}_offsets", ())] for side in ("source", "target")
+                [tuple(span) for span in values.get(f"{side}_offsets", ())] for side in ("source", "target")
             )
             words = values["source_words"], values["target_words"]
             method, threshold = str(values.get("method", "")), float(values.get("threshold", 0.0))
@@ -133,10 +135,11 @@ class Alignment:
         gold: Gold | None = None,
         colour_map: str = "gray",
     ) -> Path:
-        """Draw the weights to a png, pdf or svg file, options as in `heatmap.draw`; or write an html page.
+        """Draw the weights to a png, pdf or svg file, or write an html page.
 
-        A page has colours of its own, and shows values on demand.
-
+        Args:
+            path: the file; its extension chooses the format.
+            title, values, gold, colour_map: as in `heatmap.draw`; a page takes only title and gold.
         Raises:
             UserError: for another extension, `values` or a colour map for a page, or as in `heatmap.draw`.
         """
@@ -144,7 +147,9 @@ class Alignment:
             from translate.pictures.page import Page
 
             if values or colour_map != "gray":
-                raise UserError(f"{path}: a page has colours of its own, and shows values on demand")
+                raise UserError(
+                    f"{path}: a page takes neither values nor a colour map; it shows values on demand"
+                )
             return Page.of(self, gold=gold, title=title).write(path)
         from translate.pictures.heatmap import draw  # matplotlib is slow to import
 
@@ -153,14 +158,14 @@ class Alignment:
 
 
 def check_threshold(threshold: float) -> None:
-    """Raise UserError unless it is a threshold of weights."""
+    """Raise UserError unless the threshold is a number from 0 to 1."""
     if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
         raise UserError(
-            f"alignment threshold is {threshold!r}; expected a number from 0 (the largest weight alone) to 1"
+            f"alignment threshold is {threshold!r}; expected a number from 0 (only the largest weight) to 1"
         )
 
 
 def _matrix(values: Mapping[str, Any]) -> np.ndarray:
-    """The weights, also where a side has no words and a list cannot tell the shape."""
+    """The weights; the words give the shape, which an empty list lacks."""
     shape = len(values["target_words"]), len(values["source_words"])
     return np.array(values["weights"], dtype=np.float32).reshape(shape)

@@ -1,15 +1,15 @@
-"""Which layer, heads and shift are the alignment: every candidate is tried.
+"""Chooses the layer, heads and shift that show the alignment, by trying all of them.
 
 With gold links the alignment error rate decides. With a model of the other direction the agreement of the
-two decides (`directions.py`). Without either, three kinds of evidence narrow the candidates down, each as far
-as there is enough of it:
+two decides (`directions.py`). Otherwise three kinds of evidence narrow the candidates down one after another,
+as far as there is enough of each:
 
-1. silver links: words written the same on both sides (names, numbers) should be linked
+1. silver links: words spelt alike on both sides (names, numbers) should be linked
 2. consistency: a target word should be linked to the same source word wherever it occurs
-3. agreement with the candidates of other layers and heads
+3. agreement with the candidates of other layers
 
-Candidates are judged by one link a target word. Gold then also says from which weight on those of the best
-one are links, since a word may have several ("policier", "police officer") or none.
+Candidates are compared with one link for each target word. If there is gold, it then also chooses the
+threshold of the best one, since a word may have several links ("policier", "police officer") or none.
 """
 
 import math
@@ -23,7 +23,7 @@ import torch
 from translate.aligner.error_rate import AlignmentScore, score
 from translate.aligner.links import Gold
 from translate.alignment.choice import AlignmentChoice
-from translate.alignment.evidence import Words, agreement, alignment_scores, consistency, silver_scores
+from translate.alignment.evidence import PairWords, agreement, alignment_scores, consistency, silver_scores
 from translate.alignment.extract import align, shift_rows
 from translate.alignment.forced import (
     MAX_CELLS,
@@ -37,12 +37,12 @@ from translate.errors import UserError
 from translate.models.seq2seq import Seq2Seq
 
 MIN_EVIDENCE = 50  # fewer silver links, or links of repeated words, decide nothing
-THRESHOLDS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)  # beside the largest weight alone
-TIE = 0.01  # candidates this close in consistency or agreement are equals
+THRESHOLDS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)  # 0, the largest weight, is tried too
+TIE = 0.01  # a smaller difference in consistency or agreement decides nothing
 
 
 @dataclass(frozen=True)
-class Candidate:
+class Trial:
     """One row of the calibration table; fractions from 0 to 1, None where not measured."""
 
     choice: AlignmentChoice
@@ -56,7 +56,7 @@ class Candidate:
         return None if self.score is None else self.score.aer
 
     def to_dict(self) -> dict[str, Any]:
-        """The choice and what was measured of it, for JSON."""
+        """The choice and its measures, for JSON."""
         others = ("silver", "consistency", "agreement")
         measured = {} if self.score is None else self.score._asdict()
         measured |= {name: getattr(self, name) for name in others if getattr(self, name) is not None}
@@ -65,16 +65,16 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Calibration:
-    """The choice, and what it was based on."""
+    """The choice, and its reasons."""
 
     choice: AlignmentChoice
     criterion: str  # "aer", "directions", "silver", "consistency", "agreement", or "default" (no evidence)
     aer: float | None
     agreement: float | None
-    table: tuple[Candidate, ...]
+    table: tuple[Trial, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """What a run stores, beside the name of the split."""
+        """The calibration as a run stores it, without the name of the split."""
         return {
             "choice": self.choice.to_dict(),
             "criterion": self.criterion,
@@ -96,12 +96,12 @@ def calibrate(
     batch_size: int | None = None,
     device: torch.device | str = "cpu",
 ) -> Calibration:
-    """Try every layer, each head and the mean of all heads, with both shifts; on gold, `THRESHOLDS` too.
+    """Try every layer, each head and the mean of all heads, with both shifts; with gold, `THRESHOLDS` too.
 
     Args:
-        pairs: development pairs; 500 to 1000 are plenty.
+        pairs: validation pairs; 500 to 1000 are plenty.
         golds: their gold links, if known.
-        layer, heads, shift, threshold: what is given is not searched.
+        layer, heads, shift, threshold: fixed if given, searched if None.
     Raises:
         UserError: if there are no pairs, the golds do not fit them, or the model has no such layer or head.
     """
@@ -111,37 +111,37 @@ def calibrate(
         raise UserError(
             f"alignment calibration: {len(golds)} lines of gold links for {len(pairs)} sentence pairs"
         )
-    space = Space.of(model, layer, heads, shift)
-    choices, words = space.choices(), Words.of(pairs)
+    space = SearchSpace.of(model, layer, heads, shift)
+    choices, words = space.choices(), PairWords.of(pairs)
     links = hard_links(model, pairs, words, space, batch_size=batch_size, device=device)
     if golds is not None:
         scores = alignment_scores(links, words, golds)
-        table = tuple(Candidate(*each) for each in zip(choices, scores, strict=True))
+        table = tuple(Trial(*row) for row in zip(choices, scores, strict=True))
         best = min(table, key=lambda row: (_error(row), *_preference(row)))
         aligned = align(model, pairs, best.choice, batch_size=batch_size, device=device)
         tried = tuple(
-            Candidate(replace(best.choice, threshold=value), score([a.links(value) for a in aligned], golds))
+            Trial(replace(best.choice, threshold=value), score([a.links(value) for a in aligned], golds))
             for value in (THRESHOLDS if threshold is None else (threshold,))
             if value > 0
         )
-        # Of equals the first: the largest weight alone, unless a threshold is given.
+        # min takes the first of equals, which is the largest weight unless a threshold is given.
         best = min(tried if threshold else (best, *tried), key=_error)
         return Calibration(best.choice, "aer", best.aer, None, table + tried)
     found = _choose_without_gold(links, words, choices)
     return replace(found, choice=replace(found.choice, threshold=threshold or 0.0))
 
 
-def _error(row: Candidate) -> float:
+def _error(row: Trial) -> float:
     assert row.score is not None
     return row.score.aer
 
 
-def _choose_without_gold(links: np.ndarray, words: Words, choices: list[AlignmentChoice]) -> Calibration:
+def _choose_without_gold(links: np.ndarray, words: PairWords, choices: list[AlignmentChoice]) -> Calibration:
     num_silver, silver = silver_scores(links, words)
     num_repeated, consistencies = consistency(links, words)
     agreements = agreement(links, [choice.layer for choice in choices])
     table = tuple(
-        Candidate(choice, None, *(float(value) for value in values))
+        Trial(choice, None, *(float(value) for value in values))
         for choice, *values in zip(choices, silver, consistencies, agreements, strict=True)
     )
     if num_silver < MIN_EVIDENCE:
@@ -164,20 +164,22 @@ def _choose_without_gold(links: np.ndarray, words: Words, choices: list[Alignmen
     return Calibration(chosen.choice, criterion, None, chosen.agreement, table)
 
 
-def _preference(row: Candidate) -> tuple[int, int, int]:
-    """Among equals: unshifted, then most heads, then the lowest layer."""
+def _preference(row: Trial) -> tuple[int, int, int]:
+    """Prefers, among equals, no shift, then more heads, then lower layers."""
     return row.choice.shift, -len(row.choice.heads), row.choice.layer
 
 
-class Space(NamedTuple):
-    """What is searched: every combination."""
+class SearchSpace(NamedTuple):
+    """The choices to try: every combination of layers, shifts and groups of heads."""
 
     layers: list[int]
     shifts: list[int]
     groups: list[tuple[int, ...]]  # of heads
 
     @classmethod
-    def of(cls, model: Seq2Seq, layer: int | None, heads: Sequence[int] | None, shift: int | None) -> "Space":
+    def of(
+        cls, model: Seq2Seq, layer: int | None, heads: Sequence[int] | None, shift: int | None
+    ) -> "SearchSpace":
         every_head = tuple(range(model.num_attention_heads))
         groups: list[tuple[int, ...]] = [(head,) for head in every_head]
         if len(every_head) > 1:
@@ -200,13 +202,13 @@ class Space(NamedTuple):
 def hard_links(
     model: Seq2Seq,
     pairs: Sequence[EncodedPair],
-    words: Words,
-    space: Space,
+    words: PairWords,
+    space: SearchSpace,
     *,
     batch_size: int | None = None,
     device: torch.device | str = "cpu",
 ) -> np.ndarray:
-    """Index of the linked source word, -1 for none: (choices, all target words).
+    """Index of each target word's linked source word, -1 for none: (choices, all target words).
 
     Raises:
         UserError: if the model has no such layer or head, or a pair is too long for it.

@@ -1,4 +1,4 @@
-"""Which of a model's attention matrices is the alignment."""
+"""The choice of the attention that is shown as the alignment."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,15 +11,16 @@ from translate.models.seq2seq import Seq2Seq
 
 @dataclass(frozen=True)
 class AlignmentChoice:
-    """Which attention is shown as the alignment.
+    """The attention that is shown as the alignment.
 
     Attributes:
         layer: index of a layer with attention to the source.
         heads: indexes of the heads that are averaged.
         shift: 0 takes the row that predicts a target piece, 1 the row whose decoder input it is.
-        threshold: weights between words from it on are links; 0 for each target word's largest alone.
+        threshold: weights between words of at least this are links; 0 links each target word to the source
+            word with the largest weight.
     Raises:
-        UserError: if a value cannot be one of those; it may come from a run's files.
+        UserError: for a value out of range, since values may come from a run's files.
     """
 
     layer: int
@@ -45,7 +46,7 @@ class AlignmentChoice:
 
     @property
     def links_from(self) -> str:
-        """Which weights are links, in words."""
+        """The smallest weight that is a link, in words."""
         return f"{self.threshold:g}" if self.threshold else "the largest"
 
     def __str__(self) -> str:

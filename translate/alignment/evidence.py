@@ -1,4 +1,4 @@
-"""Evidence about candidate alignments, for all candidates at once.
+"""Evidence for and against candidate alignments, measured for all candidates at once.
 
 Links are an array (candidates, all target words of all pairs) with the index of the linked source word in its
 sentence, or -1.
@@ -16,16 +16,16 @@ from translate.alignment.forced import EncodedPair
 from translate.errors import UserError
 
 
-class Words(NamedTuple):
-    """The words of all pairs as numbers; N target words altogether."""
+class PairWords(NamedTuple):
+    """The words of all pairs as numbers, with N target words in total."""
 
     pairs: Sequence[EncodedPair]
-    offsets: np.ndarray  # (pairs + 1,) where each pair's target words start
+    offsets: np.ndarray  # (pairs + 1,) index of each pair's first target word
     target_types: np.ndarray  # (N,) equal numbers for equal words
-    source_types: np.ndarray  # (N, widest + 1) of each target word's sentence; the last column is -1
+    source_types: np.ndarray  # (N, widest + 1) words of each target word's source; the last column is -1
 
     @classmethod
-    def of(cls, pairs: Sequence[EncodedPair]) -> "Words":
+    def of(cls, pairs: Sequence[EncodedPair]) -> "PairWords":
         types: dict[str, int] = {}
         offsets = np.cumsum([0, *(len(pair.target_words) for pair in pairs)])
         widest = max(len(pair.source_words) for pair in pairs)
@@ -38,9 +38,9 @@ class Words(NamedTuple):
         return cls(pairs, offsets, target_types, source_types)
 
 
-def alignment_scores(links: np.ndarray, words: Words, golds: Sequence[Gold]) -> list[AlignmentScore]:
-    """Scores of every candidate; raises UserError if a gold link is outside its sentence."""
-    sure = np.zeros(words.source_types.shape, dtype=bool)  # the last column stays false: a link to it is none
+def alignment_scores(links: np.ndarray, words: PairWords, golds: Sequence[Gold]) -> list[AlignmentScore]:
+    """Scores of all candidates; raises UserError if a gold link is outside its sentence."""
+    sure = np.zeros(words.source_types.shape, dtype=bool)  # the last column, for no link, stays False
     possible = np.zeros_like(sure)
     for number, (pair, gold, start) in enumerate(zip(words.pairs, golds, words.offsets), start=1):
         for table, gold_links in ((sure, gold.sure), (possible, gold.possible | gold.sure)):
@@ -61,11 +61,12 @@ def alignment_scores(links: np.ndarray, words: Words, golds: Sequence[Gold]) -> 
     ]
 
 
-def silver_scores(links: np.ndarray, words: Words) -> tuple[int, np.ndarray]:
-    """How well candidates link words that are written the same on both sides and occur once on each.
+def silver_scores(links: np.ndarray, words: PairWords) -> tuple[int, np.ndarray]:
+    """F1 of the candidates on silver links: words spelt alike on both sides that occur once on each.
 
-    Two first or two last words are left out, since a diagonal gets them right too. Counted are the links that
-    touch a silver link's words, so that a head which looks at one word all the time earns nothing.
+    Pairs of first words and of last words are left out, since a diagonal gets them right too. All links that
+    touch a word of a silver link enter the precision, so that a head which always looks at one word gains
+    nothing.
 
     Returns:
         The number of silver links, and F1 (candidates,) on them.
@@ -88,25 +89,25 @@ def silver_scores(links: np.ndarray, words: Words) -> tuple[int, np.ndarray]:
 def _silver_links(pair: EncodedPair) -> list[tuple[int, int]]:
     source_counts, target_counts = Counter(pair.source_words), Counter(pair.target_words)
     last = (len(pair.source_words) - 1, len(pair.target_words) - 1)
-    places = {word: index for index, word in enumerate(pair.source_words)}
+    positions = {word: index for index, word in enumerate(pair.source_words)}
     links = [
-        (places[word], target)
+        (positions[word], target)
         for target, word in enumerate(pair.target_words)
         if source_counts[word] == target_counts[word] == 1
     ]
     return [link for link in links if link not in ((0, 0), last)]
 
 
-def consistency(links: np.ndarray, words: Words) -> tuple[int, np.ndarray]:
-    """How far each target word is linked to one and the same source word wherever it occurs, beyond chance.
+def consistency(links: np.ndarray, words: PairWords) -> tuple[int, np.ndarray]:
+    """How consistently candidates link the occurrences of a target word to the same source word.
 
-    For a target word t with n_t links, c_ts of them to source word s, the chance that two of its links agree
-    is p_t = sum_s c_ts (c_ts - 1) / (n_t (n_t - 1)). With P the mean of p_t over links and E the same for any
-    two links, the value is (P - E) / (1 - E), times the fraction of target words linked. Our own measure, in
-    the manner of kappa.
+    For a target word t with n_t links, c_ts of them to source word s, the probability that two of its links
+    agree is p_t = sum_s c_ts (c_ts - 1) / (n_t (n_t - 1)). With P the mean of p_t over links and E the same
+    probability for any two links, the value is (P - E) / (1 - E), corrected for chance like kappa, times the
+    share of target words with a link. This measure is our own.
 
     Returns:
-        The largest number of links of repeated words that a candidate has, and values (candidates,).
+        The largest number of links of repeated words that any candidate has, and the values (candidates,).
     """
     rows = np.arange(links.shape[1])
     most, values = 0, np.zeros(len(links))
@@ -136,9 +137,9 @@ def _pairs(counts: np.ndarray) -> np.ndarray:
 
 
 def agreement(links: np.ndarray, layers: Sequence[int]) -> np.ndarray:
-    """Mean F1 of each candidate's links with those of the candidates of other layers (candidates,).
+    """Mean F1 between each candidate's links and those of candidates of other layers: (candidates,).
 
-    With one layer, with all other candidates; 0 if there is none.
+    If there is only one layer, all other candidates take part; without any the value is 0.
     """
     num_links = (links >= 0).sum(axis=1)
     layer_of = np.array(layers)

@@ -8,7 +8,6 @@ from torch.nn.utils.rnn import pad_sequence
 
 from translate.alignment.alignment import Alignment
 from translate.alignment.choice import AlignmentChoice
-from translate.alignment.erasure import erasure
 from translate.alignment.forced import (
     EncodedPair,
     ForcedBatch,
@@ -18,8 +17,8 @@ from translate.alignment.forced import (
     forced_batch,
     forced_batches,
 )
-from translate.alignment.gradient import gradient
 from translate.alignment.pool import average_heads, pool_source, pool_target
+from translate.alignment.saliency import erasure, gradient
 from translate.errors import UserError
 from translate.models.seq2seq import Encoded, Seq2Seq
 

@@ -1,4 +1,4 @@
-"""Pairs of given sentences, in batches for forced passes through a model."""
+"""Given sentence pairs in pieces, and batches of them for teacher-forced passes."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,21 +15,22 @@ from translate.errors import UserError
 from translate.models.seq2seq import Encoded, Seq2Seq
 from translate.text.tokenizer import BOS, EOS, NO_WORD, Pieces
 
-BATCH_TOKENS = 4096  # target tokens of one forced batch, padding included
-MAX_CELLS = 1 << 22  # B * T * S of one forced batch; times heads and layers this bounds the memory
+BATCH_TOKENS = 4096  # target tokens of one batch, padding included
+MAX_CELLS = 1 << 22  # B * T * S of one batch; times heads and layers this bounds the memory
 
 
 @dataclass(frozen=True)
 class EncodedPair:
-    """A sentence pair as pieces, with the word of each piece (-1: of none, such as end-of-sentence).
+    """A sentence pair in pieces.
 
     Attributes:
-        source_ids: with end-of-sentence; source_piece_words is as long.
-        target_ids: without begin and end of sentence; target_piece_words is as long.
+        source_ids: pieces with end-of-sentence.
+        target_ids: pieces without begin and end of sentence.
+        source_piece_words, target_piece_words: the word of each piece; -1 for none, such as end-of-sentence.
         source_further, target_further: (piece, word) for further words of pieces that cover several.
         source_offsets, target_offsets: (start, end) of each word in its text; empty if there is no text.
     Raises:
-        ValueError: if pieces and their words do not fit.
+        ValueError: if pieces and words do not fit.
     """
 
     source_ids: Sequence[int]
@@ -47,13 +48,13 @@ class EncodedPair:
         for side in ("source", "target"):
             ids, words = getattr(self, f"{side}_ids"), getattr(self, f"{side}_piece_words")
             if len(ids) != len(words):
-                raise ValueError(f"{side}: {len(ids)} pieces, but the words of {len(words)}")
+                raise ValueError(f"{side}: {len(ids)} pieces, but piece_words has {len(words)}")
             if words and not NO_WORD <= min(words) <= max(words) < len(getattr(self, f"{side}_words")):
                 raise ValueError(f"{side}: a piece belongs to a word that does not exist")
 
     @classmethod
     def of(cls, source: Pieces, target: Pieces) -> "EncodedPair":
-        """The pair that `Tokenizer.encode_words` of both sides gives."""
+        """The pair of two results of `Tokenizer.encode_words`."""
         return cls(
             source_ids=[*source.ids, EOS],
             target_ids=target.ids,
@@ -69,18 +70,18 @@ class EncodedPair:
 
 
 class ForcedBatch(NamedTuple):
-    """Pairs ready for a forced pass, and their pieces' words."""
+    """A batch of pairs for a teacher-forced pass, with the words of their pieces."""
 
-    indices: list[int]  # places among the pairs given
+    indices: list[int]  # of the pairs
     source: Tensor  # (B, S)
     source_mask: Tensor | None  # (B, S) True = visible
     target_in: Tensor  # (B, T) <s> y1 ... yn
-    source_words: Tensor  # (B, S, source words), as of `piece_to_word`
+    source_words: Tensor  # (B, S, source words), from `piece_to_word`
     target_words: Tensor  # (B, T - 1, target words)
-    encoded: Encoded | None = None  # the source, where that is at hand
+    encoded: Encoded | None = None  # the encoded source, if there is one already
 
     def weights(self, model: Seq2Seq, layer: int) -> Tensor:
-        """Attention of a layer between pieces: (B, H, T, S), or for more source places, which are padding."""
+        """Attention of a layer between pieces: (B, H, T, S), with more padding in S if `encoded` has it."""
         if self.encoded is None:
             return model.forced_weights(self.source, self.source_mask, self.target_in, [layer])[0]
         return model.read_weights(self.encoded, self.target_in, [layer])[0]
@@ -93,10 +94,11 @@ def forced_batches(
     *,
     max_cells: int = MAX_CELLS,
 ) -> Iterator[ForcedBatch]:
-    """Batches of pairs of like lengths: at most `BATCH_TOKENS` target tokens, `max_cells` padded B * T * S.
+    """Batches of pairs with similar lengths.
 
     Args:
-        batch_size: most pairs of a batch; `None` for no limit of its own.
+        batch_size: largest number of pairs in a batch; `None` for no further limit than `BATCH_TOKENS`.
+        max_cells: largest B * T * S of a batch of several pairs, padding included.
     Raises:
         UserError: for a batch size below 1.
     """
@@ -118,11 +120,11 @@ def forced_batches(
 def encoded_batches(
     pairs: Sequence[EncodedPair], encoded: Encoded, *, max_cells: int = MAX_CELLS
 ) -> Iterator[ForcedBatch]:
-    """Parts of a batch whose sources are encoded already, pairs of like target lengths together.
+    """Splits an encoded batch into batches of pairs with similar target lengths.
 
     Args:
-        pairs: one a sentence of ``encoded``, in its order.
-        max_cells: as :func:`forced_batches`.
+        pairs: one for each sentence of ``encoded``, in its order.
+        max_cells: as in :func:`forced_batches`.
     """
     keys = encoded.memories[0].keys
     order = sorted(range(len(pairs)), key=lambda index: len(pairs[index].target_ids))
@@ -166,8 +168,8 @@ def forced_batch(
 
 
 def check_lengths(model: Seq2Seq, pairs: Sequence[EncodedPair]) -> None:
-    """Raise UserError for a side that has more pieces than the model has places, naming the pair."""
-    limit = model.max_target_length  # a model that learns places learns as many of each side
+    """Raise UserError for a side with more pieces than the model has positions, naming the pair."""
+    limit = model.max_target_length  # learned positions have the same limit on both sides
     if limit is None:
         return
     for number, pair in enumerate(pairs, start=1):
@@ -175,13 +177,13 @@ def check_lengths(model: Seq2Seq, pairs: Sequence[EncodedPair]) -> None:
             if length > limit:
                 raise UserError(
                     f"pair {number}: its {side} has {length} pieces, but the model has learned "
-                    f"{limit} places (model.max_length); leave the pair out"
+                    f"{limit} positions (model.max_length); leave the pair out"
                 )
 
 
 @contextmanager
 def evaluation_mode(model: nn.Module) -> Iterator[None]:
-    """Evaluation mode without gradients; afterwards every module is as it was."""
+    """Evaluation mode without gradients; restores the mode of every module afterwards."""
     training = [module for module in model.modules() if module.training]
     model.eval()
     try:

@@ -1,4 +1,4 @@
-"""Alignments as files: Pharaoh links, TSV, JSON, JSON lines, and numpy's npz."""
+"""Reads and writes alignments: Pharaoh links, TSV, JSON, JSON lines, and numpy's npz."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,19 +23,19 @@ def write_alignments(
     threshold: float | None = None,
     weights: bool = False,
 ) -> Path:
-    """Write alignments in the format of the extension.
+    """Write alignments; the extension chooses the format.
 
-    - `.txt`, `.pharaoh`, `.links`: Pharaoh links, a line a pair; with `weights` as `0-0:0.9412`
-    - `.tsv`: a line a pair of words whose weight is not zero; columns `COLUMNS`, pairs from 1, words from 0
-    - `.json`: `Alignment.to_dict` of one alignment, or a list of several; `.jsonl`: one a line
-    - `.npz`: `weights`, all rows of all pairs after each other; `source_words` and `target_words`; and how
-      many each pair has, `source_counts` and `target_counts`; and the `threshold` of each
+    - `.txt`, `.pharaoh`, `.links`: Pharaoh links, a line for each pair; with `weights` as `0-0:0.9412`
+    - `.tsv`: a line for each weight above zero, with columns `COLUMNS`; pairs count from 1, words from 0
+    - `.json`: `Alignment.to_dict` of one alignment, or a list of several; `.jsonl`: one on each line
+    - `.npz`: for all pairs one after another, `weights`, `source_words` and `target_words`; for each pair,
+      the numbers of words `source_counts` and `target_counts`, and its `threshold`
 
     Args:
-        threshold: weights from it on are links, instead of the alignment's own; see `Alignment.links`.
-        weights: whether Pharaoh links carry theirs.
+        threshold: used instead of the alignments' own; see `Alignment.links`.
+        weights: write Pharaoh links with their weights.
     Raises:
-        UserError: for another extension, or where `weights` means nothing.
+        UserError: for another extension.
     """
     suffix = path.suffix.lower()
     if suffix not in (*LINKS, *TABLES):
@@ -46,7 +46,7 @@ def write_alignments(
         return path
     with path.open("w", encoding="utf-8", newline="\n") as file:
         if suffix == ".json":
-            dicts = [_dictionary(each, threshold) for each in alignments]
+            dicts = [_dictionary(alignment, threshold) for alignment in alignments]
             json.dump(dicts[0] if len(dicts) == 1 else dicts, file, ensure_ascii=False)
             file.write("\n")
         else:
@@ -99,7 +99,7 @@ def _rows(number: int, alignment: Alignment, threshold: float | None) -> Iterato
 
 
 def _escape(word: str) -> str:
-    """A word that stays in its column: backslash, tab and line ends are written as in Python."""
+    """The word without tabs and line ends, which are escaped as in Python, as is a backslash."""
     for character, written in (("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r")):
         word = word.replace(character, written)
     return word
@@ -112,14 +112,14 @@ def _dictionary(alignment: Alignment, threshold: float | None) -> dict[str, Any]
 
 
 def _arrays(alignments: list[Alignment], threshold: float | None) -> dict[str, np.ndarray]:
-    weights = [each.weights.ravel() for each in alignments]
-    own = [each.threshold if threshold is None else threshold for each in alignments]
+    weights = [alignment.weights.ravel() for alignment in alignments]
+    thresholds = [alignment.threshold if threshold is None else threshold for alignment in alignments]
     arrays = {
         "weights": np.concatenate([np.zeros(0, np.float32), *weights]),
-        "threshold": np.array(own, dtype=np.float64),
+        "threshold": np.array(thresholds, dtype=np.float64),
     }
     for side in ("source", "target"):
-        words = [getattr(each, f"{side}_words") for each in alignments]
+        words = [getattr(alignment, f"{side}_words") for alignment in alignments]
         arrays[f"{side}_words"] = np.array([word for sentence in words for word in sentence], dtype=str)
         arrays[f"{side}_counts"] = np.array([len(sentence) for sentence in words], dtype=np.int64)
     return arrays
@@ -137,14 +137,14 @@ def _read_arrays(path: Path) -> list[Alignment]:
         if not len(cells):
             return []
     return [
-        Alignment(source.tolist(), target.tolist(), each.reshape(len(target), len(source)), threshold=own)
-        for source, target, each, own in zip(*sides, weights, thresholds.tolist(), strict=True)
+        Alignment(source.tolist(), target.tolist(), cells.reshape(len(target), len(source)), threshold=own)
+        for source, target, cells, own in zip(*sides, weights, thresholds.tolist(), strict=True)
     ]
 
 
 def _read_json(path: Path) -> list[Alignment]:
-    found = json.loads(path.read_text(encoding="utf-8"))
-    return [Alignment.from_dict(each) for each in (found if isinstance(found, list) else [found])]
+    content = json.loads(path.read_text(encoding="utf-8"))
+    return [Alignment.from_dict(values) for values in (content if isinstance(content, list) else [content])]
 
 
 def _text_lines(path: Path) -> list[str]:

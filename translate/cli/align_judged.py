@@ -55,12 +55,12 @@ def report_on_run(
     load: Callable[[Path], "Translator"], run: Path, options: Options, plugins: list[str]
 ) -> None:
     """``--report``: compare all methods."""
-    from translate.alignment.trust import report
+    from translate.alignment.method_report import compare_methods
 
     pairs = _development(run, options, plugins)
     translator = load(run)
     rate = Rate(unit="pairs", total=len(pairs.source), quiet_meanwhile=True)
-    found = report(
+    found = compare_methods(
         translator.model,
         translator.encode_pairs(pairs.source, pairs.target, whitespace=pairs.whitespace),
         translator.choice,

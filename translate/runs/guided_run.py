@@ -7,8 +7,8 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from translate.aligner.counting import Known, count_links
 from translate.aligner.links import Links, format_pharaoh, swapped
+from translate.aligner.statistical import KnownLinks, estimate_links
 from translate.aligner.symmetrise import majority
 from translate.alignment.alignment import Alignment
 from translate.alignment.directions import symmetrised
@@ -111,7 +111,7 @@ def _aligned(
 
 
 def _majority(
-    aligned: Iterable[tuple[list[Alignment], list[Alignment]]], known: Known | None
+    aligned: Iterable[tuple[list[Alignment], list[Alignment]]], known: KnownLinks | None
 ) -> Iterator[Links]:
     """What two of three say: the two models, and the links counted in the same words."""
     sources, targets, forward, backward = [], [], [], []
@@ -122,7 +122,7 @@ def _majority(
         backward += [swapped(each.links()) for each in back]
     also = f" and in {len(known.links):,} validation pairs with gold links" if known else ""
     print(f"counting links in their text{also}", flush=True)
-    return map(majority, forward, backward, count_links(sources, targets, known=known))
+    return map(majority, forward, backward, estimate_links(sources, targets, known=known))
 
 
 def _guided_by(values: dict[str, Any], links: Path) -> dict[str, Any]:

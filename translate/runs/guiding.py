@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from translate.aligner.counting import Known, count_links
 from translate.aligner.links import Links, parse_gold
+from translate.aligner.statistical import KnownLinks, estimate_links
 from translate.config.settings import Settings
 from translate.corpora.corpus import Corpus
 from translate.corpora.piece_links import words_of
@@ -48,10 +48,10 @@ def guiding_links(
         + (f" and {len(known.links):,} validation pairs with gold links" if known else ""),
         flush=True,
     )
-    return count_links(words_of(sources), words_of(targets), known=known)
+    return estimate_links(words_of(sources), words_of(targets), known=known)
 
 
-def known_pairs(settings: Settings, corpus: Corpus, tokenizers: TokenizerPair) -> Known | None:
+def known_pairs(settings: Settings, corpus: Corpus, tokenizers: TokenizerPair) -> KnownLinks | None:
     """The validation pairs, if their gold links are known and may be counted."""
     split = corpus.validation
     if not settings.training.guided_gold or split is None or split.gold is None:
@@ -60,7 +60,7 @@ def known_pairs(settings: Settings, corpus: Corpus, tokenizers: TokenizerPair) -
         words_of([tokenizer.encode_words(line, whitespace=True) for line in lines])
         for tokenizer, lines in ((tokenizers.source, split.source), (tokenizers.target, split.target))
     )
-    return Known(source, target, [gold.to_teach(0, 1) for gold in gold_links(split)])
+    return KnownLinks(source, target, [gold.to_teach(0, 1) for gold in gold_links(split)])
 
 
 def read_links(path: Path, corpus: Corpus, sources: list[Pieces], targets: list[Pieces]) -> list[Links]:

@@ -1,4 +1,4 @@
-"""How far to trust an alignment: what attention, gradients, erasure and norms say of the same pairs."""
+"""Compares the methods of alignment on the same pairs, to show how far their weights can be trusted."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -18,51 +18,51 @@ from translate.alignment.forced import MAX_CELLS, EncodedPair, evaluation_mode, 
 from translate.alignment.pool import pool_source, pool_target
 from translate.models.seq2seq import Seq2Seq
 
-SHOWN = 20  # pairs with disputed words that the text lists
+MAX_LISTED = 20  # pairs with disputed words in the text
 
 
 class Agreement(NamedTuple):
-    """How far two methods agree, over the target words that both give weights to."""
+    """The agreement of two methods, over the target words to which both give weights."""
 
     rank_correlation: float | None  # Spearman's rho over the source words, mean of all target words
-    same_link: float | None  # share of target words whose largest weight is on the same source word
+    same_link: float | None  # share of target words whose largest weights are on the same source word
 
 
 class Disputed(NamedTuple):
-    """A target word whose largest weight is on another source word by attention than by erasure."""
+    """A target word for which attention and erasure give the largest weight to different source words."""
 
     pair: int  # from 1
-    target: int  # index of the word
-    attention: int  # index of a source word
-    erasure: int
+    target: int  # index of the target word
+    attention: int  # index of the source word by attention
+    erasure: int  # index of the source word by erasure
 
 
 @dataclass(frozen=True)
-class Report:
-    """What `report` finds; pairs without words on a side have no part in it."""
+class MethodReport:
+    """The result of `compare_methods`; pairs without words on a side do not enter the measures."""
 
     choice: AlignmentChoice
     alignments: dict[str, list[Alignment]] = field(repr=False)  # by method
     agreements: dict[tuple[str, str], Agreement]
     scores: dict[str, AlignmentScore]  # by method; empty without gold links
     entropies: list[list[float]]  # nats, (layers, heads)
-    uniform_entropy: float  # of rows that look everywhere alike
+    uniform_entropy: float  # nats, of uniform rows
     disputed: list[Disputed]
 
     @property
     def num_target_words(self) -> int:
-        return sum(len(each.target_words) for each in self.alignments["attention"])
+        return sum(len(alignment.target_words) for alignment in self.alignments["attention"])
 
     def to_dict(self) -> dict[str, Any]:
-        """All but the weights, ready for JSON; words beside indexes where words are disputed."""
+        """The report without weights, for JSON; disputed words are written beside their indexes."""
         return {
             "choice": self.choice.to_dict(),
             "pairs": len(self.alignments["attention"]),
             "target_words": self.num_target_words,
             "agreement": [{"methods": list(pair), **a._asdict()} for pair, a in self.agreements.items()],
-            "scores": {method: each._asdict() for method, each in self.scores.items()},
+            "scores": {method: values._asdict() for method, values in self.scores.items()},
             "entropy": {"unit": "nats", "uniform": self.uniform_entropy, "layers": self.entropies},
-            "disputed": [self._words(each) for each in self.disputed],
+            "disputed": [self._words(disputed) for disputed in self.disputed],
         }
 
     def _words(self, disputed: Disputed) -> dict[str, Any]:
@@ -83,15 +83,15 @@ class Report:
             "",
             f"{'methods':<24} rank correlation  same link",
         ]
-        for (first, second), each in self.agreements.items():
-            values = f"{_number(each.rank_correlation):>16}  {_number(each.same_link):>9}"
+        for (first, second), agreement in self.agreements.items():
+            values = f"{_number(agreement.rank_correlation):>16}  {_number(agreement.same_link):>9}"
             lines.append(f"{first + ', ' + second:<24} {values}")
         if self.scores:
             lines += ["", f"{'method':<24}    AER  precision  recall     F1"]
             for method, s in self.scores.items():
                 values = f"{s.aer:>6.3f} {s.precision:>10.3f} {s.recall:>7.3f} {s.f1:>6.3f}"
                 lines.append(f"{method:<24} {values}")
-        lines += ["", f"entropy of each head, nats (looking everywhere alike: {self.uniform_entropy:.2f})"]
+        lines += ["", f"entropy of each head, nats (uniform weights: {self.uniform_entropy:.2f})"]
         for layer, heads_of_layer in enumerate(self.entropies):
             lines.append(f"layer {layer:<3} " + " ".join(f"{value:6.2f}" for value in heads_of_layer))
         return [*lines, "", *self._disputed_lines(total)]
@@ -100,22 +100,22 @@ class Report:
         count = len(self.disputed)
         share = f" ({100 * count / total:.1f} %)" if total else ""
         lines = [f"attention and erasure disagree on {count:,} target words{share}, in brackets:"]
-        pairs = sorted({each.pair for each in self.disputed})
-        for pair in pairs[:SHOWN]:
-            words = {each.target: self._words(each) for each in self.disputed if each.pair == pair}
+        pairs = sorted({disputed.pair for disputed in self.disputed})
+        for pair in pairs[:MAX_LISTED]:
+            words = {one.target: self._words(one) for one in self.disputed if one.pair == pair}
             target = self.alignments["attention"][pair - 1].target_words
             marked = [f"[{word}]" if index in words else word for index, word in enumerate(target)]
-            said = [
-                f"{each['target_word']}: {each['attention_word']} or {each['erasure_word']}"
-                for each in words.values()
+            claims = [
+                f"{row['target_word']}: {row['attention_word']} or {row['erasure_word']}"
+                for row in words.values()
             ]
-            lines.append(_printable(f"{pair:>5}  {' '.join(marked)}   ({'; '.join(said)})"))
-        if len(pairs) > SHOWN:
-            lines.append(f"... and in {len(pairs) - SHOWN:,} more pairs")
+            lines.append(_printable(f"{pair:>5}  {' '.join(marked)}   ({'; '.join(claims)})"))
+        if len(pairs) > MAX_LISTED:
+            lines.append(f"... and in {len(pairs) - MAX_LISTED:,} more pairs")
         return lines
 
 
-def report(
+def compare_methods(
     model: Seq2Seq,
     pairs: Sequence[EncodedPair],
     choice: AlignmentChoice,
@@ -125,28 +125,32 @@ def report(
     batch_size: int | None = None,
     device: torch.device | str = "cpu",
     progress: Callable[[str, int], None] | None = None,
-) -> Report:
-    """Align pairs by each method, and compare; `methods` must hold attention and erasure.
+) -> MethodReport:
+    """Align pairs by each method, and compare the results.
 
-    `progress` is told by which method how many more pairs are done.
+    Args:
+        choice: the attention that is shown.
+        golds: gold links of the pairs, if known.
+        methods: among them attention and erasure.
+        progress: called after each batch with the method and the number of pairs aligned.
     """
     found = {}
     for method in methods:
-        told = None if progress is None else partial(progress, method)
+        advance = None if progress is None else partial(progress, method)
         found[method] = align(
-            model, pairs, choice, method=method, batch_size=batch_size, device=device, progress=told
+            model, pairs, choice, method=method, batch_size=batch_size, device=device, progress=advance
         )
     scores = {}
     if golds is not None:
-        scores = {method: score([a.links() for a in each], golds) for method, each in found.items()}
+        scores = {method: score([a.links() for a in aligned], golds) for method, aligned in found.items()}
     agreements = {(a, b): agree(found[a], found[b]) for a, b in combinations(methods, 2)}
     entropies, uniform = head_entropies(model, pairs, batch_size=batch_size, device=device)
-    disputed = dispute(found["attention"], found["erasure"])
-    return Report(choice, found, agreements, scores, entropies, uniform, disputed)
+    disputed = disputed_words(found["attention"], found["erasure"])
+    return MethodReport(choice, found, agreements, scores, entropies, uniform, disputed)
 
 
 def agree(first: Sequence[Alignment], second: Sequence[Alignment]) -> Agreement:
-    """Compare two alignments of the same pairs, row by row."""
+    """The agreement of two lists of alignments of the same pairs."""
     correlations, same = [], []
     for one, other in zip(first, second, strict=True):
         for row, other_row in zip(one.weights, other.weights, strict=True):
@@ -159,14 +163,14 @@ def agree(first: Sequence[Alignment], second: Sequence[Alignment]) -> Agreement:
 
 
 def rank_correlation(first: np.ndarray, second: np.ndarray) -> float | None:
-    """Spearman's rho, equal values sharing their mean rank; None where all values of a side are equal."""
-    ranks = [_ranks(each) - (len(each) - 1) / 2 for each in (first, second)]
-    lengths = [float(np.sqrt(each @ each)) for each in ranks]
+    """Spearman's rho, with the mean rank for equal values; None if all values of a side are equal."""
+    ranks = [_ranks(values) - (len(values) - 1) / 2 for values in (first, second)]
+    lengths = [float(np.sqrt(centred @ centred)) for centred in ranks]
     return float(ranks[0] @ ranks[1]) / (lengths[0] * lengths[1]) if all(lengths) else None
 
 
-def dispute(attention: Sequence[Alignment], erasure: Sequence[Alignment]) -> list[Disputed]:
-    """The target words whose largest weight is on different source words."""
+def disputed_words(attention: Sequence[Alignment], erasure: Sequence[Alignment]) -> list[Disputed]:
+    """The target words whose largest weights are on different source words."""
     found = []
     for pair, (one, other) in enumerate(zip(attention, erasure, strict=True), start=1):
         for target, (row, other_row) in enumerate(zip(one.weights, other.weights, strict=True)):
@@ -182,7 +186,7 @@ def head_entropies(
     batch_size: int | None = None,
     device: torch.device | str = "cpu",
 ) -> tuple[list[list[float]], float]:
-    """Mean entropy of each head's rows over source words, nats (layers, heads), and that of uniform rows."""
+    """Mean entropies in nats of rows over source words: of each head (layers, heads), and of uniform rows."""
     layers = list(range(model.num_attention_layers))
     totals = torch.zeros(len(layers), model.num_attention_heads, dtype=torch.float64)
     uniform, rows = 0.0, 0
@@ -203,7 +207,7 @@ def head_entropies(
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:
-    """Ranks from 0, equal values sharing their mean."""
+    """Ranks from 0, with the mean rank for equal values."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     return (last - (counts + 1) / 2)[inverse]
@@ -218,5 +222,5 @@ def _number(value: float | None) -> str:
 
 
 def _printable(line: str) -> str:
-    """A line that stays one, whatever the words hold."""
+    """The line with escapes for characters that would break it or cannot be printed."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)

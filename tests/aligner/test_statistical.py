@@ -1,4 +1,4 @@
-"""Counted links against plain loops over sentence pairs, and on the embedded corpora."""
+"""Links estimated by the statistical aligner, compared with plain loops over pairs and with gold links."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -6,24 +6,24 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from translate.aligner import counting as counted
-from translate.aligner.counting import (
-    BELIEVED,
-    NULL_LIMITS,
-    ROUNDS_OF_JUMPS,
-    ROUNDS_WITHOUT_PLACES,
-    Known,
-    count_links,
-)
+from translate.aligner import statistical
 from translate.aligner.error_rate import score
-from translate.aligner.jumps import (
+from translate.aligner.hidden_markov import (
     MAX_JUMP,
     NULL_PROBABILITY,
     first_jumps,
     forward_backward,
-    without_places,
+    model_1,
 )
 from translate.aligner.links import Links, parse_gold
+from translate.aligner.statistical import (
+    HMM_ROUNDS,
+    LINK_PROBABILITY,
+    MODEL_1_ROUNDS,
+    NULL_LIMITS,
+    KnownLinks,
+    estimate_links,
+)
 from translate.aligner.symmetrise import symmetrise
 from translate.grammar.generator import generate
 
@@ -42,12 +42,12 @@ TARGETS = [
     ["la"],
 ]
 # Two pairs for five, so each counts as 2.5; links are (source, target).
-KNOWN = Known(
+KNOWN = KnownLinks(
     [["the", "red", "house"], ["a", "book"]],
     [["la", "maison", "rouge"], ["le", "livre", "bleu"]],
     [frozenset({(0, 0), (1, 2), (2, 1)}), frozenset({(1, 0), (1, 1)})],
 )
-NOTHING_KNOWN = Known([], [], [])
+NOTHING_KNOWN = KnownLinks([], [], [])
 
 
 class _Loops:
@@ -67,11 +67,11 @@ class _Loops:
         self.null_counts: dict[str, float] = defaultdict(float)
         self.jump_counts = np.zeros(2 * MAX_JUMP + 1)
         self.words = 0.0
-        num_counted = len(self.given) - len(self.known)
+        num_unknown = len(self.given) - len(self.known)
         for number, (given, made) in enumerate(zip(self.given, self.made, strict=True)):
-            if number >= num_counted:
-                weight = num_counted / len(self.known)
-                linked = self.known[number - num_counted]  # (made, given)
+            if number >= num_unknown:
+                weight = num_unknown / len(self.known)
+                linked = self.known[number - num_unknown]  # (made, given)
                 links.append(weight * linked)
                 self.words += weight * len(made)
                 for word, row in zip(made, linked, strict=True):
@@ -81,7 +81,7 @@ class _Loops:
             emission = np.array([[[self.table[g, m] for g in given] for m in made]])
             null = np.array([[self.null[m] for m in made]])
             arguments = (emission, null, self.p0, self.jumps)
-            found = forward_backward(*arguments) if jumping else without_places(*arguments[:3])
+            found = forward_backward(*arguments) if jumping else model_1(*arguments[:3])
             for word, value in zip(made, found.null[0], strict=True):
                 self.null_counts[word] += value
             self.jump_counts += found.jumps
@@ -106,7 +106,7 @@ class _Loops:
             self.jumps = self.jump_counts + 0.01 * self.jump_counts.mean()
 
 
-def _by_loops(method: str, known: Known) -> list[Links]:
+def _by_loops(method: str, known: KnownLinks) -> list[Links]:
     matrices = []
     for source, target, linked in zip(*known, strict=True):
         matrix = np.zeros((len(target), len(source)))
@@ -116,8 +116,8 @@ def _by_loops(method: str, known: Known) -> list[Links]:
     sources, targets = [*SOURCES, *known.sources], [*TARGETS, *known.targets]
     forward = _Loops(sources, targets, matrices)
     backward = _Loops(targets, sources, [matrix.T for matrix in matrices])
-    for number in range(ROUNDS_WITHOUT_PLACES + ROUNDS_OF_JUMPS):
-        jumping = number >= ROUNDS_WITHOUT_PLACES
+    for number in range(MODEL_1_ROUNDS + HMM_ROUNDS):
+        jumping = number >= MODEL_1_ROUNDS
         there, back = forward.believe(jumping=jumping), backward.believe(jumping=jumping)
         agreed = [a * b.T for a, b in zip(there, back, strict=True)]  # (target, source)
         for number_known in range(1, len(matrices) + 1):
@@ -126,53 +126,53 @@ def _by_loops(method: str, known: Known) -> list[Links]:
         backward.learn([each.T for each in agreed], jumping=jumping)
     links = []
     for a, b in zip(forward.believe(jumping=True), backward.believe(jumping=True), strict=True):
-        forth = {(int(i), int(j)) for j, i in zip(*np.nonzero(a > BELIEVED), strict=True)}
-        hence = {(int(i), int(j)) for i, j in zip(*np.nonzero(b > BELIEVED), strict=True)}
+        forth = {(int(i), int(j)) for j, i in zip(*np.nonzero(a > LINK_PROBABILITY), strict=True)}
+        hence = {(int(i), int(j)) for i, j in zip(*np.nonzero(b > LINK_PROBABILITY), strict=True)}
         links.append(symmetrise(forth, hence, method))
     return links[: len(SOURCES)]
 
 
 @pytest.mark.parametrize("method", ["intersection", "union", "grow-diag-final-and"])
 @pytest.mark.parametrize("known", [NOTHING_KNOWN, KNOWN], ids=["nothing known", "pairs known"])
-def test_equals_plain_loops(method: str, known: Known) -> None:
-    assert count_links(SOURCES, TARGETS, method=method, known=known) == _by_loops(method, known)
+def test_equals_plain_loops(method: str, known: KnownLinks) -> None:
+    assert estimate_links(SOURCES, TARGETS, method=method, known=known) == _by_loops(method, known)
 
 
 def test_known_pairs_say_how_to_annotate() -> None:
-    """Counting links particles to words that those who annotated this language leave unlinked."""
+    """Without gold, the aligner links particles that the annotators of this language leave unlinked."""
     pairs = generate(3000, 100, 0, target="sov")
     words = {
         name: ([pair.source.split() for pair in pairs[name]], [pair.target.split() for pair in pairs[name]])
         for name in ("train", "validation")
     }
     golds = {name: [parse_gold(pair.gold, where="gold") for pair in pairs[name]] for name in words}
-    known = Known(*words["validation"], [gold.to_teach(0, 1) for gold in golds["validation"]])
-    alone = score(count_links(*words["train"]), golds["train"]).aer
-    assert score(count_links(*words["train"], known=known), golds["train"]).aer < 0.6 * alone
+    known = KnownLinks(*words["validation"], [gold.to_teach(0, 1) for gold in golds["validation"]])
+    alone = score(estimate_links(*words["train"]), golds["train"]).aer
+    assert score(estimate_links(*words["train"], known=known), golds["train"]).aer < 0.6 * alone
 
 
 def test_a_few_known_pairs_do_not_count_for_all() -> None:
-    """One pair that is as much as a whole corpus would make all that it does not hold improbable."""
-    known = Known([["the"]], [["la"]], [frozenset({(0, 0)})])
+    """A single known pair with the weight of a corpus would make all other links improbable."""
+    known = KnownLinks([["the"]], [["la"]], [frozenset({(0, 0)})])
     sources, targets = SOURCES * 1000, TARGETS * 1000
-    assert count_links(sources, targets, known=known) == count_links(sources, targets)
+    assert estimate_links(sources, targets, known=known) == estimate_links(sources, targets)
 
 
 def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = count_links(SOURCES, TARGETS)
-    monkeypatch.setattr(counted, "CELLS", 1)
-    assert count_links(SOURCES, TARGETS) == whole
+    whole = estimate_links(SOURCES, TARGETS)
+    monkeypatch.setattr(statistical, "BLOCK_CELLS", 1)
+    assert estimate_links(SOURCES, TARGETS) == whole
 
 
 @pytest.mark.parametrize(("language", "highest"), [("fr", 0.04), ("sov", 0.11)])
 def test_finds_most_links_of_the_embedded_corpora(language: str, highest: float) -> None:
     pairs = generate(3000, 0, 0, target=language)["train"]
     golds = [parse_gold(pair.gold, where="gold") for pair in pairs]
-    links = count_links([pair.source.split() for pair in pairs], [pair.target.split() for pair in pairs])
+    links = estimate_links([pair.source.split() for pair in pairs], [pair.target.split() for pair in pairs])
     assert score(links, golds).aer < highest
 
 
 def test_empty_sides_have_no_links() -> None:
-    assert count_links([[], ["a"], ["a"]], [["x"], [], ["x"]]) == [frozenset(), frozenset(), {(0, 0)}]
-    assert count_links([[]], [["x"]]) == [frozenset()]
-    assert count_links([], []) == []
+    assert estimate_links([[], ["a"], ["a"]], [["x"], [], ["x"]]) == [frozenset(), frozenset(), {(0, 0)}]
+    assert estimate_links([[]], [["x"]]) == [frozenset()]
+    assert estimate_links([], []) == []

@@ -1,10 +1,10 @@
-"""How good the links are that guide a model: AER against the gold of an embedded corpus, and seconds.
+"""The quality of the links that guide a model: AER against the gold of an embedded corpus, and CPU seconds.
 
-python scripts/counted_links.py [--target fr|sov] [--pairs 40000]
+python scripts/estimated_links.py [--target fr|sov] [--pairs 40000]
 
-Links of IBM model 2 (`statistical.py`) and of the models that agree (`counted.py`, what guides), counted in
-the training text, the last with the gold of 500 validation pairs beside it. The gold of the training pairs
-only scores them.
+The links are estimated from the training text by IBM model 2 (`ibm_model_2.py`) and by the statistical
+aligner, the last time with the gold links of 500 validation pairs. The gold links of the training pairs only
+score the result.
 """
 
 import argparse
@@ -13,9 +13,9 @@ from collections.abc import Sequence
 
 from ibm_model_2 import align_corpus
 
-from translate.aligner.counting import Known, count_links
 from translate.aligner.error_rate import score
 from translate.aligner.links import Gold, parse_gold
+from translate.aligner.statistical import KnownLinks, estimate_links
 from translate.grammar.generator import Example, generate
 
 
@@ -26,25 +26,25 @@ def read(pairs: Sequence[Example]) -> tuple[tuple[list[list[str]], list[list[str
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="AER of links counted in an embedded corpus.")
+    parser = argparse.ArgumentParser(description="AER of links estimated from an embedded corpus.")
     parser.add_argument("--target", choices=("fr", "sov"), default="fr")
     parser.add_argument("--pairs", type=int, default=40000)
     arguments = parser.parse_args()
     splits = generate(arguments.pairs, 500, 500, target=arguments.target)
     sides, golds = read(splits["train"])
     validation, validation_golds = read(splits["validation"])
-    known = Known(*validation, [gold.to_teach(0, 1) for gold in validation_golds])
-    counters = {
+    known = KnownLinks(*validation, [gold.to_teach(0, 1) for gold in validation_golds])
+    aligners = {
         "model 2, intersection": lambda: align_corpus(*sides, method="intersection"),
         "model 2, grow-diag-final-and": lambda: align_corpus(*sides),
-        "agreement, intersection": lambda: count_links(*sides, method="intersection"),
-        "agreement, grow-diag-final-and": lambda: count_links(*sides),
-        "the same with validation gold": lambda: count_links(*sides, known=known),
+        "agreement, intersection": lambda: estimate_links(*sides, method="intersection"),
+        "agreement, grow-diag-final-and": lambda: estimate_links(*sides),
+        "the same with validation gold": lambda: estimate_links(*sides, known=known),
     }
     print(f"{'links':<32} {'AER':>6} {'precision':>9} {'recall':>6} {'CPU s':>6}")
-    for name, count in counters.items():
+    for name, align in aligners.items():
         begin = time.process_time()
-        result = score(count(), golds)
+        result = score(align(), golds)
         figures = [100 * value for value in result[:3]]
         seconds = time.process_time() - begin
         print(

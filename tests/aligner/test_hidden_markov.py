@@ -5,12 +5,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from translate.aligner.jumps import (
+from translate.aligner.hidden_markov import (
     EVEN_SHARE,
     MAX_JUMP,
     first_jumps,
     forward_backward,
-    without_places,
+    model_1,
 )
 
 PAIRS, TARGET, SOURCE = 2, 5, 3
@@ -71,7 +71,7 @@ def test_posteriors_equal_enumeration() -> None:
 
 def test_model_1_equals_its_formula() -> None:
     emission, null, _ = _example()
-    found = without_places(emission, null, P0)
+    found = model_1(emission, null, P0)
     for n, j in product(range(PAIRS), range(TARGET)):
         each = [(1 - P0) / SOURCE * emission[n, j, i] for i in range(SOURCE)]
         alone = P0 * null[n, j]

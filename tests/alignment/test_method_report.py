@@ -1,4 +1,4 @@
-"""The report's measures against plain loops."""
+"""The measures of the report, compared with plain loops."""
 
 import json
 import math
@@ -16,13 +16,19 @@ from translate.alignment.alignment import Alignment
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.extract import align
 from translate.alignment.forced import EncodedPair
-from translate.alignment.trust import agree, dispute, head_entropies, rank_correlation, report
+from translate.alignment.method_report import (
+    agree,
+    compare_methods,
+    disputed_words,
+    head_entropies,
+    rank_correlation,
+)
 
 VALUES = st.lists(st.integers(0, 3), min_size=2, max_size=7)
 
 
 def _rho(first, second):
-    """Spearman's rho as Pearson's r of ranks that are counted one by one."""
+    """Spearman's rho as Pearson's r of ranks found one by one."""
     ranks = [[sum(w < v for w in x) + (sum(w == v for w in x) - 1) / 2 for v in x] for x in (first, second)]
     means = [sum(each) / len(each) for each in ranks]
     centred = [[r - mean for r in each] for each, mean in zip(ranks, means)]
@@ -46,7 +52,8 @@ def test_agreement_and_dispute_by_hand():
     found = agree([one], [other])
     assert found.same_link == 1 / 2  # rows w and x alone have weights by both
     assert found.rank_correlation == pytest.approx((1 + _rho([0.1, 0.1, 0.8], [0.5, 0.3, 0.2])) / 2)
-    assert dispute([one, one], [one, other]) == [(2, 1, 2, 0)]
+    assert disputed_words([one, one], [one, other]) == [(2, 1, 2, 0)]
+
     assert agree([], []) == (None, None)
 
 
@@ -66,7 +73,7 @@ def test_entropies_equal_loops():
 def test_whole_report():
     model, choice = tiny_model("luong"), AlignmentChoice(0, (0,), 0)
     golds = [Gold(frozenset({(0, 0)}), frozenset({(0, 0), (1, 1)})), Gold(frozenset({(4, 1)}), frozenset())]
-    found = report(model, PAIRS, choice, golds)
+    found = compare_methods(model, PAIRS, choice, golds)
     row = json.loads(json.dumps(found.to_dict()))
     assert row["agreement"][0]["methods"] == ["attention", "gradient"]
     assert len(row["agreement"]) == 6
@@ -81,7 +88,7 @@ def test_whole_report():
     assert text[0].startswith("2 pairs, 4 target words; attention and norm: layer 0, head 0, shift 0")
     assert sum(line.startswith(("attention  ", "erasure  ", "gradient  ", "norm  ")) for line in text) == 4
     assert any(f"disagree on {len(found.disputed)} target words" in line for line in text)
-    without = report(model, PAIRS, choice)
+    without = compare_methods(model, PAIRS, choice)
     assert without.scores == {}
     assert not any("AER" in line for line in without.lines())
 
@@ -90,6 +97,6 @@ def test_words_cannot_break_the_text():
     model = tiny_model("bahdanau")
     ids = PAIRS[0].source_ids, PAIRS[0].target_ids
     pair = EncodedPair(*ids, [0, 0, 1, -1], [0, 1], ["a\nb", "<script>"], ["x\x1b[2J", "y"])
-    lines = report(model, [pair], AlignmentChoice(0, (0,), 0)).lines()
+    lines = compare_methods(model, [pair], AlignmentChoice(0, (0,), 0)).lines()
     assert all(line.isprintable() for line in lines)
-    assert report(model, [], AlignmentChoice(0, (0,), 0)).to_dict()["target_words"] == 0
+    assert compare_methods(model, [], AlignmentChoice(0, (0,), 0)).to_dict()["target_words"] == 0
