@@ -12,6 +12,7 @@ PACKAGE = Path(translate.__file__).parent
 FLOORS = {
     "errors": 0,
     "version": 0,
+    "options": 0,
     "config": 1,
     "attention": 2,
     "text": 2,

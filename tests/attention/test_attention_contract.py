@@ -16,7 +16,7 @@ from translate.attention.functional import masked_softmax
 @pytest.mark.parametrize("need_weights", [False, True])
 def test_multi_head_equals_torch(need_weights: bool, dtype: torch.dtype) -> None:
     torch.manual_seed(1)
-    ours = MultiHead(12, 10, 3).to(dtype)
+    ours = MultiHead(12, 10, num_heads=3).to(dtype)
     theirs = nn.MultiheadAttention(12, 3, kdim=10, vdim=10, batch_first=True).to(dtype)
     keys, values = ours.key_value_projection.weight.chunk(2)
     with torch.no_grad():

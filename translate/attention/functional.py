@@ -1,9 +1,7 @@
-"""The score functions of the literature, each one equation of one paper, and the masked softmax.
+"""The score functions of the literature, one equation of one paper each, and the masked softmax.
 
 Shapes: B batch, S source, T target, H heads, E width of a head, A width of the attention layer.
 """
-
-import math
 
 import torch
 import torch.nn.functional as F
@@ -11,7 +9,7 @@ from torch import Tensor
 
 
 def masked_softmax(scores: Tensor, visible: Tensor | None) -> Tensor:
-    """Normalise over the last dimension among visible places.
+    """Normalise over the visible keys, in the last dimension.
 
     A row in which nothing is visible gives zeros, with finite gradients, instead of NaN.
 
@@ -30,7 +28,7 @@ def masked_softmax(scores: Tensor, visible: Tensor | None) -> Tensor:
 
 
 def normalise(scores: Tensor, visible: Tensor | None) -> Tensor:
-    """Scores that are not negative over their sum among visible places; zeros where nothing is visible."""
+    """Divide scores, none negative, by their sum over the visible keys; zeros where nothing is visible."""
     if visible is not None:
         scores = scores.masked_fill(~visible, 0.0)
     total = scores.sum(-1, keepdim=True)
@@ -40,7 +38,7 @@ def normalise(scores: Tensor, visible: Tensor | None) -> Tensor:
 def additive_scores(query: Tensor, keys: Tensor, direction: Tensor) -> Tensor:
     """v^T tanh(W q + U k): Bahdanau et al. 2015, A.1.2; q and k come projected.
 
-    Holds (B, T, S, A); :mod:`translate.attention.recompute` gives the same without.
+    Holds (B, T, S, A); :mod:`translate.attention.recompute` computes the same without it.
 
     Args:
         query: W q, (B, T, A).
@@ -60,11 +58,6 @@ def dot_scores(query: Tensor, keys: Tensor) -> Tensor:
     (..., T, E), (..., S, E) -> (..., T, S).
     """
     return query.to(keys.dtype) @ keys.transpose(-2, -1)
-
-
-def scaled_dot_scores(query: Tensor, keys: Tensor) -> Tensor:
-    """q^T k / sqrt(E): Vaswani et al. 2017, eq. 1. (..., T, E), (..., S, E) -> (..., T, S)."""
-    return dot_scores(query, keys) * (1.0 / math.sqrt(query.shape[-1]))
 
 
 def elu_features(states: Tensor) -> Tensor:

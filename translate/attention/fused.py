@@ -1,4 +1,4 @@
-"""Which kernel runs: one signature that hides the choice.
+"""One signature that hides which kernel runs.
 
 Shapes: B batch, H heads, T queries, S keys, E width of a head.
 """
@@ -15,8 +15,7 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from translate.attention.functional import masked_softmax
-from translate.attention.gpu import flex, varlen_packed
-from translate.attention.kernels import KERNELS, KernelStatus, compiler, refusal
+from translate.attention.kernels import KERNELS, KernelStatus, compiler, flex, refusal, varlen_packed
 from translate.attention.masks import Pattern
 from translate.attention.memory import HALF
 from translate.attention.recompute import chunked_additive_scores, compiled_additive_scores
@@ -28,7 +27,7 @@ BACKENDS = {
     "efficient": SDPBackend.EFFICIENT_ATTENTION,
     "math": SDPBackend.MATH,
 }
-FEW = 160  # scores of a head: so few are quicker written down on a CPU, where a query is one step of a search
+FEW = 160  # scores of a head up to which the explicit path is quicker, in a search on a CPU
 LONG = 1024  # keys from which FlexAttention's skipped blocks repay its block mask
 
 
@@ -42,7 +41,7 @@ def fused_attention(
     kernel: str = "auto",
     dropout: float = 0.0,
 ) -> Tensor:
-    """softmax(scale q k^T + bias) v without writing the weights down (Dao et al. 2022).
+    """softmax(scale q k^T + bias) v without storing the weights (Dao et al. 2022).
 
     Args:
         query: (B, H, T, E).
@@ -51,13 +50,13 @@ def fused_attention(
         pattern: which keys each query sees; all by default.
         scale: 1 / sqrt(E) by default.
         kernel: one of ``KERNELS``.
-        dropout: of the weights; torch's own choice of kernels on a GPU, the explicit path elsewhere.
+        dropout: of the weights; above 0, a GPU takes torch's own choice and a CPU the explicit path.
 
     Returns:
         Context (B, H, T, E'); zeros where a query sees nothing.
 
     Raises:
-        UserError: (a ``ValueError``) if ``kernel`` cannot run on this input, saying why.
+        UserError: with the reason, if ``kernel`` cannot run on this input.
     """
     pattern = pattern or Pattern()
     if dropout:
@@ -72,16 +71,16 @@ def fused_attention(
         return _RUN[kernel](query, keys, values, pattern, scale)
     try:
         with sdpa_kernel(BACKENDS[kernel]), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # they say in many lines what the error says in one
+            warnings.simplefilter("ignore")  # the error says the same in one line
             return _sdpa(query, keys, values, pattern, scale)
     except RuntimeError as error:
         raise UserError(f"kernel: {kernel} cannot run here: {str(error).split(chr(10))[0]}") from error
 
 
 def few_scores(query: Tensor, keys: Tensor) -> bool:
-    """Whether there are so few queries (B, T, D) and keys (B, H, S, E) that the explicit path is quicker.
+    """Whether queries (B, T, D) and keys (B, H, S, E) are so few that the explicit path is quicker.
 
-    It is the path of ``auto`` then; half precision is left to kernels, which sum in float32.
+    ``auto`` takes it then. Half precision stays with the kernels, which sum in float32.
     """
     return (
         query.device.type == "cpu"
@@ -96,7 +95,7 @@ def _fastest(query: Tensor, keys: Tensor, values: Tensor, pattern: Pattern) -> s
     """The kernel that ``auto`` stands for."""
     device = query.device.type
     if device == "cpu":
-        # Without the flash kernel torch would run its reference, which copies what it scales.
+        # Without the flash kernel torch would run its reference, which copies the tensors that it scales.
         return "sdpa" if refusal("flash", query, keys, values, pattern) is None else "explicit"
     if device != "cuda" or query.dtype not in HALF:
         return "sdpa"
@@ -128,15 +127,15 @@ def _sdpa(
     options: dict[str, Any] = {"scale": scale, "dropout_p": dropout}
     if query.shape[1] != keys.shape[1]:
         options["enable_gqa"] = True
-    others = (pattern.mask, pattern.window, pattern.bias, pattern.places, pattern.extra)
-    whole = all(each is None for each in others)
+    others = (pattern.mask, pattern.window, pattern.bias, pattern.positions, pattern.extra)
+    whole = all(part is None for part in others)
     if whole and (not pattern.causal or (pattern.start == 0 and num_queries == num_keys)):
         causal = pattern.causal and num_queries > 1
         return F.scaled_dot_product_attention(query, keys, values, is_causal=causal, **options)
     seen = pattern.visible(num_queries, num_keys, device)
     blank = None
     if seen is not None:
-        # Kernels differ in what they give where nothing is visible: such rows see all, and are blanked after.
+        # Kernels differ in rows where nothing is visible: let such rows see everything, then blank them.
         blank = ~seen.any(-1, keepdim=True)
         seen = seen | blank
     mask = pattern.added(num_queries, num_keys, device)
@@ -157,7 +156,7 @@ def explicit_attention(
     scale: float | None = None,
     dropout: float = 0.0,
 ) -> Tensor:
-    """The same, writing the weights down."""
+    """As :func:`fused_attention`, storing the weights."""
     num_queries, num_keys, device = query.shape[2], keys.shape[2], query.device
     groups = query.shape[1] // keys.shape[1]
     if groups > 1:
@@ -179,7 +178,7 @@ _RUN: dict[str, Callable[[Tensor, Tensor, Tensor, Pattern, float | None], Tensor
 
 @functools.cache
 def _tried(kernel: str, device: torch.device, dtype: torch.dtype) -> str | None:
-    """Why a kernel failed on a small input, forward or backward; ``None`` if it ran."""
+    """Why a kernel failed forward or backward on a small input; ``None`` if it ran."""
     try:
         with torch.enable_grad(), torch.autocast(device.type, enabled=False):
             if kernel in ("chunked", "compiled"):
@@ -189,14 +188,14 @@ def _tried(kernel: str, device: torch.device, dtype: torch.dtype) -> str | None:
             else:
                 query = torch.randn(2, 2, 16, 64, device=device, dtype=dtype, requires_grad=True)
                 fused_attention(query, query, query, kernel=kernel).sum().backward()
-    except Exception as error:  # whatever a compiler or a driver raises, the kernel does not run here
+    except Exception as error:  # a compiler or a driver may raise anything
         lines = str(error).strip().split("\n") or [""]
         return lines[0].removeprefix(f"kernel: {kernel} cannot run here: ") or type(error).__name__
     return None
 
 
 def kernels(device: torch.device) -> list[KernelStatus]:
-    """Which kernels run here, each tried forward and backward on a small input unless it must be compiled."""
+    """Which kernels run here; all but compiled ones are tried forward and backward on a small input."""
     dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
     found = []
     for name in (*KERNELS[1:], "chunked"):
@@ -210,7 +209,7 @@ def kernels(device: torch.device) -> list[KernelStatus]:
 
 
 def additive_kernel(kernel: str, keys: Tensor) -> str:
-    """What ``auto`` stands for; raises ``UserError`` if ``compiled`` was asked for and does not run here."""
+    """Resolve ``auto``; raises ``UserError`` if ``kernel`` is ``compiled`` and does not run here."""
     if kernel == "auto":
         on_gpu = keys.device.type == "cuda"
         return "compiled" if on_gpu and _tried("compiled", keys.device, keys.dtype) is None else "chunked"

@@ -1,16 +1,19 @@
-"""Which kernels there are, and why one cannot run for a mechanism, a mask, a dtype or a device.
+"""The kernels by name, why one cannot run on an input, and the two that run on a GPU alone.
 
-``auto`` picks the fastest exact one; ``explicit`` writes the weights down; ``math`` is torch's own
-reference. ``flash``, ``cudnn`` and ``efficient`` are backends of scaled_dot_product_attention, ``varlen``
-runs over packed tokens without padding, ``flex`` is FlexAttention.
+``auto`` picks the fastest exact one; ``explicit`` stores the weights; ``math`` is torch's own reference.
+``flash``, ``cudnn`` and ``efficient`` are backends of scaled_dot_product_attention, ``varlen`` runs over
+packed tokens without padding, ``flex`` is FlexAttention.
+
+Shapes: B batch, H heads, T queries, S keys, E width of a head, P real tokens of a padded batch.
 """
 
 import functools
 import shutil
 from collections.abc import Collection
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from translate.attention.masks import Pattern
@@ -23,7 +26,7 @@ COMPILERS = ("c++", "g++", "clang++")
 
 
 class KernelStatus(NamedTuple):
-    """Whether a kernel runs on a device, and if not, why."""
+    """Whether a kernel runs on a device, and why not."""
 
     name: str
     runs: bool
@@ -31,7 +34,7 @@ class KernelStatus(NamedTuple):
 
 
 def check_kernel(kernel: str, mechanism: str, allowed: Collection[str], why: str) -> str:
-    """``kernel`` if a mechanism may ask for it; else raises ``ValueError``, saying ``why`` not."""
+    """``kernel`` if a mechanism may ask for it; raises ``ValueError`` with the reason ``why`` if not."""
     known = dict.fromkeys((*KERNELS, *ADDITIVE_KERNELS))
     if kernel not in known:
         raise ValueError(f"kernel: expected one of {', '.join(known)}, got {kernel!r}")
@@ -46,16 +49,16 @@ def compiler() -> str | None:
 
 
 def refusal(kernel: str, query: Tensor, keys: Tensor, values: Tensor, pattern: Pattern) -> str | None:
-    """Why ``kernel`` cannot run on this input, as far as that is known before it is tried."""
+    """Why ``kernel`` cannot run on this input; ``None`` if no reason is known before it is tried."""
     on_gpu = query.device.type == "cuda"
     if kernel in ("math", "explicit"):
         return None
     if kernel != "flash" and not on_gpu:
         return "FlexAttention has no backward on a CPU" if kernel == "flex" else "it needs a GPU"
-    if kernel in ("flex", "varlen") and pattern.places is not None:
-        return "the places of the queries differ from hypothesis to hypothesis"
+    if kernel in ("flex", "varlen") and pattern.positions is not None:
+        return "the positions of the queries differ from hypothesis to hypothesis"
     if kernel in ("flex", "varlen") and pattern.extra is not None:
-        return "each hypothesis sees the path of its own"
+        return "hypotheses of a sentence see different keys"
     if kernel in ("flash", "varlen"):
         return _refusal_of_flash(query, keys, values) or (
             _unseen_by_varlen(query, keys, pattern)
@@ -79,7 +82,7 @@ def _refusal_of_flash(query: Tensor, keys: Tensor, values: Tensor) -> str | None
 def _unseen_by_flash(query: Tensor, pattern: Pattern) -> str | None:
     if query.device.type == "cuda":
         others = (pattern.mask, pattern.window, pattern.bias, pattern.extra)
-        if any(each is not None for each in others):
+        if any(part is not None for part in others):
             return "on a GPU it takes neither padding nor window nor bias; use varlen or flex"
         return None
     table = pattern.by_distance(1, 1, query.device)
@@ -109,3 +112,83 @@ def varlen_attention() -> "object | None":
     except ImportError:
         return None
     return varlen_attn
+
+
+def varlen_packed(
+    query: Tensor, keys: Tensor, values: Tensor, pattern: Pattern, scale: float | None
+) -> Tensor:
+    """Attention over packed tokens, so that padding costs nothing."""
+    attend: Any = varlen_attention()
+    batch, num_queries, num_keys = query.shape[0], query.shape[2], keys.shape[2]
+    # A GPU synchronises here.
+    real = None if pattern.mask is None else pattern.mask.flatten().nonzero().squeeze(1)
+    packed_keys, key_ends = _pack(keys, pattern.mask, real)
+    packed_values, _ = _pack(values, pattern.mask, real)
+    own = pattern.own and real is not None
+    packed_query, query_ends = _pack(query, pattern.mask if own else None, real if own else None)
+    # The kernel aligns the last query with the last key, as causality here does.
+    right = 0 if pattern.causal else pattern.window if pattern.window is not None else -1
+    left = pattern.window if pattern.window is not None else -1
+    options: dict[str, Any] = {"scale": scale, "window_size": (left, right)}
+    if query.shape[1] != keys.shape[1]:
+        options["enable_gqa"] = True
+    context = attend(
+        packed_query, packed_keys, packed_values, query_ends, key_ends, num_queries, num_keys, **options
+    )
+    if own:
+        whole = context.new_zeros(batch * num_queries, *context.shape[1:])
+        context = whole.index_copy(0, real, context)
+    context = context.unflatten(0, (batch, num_queries)).transpose(1, 2)  # (B, H, T, E)
+    if pattern.mask is None:
+        return context
+    return context.masked_fill(~pattern.mask.any(1)[:, None, None, None], 0.0)
+
+
+def _pack(states: Tensor, mask: Tensor | None, real: Tensor | None) -> tuple[Tensor, Tensor]:
+    """(B, H, L, E) to its real tokens (P, H, E), and the end of each sequence, (B + 1,) int32 from 0."""
+    batch, _, length, _ = states.shape
+    flat = states.transpose(1, 2).flatten(0, 1)
+    if mask is None or real is None:
+        return flat, torch.arange(0, (batch + 1) * length, length, device=states.device, dtype=torch.int32)
+    return flat[real], F.pad(mask.sum(1).cumsum(0), (1, 0)).to(torch.int32)
+
+
+def flex(query: Tensor, keys: Tensor, values: Tensor, pattern: Pattern, scale: float | None) -> Tensor:
+    """FlexAttention: it skips blocks without a visible key, and holds no (T, S) mask or bias."""
+    attend, block_mask = _flex_functions()
+    num_queries, num_keys, device = query.shape[2], keys.shape[2], query.device
+    mask, window, causal, start = pattern.mask, pattern.window, pattern.causal, pattern.start
+    table = pattern.by_distance(num_queries, num_keys, device)
+
+    def visible(batch: Tensor, head: Tensor, row: Tensor, key: Tensor) -> Tensor:
+        seen = key >= 0
+        if mask is not None:
+            seen = seen & mask[batch, key]
+        if causal:
+            seen = seen & (key <= row + start)
+        if window is not None:
+            seen = seen & ((key - row - start).abs() <= window)
+        return seen
+
+    def with_bias(score: Tensor, batch: Tensor, head: Tensor, row: Tensor, key: Tensor) -> Tensor:
+        return score if table is None else score + table[head, key - row + num_queries - 1]
+
+    context: Tensor = attend(
+        query,
+        keys,
+        values,
+        score_mod=with_bias if table is not None else None,
+        block_mask=block_mask(
+            visible, None if mask is None else len(mask), None, num_queries, num_keys, device=device
+        ),
+        scale=scale,
+        enable_gqa=query.shape[1] != keys.shape[1],
+    )
+    return context
+
+
+@functools.cache
+def _flex_functions() -> tuple[Any, Any]:
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    return torch.compile(flex_attention, dynamic=True), torch.compile(create_block_mask, dynamic=True)

@@ -1,9 +1,10 @@
-"""Attention in linear time: what was read is a matrix of constant size, written by adding or by correcting.
+"""Attention in linear time: keys and values are written into a matrix of constant size.
 
-To a source, that matrix is made once and every query reads all of it. Within a sequence (``causal``) query t
-reads what places up to t wrote; chunk by chunk in parallel, or place by place with the matrix as cache.
+To a source, the matrix is written once and every query reads all of it. Within a sequence (``causal``)
+query t reads what the positions up to t wrote: chunk by chunk in parallel, or step by step with the matrix as
+cache.
 
-Shapes: B batch, H heads, S keys, T queries, L places of one sequence, E width and F features of a head.
+Shapes: B batch, H heads, S keys, T queries, L positions of one sequence, E width and F features of a head.
 """
 
 from dataclasses import dataclass, replace
@@ -13,42 +14,57 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from translate.attention.contract import register
 from translate.attention.functional import dot_scores, dpfp_features, elu_features, normalise
 from translate.attention.memory import Memory
-from translate.attention.multi_head import MultiHead, Turn
+from translate.attention.multi_head import Heads, MultiHead, Turn
 from translate.attention.path_cache import LayerCache, PathCache
+from translate.options import flat_options, option_group
 
-CHUNK = 64  # places that are related to each other directly
+CHUNK = 64  # positions whose queries and keys are multiplied directly
 
 
 @dataclass(frozen=True, kw_only=True)
 class FastMemory(Memory):
-    """Memory whose keys are features, (B, H, S, F), zero where padded; with what reading all of it gives."""
+    """Memory whose keys are features, (B, H, S, F), zero where padded, with the matrix of all keys."""
 
     written: Tensor | None = None  # (B, H, F, E or E + 1), for queries that see every key
     strength: Tensor | None = None  # (B, H, S), of the delta rule
 
 
-class _FastWeights(MultiHead):
-    """What both rules share: projections, and the two ways to attend within a sequence."""
+@option_group
+@dataclass(frozen=True)
+class FastHeads:
+    """The options of :class:`Heads` that a matrix of constant size has.
+
+    Attributes:
+        num_heads, attention_size, bias: as :class:`Heads`.
+        kernel: ``auto`` takes linear time, ``explicit`` computes the weights.
+    """
+
+    num_heads: int | None = None
+    attention_size: int | None = None
+    bias: bool = True
+    kernel: str = "auto"
+
+
+FAST_HEADS = FastHeads()
+
+
+class FastWeights(MultiHead):
+    """Base of both rules: the projections, and the two ways to attend within a sequence."""
 
     kernels = ("auto", "explicit")
     refusal = "it has a linear-time form of its own"
 
+    @flat_options
     def __init__(
-        self,
-        query_size: int,
-        key_size: int,
-        num_heads: int | None = None,
-        attention_size: int | None = None,
-        causal: bool = False,
-        bias: bool = True,
-        kernel: str = "auto",
+        self, query_size: int, key_size: int, heads: FastHeads = FAST_HEADS, *, causal: bool = False
     ) -> None:
-        super().__init__(query_size, key_size, num_heads, attention_size, causal, bias, kernel)
+        super().__init__(query_size, key_size, Heads(**vars(heads)), causal=causal)
 
     def features(self, states: Tensor) -> Tensor:
-        """What queries and keys are compared by: (..., E) -> (..., F)."""
+        """The features that compare queries with keys: (..., E) -> (..., F)."""
         raise NotImplementedError
 
     def memorise(self, keys: Tensor, values: Tensor, states: Tensor, mask: Tensor | None) -> FastMemory:
@@ -63,7 +79,7 @@ class _FastWeights(MultiHead):
         raise NotImplementedError
 
     def read_causal(self, query: Tensor, memory: FastMemory) -> Tensor:
-        """Features (B, H, L, F) that see the keys up to their own place -> context (B, H, L, E)."""
+        """Features (B, H, L, F) that see the keys up to their own position -> context (B, H, L, E)."""
         raise NotImplementedError
 
     def write(self, memory: FastMemory) -> Tensor:
@@ -90,7 +106,7 @@ class _FastWeights(MultiHead):
         return self.merge(read(self.queries(query), memory))
 
     def start_paths(self, num_layers: int, num_sentences: int, like: Tensor) -> PathCache | None:
-        return None  # the matrix of each hypothesis is its own
+        return None  # hypotheses share no matrix
 
     def attend_self(self, states: Tensor, mask: Tensor | None = None, turn: Turn | None = None) -> Tensor:
         query, memory = self._prepare_features(states, mask, turn, 0)
@@ -99,26 +115,27 @@ class _FastWeights(MultiHead):
         return self.merge(self.read_all(query, replace(memory, written=self.write(memory))))
 
     def _prepare_features(
-        self, states: Tensor, mask: Tensor | None, turn: Turn | None, place: int
+        self, states: Tensor, mask: Tensor | None, turn: Turn | None, position: int
     ) -> tuple[Tensor, FastMemory]:
         query, plain = self.prepare_self(states, mask)
         keys = plain.keys
         if turn is not None:
-            query, keys = turn(query, place), turn(keys, place)
+            query, keys = turn(query, position), turn(keys, position)
         return self.features(query), self.memorise(keys, plain.values, states, mask)
 
 
-class Linear(_FastWeights):
+@register("linear")
+class Linear(FastWeights):
     """sum_j f(q)^T f(k_j) v_j / sum_j f(q)^T f(k_j), f = elu + 1: Katharopoulos et al. 2020, eq. 5, 7 and 9.
 
-    The numerator's sum of f(k_j) v_j^T and the denominator's of f(k_j) are kept as one matrix (F, E + 1), the
-    fast weights of Schlag et al. 2021, eq. 17 and 18, that are written by adding.
+    One matrix (F, E + 1) holds the numerator's sum of f(k_j) v_j^T and the denominator's of f(k_j): the fast
+    weights of Schlag et al. 2021, eq. 17 and 18, written by adding.
 
     Args:
         query_size: width of a query.
         key_size: width of a source state.
-        num_heads, attention_size, causal, bias: as :class:`MultiHead`.
-        kernel: ``auto`` takes linear time, ``explicit`` writes the weights down.
+        heads: see :class:`FastHeads`.
+        causal: as :class:`MultiHead`.
     """
 
     def features(self, states: Tensor) -> Tensor:
@@ -138,32 +155,32 @@ class Linear(_FastWeights):
         values = _with_ones(memory.values)
         written = values.new_zeros(*query.shape[:2], query.shape[-1], values.shape[-1])
         read = []
-        for rows, keys, added in zip(
-            *(each.split(CHUNK, 2) for each in (query, memory.keys, values)), strict=True
-        ):
+        parts = (tensor.split(CHUNK, 2) for tensor in (query, memory.keys, values))
+        for rows, keys, added in zip(*parts, strict=True):
             inside = (rows @ keys.transpose(-2, -1)).tril()
             read.append(rows @ written + inside @ added)
             written = written + keys.transpose(-2, -1) @ added
         return _divide(torch.cat(read, 2))
 
     def start_self(self, num_rows: int, like: Tensor) -> Tensor:
-        """The matrix before the first place: (N, H, F, E + 1)."""
+        """The matrix before the first position: (N, H, F, E + 1)."""
         return like.new_zeros(num_rows, self.num_heads, self.head_size, self.head_size + 1)
 
     def step_self(
-        self, states: Tensor, cache: Tensor | LayerCache, place: int, turn: Turn | None = None
+        self, states: Tensor, cache: Tensor | LayerCache, position: int, turn: Turn | None = None
     ) -> tuple[Tensor, Tensor | LayerCache]:
         assert isinstance(cache, Tensor)
-        query, memory = self._prepare_features(states, None, turn, place)
+        query, memory = self._prepare_features(states, None, turn, position)
         cache = cache + self.write(memory)
         return self.merge(_divide(query @ cache)), cache
 
 
-class Delta(_FastWeights):
-    """The delta rule: Schlag et al. 2021, 4.2. W_i = W_{i-1} + b_i (v_i - W_{i-1} f(k_i)) f(k_i)^T.
+@register("delta")
+class Delta(FastWeights):
+    """W f(q), W_i = W_{i-1} + b_i (v_i - W_{i-1} f(k_i)) f(k_i)^T, the delta rule: Schlag et al. 2021, 4.2.
 
-    The context is W f(q). What a key reads is moved towards its value by b_i = sigmoid(w^T h_i), so that
-    later keys correct earlier ones. f is the paper's deterministic parameter-free projection (5.3) with
+    A key moves the value that it reads towards its own by b_i = sigmoid(w^T h_i), so that later keys correct
+    earlier ones. f is the paper's deterministic parameter-free projection (5.3) with
     nu = 1, summing to 1. The weights, which are the coefficients of the values in the context, are
     f(q)^T f(k_i) b_i times the inverse of I + tril(f(k_i)^T f(k_j) b_j, -1); they may be negative, and do not
     sum to 1.
@@ -171,21 +188,15 @@ class Delta(_FastWeights):
     Args:
         query_size: width of a query.
         key_size: width of a source state.
-        num_heads, attention_size, causal, bias: as :class:`MultiHead`.
-        kernel: ``auto`` takes linear time, ``explicit`` writes the weights down.
+        heads: see :class:`FastHeads`.
+        causal: as :class:`MultiHead`.
     """
 
+    @flat_options
     def __init__(
-        self,
-        query_size: int,
-        key_size: int,
-        num_heads: int | None = None,
-        attention_size: int | None = None,
-        causal: bool = False,
-        bias: bool = True,
-        kernel: str = "auto",
+        self, query_size: int, key_size: int, heads: FastHeads = FAST_HEADS, *, causal: bool = False
     ) -> None:
-        super().__init__(query_size, key_size, num_heads, attention_size, causal, bias, kernel)
+        super().__init__(query_size, key_size, heads, causal=causal)
         self.strength_projection = nn.Linear(key_size, self.num_heads)
 
     def features(self, states: Tensor) -> Tensor:
@@ -223,14 +234,14 @@ class Delta(_FastWeights):
         return torch.cat(read, 2)
 
     def start_self(self, num_rows: int, like: Tensor) -> Tensor:
-        """The matrix before the first place: (N, H, F, E)."""
+        """The matrix before the first position: (N, H, F, E)."""
         return like.new_zeros(num_rows, self.num_heads, 2 * self.head_size, self.head_size)
 
     def step_self(
-        self, states: Tensor, cache: Tensor | LayerCache, place: int, turn: Turn | None = None
+        self, states: Tensor, cache: Tensor | LayerCache, position: int, turn: Turn | None = None
     ) -> tuple[Tensor, Tensor | LayerCache]:
         assert isinstance(cache, Tensor)
-        query, memory = self._prepare_features(states, None, turn, place)
+        query, memory = self._prepare_features(states, None, turn, position)
         assert memory.strength is not None
         missing = memory.values - memory.keys @ cache
         cache = cache + memory.keys.transpose(-2, -1) @ (missing * memory.strength.unsqueeze(-1))
@@ -250,7 +261,7 @@ class Delta(_FastWeights):
 
 
 def _correct(written: Tensor, keys: Tensor, values: Tensor, strength: Tensor) -> Tensor:
-    """What each key of a chunk adds to the matrix, b_i (v_i - W_{i-1} k_i), by one solve: (B, H, C, E).
+    """What the keys of a chunk add to the matrix, b_i (v_i - W_{i-1} k_i), by one solve: (B, H, C, E).
 
     Yang et al. 2024, 3.2: with u_i = v_i - W_{i-1} k_i, (I + tril(k_i^T k_j b_j, -1)) u = v - K W.
     """

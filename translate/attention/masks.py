@@ -1,4 +1,4 @@
-"""Which keys each query may see, and what is added to its scores for their distance. True = visible.
+"""Which keys each query may see, and what their distance adds to its scores. True = visible.
 
 Shapes: B batch, T queries, S keys, H heads.
 """
@@ -8,17 +8,6 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-
-
-def padding_mask(lengths: Tensor, width: int) -> Tensor:
-    """Places before each sequence's end. (B,) -> (B, width) bool."""
-    return torch.arange(width, device=lengths.device) < lengths.unsqueeze(1)
-
-
-def causal_mask(num_queries: int, num_keys: int, device: torch.device | None = None) -> Tensor:
-    """Keys that are not in the query's future; the last query sees the last key. -> (T, S) bool."""
-    rows = torch.arange(num_queries, device=device).unsqueeze(1) + (num_keys - num_queries)
-    return torch.arange(num_keys, device=device) <= rows
 
 
 def check_mask(mask: Tensor | None, states: Tensor) -> None:
@@ -40,17 +29,17 @@ def lengths_of(mask: Tensor | None, states: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Pattern:
-    """Padding, causality, window and distance bias in one value, which every kernel can read its own way.
+    """Padding, causality, window and distance bias in one value, which every kernel reads in its own way.
 
     Attributes:
         mask: (B, S) bool, or ``None`` if nothing is padded.
-        causal: hide the keys after a query's place.
-        window: most places between a query and a key that it sees.
-        bias: from distances (key's place - query's, int64, any shape) to what scores get, (H, shape).
-        start: the place of the first query, where ``places`` does not say.
-        places: (B, T) places of the queries.
+        causal: hide the keys after a query's position.
+        window: the greatest distance, in positions, at which a query sees a key.
+        bias: maps distances (key's position - query's, int64, any shape) to a bias of the scores, (H, shape).
+        start: the position of the first query, unless ``positions`` is given.
+        positions: (B, T) positions of the queries.
         own: whether the queries are the sequence of the keys itself, padding included.
-        extra: what else scores get, broadcastable to (B, H, T, S).
+        extra: a further bias of the scores, broadcastable to (B, H, T, S).
     """
 
     mask: Tensor | None = None
@@ -58,23 +47,23 @@ class Pattern:
     window: int | None = None
     bias: Callable[[Tensor], Tensor] | None = None
     start: int = 0
-    places: Tensor | None = None
+    positions: Tensor | None = None
     own: bool = False
     extra: Tensor | None = None
 
     def distances(self, num_queries: int, num_keys: int, device: torch.device) -> Tensor:
-        """Key's place - query's: (1 or B, T, S) int64."""
+        """Key's position - query's: (1 or B, T, S) int64."""
         keys = torch.arange(num_keys, device=device)
-        if self.places is not None:
-            return keys - self.places.unsqueeze(2)
+        if self.positions is not None:
+            return keys - self.positions.unsqueeze(2)
         queries = torch.arange(self.start, self.start + num_queries, device=device)
         return (keys - queries.unsqueeze(1)).unsqueeze(0)
 
     def visible(self, num_queries: int, num_keys: int, device: torch.device) -> Tensor | None:
-        """Broadcastable to (B, H, T, S), bool; ``None`` if all is visible."""
+        """Broadcastable to (B, H, T, S), bool; ``None`` if every key is visible."""
         combined = None if self.mask is None else self.mask[:, None, None, :]  # (B, 1, 1, S)
-        # A last query that stands at the last key, alone, has no future.
-        causal = self.causal and (self.places is not None or self.start < num_keys - 1)
+        # A single query that stands at the last key has no future.
+        causal = self.causal and (self.positions is not None or self.start < num_keys - 1)
         if not causal and self.window is None:
             return combined
         distance = self.distances(num_queries, num_keys, device).unsqueeze(1)
@@ -86,14 +75,14 @@ class Pattern:
         return near if combined is None else combined & near
 
     def added(self, num_queries: int, num_keys: int, device: torch.device) -> Tensor | None:
-        """The distance bias, (1 or B, H, T, S), and what is extra, or ``None``."""
+        """The bias by distance, (1 or B, H, T, S), plus ``extra``; ``None`` without either."""
         if self.bias is None:
             return self.extra
         bias = self.bias(self.distances(num_queries, num_keys, device)).transpose(0, 1)
         return bias if self.extra is None else bias + self.extra
 
     def total(self, num_queries: int, num_keys: int, like: Tensor) -> Tensor | None:
-        """What scores get: the bias, and -inf where nothing is seen; ``None`` if that is nothing."""
+        """The bias, and -inf where a key is hidden; ``None`` if every key is visible without a bias."""
         seen = self.visible(num_queries, num_keys, like.device)
         added = self.added(num_queries, num_keys, like.device)
         if seen is None:

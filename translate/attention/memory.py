@@ -1,4 +1,4 @@
-"""What attention reads: keys, values and which of them are real; a value, never a module attribute."""
+"""What attention reads: keys, values and a mask, in a value that no module stores."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -12,27 +12,27 @@ HALF = (torch.float16, torch.bfloat16)
 
 @dataclass(frozen=True)
 class Memory:
-    """What a mechanism made of the source states. A mechanism may add fields in a subclass."""
+    """The projected source states. A mechanism may add fields in a subclass."""
 
     keys: Tensor  # (B, H, S, E)
     values: Tensor  # (B, H, S, E')
     mask: Tensor | None = None  # (B, S) bool, True = visible
 
     def select(self, sentences: Tensor) -> "Memory":
-        """The memory of the sentences at the given places of the batch."""
+        """The memory of the sentences at the given rows of the batch."""
         return select_rows(self, sentences)
 
     def precise(self) -> "Memory":
-        """The same with half precision widened to float32."""
+        """This memory with half precision widened to float32."""
         return each_tensor(self, lambda tensor: tensor.float() if tensor.dtype in HALF else tensor)
 
 
 def each_tensor(value: Any, function: Callable[[Tensor], Tensor]) -> Any:
-    """``function`` of every tensor in nested tuples and dataclasses; other values stay as they are."""
+    """Apply ``function`` to every tensor in nested tuples and dataclasses; other values stay as they are."""
     if isinstance(value, Tensor):
         return function(value)
     if isinstance(value, tuple):
-        return tuple(each_tensor(each, function) for each in value)
+        return tuple(each_tensor(item, function) for item in value)
     if is_dataclass(value) and not isinstance(value, type):
         return replace(
             value, **{f.name: each_tensor(getattr(value, f.name), function) for f in fields(value)}

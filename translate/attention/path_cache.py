@@ -1,11 +1,11 @@
-"""What a decoder's self-attention read so far, written in place and shared by the hypotheses of a sentence.
+"""The cache of a decoder's self-attention, written in place and shared by the hypotheses of a sentence.
 
-Reordering hypotheses moves no keys and no values: what each hypothesis wrote stays where it is, and a mask
-says which of it lies on the path of each hypothesis. Now and then what lies on no path is thrown away: the
-hypotheses of a sentence soon have a common beginning, which is then held once.
+Reordering hypotheses moves no keys and no values. Each row stays where a hypothesis wrote it, and a mask says
+which rows lie on the path of each hypothesis. Rows on no path are dropped now and then: the hypotheses of a
+sentence soon share their beginning, which is then held once.
 
-Shapes: A layers, B sentences, W hypotheses of each, N = B W, G key/value heads, R rows that fit, C rows so
-far, T places so far, E width of a head. A row is what one hypothesis wrote at one place.
+Shapes: A layers, B sentences, W hypotheses of a sentence, N = B W, G key/value heads, R rows that fit, C rows
+so far, T positions so far, E width of a head. A row holds what one hypothesis wrote at one position.
 """
 
 import math
@@ -14,30 +14,31 @@ import torch
 from torch import Tensor
 
 FIRST_ROWS = 16
-WORTH = 1.5  # rows are thrown away when there are so many times what lies on a path
+WORTH = 1.5  # rows over rows on a path, from which on dropping the others pays
 
 
 class PathCache:
-    """Keys and values of every layer, for hypotheses that part and are given up.
+    """Keys and values of every layer, for hypotheses that branch and end.
 
-    It begins with one hypothesis a sentence; see :meth:`widen`.
+    It begins with one hypothesis of each sentence; see :meth:`widen`.
 
     Args:
         num_layers: A.
         sentences: B.
         num_heads: G.
         head_size: E.
-        like: has the dtype and the device.
+        like: a tensor with the dtype and the device of the cache.
     """
 
     def __init__(self, num_layers: int, sentences: int, num_heads: int, head_size: int, like: Tensor) -> None:
         self.length = 0
         self.width = 1
         self._states = like.new_empty(num_layers, 2, sentences, num_heads, FIRST_ROWS, head_size)
-        self._own = like.new_zeros(1, 1)  # 0 for a hypothesis itself, -inf for the others of the sentence
-        self._paths = like.new_empty(sentences, 0)  # (N, C): 0 on the path of a hypothesis, -inf beside it
-        self._places = torch.empty(sentences, 0, dtype=torch.int64, device=like.device)  # (B, C) of each row
-        self._crowded = 0  # rows from which on it is looked whether many lie on no path
+        self._own = like.new_zeros(1, 1)  # 0 for a hypothesis itself, -inf for the others of its sentence
+        self._paths = like.new_empty(sentences, 0)  # (N, C): 0 on the path of a hypothesis, else -inf
+        # The position of each row, (B, C)
+        self._positions = torch.empty(sentences, 0, dtype=torch.int64, device=like.device)
+        self._crowded = 0  # number of rows at which to look for rows on no path
 
     @property
     def num_sentences(self) -> int:
@@ -49,7 +50,7 @@ class PathCache:
         return self._paths.shape[1]
 
     def extend(self) -> None:
-        """Make room for one more place, where each hypothesis writes for itself."""
+        """Make room for one more position, where each hypothesis writes a row."""
         if self.width > 1 and self.num_rows >= self._crowded:
             self._compact()
         rows, capacity = self.num_rows + self.width, self._states.shape[4]
@@ -59,12 +60,12 @@ class PathCache:
             self._states = grown
         own = self._own.repeat(self.num_sentences, 1)
         self._paths = torch.cat([self._paths, own], dim=1)
-        place = self._places.new_full((self.num_sentences, self.width), self.length)
-        self._places = torch.cat([self._places, place], dim=1)
+        position = self._positions.new_full((self.num_sentences, self.width), self.length)
+        self._positions = torch.cat([self._positions, position], dim=1)
         self.length += 1
 
     def write(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Write a layer's last place, (N, G, 1, E) each; gives all its rows: (B, G, C, E) each."""
+        """Write a layer's last position, (N, G, 1, E) each; returns all its rows, (B, G, C, E) each."""
         rows = self.num_rows
         for kind, new in enumerate((keys, values)):
             written = new.view(self.num_sentences, self.width, *new.shape[1::2]).transpose(1, 2)
@@ -72,20 +73,20 @@ class PathCache:
         keys, values = self._states[layer, :, :, :, :rows].unbind(0)
         return keys, values
 
-    def added(self, of_places: Tensor | None) -> Tensor | None:
-        """What scores get: -inf beside a hypothesis' path, and ``of_places`` (1, 1 or H, 1, T).
+    def added(self, by_position: Tensor | None) -> Tensor | None:
+        """The bias of the scores: -inf off a hypothesis' path, plus ``by_position`` (1, 1 or H, 1, T).
 
         Returns (B or 1, 1 or H, W, C), or ``None`` if nothing is added.
         """
         if self.width == 1:
-            return of_places  # a row is a place
+            return by_position  # every row is a position
         paths = self._paths.view(-1, 1, self.width, self.num_rows)
-        if of_places is None:
+        if by_position is None:
             return paths
-        return paths + of_places[0, :, 0, self._places].transpose(0, 1).unsqueeze(2)  # (B, H, 1, C)
+        return paths + by_position[0, :, 0, self._positions].transpose(0, 1).unsqueeze(2)  # (B, H, 1, C)
 
     def widen(self, width: int) -> None:
-        """Make ``width`` equal hypotheses of the one that each sentence has; its rows are on all paths."""
+        """Copy the one hypothesis of each sentence to ``width``; its rows are on all paths."""
         assert self.width == 1
         own = self._own.new_full((width, width), float("-inf"))
         self._own = own.fill_diagonal_(0.0)
@@ -94,15 +95,15 @@ class PathCache:
         self._crowded = self._next_look()
 
     def reorder(self, rows: Tensor) -> None:
-        """Continue the hypotheses at ``rows`` (N,), each within its own sentence."""
+        """Continue the hypotheses at ``rows`` (N,), which stay within their sentences."""
         self._paths = self._paths.index_select(0, rows)
 
     def keep(self, sentences: Tensor, rows: Tensor) -> None:
-        """Keep the sentences at the given places, whose hypotheses are at ``rows``."""
+        """Keep the sentences at the given rows of the batch, whose hypotheses are at ``rows``."""
         # One copy with the rows that are not written yet is cheaper than two without.
         self._states = self._states.index_select(2, sentences)
         self._paths = self._paths.index_select(0, rows)
-        self._places = self._places.index_select(0, sentences)
+        self._positions = self._positions.index_select(0, sentences)
 
     def join(self, other: "PathCache") -> None:
         """Go on with the sentences of ``other`` behind one's own; both have read as many places, as wide."""
@@ -115,21 +116,21 @@ class PathCache:
             part[:, :, :, :, each.num_rows : rows] = 0.0  # on no path, but no NaN either
         self._states = joined
         self._paths = torch.cat([_padded(each._paths, rows, float("-inf")) for each in (self, other)])
-        self._places = torch.cat([_padded(each._places, rows, 0) for each in (self, other)])
+        self._positions = torch.cat([_padded(each._positions, rows, 0) for each in (self, other)])
         self._crowded = max(self._crowded, other._crowded)
 
     def _compact(self) -> None:
-        """Throw away rows on no path, if they are many; the sentence with most decides how many stay."""
+        """Drop rows on no path, if they are many; the sentence with most other rows decides how many stay."""
         used = (self._paths == 0.0).view(self.num_sentences, self.width, -1).any(1)  # (B, C)
         count = int(used.sum(1).max())
         if WORTH * count <= self.num_rows:
-            # Used rows first, in their order; where others are among the first, they stay on no path.
+            # Used rows first, in their order; unused rows among the first stay on no path.
             kept = used.byte().sort(dim=1, descending=True, stable=True).indices[:, :count]  # (B, R)
             self._paths = self._paths.gather(1, kept.repeat_interleave(self.width, 0))
-            self._places = self._places.gather(1, kept)
+            self._positions = self._positions.gather(1, kept)
             *blocks, capacity, size = self._states.shape
             starts = torch.arange(math.prod(blocks), device=kept.device).view(*blocks, 1) * capacity
-            rows = (starts + kept.unsqueeze(1)).flatten()  # (A, 2, B, G, R) of all rows there are
+            rows = (starts + kept.unsqueeze(1)).flatten()  # (A, 2, B, G, R), among all rows
             moved = self._states.view(-1, size).index_select(0, rows)
             self._states[:, :, :, :, :count] = moved.view(*blocks, count, size)
         self._crowded = self._next_look()

@@ -1,7 +1,7 @@
-"""Weights from the query alone or from places alone: nothing is compared with the source.
+"""Weights from the query alone or from positions alone: nothing is compared with the source.
 
-Each has rows of a fixed length. Of a longer source the words past ``max_length`` are left out, as Luong et
-al. do; a target past it uses the last row.
+The rows of scores have a fixed length. A longer source loses the words past ``max_length``, as in Luong et
+al.; a longer target uses the last row.
 
 Shapes: B batch, S source, T target, M max_length.
 """
@@ -12,19 +12,19 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from translate.attention.mechanisms import Attention, check_size
+from translate.attention.contract import Attention, check_size, register
 from translate.attention.memory import Memory
 
 
 class _FixedLength(Attention):
-    """Scores for source places 0 .. M - 1."""
+    """Scores of the source positions 0 .. M - 1."""
 
     def __init__(self, query_size: int, key_size: int, max_length: int) -> None:
         super().__init__(query_size, key_size)
         self.max_length = check_size("max_length", max_length, max_length)
 
     def rows(self, query: Tensor, memory: Memory, state: Any = None) -> Tensor:
-        """A score for each source place that there is: (B or 1, T, M)."""
+        """The scores of the M source positions: (B or 1, T, M)."""
         raise NotImplementedError
 
     def scores(self, query: Tensor, memory: Memory, state: Any = None) -> Tensor:
@@ -42,13 +42,14 @@ class _FixedLength(Attention):
         return covered if seen is None else seen & covered
 
 
+@register("location")
 class Location(_FixedLength):
-    """softmax(W_a q_t), source places scored from the query alone: Luong et al. 2015, eq. 8, location.
+    """softmax(W_a q_t), source positions scored from the query alone: Luong et al. 2015, eq. 8, location.
 
     Args:
         query_size: width of a query.
         key_size: width of a source state.
-        max_length: M; source words from there on are left out.
+        max_length: M; later source words are left out.
     """
 
     bias = False
@@ -61,30 +62,32 @@ class Location(_FixedLength):
         return self.score_projection(query)
 
 
+@register("fully_connected")
 class FullyConnected(Location):
-    """softmax(W [y_{t-1}; s_t] + b) over a fixed number of places: the PyTorch sequence-to-sequence tutorial.
+    """softmax(W [y_{t-1}; s_t] + b) over M source positions: the PyTorch sequence-to-sequence tutorial.
 
-    A query is the embedding of the last target token beside the decoder's state; recurrent decoders give
-    both, in the Transformer the state holds the embedding already. Deviation: the tutorial's softmax also
-    runs over places after the end of the sentence.
+    A query joins the embedding of the last target token and the decoder's state. Recurrent decoders give
+    both; in the Transformer the state holds the embedding already. Deviation: the tutorial's softmax also
+    runs over positions after the end of the sentence.
 
     Args:
         query_size: width of a query.
         key_size: width of a source state.
-        max_length: M; source words from there on are left out.
+        max_length: M; later source words are left out.
     """
 
     bias = True
     reads_embedding = True
 
 
+@register("positional")
 class Positional(_FixedLength):
-    """softmax(R[t]), a learned matrix of target and source places: Tay et al. 2021, 3.2, random Synthesizer.
+    """softmax(R[t]), a learned matrix of positions: Tay et al. 2021, 3.2, random Synthesizer.
 
     Args:
-        query_size: width of a query; what it holds is not read.
+        query_size: width of a query, whose content is not read.
         key_size: width of a source state.
-        max_length: M; source words from there on are left out, target places share the last row.
+        max_length: M; later source words are left out, later target positions share the last row.
     """
 
     positioned = True
@@ -94,17 +97,20 @@ class Positional(_FixedLength):
         self.place_scores = nn.Parameter(torch.randn(self.max_length, self.max_length))
 
     def rows(self, query: Tensor, memory: Memory, state: Any = None) -> Tensor:
-        return self.place_scores[self.places(query.shape[1], memory, state).clamp_max(self.max_length - 1)]
+        return self.place_scores[
+            self.query_positions(query.shape[1], memory, state).clamp_max(self.max_length - 1)
+        ]
 
 
+@register("factorized_positional")
 class FactorizedPositional(_FixedLength):
-    """softmax(R_1[t] R_2^T), places in a low rank: Tay et al. 2021, 3.2, factorized random Synthesizer.
+    """softmax(R_1[t] R_2^T), positions in a low rank: Tay et al. 2021, 3.2, factorized random Synthesizer.
 
     Args:
-        query_size: width of a query; what it holds is not read.
+        query_size: width of a query, whose content is not read.
         key_size: width of a source state.
         max_length: M; as :class:`Positional`.
-        rank: width of R_1 and R_2, M places each.
+        rank: width of R_1 and R_2, which have M rows.
     """
 
     positioned = True
@@ -116,5 +122,5 @@ class FactorizedPositional(_FixedLength):
         self.source_places = nn.Parameter(torch.randn(self.max_length, rank) * rank**-0.25)
 
     def rows(self, query: Tensor, memory: Memory, state: Any = None) -> Tensor:
-        rows = self.places(query.shape[1], memory, state).clamp_max(self.max_length - 1)
+        rows = self.query_positions(query.shape[1], memory, state).clamp_max(self.max_length - 1)
         return self.target_places[rows] @ self.source_places.t()

@@ -1,4 +1,4 @@
-"""The additive score without (B, T, S, A) in memory: what the backward pass needs is computed again.
+"""The additive score without (B, T, S, A) in memory: the backward pass computes it again.
 
 On a CPU tanh takes three times as long as the logistic function, and tanh(x) = 2 sigmoid(2 x) - 1. So with
 z = sigmoid(2 q + 2 k) the score is 2 v^T z - sum(v), and the slope 1 - tanh^2 is 4 z (1 - z).
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-CHUNK_ELEMENTS = 2**19  # held at a time: 2 MiB in float32, which caches hold
+CHUNK_ELEMENTS = 2**19  # at a time: 2 MiB in float32, which fit into caches
 
 
 class Chunk(NamedTuple):
@@ -24,7 +24,7 @@ class Chunk(NamedTuple):
 
 
 def chunks(batch: int, num_queries: int, row_elements: int) -> Iterator[Chunk]:
-    """Parts of at most ``CHUNK_ELEMENTS``, of whole sentences where several fit; one row at the least."""
+    """Parts of at most ``CHUNK_ELEMENTS``: whole sentences where several fit, else rows, at least one."""
     rows = max(1, CHUNK_ELEMENTS // max(1, row_elements))
     sentences = max(1, rows // max(1, num_queries))
     queries = num_queries if sentences > 1 else min(rows, num_queries)

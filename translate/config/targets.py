@@ -7,11 +7,12 @@ import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any, NamedTuple
 
 from translate.config.names import did_you_mean, nearest
 from translate.config.schema import convert, join_message, plain, understood
 from translate.errors import UserError
+from translate.options import flat_hints, flat_parameters
 
 PACKAGE = "translate"
 TORCH = ("torch.optim", "torch.nn")
@@ -156,18 +157,9 @@ def _child(found: Any, part: str, reached: str, path: str) -> Any:
 
 def _parameters(target: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     try:
-        return dict(inspect.signature(target).parameters)
+        return flat_parameters(target)
     except (ValueError, TypeError):  # written in C, without a signature
         return {"kwargs": inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD)}
-
-
-def _hints(target: Callable[..., Any]) -> dict[str, Any]:
-    try:
-        return get_type_hints(
-            inspect.getattr_static(target, "__init__") if inspect.isclass(target) else target
-        )
-    except (NameError, TypeError, AttributeError):  # annotations that only a type checker can resolve
-        return {}
 
 
 def _bind(node: Mapping[str, Any], path: str, plugins: Sequence[str], provided: Collection[str]) -> Call:
@@ -175,7 +167,7 @@ def _bind(node: Mapping[str, Any], path: str, plugins: Sequence[str], provided: 
     if not _is_target(values):
         raise UserError(f"{path}: expected a section with _target_, got {values!r}")
     target = resolve_target(values["_target_"], plugins, f"{path}._target_")
-    name, parameters, hints = str(values["_target_"]), _parameters(target), _hints(target)
+    name, parameters, hints = str(values["_target_"]), _parameters(target), flat_hints(target)
     options = {key: value for key, value in values.items() if key not in ("_target_", "_partial_")}
     if path == LABELLED and "name" not in parameters:
         options.pop("name", None)

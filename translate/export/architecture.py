@@ -103,6 +103,7 @@ def refuse_attentions(model: Transformer, refusals: Refusals) -> None:
             refusals.unless(size == model.width, f"{setting}.attention_size", size, f"width={model.width}")
             wanted = f"num_heads={each.num_heads}"
             refusals.unless(groups == each.num_heads, f"{setting}.num_key_value_heads", groups, wanted)
+            refusals.unless(each.window is None, f"{setting}.window", each.window, "null")
             own = num_heads_of(layer)
             wanted = f"the {own} of the self-attention"
             refusals.unless(each.num_heads == own, f"{setting}.num_heads", each.num_heads, wanted)

@@ -1,0 +1,92 @@
+"""Option groups: small frozen dataclasses that a constructor takes instead of a long list of parameters.
+
+A constructor declares ``sizes: Sizes`` and ``layer: LayerOptions``. Configuration files and callers know no
+groups: they write every option at one level, ``model.width=64`` or ``Transformer(..., width=64)``.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar, get_type_hints
+
+T = TypeVar("T")
+Parameter = inspect.Parameter
+
+
+def option_group(cls: type[T]) -> type[T]:
+    """Mark a frozen dataclass, whose fields all have defaults, as an option group."""
+    if not is_dataclass(cls) or not cls.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+        raise TypeError(f"{cls.__name__}: an option group is a frozen dataclass")
+    cls.__is_option_group__ = True  # type: ignore[attr-defined]
+    return cls
+
+
+def flat_options(constructor: Callable[..., None]) -> Callable[..., None]:
+    """Let callers give the options of a constructor's groups at one level, or a whole group by its name.
+
+    Raises:
+        TypeError: (when called) for an option that is given twice.
+    """
+
+    @functools.wraps(constructor)
+    def construct(*args: Any, **options: Any) -> None:
+        for name, group in groups_of(constructor).items():
+            given = {field.name: options.pop(field.name) for field in fields(group) if field.name in options}
+            if given and name in options:
+                raise TypeError(f"{name}: give the whole group or its option {next(iter(given))}, not both")
+            if given:
+                options[name] = replace(_default(constructor, name), **given)
+        constructor(*args, **options)
+
+    return construct
+
+
+@functools.cache
+def groups_of(target: Callable[..., Any]) -> Mapping[str, type[Any]]:
+    """The option group of each parameter that takes one."""
+    hints = type_hints(target)
+    return {name: hint for name, hint in hints.items() if getattr(hint, "__is_option_group__", False)}
+
+
+def flat_parameters(target: Callable[..., Any]) -> dict[str, Parameter]:
+    """The parameters of a callable, with the options of a group in the place of the group.
+
+    Raises:
+        ValueError: for a callable without a signature, such as one written in C.
+    """
+    groups, found = groups_of(target), {}
+    for name, parameter in inspect.signature(target).parameters.items():
+        if name not in groups:
+            found[name] = parameter
+            continue
+        hints = get_type_hints(groups[name])
+        for field in fields(groups[name]):
+            default = getattr(parameter.default, field.name)
+            found[field.name] = Parameter(
+                field.name, Parameter.KEYWORD_ONLY, default=default, annotation=hints[field.name]
+            )
+    return found
+
+
+def flat_hints(target: Callable[..., Any]) -> dict[str, Any]:
+    """The annotation of each of :func:`flat_parameters` that has one."""
+    hints = type_hints(target)
+    for name, group in groups_of(target).items():
+        hints.pop(name)
+        hints.update(get_type_hints(group))
+    return hints
+
+
+def type_hints(target: Callable[..., Any]) -> dict[str, Any]:
+    """The annotations of a function or a constructor; none if only a type checker resolves them."""
+    try:
+        return get_type_hints(
+            inspect.getattr_static(target, "__init__") if inspect.isclass(target) else target
+        )
+    except (NameError, TypeError, AttributeError):
+        return {}
+
+
+def _default(constructor: Callable[..., Any], name: str) -> Any:
+    return inspect.signature(constructor).parameters[name].default
