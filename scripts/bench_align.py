@@ -15,13 +15,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-import torch
 
 import translate
 from translate.alignment.forced import BATCH_TOKENS, evaluation_mode
 from translate.corpora.batching import EncodedCorpus, Ragged, collate, sequential_batches
 from translate.corpora.local_files import pair_of
-from translate.training.update import batch_loss
+from translate.training.losses import batch_loss
 from translate.translator import Translator
 
 
@@ -36,7 +35,7 @@ def score(translator: Translator, sources: Sequence[str], targets: Sequence[str]
     with evaluation_mode(model):
         for indices in sequential_batches(corpus.source.lengths, corpus.target.lengths, BATCH_TOKENS):
             batch = collate(corpus, indices.tolist()).to(translator.device)
-            total -= batch_loss(model, batch, 0.0, torch.float32).likelihood.item()
+            total -= batch_loss(model, batch).likelihood.item()
     return total
 
 

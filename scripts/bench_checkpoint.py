@@ -15,7 +15,7 @@ from statistics import median
 import torch
 from bench_steps import SIZES, training
 
-from translate.runs.objects import use_device
+from translate.runs.runtime import use_runtime
 from translate.storage.writer import Writer
 from translate.training.stream import Position
 
@@ -29,7 +29,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--directory", type=Path, help="where to write; a temporary folder by default")
     options = parser.parse_args()
-    device = use_device("cpu", options.threads)
+    device = torch.device("cpu")
+    use_runtime(device, options.threads)
     run = training(SIZES["transformer_default"], device, torch.float32, BATCH_TOKENS, (8, 20))
     groups = run.stream.from_position(Position())
     times: dict[bool, list[float]] = {False: [], True: []}
@@ -42,7 +43,7 @@ def main() -> None:
                 writer.submit(number, {}, run.state_dict(), best=False, keep_last=1)
                 submitted.append(time.perf_counter() - began)
             for step in range(STEPS):
-                run.update(next(groups).batches, number * STEPS + step + 1)
+                run.take_step(next(groups).batches, number * STEPS + step + 1)
             times[saves].append(time.perf_counter() - began)
             writer.wait()
         size = sum(path.stat().st_size for path in Path(folder).glob("step-*/*"))

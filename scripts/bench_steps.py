@@ -24,12 +24,14 @@ from torch.utils.flop_counter import FlopCounterMode
 from translate.attention import create
 from translate.corpora.batching import Batch, EncodedCorpus, Ragged
 from translate.models import BahdanauRNN, LuongRNN, Seq2Seq, Transformer, bahdanau, luong
-from translate.runs.objects import use_device
-from translate.training.averaging import Averaged
+from translate.runs.runtime import find_device, use_runtime
 from translate.training.loop import Training
-from translate.training.optimizer import Constant
+from translate.training.losses import LossTerms
+from translate.training.recovery import Recovery
+from translate.training.schedules import Constant, Schedules
 from translate.training.stream import BatchStream, Position
 from translate.training.update import Update
+from translate.training.weights import MovingAverage
 
 PAIRS = 4000
 WARM_UP = 4  # steps
@@ -95,13 +97,13 @@ def training(
     update = Update(
         model,
         torch.optim.Adam(model.parameters(), lr=1e-4, fused=True),
-        Constant(),
-        label_smoothing=0.1,
+        LossTerms(label_smoothing=0.1),
         clip_norm=1.0,
-        average=Averaged(model, 0.999),
+        average=MovingAverage(model, 0.999),
         precision=precision,
     )
-    return Training(BatchStream(made_up(size.vocabulary, *lengths), batch_tokens, 1, 1), update)
+    stream = BatchStream(made_up(size.vocabulary, *lengths), batch_tokens, 1, 1)
+    return Training(stream, Schedules(update.optimizer, Constant()), Recovery(update))
 
 
 EAGER = (bahdanau.gru_step, luong.lstm_step)
@@ -123,7 +125,7 @@ def compile_layers(model: Seq2Seq) -> None:
 def flop(run: Training, batch: Batch) -> float:
     """Operations of matrix products a target token, forward and backward, as torch counts them."""
     with FlopCounterMode(display=False) as counter:
-        run.update([batch], 1)
+        run.take_step([batch], 1)
     return counter.get_total_flops() / batch.num_tokens
 
 
@@ -168,7 +170,7 @@ class Timed:
         """Take so many steps, and keep their target tokens a second."""
         use_cells(compiled=self.compiled)
         chosen = list(islice(self.batches, count))
-        seconds = timed(self.run.update.device, lambda: [self.run.update([batch], 1) for batch in chosen])
+        seconds = timed(self.run.update.device, lambda: [self.run.take_step([batch], 1) for batch in chosen])
         self.speeds.append(sum(batch.num_tokens for batch in chosen) / seconds)
 
 
@@ -184,7 +186,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--steps", type=int, default=6, help="timed together")
     options = parser.parse_args()
-    device = use_device(options.device, options.threads)
+    device = find_device(options.device)
+    use_runtime(device, options.threads)
     precision: torch.dtype = getattr(torch, options.precision)
     limit = ceiling(device, precision)
     print(f"{device}, {options.precision}, torch {torch.__version__}")

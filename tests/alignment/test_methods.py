@@ -206,7 +206,7 @@ def test_unknown_method_and_too_few_positions() -> None:
     with pytest.raises(UserError, match="'atention' is not known; choose one of attention"):
         align(model, PAIRS, ALL, method="atention")
     long = EncodedPair([5] * 70, [5], [0] * 70, [0], ["a"], ["x"])
-    with pytest.raises(UserError, match="pair 2: its source has 70 pieces, but .* has learned 64 positions"):
+    with pytest.raises(UserError, match=r"pair 2: its source has 70 pieces, but .* has learned 64 positions"):
         align(model, [PAIRS[0], long], ALL)
     align(tiny_model("transformer"), [long], ALL)
 

@@ -15,7 +15,7 @@ from translate.alignment.formats import read_alignments
 from translate.corpora.corpus import data_config, load_corpus
 from translate.corpora.split import Split
 from translate.corpora.writing import write_corpus
-from translate.runs.calibration import gold_links
+from translate.runs.encoding import gold_links
 
 PAIR = ("I love you .", "je t' aime .")
 

@@ -353,7 +353,7 @@ class TestTargets:
 
     def test_a_missing_option_is_named(self):
         with pytest.raises(UserError, match=r"schedule\.total: a value is required"):
-            check_target({"_target_": "translate.training.optimizer.Linear"}, "schedule")
+            check_target({"_target_": "translate.training.schedules.Linear"}, "schedule")
 
     def test_a_target_that_cannot_take_what_it_is_given_is_refused(self):
         with pytest.raises(UserError, match=r"model\._target_: torch\.nn\.ReLU takes no source_vocabulary"):
@@ -362,7 +362,7 @@ class TestTargets:
     def test_name_is_a_label_of_the_model_alone(self):
         check_target({"_target_": "torch.nn.ReLU", "name": "x"}, "model")
         with pytest.raises(UserError, match=r"schedule\.name: unknown option"):
-            check_target({"_target_": "translate.training.optimizer.Constant", "name": "x"}, "schedule")
+            check_target({"_target_": "translate.training.schedules.Constant", "name": "x"}, "schedule")
 
     def test_nested_and_partial_nodes_are_built(self):
         model = instantiate(NODE | {"attention": ATTENTION}, "model", [], 17, target_vocabulary=17)
@@ -376,7 +376,7 @@ class TestTargets:
             instantiate(node, "model", [], 17, 17)
 
     def test_what_the_constructor_refuses_has_the_path(self):
-        node = {"_target_": "translate.training.optimizer.Linear", "total": 3, "warmup": 5}
+        node = {"_target_": "translate.training.schedules.Linear", "total": 3, "warmup": 5}
         with pytest.raises(UserError, match=r"^schedule\.total: expected more steps"):
             instantiate(node, "schedule", [])
         parameter = torch.nn.Parameter(torch.zeros(3))

@@ -8,7 +8,7 @@ from translate.corpora.batching import EncodedCorpus, Ragged, collate
 from translate.corpora.piece_links import piece_links
 from translate.text.tokenizer import NO_WORD, Pieces
 from translate.text.words import Word
-from translate.training.losses import guided_loss
+from translate.training.losses import guided_alignment_loss
 
 
 def _pieces(piece_words: list[int], num_words: int) -> Pieces:
@@ -49,7 +49,7 @@ def test_loss_equals_plain_loops_and_has_its_gradient() -> None:
     guide[0, 1, 4] = 1.0
     guide[1, 0, 0] = guide[1, 0, 2] = 0.5
     weights = scores.softmax(-1)
-    loss = guided_loss(weights, guide)
+    loss = guided_alignment_loss(weights, guide)
     rows = weights.detach()
     expected = -rows[0, 1, 4].log() - 0.5 * rows[1, 0, 0].log() - 0.5 * rows[1, 0, 2].log()
     assert loss.item() == pytest.approx(expected.item(), rel=1e-6)
@@ -64,4 +64,4 @@ def test_loss_of_shifted_rows_is_that_of_the_rows_that_read_a_piece() -> None:
     guide = torch.zeros(1, 3, 4, dtype=torch.float64)
     guide[0, 0, 2] = guide[0, 1, 3] = 1.0  # of y1 and y2; the third row is that of end-of-sentence
     expected = -weights[0, 1, 2].log() - weights[0, 2, 3].log()
-    assert guided_loss(weights[:, 1:], guide).item() == pytest.approx(expected.item(), rel=1e-6)
+    assert guided_alignment_loss(weights[:, 1:], guide).item() == pytest.approx(expected.item(), rel=1e-6)

@@ -9,7 +9,7 @@ from torch import nn
 import translate
 from tests.tiny_models import BACKENDS, tiny_model
 from translate.models.columns import ColumnLinear, store_by_columns
-from translate.training.tensors import model_tensors
+from translate.training.weights import model_tensors
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

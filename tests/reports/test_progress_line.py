@@ -10,9 +10,7 @@ import torch
 from translate.config.training import TrainingConfig
 from translate.reports import progress_line as progress_module
 from translate.reports.progress_line import ProgressLine, TimeLeft, bar, clock, peak_memory, score_line
-from translate.training.loop import Progress
-from translate.training.update import StepReport
-from translate.training.window import Window
+from translate.training.progress import Progress, StepReport, Window
 
 
 def report(step: int, loss: float = 60.0, tokens: int = 20) -> StepReport:

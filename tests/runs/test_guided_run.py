@@ -16,8 +16,8 @@ from translate.config.schema import plain
 from translate.config.settings import SCHEMAS, check_config
 from translate.corpora.corpus import Corpus, Split, data_config, load_corpus
 from translate.errors import UserError
+from translate.runs.encoding import known_pairs, read_links
 from translate.runs.guided_run import guide, swap_sides, write_links
-from translate.runs.guiding import known_pairs, read_links
 from translate.runs.load import read_settings
 from translate.storage.run_directory import RunDirectory
 from translate.text.tokenizer import Pieces

@@ -11,13 +11,12 @@ from torch import nn
 
 from translate.config.training import TrainingConfig
 from translate.runs import hooks
-from translate.runs.hooks import Keeper, Limits
-from translate.runs.signals import Signals, leave_on_sigterm
+from translate.runs.hooks import Keeper, Signals, leave_on_sigterm
 from translate.storage.checkpoint import load_state, load_weights
 from translate.storage.writer import Writer
-from translate.training.averaging import Averaged
-from translate.training.loop import Progress
-from translate.training.optimizer import Plateau
+from translate.training.progress import Limits, Progress
+from translate.training.schedules import Plateau, Schedules
+from translate.training.weights import MovingAverage
 
 
 class FakeTraining:
@@ -25,9 +24,10 @@ class FakeTraining:
 
     def __init__(self, *, ema: float | None = None) -> None:
         model = nn.Linear(3, 2)
-        average = Averaged(model, ema) if ema else None
+        average = MovingAverage(model, ema) if ema else None
         self.progress = Progress()
-        self.update = SimpleNamespace(model=model, average=average, schedule=Plateau(patience=1))
+        self.update = SimpleNamespace(model=model, average=average)
+        self.schedules = Schedules(torch.optim.SGD(model.parameters(), lr=1.0), Plateau(patience=1))
         self.counted = 0
 
     def start_clock(self) -> None:
@@ -146,7 +146,7 @@ def test_patience_ends_the_run(tmp_path: Path) -> None:
     assert rig.training.progress.step == 10
     assert (rig.saved("last"), rig.saved("best")) == (10, 6)
     assert load_state(tmp_path / "last")["progress"]["finished"] == "patience"
-    assert rig.training.update.schedule.scale == 0.5**3  # its patience is 1; it heard each validation
+    assert rig.training.schedules.rate.scale == 0.5**3  # its patience is 1; it heard each validation
 
 
 def test_saving_more_often_than_validating(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_without_validation_the_last_is_the_best(tmp_path: Path) -> None:
     assert rig.steps(99) == "max_steps"
     assert rig.reported == []
     assert rig.saved("last") == rig.saved("best") == rig.training.progress.best_step == 5
-    assert rig.training.update.schedule.scale == 1.0
+    assert rig.training.schedules.rate.scale == 1.0
 
 
 def test_a_signal_saves_without_validating(tmp_path: Path) -> None:

@@ -16,12 +16,15 @@ from translate.aligner.error_rate import score
 from translate.aligner.links import parse_gold
 from translate.alignment.choice import AlignmentChoice
 from translate.corpora.corpus import Corpus, load_corpus
-from translate.runs.life import prepare
+from translate.runs.assembly import Job
+from translate.runs.life import translator_of
 from translate.runs.load import read_settings
+from translate.runs.start import start
 from translate.runs.validation import Validation
 from translate.storage.checkpoint import load_state
 from translate.storage.run_directory import RunDirectory
 from translate.training.distributed import World
+from translate.training.progress import Limits
 
 
 def corpus_of(run: Path) -> Corpus:
@@ -196,8 +199,10 @@ def test_validation_touches_no_random_number_and_no_mode(tiny_runs: dict[str, Pa
     settings, corpus = read_settings(directory), corpus_of(run)
     copy = RunDirectory(tmp_path / "copy")
     config = OmegaConf.load(directory.config)
+    limits = Limits(settings.training, began=0.0)
+    job = Job(settings, copy, limits, torch.device("cpu"), World())
     assert isinstance(config, DictConfig)
-    _, translator = prepare(settings, corpus, copy, torch.device("cpu"), None, config, World())
+    translator = translator_of(job, start(job, corpus, config))
     translator.model.train()
     validation = Validation(settings, translator, corpus.validation)
     before = torch.get_rng_state()

@@ -61,15 +61,15 @@ def test_a_recipe_trains_and_goes_on_to_the_bit(name: str, tmp_path: Path) -> No
     ("overrides", "message"),
     [
         (("transformer", "training.teacher_forcing.decay=exponential", "training.teacher_forcing.k=0.9"),
-         "training.teacher_forcing: this model decodes all places at once"),
+         "training.teacher_forcing: expected model=rnn_bahdanau or model=rnn_luong; this model"),
         (("rnn_luong", "model.teacher_forcing=0.5", "training.guided_alignment=1"),
-         "training.guided_alignment: links are known for the given translation alone"),
+         "training.guided_alignment: expected teacher forcing throughout"),
         (("rnn_luong", "training.r_drop=1", "model.dropout=0"),
-         "training.r_drop: two passes differ by dropout"),
+         "training.r_drop: expected dropout"),
         (("rnn_luong", "tokenizer.model_type=word", "training.subword_sampling=0.1"),
-         "training.subword_sampling: a tokenizer of type word has one way to cut a word"),
+         "training.subword_sampling: a tokenizer of type word splits a word in one way"),
         (("rnn_luong", "training.subword_sampling=0.1", "training.guided_alignment=1"),
-         "training.subword_sampling: it does not go with training.guided_alignment"),
+         "training.subword_sampling: cannot be combined with training.guided_alignment"),
         (("rnn_luong", "tokenizer.model_type=bpe", "training.subword_sampling=1.5"),
          "training.subword_sampling: expected a probability below 1 for bpe, got 1.5"),
         (("rnn_luong", "training.teacher_forcing.decay=linear"),
@@ -90,7 +90,7 @@ def test_a_recipe_trains_and_goes_on_to_the_bit(name: str, tmp_path: Path) -> No
 def test_what_cannot_be_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overrides: tuple[str, ...], message: str
 ) -> None:
-    monkeypatch.setattr("translate.reports.wandb.find_spec", lambda name: None)
+    monkeypatch.setattr("translate.reports.boards.find_spec", lambda name: None)
     with pytest.raises(UserError) as told:
         train_tiny(tmp_path / "run", *overrides)
     assert str(told.value).startswith(message)

@@ -180,7 +180,7 @@ def test_a_cache_that_cannot_be_written_is_told(tmp_path: Path, capsys: pytest.C
 
 def test_worker_threads_flush_tiny_numbers_too() -> None:
     program = (
-        "import torch; from translate.runs.objects import use_device; use_device('cpu', 2); "
+        "import torch; from translate.runs.runtime import use_runtime; use_runtime(torch.device('cpu'), 2); "
         "tiny = torch.full((4_000_000,), 1e-38); print(int((tiny * 0.01 != 0).sum()))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -15,7 +15,7 @@ import pytest
 from tests.tiny_runs import overrides_of, rows, train_tiny
 from translate.runs.hooks import Keeper
 from translate.training.loop import Training
-from translate.training.update import StepReport
+from translate.training.progress import StepReport
 
 LONG = ["training.max_steps=12", "training.batch_tokens=60", "training.ema=null"]
 

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from translate.errors import UserError
 from translate.storage.checkpoint import load_state, load_weights, save_checkpoint
-from translate.training.tensors import model_tensors
+from translate.training.weights import model_tensors
 
 
 def save(directory: Path, step: int, *, best: bool = False, keep_last: int = 1) -> Path:

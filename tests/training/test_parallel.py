@@ -1,6 +1,5 @@
-"""Two processes against one with the same batches: gradients, clipping, averages, the loss that is told."""
+"""Two processes against one with the same batches: gradients, clipping, averages, the reported loss."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -12,18 +11,18 @@ from torch import nn
 from tests.ranks import SIZE, Ranks
 from tests.tiny_models import tiny_model
 from translate.config.training import RuntimeConfig
-from translate.corpora.batching import PLACE_BITS, Batch, EncodedCorpus, Ragged, collate
+from translate.corpora.batching import PLACE_BITS, EncodedCorpus, Ragged, collate
 from translate.models import Seq2Seq
 from translate.models.dropout import Dropout
-from translate.training.averaging import Averaged
+from translate.training import update as update_module
 from translate.training.distributed import connected
-from translate.training.losses import Guided
+from translate.training.losses import GuidedAlignment, LossTerms, batch_loss
 from translate.training.objective import Loss
-from translate.training.optimizer import Constant
 from translate.training.parallel import Parallel, parallelise, whole
+from translate.training.recovery import Recovery
 from translate.training.stream import BatchStream, Position
-from translate.training.tensors import model_tensors
-from translate.training.update import Care, Update
+from translate.training.update import Update
+from translate.training.weights import MovingAverage, model_tensors
 
 LENGTHS = [(3, 5), (2, 1), (7, 11), (4, 4), (5, 2), (3, 13), (6, 6)]  # of source and target
 BATCHES = [[0, 1], [2], [5], [3, 4, 6], [1]]  # of one step; rank 1 has one batch less than rank 0
@@ -56,27 +55,23 @@ class Found(NamedTuple):
     tied: bool
 
 
-def steps(model: Seq2Seq, parallel: Parallel, guided: Guided | None) -> Found:
+def steps(model: Seq2Seq, parallel: Parallel, guided: GuidedAlignment | None) -> Found:
     """Two steps of plain gradient descent, so that the weights are the gradients, clipped in the second."""
     update = Update(
         model,
         torch.optim.SGD(model.parameters(), lr=0.3),
-        Constant(),
-        label_smoothing=0.1,
-        clip_norm=None,
-        average=Averaged(model, 0.7),
-        precision=torch.float32,  # no autocast; the model itself is in float64
-        guided=guided,
+        LossTerms(label_smoothing=0.1, guided_alignment=guided),
+        average=MovingAverage(model, 0.7),
         parallel=parallel,
     )
     pairs, world = corpus(), parallel.world
-    num_tokens = sum(LENGTHS[i][1] + 1 for places in BATCHES for i in places)
+    num_tokens = sum(LENGTHS[i][1] + 1 for rows in BATCHES for i in rows)
     mine = BATCHES[world.rank :: world.size]
     if spare := len(mine) < len(BATCHES[:: world.size]):
         mine = [*mine, BATCHES[0]]
     reports = []
     for step, update.clip_norm in ((1, None), (2, 0.05)):
-        batches = [collate(pairs, places) for places in mine]
+        batches = [collate(pairs, rows) for rows in mine]
         report = update(batches, step, num_tokens=num_tokens, spare=spare)
         assert report.num_tokens == num_tokens
         sums = report.loss, report.likelihood, report.gradient_norm
@@ -91,24 +86,24 @@ def steps(model: Seq2Seq, parallel: Parallel, guided: Guided | None) -> Found:
     )
 
 
-def together(kind: Any, name: str, guided: Guided | None) -> Found:
+def together(kind: Any, name: str, guided: GuidedAlignment | None) -> Found:
     with connected(RuntimeConfig(parallel=kind), CPU, f"{kind}-{name}-{guided}") as world:
         model = undropped(name)
         return steps(model, parallelise(kind, model, world, CPU), guided)
 
 
 CASES = [
-    ("bahdanau", Guided(0.5, 0), "ddp"),
+    ("bahdanau", GuidedAlignment(0.5, 0), "ddp"),
     ("luong", None, "fsdp"),
     ("transformer-unread", None, "ddp"),
     ("transformer-unread", None, "fsdp"),
-    ("transformer", Guided(0.5, 1), "fsdp"),
+    ("transformer", GuidedAlignment(0.5, 1), "fsdp"),
 ]
 
 
 @pytest.mark.parametrize(("name", "guided", "kind"), CASES)
 def test_two_processes_take_the_steps_of_one(
-    name: str, guided: Guided | None, kind: str, ranks: Ranks
+    name: str, guided: GuidedAlignment | None, kind: str, ranks: Ranks
 ) -> None:
     alone = steps(undropped(name), Parallel(), guided)
     found = ranks(together, kind, name, guided)
@@ -127,8 +122,8 @@ def test_two_processes_take_the_steps_of_one(
         assert each.tied == alone.tied == name.startswith("transformer")
 
 
-def spoiled(own: Callable[[Batch], Loss], factor: float, batch: Batch) -> Loss:
-    loss = own(batch)
+def spoiled(factor: float, *arguments: Any) -> Loss:
+    loss = batch_loss(*arguments)
     return loss._replace(total=loss.total * factor)
 
 
@@ -140,19 +135,16 @@ def skipped_steps(kind: Any) -> list[tuple[tuple[str, ...], float]]:
         update = Update(
             model,
             torch.optim.SGD(model.parameters(), lr=0.3),
-            Constant(),
-            label_smoothing=0.1,
+            LossTerms(label_smoothing=0.1),
             clip_norm=1.0,
-            average=None,
-            precision=torch.float32,
-            care=Care(skip_non_finite=True),
             parallel=parallel,
         )
-        pairs, found, own = corpus(), [], update._loss
+        take_step = Recovery(update, skip_non_finite=True)
+        pairs, found = corpus(), []
         for step in (1, 2, 3):
             broken = float("inf") if step == 2 and world.rank == 1 else 1.0
-            update._loss = partial(spoiled, own, broken)  # type: ignore[method-assign]
-            report = update([collate(pairs, [world.rank])], step, num_tokens=8)
+            update_module.batch_loss = partial(spoiled, broken)  # type: ignore[assignment]
+            report = take_step([collate(pairs, [world.rank])], step, num_tokens=8)
             total = sum(float(whole(tensor).abs().sum()) for tensor in model_tensors(model).values())
             found.append((report.notes, total))
         return found

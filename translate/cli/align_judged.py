@@ -9,18 +9,18 @@ from translate.cli.align_options import Options
 from translate.cli.rate import Rate
 
 if TYPE_CHECKING:
-    from translate.runs.calibration import Development
+    from translate.runs.calibration import CalibrationPairs
     from translate.translator import Translator
 
 
-def _development(run: Path, options: Options, plugins: list[str]) -> "Development":
-    from translate.runs.calibration import development_of_files, development_of_run
+def _development(run: Path, options: Options, plugins: list[str]) -> "CalibrationPairs":
+    from translate.runs.calibration import pairs_of_files, pairs_of_run
     from translate.storage.run_directory import RunDirectory
 
     if options.source is None:
-        return development_of_run(RunDirectory(run), plugins)
+        return pairs_of_run(RunDirectory(run), plugins)
     assert options.target is not None
-    return development_of_files(
+    return pairs_of_files(
         options.source,
         options.target,
         options.gold,

@@ -125,10 +125,10 @@ def load_translator(
 ) -> "Translator":
     """The translator of a run; torch is imported here, so that ``--help`` need not wait for it."""
     from translate.runs.load import load
+    from translate.runs.runtime import find_device, use_runtime
 
-    translator = load(
-        run, device=device, threads=threads, plugins=plugins or (), int8=int8, precision=precision
-    )
+    use_runtime(find_device(device), threads)
+    translator = load(run, device=device, plugins=plugins or (), int8=int8, precision=precision)
     # What is loaded now stays to the end: without this each full collection would visit it all, in 0.1 s.
     gc.freeze()
     return translator

@@ -13,7 +13,7 @@ from translate.errors import UserError
 from translate.export.contents import Contents
 from translate.storage.checkpoint import WEIGHTS
 from translate.storage.run_directory import RunDirectory
-from translate.training.tensors import model_tensors
+from translate.training.weights import model_tensors
 
 
 def export(contents: Contents, directory: Path) -> RunDirectory:

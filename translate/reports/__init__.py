@@ -1,1 +1,1 @@
-"""What a run shows of itself: the progress line, boards, samples, summaries and the model card."""
+"""Reports of a run: terminal, TensorBoard, traces, the model card."""

@@ -7,7 +7,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 from translate.training.loop import Training
-from translate.training.update import StepReport
+from translate.training.progress import StepReport
 
 WARM_UP, STEPS = 5, 5  # optimizer steps before the trace, and in it
 SHOWN = 10  # operations
@@ -19,7 +19,7 @@ class Profiler:
 
     Args:
         path: of the trace, a JSON file for Perfetto or chrome://tracing.
-        note: is told the dearest operations.
+        note: prints a line, here the most expensive operations.
     """
 
     def __init__(self, path: Path, note: Callable[[str], None]) -> None:
@@ -37,7 +37,7 @@ class Profiler:
         return None
 
     def close(self) -> None:
-        """Write what was traced, if it has not been written; a run may end before."""
+        """Write the trace, if it has not been written; the run may end before the last traced step."""
         if self.trace is None:
             if self.seen < WARM_UP:
                 self.note(f"training.profile: the run ended before step {WARM_UP + 1}, nothing was traced")
@@ -46,7 +46,7 @@ class Profiler:
         trace.stop()
         self.path.parent.mkdir(parents=True, exist_ok=True)
         trace.export_chrome_trace(str(self.path))
-        for line in dearest(trace, on_gpu=ProfilerActivity.CUDA in trace.activities):
+        for line in most_expensive(trace, on_gpu=ProfilerActivity.CUDA in trace.activities):
             self.note(line)
         self.note(f"trace of {self.seen - WARM_UP} steps: {self.path} (open it in ui.perfetto.dev)")
 
@@ -58,8 +58,8 @@ class Profiler:
         self.trace.start()
 
 
-def dearest(trace: profile, *, on_gpu: bool) -> list[str]:
-    """The operations that took most time by themselves, what they call not counted: a table in lines."""
+def most_expensive(trace: profile, *, on_gpu: bool) -> list[str]:
+    """The operations that took most time, excluding the operations they call: a table in lines."""
     measured = "self_device_time_total" if on_gpu else "self_cpu_time_total"  # microseconds
     events = sorted(trace.key_averages(), key=lambda event: -getattr(event, measured))
     total = sum(getattr(event, measured) for event in events) or 1.0

@@ -1,4 +1,4 @@
-"""What training prints: one line that is rewritten on a terminal, plain lines elsewhere."""
+"""The progress of training: one line that is rewritten on a terminal, plain lines elsewhere."""
 
 import sys
 import time
@@ -12,21 +12,21 @@ from rich.text import Text
 
 from translate.config.training import TrainingConfig
 from translate.training.loop import Training
-from translate.training.update import StepReport
+from translate.training.progress import StepReport
 
 REFRESH_EVERY = 10  # optimizer steps, on a terminal
 
 
 @dataclass(frozen=True)
 class TimeLeft:
-    """How long this process' part of a run still takes, by the limit that ends it first.
+    """Estimates how long this process still needs, by the limit that ends the run first.
 
     Attributes:
         config: with the limits.
-        began: when the process began, as ``training.max_time`` counts it.
+        began: when the process began, from which ``training.max_time`` counts.
         started: when its first step began.
-        start_step: where it took the run up.
-        start_epoch: the same in epochs, with a fraction.
+        start_step: at which this process began.
+        start_epoch: at which this process began, with a fraction.
     """
 
     config: TrainingConfig
@@ -51,7 +51,7 @@ class TimeLeft:
 
 
 class ProgressLine:
-    """Losses, speed, memory and time left; call it after each step, and :meth:`note` for lines that stay."""
+    """Shows losses, speed, memory and time left after each step; :meth:`note` prints lines that stay."""
 
     def __init__(self, config: TrainingConfig, training: Training, *, began: float) -> None:
         self.config = config
@@ -76,7 +76,7 @@ class ProgressLine:
             print(text, flush=True)
 
     def close(self) -> None:
-        """Give the terminal back."""
+        """Release the terminal."""
         if self.live:
             self.live.stop()
 
@@ -111,7 +111,7 @@ class ProgressLine:
 
 
 def bar(text: str, share: float, width: int) -> Text:
-    """``text`` as a line of a terminal, on a ground that grows with the share of the run that is done."""
+    """``text`` as a line of a terminal, on a background that grows with the finished share of the run."""
     line = text[: width - 1].ljust(width - 1)
     done = round(share * len(line))
     return Text.assemble((line[:done], "reverse"), line[done:], no_wrap=True)
@@ -119,7 +119,9 @@ def bar(text: str, share: float, width: int) -> Text:
 
 def score_line(step: int, scores: Mapping[str, float]) -> str:
     """A validation's scores as one line."""
-    return f"validation at step {step}: " + "  ".join(score_text(*each) for each in scores.items())
+    return f"validation at step {step}: " + "  ".join(
+        score_text(name, value) for name, value in scores.items()
+    )
 
 
 def score_text(name: str, value: float) -> str:
@@ -128,7 +130,7 @@ def score_text(name: str, value: float) -> str:
 
 
 def peak_memory(device: torch.device) -> int | None:
-    """Most bytes held at a time, of the process or of its GPU; ``None`` where the system does not tell."""
+    """The peak memory of the process, or of its GPU, in bytes; ``None`` if the system does not report it."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)
     try:

@@ -1,4 +1,4 @@
-"""The model card: what was trained on what, how well it does, and how to use it."""
+"""The model card: the model, its data, its scores, and how to use it."""
 
 from typing import Any
 
@@ -26,10 +26,10 @@ def write_card(
 
     Args:
         settings: of the run.
-        corpus: it was trained on.
+        corpus: the run was trained on it.
         tokenizers: of the run.
-        alignment: what ``alignment.json`` holds.
-        scores: what ``scores.json`` holds.
+        alignment: the content of ``alignment.json``.
+        scores: the content of ``scores.json``.
         directory: of the run.
     """
     run = directory.path

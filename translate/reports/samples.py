@@ -1,4 +1,4 @@
-"""What a validation shows beside its scores: some translations, and what one of them looked at."""
+"""Samples of a validation: some translations, and the alignment of one of them."""
 
 import tempfile
 from collections.abc import Iterable
@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Protocol
 
 from translate.alignment.alignment import Alignment
+from translate.reports.boards import Board
 
 SHOWN = 5  # sentences
-LONGEST = 25  # words of a side in the picture, where there is a shorter sentence
+LONGEST = 25  # words of a side in the picture, if any sentence is that short
 
 
-class Board(Protocol):
-    """Where texts and pictures of a run are shown."""
+class Shown(Protocol):
+    """The result of a validation that is shown beside its scores."""
 
-    def text(self, name: str, markdown: str, step: int) -> None: ...
-
-    def picture(self, name: str, path: Path, step: int) -> None: ...
+    samples: list["Sample"]
+    alignment: Alignment | None
 
 
 @dataclass(frozen=True)
@@ -30,16 +30,16 @@ class Sample:
 
 
 def sample_to_draw(samples: Iterable[Sample]) -> Sample | None:
-    """The first sentence with words on both sides that is not long; else any with words."""
-    worded = [each for each in samples if each.source.split() and each.translation.split()]
-    lengths = [max(len(each.source.split()), len(each.translation.split())) for each in worded]
-    fitting = [each for each, length in zip(worded, lengths) if length <= LONGEST]
+    """The first sample with words on both sides that is not long, or else the first with words."""
+    worded = [sample for sample in samples if sample.source.split() and sample.translation.split()]
+    lengths = [max(len(sample.source.split()), len(sample.translation.split())) for sample in worded]
+    fitting = [sample for sample, length in zip(worded, lengths) if length <= LONGEST]
     return next(iter(fitting or worded), None)
 
 
 def show(board: Board, samples: Iterable[Sample], alignment: Alignment | None, step: int) -> None:
     """Write the translations as a table, and the alignment as a heatmap."""
-    rows = [(each.source, each.reference, each.translation) for each in samples]
+    rows = [(sample.source, sample.reference, sample.translation) for sample in samples]
     if not rows:
         return
     cells = [[cell.replace("|", "&#124;") for cell in row] for row in rows]

@@ -1,4 +1,4 @@
-"""What the user is told before the first step and after the last one."""
+"""The summaries of a run: before the first step, and after the last one."""
 
 import math
 from collections.abc import Mapping
@@ -11,18 +11,19 @@ from translate.config.settings import Settings
 from translate.models import Seq2Seq
 from translate.reports.progress_line import clock, score_text
 from translate.storage.run_directory import RunDirectory
-from translate.training.loop import Progress, Training
+from translate.training.loop import Training
+from translate.training.progress import Progress
 
 
 def start_lines(settings: Settings, training: Training, directory: RunDirectory) -> list[str]:
-    """What the user should know before the first step; the counts of the corpus are told when it is read."""
+    """Model, batches, device and kernels; the corpus has been summed up when it was read."""
     model, device = training.update.model, training.update.device
     precision = str(training.update.precision).removeprefix("torch.")
     threads_used = torch.get_num_threads()
     threads = f", {threads_used} thread{'s' * (threads_used > 1)}" if device.type == "cpu" else ""
     count = training.update.parallel.world.size
     processes = f"; {count} processes by {settings.runtime.parallel}" if count > 1 else ""
-    frozen = sum(each.numel() for each in model.parameters() if not each.requires_grad)
+    frozen = sum(parameter.numel() for parameter in model.parameters() if not parameter.requires_grad)
     kept = f" and {frozen:,} frozen ones" if frozen else ""
     groups = training.stream.group_size
     steps = f", {groups} of them a step" if groups > 1 else ""
@@ -37,7 +38,7 @@ def start_lines(settings: Settings, training: Training, directory: RunDirectory)
 
 
 def kernels(model: Seq2Seq) -> str:
-    """The mechanisms of a model by where they attend, each with the kernel it is to run on."""
+    """The attention mechanisms of a model, with the kernel of each."""
     found: dict[str, dict[str, None]] = {}
     for name, module in model.named_modules():
         if isinstance(module, Attention):
@@ -51,23 +52,23 @@ def kernels(model: Seq2Seq) -> str:
 def closing_lines(
     settings: Settings, progress: Progress, scores: Mapping[str, Any], directory: RunDirectory
 ) -> list[str]:
-    """The run as a table."""
+    """The run as a table, one line a row."""
     spent = f"{clock(progress.seconds)} ({clock(progress.validation_seconds)} of it in validation)"
     rows = {
         "steps": f"{progress.step:,}, {progress.epoch:,} whole epochs",
         "target tokens": f"{progress.tokens:,}, {scores['tokens_per_second']:,.0f} a second",
         "time": spent,
     }
-    if progress.places:
-        padding = 1 - (progress.tokens + progress.source_tokens) / progress.places
+    if progress.padded_tokens:
+        padding = 1 - (progress.tokens + progress.source_tokens) / progress.padded_tokens
         rows["padding"] = f"{100 * padding:.1f} %"
     if progress.best is not None:
         metric = settings.training.best_metric
-        told = [score_text(metric, abs(progress.best))]
+        shown = [score_text(metric, abs(progress.best))]
         likelihood = progress.best_likelihoods[0]
         if metric != "nll" and math.isfinite(likelihood):
-            told.append(score_text("nll", -likelihood))
-        rows["best validation"] = f"{', '.join(told)} at step {progress.best_step:,}"
+            shown.append(score_text("nll", -likelihood))
+        rows["best validation"] = f"{', '.join(shown)} at step {progress.best_step:,}"
     test = scores.get("test", {})
     for name, title in (("bleu", "test BLEU"), ("chrf", "test chrF"), ("ter", "test TER")):
         if name in test:

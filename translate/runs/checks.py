@@ -1,4 +1,4 @@
-"""Settings that cannot work, found before the corpus is read; or, with it, before it is used."""
+"""Checks of settings that need objects: a model before the corpus is read, or the corpus before training."""
 
 from translate.alignment.choice import AlignmentChoice
 from translate.config.settings import Settings
@@ -6,21 +6,21 @@ from translate.config.tokenizer import TokenizerConfig
 from translate.corpora.corpus import Corpus
 from translate.errors import UserError
 from translate.models import Seq2Seq
-from translate.reports.wandb import check_installed
-from translate.runs.objects import build_model, build_optimizer, build_schedule
-from translate.runs.start_from import freeze
+from translate.reports.boards import check_installed
+from translate.runs.assembly import build_optimizer, build_schedule, freeze
+from translate.runs.load import build_model
 from translate.text.subword_sampling import SAMPLED_TYPES
-from translate.training.optimizer import Schedule
+from translate.training.schedules import Schedule
 
 SMALL = 11  # pieces
 NUM_SPECIAL = 4  # padding, unknown, begin and end of sentence
 MODEL_TYPES = ("unigram", "bpe", "word", "char")
-WHOLE_MATRICES = ("Adafactor", "Muon")  # optimizers whose step on a part of a matrix is another one
+WHOLE_MATRICES = ("Adafactor", "Muon")  # optimizers that need a matrix as a whole
 NORMALIZATIONS = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity")
 
 
 def check_buildable(settings: Settings) -> None:
-    """Build model, optimizer and schedule once with a small vocabulary, so that a wrong value is told now."""
+    """Build model, optimizer and schedule with a small vocabulary, so that wrong values show early."""
     _check_tokenizer(settings.tokenizer)
     _check_parallel(settings)
     sizes = (SMALL, SMALL) if settings.tokenizer.shared else (SMALL, SMALL + 2)
@@ -30,13 +30,13 @@ def check_buildable(settings: Settings) -> None:
     build_optimizer(settings, model)
     build_schedule(settings)
     if model.num_attention_layers < 1:
-        raise UserError("model: it has no layer that attends to the source")
+        raise UserError("model: expected at least one layer that attends to the source, got none")
     wanted = settings.alignment
     AlignmentChoice(wanted.layer or 0, tuple(wanted.heads or (0,)), wanted.shift or 0).check(model)
 
 
 def _check_parallel(settings: Settings) -> None:
-    """Raise :class:`UserError` for settings that several processes cannot heed together."""
+    """Raise :class:`UserError` for settings that cannot be combined with several processes."""
     parallel = settings.runtime.parallel
     if parallel == "none":
         return
@@ -45,14 +45,14 @@ def _check_parallel(settings: Settings) -> None:
         raise UserError(f"optimizer: {optimizer} needs whole matrices; use runtime=ddp, or another optimizer")
     if settings.training.out_of_memory == "lower":
         raise UserError(
-            f"training.out_of_memory=lower: with runtime.parallel={parallel} each process would compute "
-            "another number of parts and wait for the others; use training.out_of_memory=abort and a smaller "
-            "training.batch_tokens"
+            f"training.out_of_memory=lower: with runtime.parallel={parallel} the processes would "
+            "compute different numbers of parts and wait for each other; use training.out_of_memory=abort "
+            "and a smaller training.batch_tokens"
         )
     if settings.runtime.precision == "float16":
         raise UserError(
-            f"runtime.precision=float16: with runtime.parallel={parallel} a process does not see what "
-            "overflowed in another; use bfloat16 or float32"
+            f"runtime.precision=float16: with runtime.parallel={parallel} a process does not see an "
+            "overflow in another; use bfloat16 or float32"
         )
 
 
@@ -73,24 +73,26 @@ def _check_tokenizer(tokenizer: TokenizerConfig) -> None:
 
 
 def _check_recipe(settings: Settings, model: Seq2Seq) -> None:
-    """Raise :class:`UserError` for settings of the training that this model or tokenizer would not heed."""
+    """Raise :class:`UserError` for training settings that have no effect on this model or tokenizer."""
     training = settings.training
     if training.wandb is not None:
         check_installed(training.wandb)
     forcing = getattr(model, "teacher_forcing", None)
     if training.teacher_forcing.decay is not None and forcing is None:
         raise UserError(
-            "training.teacher_forcing: this model decodes all places at once and has no step to change; "
-            "it is for model=rnn_bahdanau and model=rnn_luong"
+            "training.teacher_forcing: expected model=rnn_bahdanau or model=rnn_luong; this model decodes "
+            "all positions at once"
         )
     scheduled = training.teacher_forcing.decay is not None or (forcing is not None and forcing < 1)
     if scheduled and training.guided_alignment:
         raise UserError(
-            "training.guided_alignment: links are known for the given translation alone, so it goes with "
-            "teacher forcing throughout"
+            "training.guided_alignment: expected teacher forcing throughout, since links are known only for "
+            "the reference translation"
         )
     if training.r_drop and not any(getattr(module, "p", 0.0) for module in model.modules()):
-        raise UserError("training.r_drop: two passes differ by dropout, but model.dropout is 0")
+        raise UserError(
+            "training.r_drop: expected dropout, by which the two passes differ; model.dropout is 0"
+        )
     if training.subword_sampling is not None:
         _check_sampling(settings)
 
@@ -98,19 +100,19 @@ def _check_recipe(settings: Settings, model: Seq2Seq) -> None:
 def _check_sampling(settings: Settings) -> None:
     kind, amount = settings.tokenizer.model_type, settings.training.subword_sampling
     if kind not in SAMPLED_TYPES:
-        raise UserError(f"training.subword_sampling: a tokenizer of type {kind} has one way to cut a word")
+        raise UserError(f"training.subword_sampling: a tokenizer of type {kind} splits a word in one way")
     if kind == "bpe" and amount is not None and amount >= 1:
         raise UserError(f"training.subword_sampling: expected a probability below 1 for bpe, got {amount}")
     if settings.training.guided_alignment:
-        raise UserError("training.subword_sampling: it does not go with training.guided_alignment")
+        raise UserError("training.subword_sampling: cannot be combined with training.guided_alignment")
 
 
 def check_validation(settings: Settings, corpus: Corpus) -> None:
-    """Raise :class:`UserError` for a setting that needs validations, or gold links, where there are none."""
+    """Raise :class:`UserError` for a setting that needs validations, or gold links, that the corpus lacks."""
     training = settings.training
     if corpus.validation is None:
-        listens = type(build_schedule(settings)).observe is not Schedule.observe
-        for name, is_set in (("training.patience", training.patience is not None), ("schedule", listens)):
+        observes = type(build_schedule(settings)).observe is not Schedule.observe
+        for name, is_set in (("training.patience", training.patience is not None), ("schedule", observes)):
             if is_set:
                 where = f"the corpus {corpus.name!r} has no validation split"
                 raise UserError(f"{name}: this setting needs validations, but {where}")

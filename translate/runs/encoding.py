@@ -1,15 +1,19 @@
-"""A corpus as ids: cached, with links to guide the attention, or in pieces drawn anew in each epoch."""
+"""A corpus as ids: cached, with links for guided alignment, or in pieces sampled anew for every epoch."""
 
 from collections.abc import Callable
+from pathlib import Path
 
+from translate.aligner.links import Gold, Links, parse_gold
+from translate.aligner.statistical import KnownLinks, estimate_links
 from translate.config.settings import Settings
 from translate.corpora.batching import EncodedCorpus, Ragged
 from translate.corpora.corpus import Corpus, Split
 from translate.corpora.encoded_cache import cache_directory, fingerprint, read_encoded, write_encoded
-from translate.corpora.piece_links import piece_links
-from translate.runs.guiding import guiding_links, known_pairs
+from translate.corpora.piece_links import piece_links, words_of
+from translate.errors import UserError
+from translate.text.lines import read_lines
 from translate.text.subword_sampling import sample_corpus
-from translate.text.tokenizer import TokenizerPair
+from translate.text.tokenizer import Pieces, TokenizerPair
 
 
 def encode(split: Split, tokenizers: TokenizerPair) -> EncodedCorpus:
@@ -21,18 +25,18 @@ def encode(split: Split, tokenizers: TokenizerPair) -> EncodedCorpus:
 
 
 def encode_training(settings: Settings, corpus: Corpus, tokenizers: TokenizerPair) -> EncodedCorpus:
-    """The training split as ids, from the cache if it is there.
+    """The training split as ids, from the cache if possible.
 
-    The name in the cache is made of all that the ids depend on: the sentences that the filters left, the
-    tokenizers, whether there are links, and the gold that was counted with them. Links of a file are read
-    anew each time.
+    The name in the cache is a fingerprint of everything that the ids depend on: the filtered sentences, the
+    tokenizers, whether there are links, and the gold links they were estimated with. Links from a file are
+    not cached.
     """
     config, split = settings.training, corpus.train
     guided = bool(config.guided_alignment)
     folder = cache_directory(settings.runtime.cache)
     if folder is None or config.guided_links is not None:
         return _encode(settings, corpus, tokenizers)
-    # "agreed ..." names how links are counted: another way needs another name, or the cache gives old links
+    # "agreed ..." names the way links are estimated: another way needs another name, or old links return
     kind = f"guided={guided and 'agreed, p0 learnt'} tokenised={settings.data.tokenised} pairs={len(split)}"
     models = (tokenizers.source.model, tokenizers.target.model)
     known = known_pairs(settings, corpus, tokenizers) if guided else None
@@ -46,7 +50,7 @@ def encode_training(settings: Settings, corpus: Corpus, tokenizers: TokenizerPai
     encoded = _encode(settings, corpus, tokenizers)
     try:
         write_encoded(path, encoded)
-    except OSError as error:  # it is a cache: without it everything works, more slowly
+    except OSError as error:  # without the cache everything works, more slowly
         print(f"note: the encoded corpus cannot be kept in {path.parent} ({error.strerror})", flush=True)
         return encoded
     return read_encoded(path) or encoded
@@ -59,23 +63,22 @@ def _encode(settings: Settings, corpus: Corpus, tokenizers: TokenizerPair) -> En
     whitespace = settings.data.tokenised or settings.training.guided_whitespace
     sources = [tokenizers.source.encode_words(line, whitespace=whitespace) for line in split.source]
     targets = [tokenizers.target.encode_words(line, whitespace=whitespace) for line in split.target]
-    links = guiding_links(settings, corpus, sources, targets, tokenizers)
-    packed = [piece_links(*each) for each in zip(sources, targets, links, strict=True)]
+    links = training_links(settings, corpus, sources, targets, tokenizers)
+    packed = [piece_links(*pair) for pair in zip(sources, targets, links, strict=True)]
     return EncodedCorpus(
-        Ragged.of([each.ids for each in sources]),
-        Ragged.of([each.ids for each in targets]),
+        Ragged.of([pieces.ids for pieces in sources]),
+        Ragged.of([pieces.ids for pieces in targets]),
         Ragged.of(packed),
     )
 
 
-def sampler(
+def subword_sampler(
     settings: Settings, split: Split, tokenizers: TokenizerPair
 ) -> Callable[[int, int], EncodedCorpus] | None:
-    """Gives the training split in pieces drawn for a seed and an epoch; ``None`` if pieces stay the same."""
+    """Samples the pieces of the training split for a seed and an epoch; ``None`` if they stay the same."""
     amount = settings.training.subword_sampling
     if amount is None:
         return None
-
     kind = settings.tokenizer.model_type
 
     def sample(seed: int, epoch: int) -> EncodedCorpus:
@@ -85,3 +88,75 @@ def sampler(
         )
 
     return sample
+
+
+def training_links(
+    settings: Settings,
+    corpus: Corpus,
+    sources: list[Pieces],
+    targets: list[Pieces],
+    tokenizers: TokenizerPair,
+) -> list[Links]:
+    """Word links of the training pairs: from ``training.guided_links``, or estimated by word alignment.
+
+    Gold links of the training pairs are used only if that file holds them.
+    """
+    path = settings.training.guided_links
+    if path is not None:
+        return read_links(Path(path).expanduser(), corpus, sources, targets)
+    known = known_pairs(settings, corpus, tokenizers)
+    print(
+        f"guided alignment: links estimated by word alignment of {len(sources):,} training pairs"
+        + (f" and {len(known.links):,} validation pairs with gold links" if known else ""),
+        flush=True,
+    )
+    return estimate_links(words_of(sources), words_of(targets), known=known)
+
+
+def known_pairs(settings: Settings, corpus: Corpus, tokenizers: TokenizerPair) -> KnownLinks | None:
+    """The validation pairs, if they have gold links that word alignment may learn from."""
+    split = corpus.validation
+    if not settings.training.guided_gold or split is None or split.gold is None:
+        return None
+    source, target = (
+        words_of([tokenizer.encode_words(line, whitespace=True) for line in lines])
+        for tokenizer, lines in ((tokenizers.source, split.source), (tokenizers.target, split.target))
+    )
+    return KnownLinks(source, target, [gold.to_teach(0, 1) for gold in gold_links(split)])
+
+
+def read_links(path: Path, corpus: Corpus, sources: list[Pieces], targets: list[Pieces]) -> list[Links]:
+    """Links of the training pairs, from a file with one line a pair.
+
+    The lines belong to the training split as it is, or as it was before pairs were filtered out. From gold, a
+    target word takes its sure links, or its possible ones if it has no sure one.
+
+    Raises:
+        UserError: if the number of lines differs, or a link points outside its sentence.
+    """
+    lines, split = read_lines(path), corpus.train
+    numbers: list[int] | range = range(len(split))
+    if len(lines) != len(split):
+        if len(lines) != corpus.num_read or split.numbers is None:
+            before = f" ({corpus.num_read:,} before filtering)" if corpus.num_read != len(split) else ""
+            raise UserError(
+                f"training.guided_links={path}: {len(lines):,} lines of links, but the training split has "
+                f"{len(split):,} pairs{before}; expected one line a pair"
+            )
+        numbers = split.numbers
+    found = []
+    for number, source, target in zip(numbers, sources, targets, strict=True):
+        gold = parse_gold(
+            lines[number],
+            where=f"{path}, line {number + 1}",
+            source_length=len(source.words),
+            target_length=len(target.words),
+        )
+        found.append(gold.to_teach(1))
+    return found
+
+
+def gold_links(split: Split, count: int | None = None) -> list[Gold]:
+    """The parsed gold links of the first ``count`` pairs of a split that has gold."""
+    assert split.gold is not None
+    return [parse_gold(text, where=f"gold line {i}") for i, text in enumerate(split.gold[:count], 1)]

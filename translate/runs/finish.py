@@ -1,9 +1,13 @@
-"""What a run leaves when training has ended: the alignment choice, scores, curves and a model card."""
+"""The end of a run: the mean of the last checkpoints, the alignment choice, scores, curves, a model card."""
 
 import json
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import save_file
+from torch import Tensor
 
 from translate.aligner.error_rate import score
 from translate.alignment.alignment import Alignment
@@ -11,29 +15,37 @@ from translate.config.settings import Settings
 from translate.corpora.corpus import Corpus, Split
 from translate.evaluation import corpus_scores
 from translate.pictures.curves import draw_curves
+from translate.reports.progress_line import score_line
 from translate.reports.run_card import write_card
 from translate.reports.summary import closing_lines
-from translate.runs.calibration import choose_alignment, development_of, gold_links, store
+from translate.runs.calibration import choose_alignment, pairs_of_corpus, store
+from translate.runs.encoding import gold_links
+from translate.runs.hooks import goodness
+from translate.runs.load import load_into
+from translate.runs.validation import Validation
+from translate.storage.checkpoint import WEIGHTS, load_weights, point, step_folders
 from translate.storage.run_directory import RunDirectory
-from translate.training.loop import Progress
+from translate.training.progress import Progress
 from translate.translator import Translator
 from translate.version import __version__
+
+MEAN = "averaged"  # folder below checkpoints, and kind of a line in the metrics
 
 
 def finish(
     settings: Settings, progress: Progress, translator: Translator, corpus: Corpus, directory: RunDirectory
 ) -> None:
-    """Choose the alignment, score the test set, and write it all down.
+    """Choose the alignment, score the test split, and write the results into the run's folder.
 
     Args:
         settings: of the run.
         progress: where training ended.
         translator: over the best checkpoint.
-        corpus: whose validation split calibrates and whose test split is scored.
+        corpus: the alignment is chosen on its validation split, the scores are of its test split.
         directory: of the run.
     """
     wanted = settings.alignment
-    pairs = development_of(corpus, wanted.calibration_pairs)
+    pairs = pairs_of_corpus(corpus, wanted.calibration_pairs)
     chosen = choose_alignment(translator, pairs, wanted)
     store(directory, chosen, translator)
     scores: dict[str, Any] = {
@@ -62,8 +74,8 @@ def finish(
 
 
 def score_split(translator: Translator, split: Split) -> dict[str, Any]:
-    """BLEU, chrF and TER of beam search; AER by forcing the references where gold is known."""
-    texts = [each.text for each in translator.translate(split.source)]
+    """BLEU, chrF and TER of beam search; AER of the teacher-forced references if there are gold links."""
+    texts = [result.text for result in translator.translate(split.source)]
     found = corpus_scores(texts, split.target, target_language=translator.languages[1])
     scores: dict[str, Any] = {
         "bleu": found.bleu,
@@ -75,7 +87,7 @@ def score_split(translator: Translator, split: Split) -> dict[str, Any]:
     }
     if split.gold is not None:
         aligned: list[Alignment] = translator.align(split.source, split.target, whitespace=True)
-        links = score([each.links() for each in aligned], gold_links(split))
+        links = score([alignment.links() for alignment in aligned], gold_links(split))
         scores |= {"aer": links.aer, "precision": links.precision, "recall": links.recall, "f1": links.f1}
     return scores
 
@@ -92,3 +104,46 @@ def score_lines(scores: dict[str, Any]) -> list[str]:
     if "aer" in scores:
         lines.insert(1, f"test: AER {100 * scores['aer']:.2f} %")
     return lines
+
+
+def try_mean(
+    settings: Settings, progress: Progress, translator: Translator, corpus: Corpus, directory: RunDirectory
+) -> None:
+    """Validate the mean of the last checkpoints, and point ``best`` to it if it is better.
+
+    Without a validation split the mean is kept. The weights of the translator's model are replaced.
+    """
+    wanted = settings.training.average_last
+    if wanted is None:
+        return
+    folders = step_folders(directory.checkpoints)[-wanted:]
+    if len(folders) < 2:
+        print(f"training.average_last={wanted}: only one checkpoint exists, so no mean is tried", flush=True)
+        return
+    folder = directory.checkpoints / MEAN
+    folder.mkdir(exist_ok=True)
+    aside = folder / f".{WEIGHTS}"
+    save_file(mean_weights(folders), aside)
+    aside.replace(folder / WEIGHTS)
+    load_into(translator.model, folder)
+    scores = Validation(settings, translator, corpus.validation)()
+    better = True
+    if scores:
+        directory.log({"kind": MEAN, "step": progress.step, "checkpoints": len(folders), **scores})
+        better = progress.beats_best(*goodness(scores, settings.training.best_metric))
+    named = ", ".join(path.name for path in folders)
+    verdict = "it is kept as the best" if better else "the best single one is better"
+    line = score_line(progress.step, scores).partition(": ")[2]
+    print(f"mean of {named}: {line}{'; ' if line else ''}{verdict}", flush=True)
+    if better:
+        point(directory.checkpoints, "best", MEAN)
+
+
+def mean_weights(folders: Sequence[Path]) -> dict[str, Tensor]:
+    """The mean of the weights of checkpoints (Vaswani et al. 2017, 6.1), summed in float64."""
+    sums: dict[str, Tensor] = {}
+    for folder in folders:
+        for name, tensor in load_weights(folder).items():
+            sums[name] = sums[name] + tensor.double() if name in sums else tensor.double()
+    kinds = {name: tensor.dtype for name, tensor in load_weights(folders[-1]).items()}
+    return {name: (total / len(folders)).to(kinds[name]) for name, total in sums.items()}

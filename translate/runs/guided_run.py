@@ -1,4 +1,4 @@
-"""Guided alignment without another tool: two directions, their links made one, taught to one head."""
+"""Guided alignment without other tools: both directions give links, which one attention head learns."""
 
 import copy
 from collections.abc import Callable, Iterable, Iterator
@@ -15,28 +15,30 @@ from translate.alignment.directions import symmetrised
 from translate.config.data import SPLITS
 from translate.config.schema import plain
 from translate.corpora.corpus import Split, load_corpus
-from translate.runs.calibration import choose_alignment, development_of, store
-from translate.runs.guiding import known_pairs
+from translate.runs.calibration import choose_alignment, pairs_of_corpus, store
+from translate.runs.encoding import known_pairs
 from translate.runs.life import train
 from translate.runs.load import load, read_settings
+from translate.runs.runtime import find_device, use_runtime
 from translate.storage.run_directory import RunDirectory
 from translate.translator import Translator
 
 GARG_WEIGHT = 0.05  # of the loss on the attention: Garg et al. 2019, 5.3
 CHUNK = 2048  # pairs that are aligned at a time
-MAJORITY = "majority"  # of both directions and of links that are counted in the text
+MAJORITY = "majority"  # of both directions and of links estimated by word alignment
 
 
 def guide(config: DictConfig, out: Path, *, symmetrisation: str = MAJORITY) -> int:
-    """Train both directions, align the training text by both, and train once more, guided by the links.
+    """Train both directions, align the training text with both, and train a run with guided alignment.
 
-    Garg et al. 2019, 4.2. Each part that is there already is left as it is, one that was interrupted is
-    continued, so that the same call goes on where the last one ended.
+    Garg et al. 2019, 4.2. Finished parts are kept and an interrupted one is resumed, so the same call goes on
+    where the last one ended.
 
     Args:
-        config: of the guided run; both directions are trained by it too, and guided where it says so.
-        out: folder of the runs `forward`, `backward` and `guided`, and of the links, `links.txt`.
-        symmetrisation: how the links of both directions become one: by :func:`symmetrise`, or `majority`.
+        config: of all three runs.
+        out: folder of the runs ``forward``, ``backward`` and ``guided``, and of the links, ``links.txt``.
+        symmetrisation: combines the links of both directions: a name of :func:`symmetrise`, or ``majority``.
+
     Returns:
         The exit code of the training that ended early, or 0.
     """
@@ -47,14 +49,14 @@ def guide(config: DictConfig, out: Path, *, symmetrisation: str = MAJORITY) -> i
             return code
     links = out / "links.txt"
     if links.exists():
-        print(f"{links}: there already", flush=True)
+        print(f"{links}: exists already", flush=True)
     else:
         write_links(out / "forward", out / "backward", links, symmetrisation, list(config.run.plugins))
     return _train(config, out / "guided", lambda values: _guided_by(values, links))
 
 
 def swap_sides(values: dict[str, Any]) -> dict[str, Any]:
-    """A configuration of the other direction; gold files stay out, since they count the words of this one."""
+    """The configuration of the other direction, without gold files, whose links are source-target."""
     values = copy.deepcopy(values)
     data = values["data"]
     for first, second in (("source_language", "target_language"), ("source_field", "target_field")):
@@ -68,15 +70,15 @@ def swap_sides(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def write_links(forward: Path, backward: Path, path: Path, symmetrisation: str, plugins: list[str]) -> None:
-    """Choose the attention of both runs, align their training text by it, and write symmetrised links.
+    """Choose the attention of both runs, align their training text with it, and write symmetrised links.
 
-    By gold links each run has chosen already, as its training ended; where there are none, the agreement of
-    the two chooses now.
+    With gold links each run chose when its training ended; without them, the agreement of both chooses now.
     """
+    use_runtime(find_device("auto"))
     there, back = (load(run, plugins=plugins) for run in (forward, backward))
     settings = read_settings(RunDirectory(forward), plugins)
     corpus = load_corpus(settings.data)
-    pairs = development_of(corpus, settings.alignment.calibration_pairs)
+    pairs = pairs_of_corpus(corpus, settings.alignment.calibration_pairs)
     if pairs.golds is None:
         turned = pairs._replace(source=pairs.target, target=pairs.source)
         chosen = [
@@ -91,11 +93,11 @@ def write_links(forward: Path, backward: Path, path: Path, symmetrisation: str, 
     if symmetrisation == MAJORITY:
         links = _majority(aligned, known_pairs(settings, corpus, there.tokenizers))
     else:
-        links = (each for both in aligned for each in symmetrised(*both, symmetrisation))
+        links = (found for both in aligned for found in symmetrised(*both, symmetrisation))
     aside = path.with_name(path.name + ".new")
     with aside.open("w", encoding="utf-8") as file:
-        for each in links:
-            print(format_pharaoh(each), file=file)
+        for found in links:
+            print(format_pharaoh(found), file=file)
     aside.replace(path)
     print(f"links written to {path}", flush=True)
 
@@ -103,7 +105,7 @@ def write_links(forward: Path, backward: Path, path: Path, symmetrisation: str, 
 def _aligned(
     there: Translator, back: Translator, split: Split, *, whitespace: bool
 ) -> Iterator[tuple[list[Alignment], list[Alignment]]]:
-    """Alignments of both directions, of some pairs at a time."""
+    """Alignments of both directions, chunk by chunk."""
     for begin in range(0, len(split), CHUNK):
         source, target = (side[begin : begin + CHUNK] for side in (split.source, split.target))
         forward = there.align(source, target, whitespace=whitespace)
@@ -113,15 +115,15 @@ def _aligned(
 def _majority(
     aligned: Iterable[tuple[list[Alignment], list[Alignment]]], known: KnownLinks | None
 ) -> Iterator[Links]:
-    """What two of three say: the two models, and the links counted in the same words."""
+    """Links that two of three give: the two models, and word alignment of the same words."""
     sources, targets, forward, backward = [], [], [], []
     for there, back in aligned:
-        sources += [each.source_words for each in there]
-        targets += [each.target_words for each in there]
-        forward += [each.links() for each in there]
-        backward += [swapped(each.links()) for each in back]
+        sources += [alignment.source_words for alignment in there]
+        targets += [alignment.target_words for alignment in there]
+        forward += [alignment.links() for alignment in there]
+        backward += [swapped(alignment.links()) for alignment in back]
     also = f" and in {len(known.links):,} validation pairs with gold links" if known else ""
-    print(f"counting links in their text{also}", flush=True)
+    print(f"estimating links by word alignment of their text{also}", flush=True)
     return map(majority, forward, backward, estimate_links(sources, targets, known=known))
 
 
@@ -134,7 +136,7 @@ def _guided_by(values: dict[str, Any], links: Path) -> dict[str, Any]:
 
 
 def _train(config: DictConfig, run: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> int:
-    """Train one of the runs, unless it has its scores already."""
+    """Train one of the runs, unless it has its scores."""
     print(f"--- {run}", flush=True)
     if RunDirectory(run).scores.exists():
         print(f"{run}: the run is finished; nothing to do", flush=True)

@@ -1,52 +1,89 @@
-"""What happens between steps: limits, validation, saving."""
+"""Between steps: validate, save, and end at a limit or a signal, after which the run can be resumed."""
 
+import os
+import signal
+import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from types import FrameType
 
 from translate.config.training import TrainingConfig
-from translate.runs.signals import EXIT_CODES, Signals
 from translate.storage.shards import write_shards
 from translate.storage.writer import Writer
 from translate.training.distributed import World
-from translate.training.loop import Progress, Training
+from translate.training.loop import Training
 from translate.training.parallel import whole
-from translate.training.tensors import model_tensors
-from translate.training.update import StepReport
+from translate.training.progress import MAX_TIME, Limits, Progress, StepReport
+from translate.training.weights import model_tensors
 
-MAX_TIME, PATIENCE = "max_time", "patience"
+PATIENCE = "patience"
 LOWER_IS_BETTER = ("nll", "aer", "ter")
+INTERRUPTED, TERMINATED = "interrupted", "terminated"
+EXIT_CODES = {INTERRUPTED: 130, TERMINATED: 75}  # 75: EX_TEMPFAIL, try again
 
 
-class Limits:
-    """Ends a run at its steps, epochs, or seconds of this process."""
+class Signals:
+    """SIGTERM and the first Ctrl-C ask the run to end after the step; a second Ctrl-C ends it at once.
 
-    def __init__(self, config: TrainingConfig, *, began: float) -> None:
-        self.config = config
-        self.began = began
+    Args:
+        quiet: print nothing, because another process does.
+    """
 
-    def reached(self, progress: Progress) -> str | None:
-        """The limit that the run has reached."""
-        config = self.config
-        if config.max_steps is not None and progress.step >= config.max_steps:
-            return "max_steps"
-        if config.max_epochs is not None and progress.epoch >= config.max_epochs:
-            return "max_epochs"
-        if config.max_time is not None and time.monotonic() - self.began >= config.max_time:
-            return MAX_TIME
-        return None
+    def __init__(self, *, quiet: bool = False) -> None:
+        self.quiet = quiet
+        self.caught: str | None = None
+        self._before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+
+    def __enter__(self) -> "Signals":
+        for number in self._before:
+            _handle(number, self._catch)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for number, handler in self._before.items():
+            _handle(number, handler)
+
+    def _catch(self, number: int, frame: FrameType | None) -> None:
+        self.caught = TERMINATED if number == signal.SIGTERM else INTERRUPTED
+        _handle(signal.SIGINT, signal.default_int_handler)
+        if not self.quiet:
+            text = f"\n{self.caught}: the run is saved after this step; Ctrl-C ends it at once\n"
+            os.write(2, text.encode())
+
+
+@contextmanager
+def leave_on_sigterm() -> Iterator[None]:
+    """While there is nothing to save, SIGTERM exits with the code that asks for another attempt."""
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        os.write(2, f"\n{TERMINATED}: nothing had to be saved; go on with training.resume=true\n".encode())
+        raise SystemExit(EXIT_CODES[TERMINATED])
+
+    before = signal.getsignal(signal.SIGTERM)
+    _handle(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        _handle(signal.SIGTERM, before)
+
+
+def _handle(number: int, handler: object) -> None:
+    # Python allows this only in the main thread; a run in another one handles no signals.
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(number, handler)  # type: ignore[arg-type]
 
 
 class Keeper:
-    """Validates and saves: every so many steps, and once more when the run ends.
+    """Validates and saves at intervals, and once more when the run ends.
 
     Args:
         config: of the training.
-        writer: of checkpoints; the main process has them written.
-        validate: scores of the model as it is, by metric name; none if there is nothing to validate on.
-        report: is told the scores of each validation.
-        limits: to validate and save at the last step.
-        signals: to save when interrupted.
+        writer: writes checkpoints, in the main process.
+        validate: scores of the present model by metric name; empty without a validation split.
+        report: receives the scores of each validation.
+        limits: of the run, whose last step is validated and saved.
+        signals: that end the run once it is saved.
         world: whose processes stop, validate and save together.
     """
 
@@ -69,7 +106,7 @@ class Keeper:
         self.world = world or World()
 
     def __call__(self, training: Training, step_report: StepReport) -> str | None:
-        """Do what is due after a step; the reason to end a run is given once its checkpoint is written."""
+        """Validate or save if it is due; returns the reason to end, once the checkpoint is written."""
         progress, config = training.progress, self.config
         self.writer.check()
         reason = self.world.agree(self.signals.caught or self.limits.reached(progress))
@@ -84,7 +121,7 @@ class Keeper:
         return None
 
     def conclude(self, training: Training) -> str | None:
-        """Validate and save a run that was interrupted at its last step; none that has steps left."""
+        """Validate and save a run that was interrupted at its last step; ``None`` if it has steps left."""
         reason = self.limits.reached(training.progress)
         if reason in (None, MAX_TIME):
             return None
@@ -92,7 +129,7 @@ class Keeper:
         return self._validate_and_save(training, reason)
 
     def _validate_and_save(self, training: Training, reason: str | None) -> str | None:
-        """Returns the reason to end the run: the one that is known, patience, or a signal meanwhile."""
+        """Returns the reason to end the run: ``reason``, patience, or a signal that came meanwhile."""
         improved = self._validate(training)
         if self.config.patience is not None and training.progress.waited >= self.config.patience:
             reason = PATIENCE
@@ -103,7 +140,7 @@ class Keeper:
         return reason
 
     def _validate(self, training: Training) -> bool:
-        """Score the model; returns whether it is the best so far (without a validation split, always)."""
+        """Score the model; returns whether it is the best so far (always, without a validation split)."""
         progress, average = training.progress, training.update.average
         began = time.monotonic()
         with average.applied() if average else nullcontext():
@@ -115,14 +152,14 @@ class Keeper:
             return True
         improved = progress.rank(*goodness(scores, self.config.best_metric), keep=self.config.keep_best)
         progress.waited = 0 if improved else progress.waited + 1
-        training.update.schedule.observe(improved=improved)
+        training.schedules.validated(improved=improved)
         self.report(progress, scores)
         return improved
 
     def save(self, training: Training, *, best: bool = False, finished: str | None = None) -> None:
-        """Have a checkpoint written of what is now; the training goes on meanwhile.
+        """Write a checkpoint of the present state beside the training.
 
-        All processes take part, and the main one has written what all hold.
+        All processes take part; the main process writes the tensors that all of them hold.
         """
         training.progress.finished = finished
         update = training.update
@@ -131,10 +168,10 @@ class Keeper:
             weights |= update.average.named_weights(update.model)
         complete = {}
         for name, tensor in weights.items():
-            put_together = whole(tensor)
+            gathered = whole(tensor)
             if self.world.is_main:
-                complete[name] = put_together
-        self.writer.wait()  # what is in parts goes through the same folder each time
+                complete[name] = gathered
+        self.writer.wait()  # shards of all checkpoints pass through the same folder
         state, shards = write_shards(self.writer.directory, training.state_dict(), self.world)
         if self.world.is_main:
             self.writer.submit(
@@ -149,5 +186,5 @@ class Keeper:
 
 
 def goodness(scores: Mapping[str, float], metric: str) -> tuple[float, float]:
-    """The score by ``metric`` larger being better, and the log-likelihood, which decides between equals."""
+    """The score by ``metric``, larger is better, and the log-likelihood, which decides between equals."""
     return -scores[metric] if metric in LOWER_IS_BETTER else scores[metric], -scores["nll"]

@@ -4,20 +4,23 @@ import json
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
+import torch
 from omegaconf import DictConfig, OmegaConf
 
 from translate.alignment.choice import AlignmentChoice
+from translate.config import instantiate
 from translate.config.settings import Settings, check_config
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.models.columns import store_by_columns
 from translate.models.int8 import quantise
-from translate.runs.objects import PRECISIONS, build_model, use_device
+from translate.runs.runtime import PRECISIONS, find_device, use_threads
 from translate.storage.checkpoint import load_weights
 from translate.storage.run_directory import RunDirectory
 from translate.text.tokenizer import TokenizerPair
-from translate.training.tensors import model_tensors
+from translate.training.weights import model_tensors
 from translate.translator import Translator
 
 
@@ -34,19 +37,22 @@ def load(
 ) -> Translator:
     """The translator of a run.
 
+    No code of the run is executed. Nothing outside the translator changes (environment, floating-point modes,
+    random numbers), except torch's number of CPU threads if ``threads`` is given.
+
     Args:
         run: a run directory.
         device: auto, cpu, cuda, cuda:1 ...
-        threads: of the CPU; torch's default if ``None``.
-        checkpoint: a name below ``checkpoints``; ``last`` is taken where there is no ``best``.
-        plugins: modules whose code the run may import, beside this package and torch.
+        threads: of the CPU; ``None`` leaves torch's number.
+        checkpoint: a name below ``checkpoints``; without ``best``, ``last`` is loaded instead.
+        plugins: modules that the run may import, beside this package and torch.
         int8: linear layers in 8 bits, for the CPU.
         precision: of weights and states: float32, bfloat16 or float16; scores are summed in float32.
-        as_trained: leave the weights in memory as they were in training, not as translating reads them best.
+        as_trained: keep the weights' layout in memory, instead of the one that translating reads fastest.
 
     Raises:
-        UserError: if there is no run, or a file of it is missing or damaged, or for a precision that is not
-            known or does not go with ``int8``. No code of the run is executed.
+        UserError: if there is no run, if a file of it is missing or damaged, or for a precision that is
+            unknown or cannot be combined with ``int8``.
     """
     if precision not in PRECISIONS:
         raise UserError(f"precision: expected one of {', '.join(PRECISIONS)}, got {precision!r}")
@@ -54,10 +60,11 @@ def load(
         raise UserError(f"int8: its other parts compute in float32; leave out int8, or {precision}")
     directory = RunDirectory(Path(run))
     settings = read_settings(directory, plugins)
-    chosen_device = use_device(device, threads)
+    use_threads(threads)
+    chosen_device = find_device(device)
     tokenizers = TokenizerPair.load(directory.tokenizer)
-    sizes = len(tokenizers.source), len(tokenizers.target)
-    model = build_model(settings.model, sizes, settings.run.plugins)
+    with torch.random.fork_rng(devices=[]):  # the initial weights, which are replaced, draw random numbers
+        model = build_model(settings.model, vocabulary_sizes(tokenizers), settings.run.plugins)
     folder = directory.checkpoints / checkpoint
     if checkpoint == "best" and not folder.exists():
         folder = directory.last
@@ -71,8 +78,28 @@ def load(
     return Translator(model, tokenizers, settings.search, read_choice(directory, model), languages)
 
 
+def build_model(model: dict[str, Any], sizes: tuple[int, int], plugins: Sequence[str]) -> Seq2Seq:
+    """The model that the section ``model`` describes, with random weights.
+
+    Args:
+        model: the checked section.
+        sizes: of the source and the target vocabulary.
+        plugins: modules that the section may name.
+    """
+    source, target = sizes
+    built = instantiate(model, "model", plugins, source_vocabulary=source, target_vocabulary=target)
+    if not isinstance(built, Seq2Seq):
+        raise UserError(f"model._target_: expected a translate.models.Seq2Seq, got {type(built).__name__}")
+    return built
+
+
+def vocabulary_sizes(tokenizers: TokenizerPair) -> tuple[int, int]:
+    """The sizes of the source and the target vocabulary."""
+    return len(tokenizers.source), len(tokenizers.target)
+
+
 def read_settings(directory: RunDirectory, plugins: Sequence[str] = ()) -> Settings:
-    """The checked configuration of a run, which may import no module but those of ``plugins``."""
+    """The checked configuration of a run, which may import only the modules of ``plugins``."""
     if not directory.path.is_dir():
         what = "a file, not a run directory" if directory.path.exists() else "no such run directory"
         raise UserError(f"{directory.path}: {what}")
@@ -103,12 +130,12 @@ def read_settings(directory: RunDirectory, plugins: Sequence[str] = ()) -> Setti
 def _is_importable(module: str) -> bool:
     try:
         return find_spec(module) is not None
-    except (ImportError, ValueError):  # of what holds it, or of a name that is none
+    except (ImportError, ValueError):  # a parent cannot be imported, or the name is malformed
         return False
 
 
 def read_choice(directory: RunDirectory, model: Seq2Seq) -> AlignmentChoice:
-    """The stored choice of layer, heads and shift; before a run has ended, the middle layer's mean."""
+    """The stored choice of layer, heads and shift; until a run has ended, all heads of the middle layer."""
     if not directory.alignment.exists():
         heads = tuple(range(model.num_attention_heads))
         return AlignmentChoice((model.num_attention_layers - 1) // 2, heads, 0)
@@ -122,11 +149,11 @@ def read_choice(directory: RunDirectory, model: Seq2Seq) -> AlignmentChoice:
 
 
 def load_into(model: Seq2Seq, folder: Path) -> None:
-    """Read a checkpoint's weights into a model of the same shape."""
+    """Load the weights of a checkpoint into a model of the same shape."""
     weights, own = load_weights(folder), model_tensors(model)
-    odd = sorted(weights.keys() ^ own.keys())
-    if odd:
-        raise UserError(f"{folder}: the checkpoint is of another model ({odd[0]} is not in both)")
+    unmatched = sorted(weights.keys() ^ own.keys())
+    if unmatched:
+        raise UserError(f"{folder}: the checkpoint is of another model ({unmatched[0]} is not in both)")
     for name, tensor in own.items():
         if tensor.shape != weights[name].shape:
             raise UserError(

@@ -1,4 +1,4 @@
-"""Going on with a run: what is there, whether it is the same run, whether it has ended."""
+"""Resuming a run: its checkpoint, whether settings and data are the same, and whether it has ended."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -7,18 +7,26 @@ from typing import Any
 import torch
 
 from translate.config.settings import Settings
+from translate.config.targets import MOVED
 from translate.config.training import RuntimeConfig
+from translate.corpora.corpus import Corpus, Split
+from translate.corpora.encoded_cache import fingerprint
 from translate.errors import UserError
-from translate.runs.hooks import MAX_TIME, PATIENCE, Limits
-from translate.runs.load import read_settings
+from translate.runs.assembly import Assembly, Job, assemble
+from translate.runs.hooks import PATIENCE
+from translate.runs.load import build_model, read_settings, vocabulary_sizes
 from translate.storage.checkpoint import load_state
 from translate.storage.lock import check_unused
 from translate.storage.run_directory import RunDirectory
-from translate.training.loop import Progress
+from translate.storage.shards import read_shards
+from translate.text.tokenizer import TokenizerPair
+from translate.training.generators import seed_generators
+from translate.training.loop import Training
+from translate.training.progress import MAX_TIME, Limits, Progress
 
 SECTIONS = ("data", "tokenizer", "model", "optimizer", "schedule", "training")
 FOUND_IN_CORPUS = ("data.source_language", "data.target_language")  # filled in when they are null
-# What the steps themselves do not depend on
+# Settings that the steps themselves do not depend on
 MAY_CHANGE = tuple(
     f"training.{name}"
     for name in (
@@ -46,12 +54,12 @@ MAY_CHANGE = tuple(
 def state_to_resume(
     settings: Settings, directory: RunDirectory, *, processes: int = 1
 ) -> dict[str, Any] | None:
-    """The state of the last checkpoint if the run is to be continued; ``None`` if it begins.
+    """The state of the checkpoint to resume, or ``None`` for a fresh start.
 
-    Fewer processes may accumulate more batches for the same steps, or take smaller ones.
+    A different number of processes may accumulate a different number of batches, for steps of the same size.
 
     Raises:
-        UserError: if the folder holds something that must not be harmed, a run of other settings, or a
+        UserError: if the folder holds something that must not be replaced, a run with other settings, or a
             damaged checkpoint.
     """
     check_unused(directory.path)
@@ -72,14 +80,46 @@ def state_to_resume(
 
 
 def checkpoint_to_resume(settings: Settings, directory: RunDirectory) -> Path:
-    """The folder of the checkpoint that a run goes on from."""
+    """The folder of the checkpoint that a run resumes."""
     return directory.checkpoints / (settings.training.resume_from or "last")
+
+
+def resume(job: Job, corpus: Corpus, state: dict[str, Any]) -> Assembly:
+    """Build everything as it was, and restore the ``state`` of a checkpoint; prints where the run stands."""
+    settings, directory = job.settings, job.directory
+    seed_generators(settings.training.seed)
+    tokenizers = TokenizerPair.load(directory.tokenizer)
+    identity = identity_of(corpus, tokenizers)
+    check_identity(identity, state.get("identity", {}), str(directory.path))
+    keep_threads(settings.runtime, state)
+    model = build_model(settings.model, vocabulary_sizes(tokenizers), settings.run.plugins).to(job.device)
+    assembly = assemble(job, corpus, tokenizers, model)
+    assembly.training.identity = identity
+    restore(assembly.training, state, directory, checkpoint_to_resume(settings, directory))
+    return assembly
+
+
+def restore(training: Training, state: dict[str, Any], directory: RunDirectory, checkpoint: Path) -> None:
+    """Go on from the ``state`` of ``checkpoint``, and cut the folder back to it."""
+    world = training.update.parallel.world
+    training.load_state_dict(read_shards(checkpoint, state, training.update))
+    if world.is_main:
+        directory.cut_metrics(training.progress.step)
+        directory.point_best(training.progress.best_step)
+    print(f"resumed at step {training.progress.step:,}", flush=True)
+    before = len(state["generators"])
+    if before != world.size:
+        print(
+            f"processes: {before} before, now {world.size}, with random numbers of their own; "
+            f"{state['group_size']} batches an optimizer step before, now {training.stream.group_size}",
+            flush=True,
+        )
 
 
 def check_same(
     settings: Settings, before: Settings, directory: RunDirectory, *, but: Collection[str] = ()
 ) -> None:
-    """Raise :class:`UserError` listing what differs between a run and the settings it is resumed with."""
+    """Raise :class:`UserError` listing the settings of a run that differ from those it is resumed with."""
     differing = []
     for section in SECTIONS:
         now, then = _flat(getattr(settings, section), section), _flat(getattr(before, section), section)
@@ -92,21 +132,24 @@ def check_same(
 
 
 def _flat(value: object, path: str) -> dict[str, object]:
-    """``section.key`` of every value in nested mappings and dataclasses."""
+    """``section.key`` of every value in nested mappings and dataclasses, targets by their present names."""
     items = value if isinstance(value, Mapping) else getattr(value, "__dict__", None)
     if items is None:
-        return {path: value}
-    return {key: each for name, item in items.items() for key, each in _flat(item, f"{path}.{name}").items()}
+        return {path: MOVED.get(value, value) if isinstance(value, str) else value}
+    flat: dict[str, object] = {}
+    for name, item in items.items():
+        flat |= _flat(item, f"{path}.{name}")
+    return flat
 
 
 def is_finished(progress: Progress, limits: Limits) -> bool:
-    """Whether a run has no step left to do, and its last one was validated; one out of time may go on."""
+    """Whether no step is left and the last one was validated; a run that ran out of time may go on."""
     ended = progress.finished is not None and limits.reached(progress) not in (None, MAX_TIME)
     return ended or progress.finished == PATIENCE
 
 
 def keep_threads(runtime: RuntimeConfig, state: Mapping[str, Any]) -> None:
-    """Go on with as many CPU threads as before, for sums are rounded by them; or say what others mean."""
+    """Use as many CPU threads as before, since rounding depends on them, or warn about another number."""
     before = int(state["threads"])
     if runtime.threads is None:
         torch.set_num_threads(before)
@@ -116,3 +159,30 @@ def keep_threads(runtime: RuntimeConfig, state: Mapping[str, Any]) -> None:
             f"bitwise that of an uninterrupted run (runtime.threads={before} would be)",
             flush=True,
         )
+
+
+def identity_of(corpus: Corpus, tokenizers: TokenizerPair) -> dict[str, str]:
+    """Fingerprints of texts and tokenizers, by the setting that they come from."""
+    models = {"tokenizer (its files)": tokenizers.source.model + tokenizers.target.model}
+    found = {key: fingerprint([model])[:12] for key, model in models.items()}
+    found["data.train (its text)"] = _of_split(corpus.train)
+    found["data.validation (its text)"] = _of_split(corpus.validation)
+    return found
+
+
+def _of_split(split: Split | None) -> str:
+    if split is None:
+        return "none"
+    return f"{len(split):,} pairs {fingerprint([*split.source, *split.target])[:12]}"
+
+
+def differing(now: Mapping[str, str], then: Mapping[str, str]) -> list[str]:
+    """A phrase for each difference; a fingerprint that one of the two lacks is not compared."""
+    return [f"{key} was {then[key]}, now {now[key]}" for key in now if key in then and now[key] != then[key]]
+
+
+def check_identity(now: Mapping[str, str], then: Mapping[str, str], where: str) -> None:
+    """Raise :class:`UserError` listing every text or tokenizer that has changed."""
+    found = differing(now, then)
+    if found:
+        raise UserError(f"{where}: cannot resume with other data: {'; '.join(found)}")

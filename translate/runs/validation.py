@@ -1,10 +1,9 @@
-"""How a model that is being trained is scored."""
+"""Scoring a model during training."""
 
 from dataclasses import dataclass, field, replace
 
 import torch
 
-from translate.aligner.links import parse_gold
 from translate.alignment.alignment import Alignment
 from translate.alignment.calibrate import calibrate
 from translate.alignment.forced import evaluation_mode
@@ -13,7 +12,7 @@ from translate.corpora.batching import collate, sequential_batches
 from translate.corpora.corpus import Split
 from translate.evaluation import bleu_score, corpus_scores
 from translate.reports.samples import SHOWN, Sample, sample_to_draw
-from translate.runs.encoding import encode
+from translate.runs.encoding import encode, gold_links
 from translate.training.distributed import World
 from translate.training.losses import batch_loss
 from translate.translator import Translator
@@ -21,14 +20,14 @@ from translate.translator import Translator
 
 @dataclass
 class Validation:
-    """Scores a model on the validation split: nll, BLEU of greedy search, AER where gold is known.
+    """Scores a model on the validation split: nll, BLEU of greedy search, AER if there are gold links.
 
-    chrF and TER are computed if one of them chooses the best checkpoint. Several processes share the work,
-    and all get the scores.
+    chrF or TER is computed if it chooses the best checkpoint. Several processes share the work, and all
+    receive the scores.
 
     Attributes:
         world: the processes.
-        samples: of the last call, some translations; the main process has them.
+        samples: some translations of the last call, in the main process.
         alignment: of one of them.
     """
 
@@ -47,8 +46,7 @@ class Validation:
         self.corpus = encode(self.split, self.translator.tokenizers)
         self.gold = None
         if self.split.gold is not None:
-            wanted = self.split.gold[: self.settings.alignment.calibration_pairs]
-            self.gold = [parse_gold(text, where=f"gold line {i}") for i, text in enumerate(wanted, 1)]
+            self.gold = gold_links(self.split, self.settings.alignment.calibration_pairs)
 
     def __call__(self) -> dict[str, float]:
         split = self.split
@@ -58,7 +56,7 @@ class Validation:
         return self.world.from_main(lambda: self._scores(split, nll, texts))
 
     def _scores(self, split: Split, nll: float, texts: list[str]) -> dict[str, float]:
-        """All scores, and what is shown beside them."""
+        """All scores; also sets the samples and the alignment."""
         scores = {"nll": nll}
         language = self.settings.data.target_language or ""
         scores["bleu"] = bleu_score(texts, self.target, target_language=language)
@@ -84,8 +82,8 @@ class Validation:
             assert found.aer is not None
             scores["aer"] = found.aer
             choice = found.choice
-        chosen = zip(self.source[:SHOWN], self.target, texts)  # texts and target may be longer
-        self.samples = [Sample(*each) for each in chosen]
+        sentences = zip(self.source[:SHOWN], self.target, texts)  # texts and target may be longer
+        self.samples = [Sample(*sides) for sides in sentences]
         drawn = sample_to_draw(self.samples)
         shown = replace(self.translator, choice=choice)
         self.alignment = shown.align([drawn.source], [drawn.translation])[0] if drawn else None
@@ -94,7 +92,8 @@ class Validation:
     def _texts(self) -> list[str]:
         """The translations of all processes, in the order of the sentences."""
         rank, size = self.world.rank, self.world.size
-        mine = [each.text for each in self.translator.translate(self.source[rank::size], beam_size=1)]
+        results = self.translator.translate(self.source[rank::size], beam_size=1)
+        mine = [result.text for result in results]
         texts = [""] * len(self.source)
         for rank, share in enumerate(self.world.gather(mine)):
             texts[rank::size] = share
@@ -109,7 +108,7 @@ class Validation:
             batches = list(sequential_batches(*lengths, self.settings.training.batch_tokens))
             for indices in batches[self.world.rank :: self.world.size]:
                 batch = collate(self.corpus, indices.tolist()).to(device)
-                total += batch_loss(model, batch, 0.0, torch.float32).likelihood.item()
+                total += batch_loss(model, batch).likelihood.item()
                 tokens += batch.num_tokens
         total, tokens = self.world.add(torch.tensor([total, tokens], dtype=torch.float64)).tolist()
         return total / tokens

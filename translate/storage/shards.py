@@ -20,8 +20,8 @@ from torch.distributed.tensor import DTensor, Shard, distribute_tensor, empty
 from translate.errors import UserError
 from translate.storage.checkpoint import SHARDS
 from translate.training.distributed import World
-from translate.training.tensors import model_tensors
 from translate.training.update import Update
+from translate.training.weights import model_tensors
 
 ASIDE = ".shards"  # until the checkpoint has its name
 

@@ -1,1 +1,1 @@
-"""The training loop and what it stands on."""
+"""Training: the loop, one step, its loss, the schedules, the order of batches, and several processes."""

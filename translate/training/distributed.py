@@ -1,4 +1,4 @@
-"""The processes of a run: torchrun starts them, and what one decides all do."""
+"""The processes of a run, which torchrun starts, and how they agree."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -16,15 +16,15 @@ from translate.errors import UserError
 
 T = TypeVar("T")
 
-FAILED = 2  # exit code of a process that leaves because another one has told an error
-LAUNCHED = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")  # what torchrun says
+FAILED = 2  # exit code of a process that ends because another one has reported an error
+LAUNCHED = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")  # set by torchrun
 
 
 @dataclass(frozen=True)
 class World:
-    """The processes that train one model; alone, nothing is exchanged.
+    """The processes that train one model; a single process exchanges nothing.
 
-    Every method must be called by all processes, in the same order.
+    All processes must call every method, in the same order.
     """
 
     rank: int = 0
@@ -36,14 +36,14 @@ class World:
         return self.rank == 0
 
     def agree(self, reason: str | None) -> str | None:
-        """A reason that any process has, the same for all: that of the first that has one."""
+        """The reason of the lowest rank that has one, in all processes; ``None`` if no process has one."""
         if self.size == 1:
             return reason
         anyone = torch.tensor(reason is not None, dtype=torch.int32)
         dist.all_reduce(anyone, op=dist.ReduceOp.MAX)
         if not anyone:
             return None
-        return next(each for each in self.gather(reason) if each is not None)
+        return next(found for found in self.gather(reason) if found is not None)
 
     def gather(self, value: T) -> list[T]:
         """The values of all processes, by rank."""
@@ -54,7 +54,7 @@ class World:
         return values  # type: ignore[return-value]
 
     def from_main(self, make: Callable[[], T]) -> T:
-        """What ``make`` gives the main process; the others do not call it."""
+        """The result of ``make`` in the main process; the others do not call it."""
         if self.size == 1:
             return make()
         made = [make() if self.is_main else None]
@@ -68,13 +68,13 @@ class World:
         return tensor
 
     def wait(self) -> None:
-        """Go on when all processes are here."""
+        """Wait until all processes have called this."""
         if self.size > 1:
             self.gather(None)
 
     @contextmanager
     def main_first(self) -> Iterator[None]:
-        """The main process goes first, the others find what it left in a cache."""
+        """Let the main process go first, so that the others find its results in a cache."""
         if not self.is_main:
             self.wait()
         yield
@@ -83,15 +83,15 @@ class World:
 
 
 def was_restarted() -> bool:
-    """Whether torchrun has started these processes again after one was lost."""
+    """Whether torchrun has restarted these processes after one was lost."""
     return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
 
 
 def local_device(runtime: RuntimeConfig) -> str:
-    """The name of this process' own device; a process alone takes the one of the configuration.
+    """The name of this process's device; a single process uses the configured one.
 
     Raises:
-        UserError: if the processes and the configuration do not go together.
+        UserError: if the configuration does not fit the processes that were started.
     """
     if runtime.parallel == "none":
         count = int(os.environ.get("WORLD_SIZE", "1"))
@@ -110,7 +110,7 @@ def local_device(runtime: RuntimeConfig) -> str:
         )
     if runtime.device not in ("auto", "cpu", "cuda"):
         raise UserError(
-            f"runtime.device: each process takes a GPU of its own, so auto, cpu or cuda was expected, "
+            f"runtime.device: expected auto, cpu or cuda, since every process takes its own GPU; "
             f"got {runtime.device!r}"
         )
     if runtime.device == "cpu" or (runtime.device == "auto" and not torch.cuda.is_available()):
@@ -125,15 +125,14 @@ def local_device(runtime: RuntimeConfig) -> str:
 
 @contextmanager
 def connected(runtime: RuntimeConfig, device: torch.device, name: str) -> Iterator[World]:
-    """The world of a run, connected by gloo on the CPU and NCCL between GPUs.
+    """Connect the processes of a run, by gloo on the CPU and NCCL between GPUs.
 
-    Only the main process prints, and of an error that all meet, or that one meets while the others wait,
-    one tells.
+    Only the main process prints, and only one process reports an error.
 
     Args:
         runtime: how the processes work together, and how long one waits for the others.
         device: of this process.
-        name: of the run; processes that work on another one do not meet.
+        name: of the run; processes of different runs do not connect.
     """
     if runtime.parallel == "none":
         yield World()
@@ -154,15 +153,15 @@ def connected(runtime: RuntimeConfig, device: torch.device, name: str) -> Iterat
 
 
 def disconnect() -> None:
-    """Leave the world, if this process is in one; what follows is its own affair."""
+    """Disconnect this process from the others, if it is connected."""
     if dist.is_initialized():
         dist.destroy_process_group()
 
 
 @contextmanager
 def one_voice(rank: int, store: dist.Store) -> Iterator[None]:
-    """Ranks other than 0 print nothing, and an error is told once."""
-    told = "told"
+    """Silence the ranks other than 0, and let one process report an error."""
+    reported = "reported"
     with open(os.devnull, "w") as nowhere:
         try:
             if rank == 0:
@@ -171,10 +170,10 @@ def one_voice(rank: int, store: dist.Store) -> Iterator[None]:
                 with redirect_stdout(nowhere):
                     yield
         except UserError as error:
-            if store.add(told, 1) > 1:
+            if store.add(reported, 1) > 1:
                 raise SystemExit(FAILED) from error
             raise
         except RuntimeError as error:  # a connection that broke
-            if store.check([told]):
+            if store.check([reported]):
                 raise SystemExit(FAILED) from error
             raise

@@ -1,4 +1,4 @@
-"""Every generator of random numbers that a step may draw from."""
+"""The generators of random numbers that a step may draw from."""
 
 import random
 from typing import Any
@@ -8,19 +8,19 @@ import torch
 
 
 def seed_generators(seed: int) -> None:
-    """Seed torch's generators, and Python's and NumPy's, which a plugin may use."""
+    """Seed the generators of torch, and those of Python and NumPy, which a plugin may use."""
     torch.manual_seed(seed)
     random.seed(seed)
     np.random.seed(seed % 2**32)
 
 
 def seed_process(seed: int, rank: int, step: int) -> None:
-    """Give a process random numbers of its own, where those of the run cannot be gone on with."""
+    """Seed one process of several, where no stored state of its generators can be restored."""
     seed_generators(int(np.random.SeedSequence([seed, rank, step]).generate_state(1)[0]))
 
 
 def generator_states(device: torch.device) -> dict[str, Any]:
-    """The states of torch's, Python's and NumPy's generators, as plain values."""
+    """The states of the generators of torch, Python and NumPy, as plain values."""
     numpy = np.random.get_state(legacy=False)
     assert isinstance(numpy, dict)
     words = torch.from_numpy(numpy["state"]["key"].astype(np.int64))
@@ -35,12 +35,12 @@ def generator_states(device: torch.device) -> dict[str, Any]:
 
 
 def restore_generators(states: dict[str, Any], device: torch.device) -> None:
-    """Let the generators go on where :func:`generator_states` found them."""
+    """Restore the states that :func:`generator_states` returned."""
     torch.set_rng_state(states["cpu"])
     if "cuda" in states and device.type == "cuda":
         torch.cuda.set_rng_state(states["cuda"], device)
     if "python" in states:
         version, words, gauss = states["python"]
         random.setstate((version, tuple(words), gauss))
-        words, place, has_gauss, gauss = states["numpy"]
-        np.random.set_state(("MT19937", words.numpy().astype(np.uint32), place, has_gauss, gauss))
+        words, position, has_gauss, gauss = states["numpy"]
+        np.random.set_state(("MT19937", words.numpy().astype(np.uint32), position, has_gauss, gauss))

@@ -1,83 +1,39 @@
-"""The training loop: for each group of batches a step, then hooks."""
+"""The training loop: a step for each group of batches, then the hooks."""
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
 from translate.training.generators import generator_states, restore_generators, seed_process
+from translate.training.progress import Progress, StepReport, Window
+from translate.training.recovery import Recovery
+from translate.training.schedules import Schedules
 from translate.training.stream import BatchStream, Position
-from translate.training.update import StepReport, Update
-from translate.training.window import Window
-
-
-@dataclass
-class Progress:
-    """The counters of a run; a checkpoint holds them."""
-
-    step: int = 0  # optimizer steps
-    epoch: int = 0
-    batch: int = 0  # batches of this epoch that are done
-    tokens: int = 0  # target tokens, padding not counted
-    source_tokens: int = 0
-    places: int = 0  # of both sides, padding included
-    seconds: float = 0.0  # of training and validation, all processes of the run together
-    validation_seconds: float = 0.0  # of these, spent in validation
-    best: float | None = None  # of training.best_metric; larger is better
-    best_step: int = 0
-    best_steps: list[int] = field(default_factory=list)  # of the training.keep_best best ones, best first
-    best_values: list[float] = field(default_factory=list)  # theirs
-    best_likelihoods: list[float] = field(default_factory=list)  # theirs, nats a token; larger is better
-    waited: int = 0  # validations since the best one
-    finished: str | None = None  # why the run ended, if it did
-
-    def __post_init__(self) -> None:
-        # A checkpoint of an older version does not tell; nothing that is its equal shall replace it.
-        self.best_likelihoods += [math.inf] * (len(self.best_values) - len(self.best_likelihoods))
-
-    @property
-    def training_seconds(self) -> float:
-        return self.seconds - self.validation_seconds
-
-    def beats_best(self, value: float, likelihood: float) -> bool:
-        """Whether a validation is better than the best so far; of equal values the likelier is."""
-        return not self.best_values or (value, likelihood) > (self.best_values[0], self.best_likelihoods[0])
-
-    def rank(self, value: float, likelihood: float, *, keep: int) -> bool:
-        """Count the validation of this step among the ``keep`` best; returns whether it is the best."""
-        improved = self.beats_best(value, likelihood)
-        if improved:
-            self.best, self.best_step = value, self.step
-        ranked = [*zip(self.best_values, self.best_likelihoods, self.best_steps, strict=True)]
-        ranked = [each for each in ranked if each[2] != self.step]  # validated before it was interrupted
-        ranked.append((value, likelihood, self.step))
-        ranked.sort(key=lambda each: each[:2], reverse=True)  # stable: of equals the earlier one is better
-        kept = ranked[:keep]
-        self.best_values, self.best_likelihoods = [each[0] for each in kept], [each[1] for each in kept]
-        self.best_steps = [each[2] for each in kept]
-        return improved
-
-    def state_dict(self) -> dict[str, Any]:
-        return asdict(self)
+from translate.training.update import Update
 
 
 @dataclass
 class Training:
-    """What a run is made of while it trains."""
+    """The parts of a run that training changes."""
 
     stream: BatchStream
-    update: Update
+    schedules: Schedules
+    take_step: Recovery
     progress: Progress = field(default_factory=Progress)
-    window: Window = field(default_factory=Window)  # of the steps since the metrics were last logged
-    identity: dict[str, str] = field(default_factory=dict)  # of what it learns from; see build/identity.py
-    began: float = 0.0  # when the run would have begun, had it been one process without a pause
+    window: Window = field(default_factory=Window)
+    identity: dict[str, str] = field(default_factory=dict)  # of texts and tokenizers
+    began: float = 0.0  # when a single process without pauses would have begun
+
+    @property
+    def update(self) -> Update:
+        return self.take_step.update
 
     def start_clock(self) -> None:
-        """Go on counting seconds where the run stands."""
+        """Go on counting seconds from ``progress.seconds``."""
         self.began = time.monotonic() - self.progress.seconds
 
     def count_time(self) -> None:
@@ -85,23 +41,27 @@ class Training:
         self.progress.seconds = time.monotonic() - self.began
 
     def state_dict(self) -> dict[str, Any]:
-        """All that the steps to come depend on; all processes of the run must ask for it."""
+        """Everything that later steps depend on; all processes of the run must call this."""
         own = generator_states(self.update.device)
         return {
             "progress": self.progress.state_dict(),
-            "generators": self.update.parallel.world.gather(own),  # of each process
+            "generators": self.update.parallel.world.gather(own),  # of every process
             "threads": torch.get_num_threads(),
             "group_size": self.stream.group_size,
             "window": self.window.state_dict(),
             "identity": self.identity,
+            "schedule": self.schedules.rate.state_dict(),
             **self.update.state_dict(),
+            **self.take_step.state_dict(),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.progress = Progress(**state["progress"])
+        self.progress = Progress.from_state(state["progress"])
         self.update.load_state_dict(state)
+        self.take_step.load_state_dict(state)
+        self.schedules.rate.load_state_dict(state["schedule"])
         if "window" in state:
-            self.window = Window(**state["window"])
+            self.window = Window.from_state(state["window"])
         world = self.update.parallel.world
         if len(state["generators"]) == world.size:
             restore_generators(state["generators"][world.rank], self.update.device)
@@ -109,25 +69,21 @@ class Training:
             seed_process(self.stream.seed, world.rank, self.progress.step)
 
 
-# A hook looks at the run after each step, and may give the reason to end it.
+# A hook looks at the run after each step, and may return the reason to end it.
 Hook = Callable[[Training, StepReport], str | None]
 
 
 def fit(training: Training, hooks: Sequence[Hook]) -> str:
-    """Train until a hook gives a reason to stop, and return it; all hooks see every step."""
+    """Train until a hook returns a reason to stop, and return that; all hooks see every step."""
     progress = training.progress
     training.start_clock()
     with closing(training.stream.from_position(Position(progress.epoch, progress.batch))) as groups:
         for group in groups:
-            training.update.schedule.enter(progress.epoch)
-            report = training.update(
-                group.batches, progress.step + 1, num_tokens=group.num_tokens, spare=group.spare
-            )
-            progress.step = report.step
+            step = progress.step + 1
+            training.schedules.begin_step(step, progress.epoch)
+            report = training.take_step(group.batches, step, num_tokens=group.num_tokens, spare=group.spare)
+            progress.add(report)
             progress.epoch, progress.batch = group.after
-            progress.tokens += report.num_tokens
-            progress.source_tokens += report.num_source_tokens
-            progress.places += report.padded_tokens
             training.count_time()
             reasons = [hook(training, report) for hook in hooks]
             if reason := next(filter(None, reasons), None):

@@ -1,4 +1,4 @@
-"""The training loss, computed from hidden states without holding the scores of all tokens at once.
+"""Cross-entropy from hidden states, computed without holding the scores of all tokens at once.
 
 Shapes: N tokens, D width, V vocabulary.
 """
@@ -24,7 +24,7 @@ def cross_entropy(
 ) -> Loss:
     """Label-smoothed cross-entropy (Szegedy et al. 2016, 7) of softmax(hidden weight^T + bias), summed.
 
-    The gradient is computed together with the loss, chunk by chunk, so (N, V) is never held.
+    The gradient is computed together with the loss, chunk by chunk, so (N, V) is never held as a whole.
 
     Args:
         hidden: (N, D).
@@ -36,7 +36,7 @@ def cross_entropy(
     device = hidden.device.type
     if torch.is_autocast_enabled(device):
         hidden = hidden.to(torch.get_autocast_dtype(device))
-    with torch.autocast(device, enabled=False):  # below, each product says itself what it computes in
+    with torch.autocast(device, enabled=False):  # below, every product chooses its own precision
         if not torch.is_grad_enabled():
             totals = _forward(hidden, weight, bias, targets, label_smoothing, None)
         else:

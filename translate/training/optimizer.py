@@ -1,183 +1,14 @@
-"""Learning-rate schedules, and how parameters are grouped for the optimizer."""
+"""Parameter groups, and the one optimizer that torch does not offer as we need it."""
 
-import math
+from collections.abc import Callable, Iterable
 from typing import Any
 
+import torch
 from torch import nn
 
+from translate.models import Seq2Seq
 
-class Schedule:
-    """A factor on the optimizer's learning rate for each step (counted from 1)."""
-
-    def factor(self, step: int) -> float:
-        """The factor for optimizer step ``step``."""
-        return 1.0
-
-    def enter(self, epoch: int) -> None:
-        """Hear the epoch (from 0) of the next step."""
-
-    def observe(self, *, improved: bool) -> None:
-        """Hear whether a validation improved on the best one."""
-
-    def state_dict(self) -> dict[str, Any]:
-        return {}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Restore what :meth:`state_dict` gave."""
-
-
-def _check_warmup(warmup: int) -> None:
-    if warmup < 0:
-        raise ValueError(f"warmup: expected at least 0 steps, got {warmup}")
-
-
-def _check_total(total: int, warmup: int) -> None:
-    _check_warmup(warmup)
-    if total <= warmup:
-        raise ValueError(f"total: expected more steps than warmup={warmup}, got {total}")
-
-
-def _risen(step: int, warmup: int) -> float:
-    """Linear warm-up: from 1 / warmup at the first step to 1."""
-    return min(1.0, step / warmup) if warmup else 1.0
-
-
-class Constant(Schedule):
-    """The same rate throughout, after a linear warm-up.
-
-    Args:
-        warmup: steps.
-    """
-
-    def __init__(self, warmup: int = 0) -> None:
-        _check_warmup(warmup)
-        self.warmup = warmup
-
-    def factor(self, step: int) -> float:
-        return _risen(step, self.warmup)
-
-
-class InverseSquareRoot(Schedule):
-    """Linear warm-up, then falling with the square root of the step: Vaswani et al. 2017, eq. 3.
-
-    The optimizer's rate is the peak, reached at step ``warmup``.
-
-    Args:
-        warmup: steps.
-    """
-
-    def __init__(self, warmup: int = 4000) -> None:
-        if warmup < 1:
-            raise ValueError(f"warmup: expected at least 1 step, got {warmup}")
-        self.warmup = warmup
-
-    def factor(self, step: int) -> float:
-        return min(step / self.warmup, (self.warmup / step) ** 0.5)
-
-
-class Plateau(Schedule):
-    """Cut the rate by ``decay`` when ``patience`` validations in a row bring nothing better.
-
-    Args:
-        decay: factor at each cut.
-        patience: validations.
-        warmup: steps of linear warm-up.
-        minimum: smallest factor.
-    """
-
-    def __init__(self, decay: float = 0.5, patience: int = 2, warmup: int = 0, minimum: float = 0.01) -> None:
-        if not 0.0 < decay < 1.0:
-            raise ValueError(f"decay: expected a factor between 0 and 1, got {decay}")
-        if patience < 1:
-            raise ValueError(f"patience: expected at least 1 validation, got {patience}")
-        _check_warmup(warmup)
-        self.decay, self.patience, self.warmup, self.minimum = decay, patience, warmup, minimum
-        self.scale = 1.0
-        self.waited = 0
-
-    def factor(self, step: int) -> float:
-        return self.scale * _risen(step, self.warmup)
-
-    def observe(self, *, improved: bool) -> None:
-        self.waited = 0 if improved else self.waited + 1
-        if self.waited >= self.patience:
-            self.scale = max(self.minimum, self.scale * self.decay)
-            self.waited = 0
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"scale": self.scale, "waited": self.waited}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.scale, self.waited = state["scale"], state["waited"]
-
-
-class _Falling(Schedule):
-    """Linear warm-up, then from 1 to ``minimum`` at step ``total``.
-
-    Args:
-        total: steps of the whole run.
-        warmup: steps.
-        minimum: factor at the end.
-    """
-
-    def __init__(self, total: int, warmup: int = 0, minimum: float = 0.0) -> None:
-        _check_total(total, warmup)
-        self.total, self.warmup, self.minimum = total, warmup, minimum
-
-    def height(self, left: float) -> float:
-        """What is left of the fall, 1 to 0, when a share ``left`` of its steps is left."""
-        raise NotImplementedError
-
-    def factor(self, step: int) -> float:
-        if step <= self.warmup:
-            return step / self.warmup
-        left = max(0.0, (self.total - step) / (self.total - self.warmup))
-        return self.minimum + (1 - self.minimum) * self.height(left)
-
-
-class Linear(_Falling):
-    """Linear warm-up, then linear fall to ``minimum`` at step ``total``; arguments as :class:`Cosine`."""
-
-    def height(self, left: float) -> float:
-        return left
-
-
-class Cosine(_Falling):
-    """Linear warm-up, then half a cosine down to ``minimum`` at step ``total``: Loshchilov and Hutter 2017.
-
-    Args:
-        total: steps of the whole run.
-        warmup: steps.
-        minimum: factor at the end.
-    """
-
-    def height(self, left: float) -> float:
-        return 0.5 * (1 - math.cos(math.pi * left))
-
-
-class Halving(Schedule):
-    """The same rate for some epochs, then cut after each epoch: Luong et al. 2015, 4.1.
-
-    Args:
-        epochs: at the full rate; 5 in the paper, 8 with dropout.
-        decay: factor at each cut.
-        warmup: steps of linear warm-up; none in the paper.
-    """
-
-    def __init__(self, epochs: int = 5, decay: float = 0.5, warmup: int = 0) -> None:
-        if epochs < 0:
-            raise ValueError(f"epochs: expected at least 0, got {epochs}")
-        if not 0.0 < decay < 1.0:
-            raise ValueError(f"decay: expected a factor between 0 and 1, got {decay}")
-        _check_warmup(warmup)
-        self.epochs, self.decay, self.warmup = epochs, decay, warmup
-        self.epoch = 0
-
-    def enter(self, epoch: int) -> None:
-        self.epoch = epoch
-
-    def factor(self, step: int) -> float:
-        return self.decay ** max(0, self.epoch - self.epochs + 1) * _risen(step, self.warmup)
+MUON = "muon"  # marks Muon's groups among the parameter groups
 
 
 def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
@@ -190,3 +21,68 @@ def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, An
             (decayed if parameter.dim() > 1 and id(parameter) not in embeddings else kept).append(parameter)
     groups = [{"params": decayed, "weight_decay": weight_decay}, {"params": kept, "weight_decay": 0.0}]
     return [group for group in groups if group["params"]]
+
+
+class Muon(torch.optim.Optimizer):
+    """torch's Muon (Jordan et al. 2024) for hidden matrices, its AdamW for vectors, embeddings and output.
+
+    Muon's steps are scaled as in Liu et al. 2025, so that both parts share rate and decay.
+
+    Args:
+        params: groups of :meth:`parameter_groups`.
+        lr: of both; the schedule's peak.
+        momentum: of Muon.
+        betas: of AdamW.
+        eps: of AdamW.
+        weight_decay: of groups without a value of their own.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[dict[str, Any]],
+        lr: float = 1e-3,
+        momentum: float = 0.95,
+        betas: tuple[float, float] = (0.9, 0.98),
+        eps: float = 1e-9,
+        weight_decay: float = 0.0,
+    ) -> None:
+        groups = list(params)
+        super().__init__(groups, {"lr": lr, "weight_decay": weight_decay})
+        chosen = [group for group in self.param_groups if group.get(MUON)]
+        others = [group for group in self.param_groups if not group.get(MUON)]
+        self.parts: list[torch.optim.Optimizer] = []
+        if chosen:
+            self.parts.append(
+                torch.optim.Muon(chosen, lr=lr, momentum=momentum, adjust_lr_fn="match_rms_adamw")
+            )
+        if others:
+            self.parts.append(torch.optim.AdamW(others, lr=lr, betas=betas, eps=eps, fused=True))
+        # The parts share their groups with this list, so that a rate set here reaches them.
+        self.param_groups = [group for part in self.parts for group in part.param_groups]
+
+    @staticmethod
+    def parameter_groups(model: Seq2Seq, weight_decay: float) -> list[dict[str, Any]]:
+        """Hidden matrices for Muon; for AdamW the output, then vectors and embeddings without decay."""
+        embeddings = {id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)}
+        kept = {id(model.output_weight), *embeddings}
+        groups: list[dict[str, Any]] = []
+        for group in parameter_groups(model, weight_decay):
+            matrices = [each for each in group["params"] if each.dim() == 2 and id(each) not in kept]
+            rest = [each for each in group["params"] if each.dim() != 2 or id(each) in kept]
+            groups += [{**group, "params": matrices, MUON: True}, {**group, "params": rest, MUON: False}]
+        return [group for group in groups if group["params"]]
+
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
+        """Step both parts."""
+        loss = None if closure is None else closure()
+        for part in self.parts:
+            part.step()
+        return loss
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"parts": [part.state_dict() for part in self.parts]}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        for part, state in zip(self.parts, state_dict["parts"], strict=True):
+            part.load_state_dict(state)
+        self.param_groups = [group for part in self.parts for group in part.param_groups]

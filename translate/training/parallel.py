@@ -1,7 +1,7 @@
-"""One model on many processes: PyTorch's DDP keeps a copy on each, its FSDP2 a part on each.
+"""One model on several processes: PyTorch's DDP keeps a copy on each, FSDP2 a part on each.
 
-Both look at a module's ``forward``. The loss reads the model outside of its own (the output embedding, the
-weights of an attention), so what they look at is a module whose forward is the computation of a whole loss.
+Both hook into a module's ``forward``. The loss also reads parameters outside the model's own forward (output
+embedding, attention weights), so they wrap a module whose forward computes a whole loss.
 """
 
 import warnings
@@ -21,13 +21,13 @@ from torch.nn.parallel import DistributedDataParallel
 from translate.models import Seq2Seq
 from translate.text.tokenizer import EOS
 from translate.training.distributed import World
-from translate.training.tensors import model_tensors
+from translate.training.weights import model_tensors
 
 T = TypeVar("T")
 
 
 class Computation(nn.Module):
-    """Runs what it is given; the hooks of its forward surround all that is done with the model."""
+    """A module that runs a function, so that the hooks of its forward surround every use of the model."""
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()
@@ -39,22 +39,23 @@ class Computation(nn.Module):
 
 @dataclass
 class Parallel:
-    """What surrounds the steps of a model that the processes of ``world`` train together.
+    """How the processes of ``world`` train one model together.
 
-    Gradients are the mean over processes, so a loss is to be scaled by ``world.size`` for their sum.
+    They average their gradients; scaling the loss by ``world.size`` gives the sum.
     """
 
     world: World = field(default_factory=World)
-    engine: nn.Module | None = None  # of a Computation; none in a process alone
+    engine: nn.Module | None = None  # around a Computation; None for one process
 
     def compute(self, compute: Callable[[], T]) -> T:
-        """The result of ``compute``, which uses the model as it likes."""
+        """The result of ``compute``, which may use the model in any way."""
         return compute() if self.engine is None else self.engine(compute)
 
     def exchange(self, *, last: bool) -> AbstractContextManager[Any]:
-        """Around forward and backward of a batch: whether it is the last one of an optimizer step.
+        """A context for the forward and backward pass of a batch.
 
-        DDP exchanges gradients with the last one alone; FSDP with each, for it has no room for whole ones.
+        DDP exchanges gradients only with the last batch of a step; FSDP with every batch, since no process
+        has room for whole gradients.
         """
         if isinstance(self.engine, DistributedDataParallel) and not last:
             return self.engine.no_sync()
@@ -62,7 +63,7 @@ class Parallel:
 
 
 def parallelise(kind: str, model: Seq2Seq, world: World, device: torch.device) -> Parallel:
-    """Make ``model`` one that all processes train; with ``fsdp`` its parameters are other objects then.
+    """Prepare ``model`` for training by all processes; ``fsdp`` replaces its parameters.
 
     Args:
         kind: ``none``, ``ddp`` or ``fsdp``.
@@ -81,9 +82,9 @@ def parallelise(kind: str, model: Seq2Seq, world: World, device: torch.device) -
 def _copied(computation: Computation, model: Seq2Seq, device: torch.device) -> nn.Module:
     """DDP around the model.
 
-    DDP has to be told whether a step leaves parameters unread, as a few mechanisms of attention do; and it
-    sorts its buckets anew after the first backward pass. A trial tells the one, and does the other before
-    the first step, be it of a run or of a resumed one, so that both add in the same order.
+    DDP must know whether a step leaves parameters unused, as a few attention mechanisms do, and it reorders
+    its buckets after the first backward pass. A trial pass finds out the former and triggers the latter
+    before the first step, so that a fresh and a resumed run add gradients in the same order.
     """
 
     def trial() -> Tensor:
@@ -94,10 +95,10 @@ def _copied(computation: Computation, model: Seq2Seq, device: torch.device) -> n
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         model.train()
         trial().backward()
-        unread = any(parameter.grad is None for parameter in parameters)
+        unused = any(parameter.grad is None for parameter in parameters)
         model.zero_grad(set_to_none=True)
         engine = DistributedDataParallel(
-            computation, find_unused_parameters=unread, gradient_as_bucket_view=True
+            computation, find_unused_parameters=unused, gradient_as_bucket_view=True
         )
         engine(trial).backward()
         model.zero_grad(set_to_none=True)
@@ -107,7 +108,7 @@ def _copied(computation: Computation, model: Seq2Seq, device: torch.device) -> n
 def _sharded(computation: Computation, model: Seq2Seq, world: World, device: torch.device) -> nn.Module:
     for tensor in model_tensors(model).values():
         dist.broadcast(tensor, src=0)
-    # A mechanism's context may be a view; nobody writes into it.
+    # The context of an attention may be a view; nothing writes into it.
     warnings.filterwarnings("ignore", "FSDP2-wrapped module .* returned a view tensor")
     mesh = init_device_mesh(device.type, (world.size,))
     for part, methods in model.shards():
@@ -117,17 +118,17 @@ def _sharded(computation: Computation, model: Seq2Seq, world: World, device: tor
     fully_shard(computation, mesh=mesh)
     for module in computation.modules():
         if isinstance(module, FSDPModule) and device.type == "cpu":
-            module.set_force_sum_reduction_for_comms(True)  # gloo knows no mean
+            module.set_force_sum_reduction_for_comms(True)  # gloo cannot average
     return computation
 
 
 def whole(tensor: Tensor) -> Tensor:
-    """A tensor of which each process may hold a part, put together; all processes must ask for it."""
+    """The whole of a tensor that may be spread over the processes, all of which must call this."""
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 
 def copy_whole(model: nn.Module, copy: nn.Module) -> None:
-    """Give ``copy`` the weights of a model that may be in parts; all processes must ask for it."""
+    """Copy the weights of a model that may be spread over the processes, all of which must call this."""
     if model is not copy:
         targets = model_tensors(copy)
         for name, tensor in model_tensors(model).items():

@@ -1,52 +1,55 @@
-"""The endless, resumable order of batches, prepared beside the training step."""
+"""The endless, resumable stream of batches, prepared in a thread beside the training step."""
 
 import queue
 import threading
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from translate.corpora.batching import Batch, EncodedCorpus, collate, plan_batches
-from translate.training.noise import drop_words
+from translate.text.tokenizer import BOS, EOS, PAD, UNK
 
 PREPARED = 4  # groups of batches kept ready
+SPECIAL = (PAD, BOS, EOS)
 
 
 class Position(NamedTuple):
-    """Where in the corpus training stands: batches of this epoch that are done."""
+    """Where training stands in the corpus: the epoch, and the batches of it that are done."""
 
     epoch: int = 0
     batch: int = 0
 
 
 class Group(NamedTuple):
-    """The batches of one optimizer step that fall to this process, and the position after them.
+    """This process's batches of one optimizer step, and the position after them.
 
-    Where batches are left for some processes only, the others are given one that counts for nothing, so that
-    all take part in every exchange.
+    If the last batches of an epoch do not suffice for all processes, the others get a spare one whose loss
+    does not count, so that all take part in every exchange.
     """
 
     batches: list[Batch]
     after: Position
     num_tokens: int  # target tokens of all processes
-    spare: bool = False  # whether the last batch counts for nothing
+    spare: bool = False  # whether the last batch is a spare one
 
 
 @dataclass(frozen=True)
 class BatchStream:
-    """Batches of a corpus, epoch after epoch; they depend on the seed and the epoch alone.
+    """Batches of a corpus, epoch after epoch, which depend only on the seed and the epoch.
 
-    With several processes they are the same ones, dealt out one at a time.
+    Several processes share the same batches, dealt out one at a time.
 
     Attributes:
-        corpus: in its best pieces.
-        batch_tokens: target tokens.
-        accumulate: batches an optimizer step, of each process.
-        seed: of the order, of word dropout, and of sampled pieces.
-        word_dropout: probability that the model reads ``<unk>`` for a piece.
-        sample: the corpus in pieces drawn for a seed and an epoch, if they are other ones in each epoch.
+        corpus: in the most probable pieces.
+        batch_tokens: target tokens a batch, padding included.
+        accumulate: batches an optimizer step, for each process.
+        seed: of the order, of word dropout, and of subword sampling.
+        word_dropout: probability that the model reads ``<unk>`` instead of a piece.
+        sample: gives the corpus in pieces sampled for a seed and an epoch; ``None`` keeps the same pieces.
         rank: of this process.
         processes: how many share the batches.
     """
@@ -62,15 +65,15 @@ class BatchStream:
 
     @property
     def group_size(self) -> int:
-        """Batches an optimizer step, of all processes together."""
+        """Batches an optimizer step, over all processes."""
         return self.accumulate * self.processes
 
     def epoch_length(self) -> int:
-        """Batches in an epoch; a little more or less where pieces are sampled."""
+        """Batches an epoch; with subword sampling the number varies a little."""
         return len(self._plan(self.corpus, 0))
 
     def from_position(self, start: Position) -> Generator[Group]:
-        """Groups from ``start`` on, for ever; an epoch's last group may be smaller."""
+        """Endless groups from ``start`` on; an epoch's last group may be smaller."""
         ready: queue.Queue[Group | BaseException] = queue.Queue(maxsize=PREPARED)
         stopped = threading.Event()
 
@@ -88,7 +91,7 @@ class BatchStream:
                     offer(group)
                     if stopped.is_set():
                         return
-            except BaseException as error:  # handed to the reader, who raises it
+            except BaseException as error:  # raised by the reader
                 offer(error)
 
         thread = threading.Thread(target=prepare, name="batches", daemon=True)
@@ -117,7 +120,7 @@ class BatchStream:
                 chosen = plan[begin : begin + self.group_size]
                 done = begin + len(chosen)
                 after = Position(epoch + 1, 0) if done == len(plan) else Position(epoch, done)
-                num_tokens = sum(int(corpus.target.lengths[each].sum()) + len(each) for each in chosen)
+                num_tokens = sum(int(corpus.target.lengths[rows].sum()) + len(rows) for rows in chosen)
                 mine = list(range(len(chosen)))[self.rank :: self.processes]
                 spare = len(mine) < len(chosen[:: self.processes])
                 if spare:
@@ -131,3 +134,23 @@ class BatchStream:
 
     def _noisy(self, batch: Batch, epoch: int, number: int) -> Batch:
         return drop_words(batch, self.word_dropout, np.random.default_rng([self.seed, epoch, number]))
+
+
+def drop_words(batch: Batch, probability: float, generator: np.random.Generator) -> Batch:
+    """Word dropout: replace pieces that the model reads, on both sides, by ``<unk>``; targets stay.
+
+    Iyyer et al. 2015 remove words from a bag; here the positions remain.
+
+    Args:
+        batch: on the CPU; it is not changed.
+        probability: that a piece is replaced. Padding, begin and end of sentence never are.
+        generator: chooses the pieces.
+    """
+
+    def noisy(ids: Tensor) -> Tensor:
+        chosen = torch.from_numpy(generator.random(ids.shape, dtype=np.float32) < probability)
+        for special in SPECIAL:
+            chosen &= ids != special
+        return ids.masked_fill(chosen, UNK)
+
+    return replace(batch, source=noisy(batch.source), target_in=noisy(batch.target_in))

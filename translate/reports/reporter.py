@@ -1,42 +1,33 @@
-"""Where the numbers of a run go: the terminal, ``metrics.jsonl``, TensorBoard, Weights & Biases."""
+"""The report of a run in progress: terminal, ``metrics.jsonl`` and boards."""
 
 from collections.abc import Mapping
 from dataclasses import is_dataclass
 from typing import Any, Protocol
 
 from translate.config.settings import Settings
+from translate.reports.boards import Board, TensorBoard, WeightsAndBiases
 from translate.reports.progress_line import ProgressLine, score_line
-from translate.reports.samples import Board, show
-from translate.reports.tensorboard import TensorBoard
-from translate.reports.wandb import WeightsAndBiases
-from translate.runs.hooks import Limits
-from translate.runs.validation import Validation
+from translate.reports.samples import Shown, show
 from translate.storage.run_directory import RunDirectory
-from translate.training.loop import Progress, Training
-from translate.training.update import StepReport
+from translate.training.loop import Training
+from translate.training.progress import Limits, Progress, StepReport
 
 
 class Closable(Protocol):
     def close(self) -> None: ...
 
 
-class Scoreboard(Board, Closable, Protocol):
-    """Where curves are drawn, too."""
-
-    def scalars(self, group: str, values: Mapping[str, float], step: int) -> None: ...
-
-
 class Reporter:
-    """Writes down what steps and validations gave; of several processes the main one does.
+    """Reports steps and validations, in the main process.
 
     Args:
         settings: of the run.
         directory: of the run.
-        line: of the terminal.
-        limits: of the run, whose last step is logged whatever its number.
+        line: on the terminal.
+        limits: of the run, whose last step is always logged.
         validation: whose samples are shown.
-        start: the step that the run stands at.
-        writes: whether this process is the one that does.
+        start: the step at which this process begins.
+        writes: whether this is the main process.
     """
 
     def __init__(
@@ -45,7 +36,7 @@ class Reporter:
         directory: RunDirectory,
         line: ProgressLine,
         limits: Limits,
-        validation: Validation,
+        validation: Shown,
         *,
         start: int,
         writes: bool = True,
@@ -59,9 +50,9 @@ class Reporter:
         self.boards = self._boards(start) if writes else []
         self.closes: list[Closable] = [*self.boards]
 
-    def _boards(self, start: int) -> list[Scoreboard]:
+    def _boards(self, start: int) -> list[Board]:
         purge = start + 1 if start else None
-        boards: list[Scoreboard] = [TensorBoard(self.directory.tensorboard, purge_step=purge)]
+        boards: list[Board] = [TensorBoard(self.directory.tensorboard, purge_step=purge)]
         project = self.settings.training.wandb
         if project is not None:
             name, told = self.settings.run.name, sections(self.settings)
@@ -69,7 +60,7 @@ class Reporter:
         return boards
 
     def log(self, training: Training, report: StepReport) -> None:
-        """A hook of the loop."""
+        """Log a step if it is due, and its notes; a hook of the loop."""
         progress = training.progress
         for note in report.notes:
             self.line.note(note)
@@ -80,7 +71,7 @@ class Reporter:
             training.window.restart(progress.training_seconds)
 
     def report(self, progress: Progress, scores: Mapping[str, float]) -> None:
-        """Tell the scores and samples of a validation."""
+        """Report the scores and samples of a validation."""
         self.line.note(score_line(progress.step, scores))
         self._write("validation", progress, scores)
         for board in self.boards:
@@ -97,8 +88,8 @@ class Reporter:
             self.directory.log(row)
 
     def close(self) -> None:
-        for each in reversed(self.closes):
-            each.close()
+        for closable in reversed(self.closes):
+            closable.close()
 
 
 def sections(settings: Settings) -> dict[str, object]:
@@ -107,4 +98,4 @@ def sections(settings: Settings) -> dict[str, object]:
 
 
 def _plain(value: object) -> object:
-    return {name: _plain(each) for name, each in vars(value).items()} if is_dataclass(value) else value
+    return {name: _plain(item) for name, item in vars(value).items()} if is_dataclass(value) else value

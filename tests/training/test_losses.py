@@ -2,8 +2,8 @@ import numpy as np
 import torch
 
 from translate.corpora.batching import EncodedCorpus, Ragged, collate
-from translate.training import r_drop
-from translate.training.r_drop import divergence, twice
+from translate.training import losses
+from translate.training.losses import divergence, twice
 
 N, D, V = 37, 5, 23
 
@@ -33,7 +33,7 @@ def test_the_divergence_is_the_mean_of_both_directions() -> None:
 def test_chunks_change_neither_value_nor_gradient(monkeypatch) -> None:
     whole, cut = inputs(), inputs()
     divergence(*whole).backward()
-    monkeypatch.setattr(r_drop, "CHUNK_ELEMENTS", 1)  # 16 rows a chunk
+    monkeypatch.setattr(losses, "CHUNK_ELEMENTS", 1)  # 16 rows a chunk
     divergence(*cut).backward()
     for mine, other in zip(whole, cut):
         torch.testing.assert_close(mine.grad, other.grad, rtol=1e-10, atol=1e-12)

@@ -1,0 +1,173 @@
+import math
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from translate.config.training import TeacherForcingConfig
+from translate.training.schedules import (
+    Constant,
+    Cosine,
+    Halving,
+    InverseSquareRoot,
+    Linear,
+    Plateau,
+    Schedule,
+    Schedules,
+    teacher_forcing_probability,
+)
+
+
+@pytest.mark.parametrize("step", [1, 2, 399, 400, 401, 1600, 100_000])
+def test_inverse_square_root_is_equation_3_of_vaswani(step: int) -> None:
+    width, warmup = 512, 400
+
+    def rate(at: int) -> float:
+        return width**-0.5 * min(at**-0.5, at * warmup**-1.5)
+
+    # ours is told the peak, which the paper reaches at the end of the warm-up
+    assert math.isclose(InverseSquareRoot(warmup).factor(step), rate(step) / rate(warmup))
+
+
+def test_inverse_square_root_has_its_peak_at_the_end_of_the_warm_up() -> None:
+    factors = [InverseSquareRoot(13).factor(step) for step in range(1, 40)]
+    assert factors.index(max(factors)) == 12
+    assert max(factors) == 1.0
+
+
+def test_constant_warms_up() -> None:
+    assert [Constant(4).factor(step) for step in range(1, 7)] == [0.25, 0.5, 0.75, 1.0, 1.0, 1.0]
+    assert Constant().factor(1) == 1.0
+
+
+def test_linear_rises_to_its_peak_and_falls_to_its_minimum() -> None:
+    found = [Linear(total=10, warmup=2, minimum=0.2).factor(step) for step in range(1, 13)]
+    wanted = [0.5, 1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.2, 0.2]
+    assert found == pytest.approx(wanted)
+    assert Linear(total=4).factor(1) == 0.75
+
+
+def test_plateau_cuts_after_patience_validations_in_a_row() -> None:
+    schedule = Plateau(decay=0.5, patience=2, minimum=0.2)
+    factors = []
+    for improved in [True, False, True, False, False, False, False, True, False, False, False, False]:
+        schedule.observe(improved=improved)
+        factors.append(schedule.factor(1))
+    assert factors == [1, 1, 1, 1, 0.5, 0.5, 0.25, 0.25, 0.25, 0.2, 0.2, 0.2]
+
+
+def test_plateau_warms_up_and_can_be_saved() -> None:
+    schedule = Plateau(decay=0.5, patience=1, warmup=4)
+    schedule.observe(improved=False)
+    other = Plateau(decay=0.5, patience=1, warmup=4)
+    other.load_state_dict(schedule.state_dict())
+    assert [other.factor(step) for step in (1, 4, 9)] == [0.125, 0.5, 0.5]
+
+
+def test_plateau_remembers_how_long_it_has_waited() -> None:
+    schedule, other = Plateau(patience=3), Plateau(patience=3)
+    schedule.observe(improved=False)
+    schedule.observe(improved=False)
+    other.load_state_dict(schedule.state_dict())
+    other.observe(improved=False)
+    assert other.factor(1) == 0.5
+
+
+def test_a_schedule_without_settings_leaves_the_rate() -> None:
+    assert Schedule().factor(7) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: InverseSquareRoot(0), "warmup: expected at least 1 step, got 0"),
+        (lambda: Constant(-1), "warmup: expected at least 0 steps, got -1"),
+        (lambda: Linear(5, warmup=5), "total: expected more steps than warmup=5, got 5"),
+        (lambda: Plateau(decay=1.0), "decay: expected a factor between 0 and 1, got 1.0"),
+        (lambda: Cosine(5, warmup=5), "total: expected more steps than warmup=5, got 5"),
+        (lambda: Halving(epochs=-1), "epochs: expected at least 0, got -1"),
+        (lambda: Halving(decay=1.0), "decay: expected a factor between 0 and 1, got 1.0"),
+        (lambda: Plateau(patience=0), "patience: expected at least 1 validation, got 0"),
+    ],
+)
+def test_impossible_schedules(build: type[Schedule], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        build()
+
+
+def test_cosine_is_half_a_wave_after_the_warm_up() -> None:
+    schedule = Cosine(total=12, warmup=2, minimum=0.1)
+    assert [schedule.factor(step) for step in (1, 2, 7, 12, 99)] == pytest.approx([0.5, 1.0, 0.55, 0.1, 0.1])
+    assert schedule.factor(4) == pytest.approx(0.1 + 0.9 * 0.5 * (1 + math.cos(math.pi * 0.2)))
+
+
+def test_halving_begins_after_five_epochs() -> None:
+    schedule = Halving(epochs=5, warmup=2)
+    factors = []
+    for epoch in range(8):
+        schedule.enter(epoch)
+        factors.append(schedule.factor(epoch + 1))
+    assert factors == [0.5, 1, 1, 1, 1, 0.5, 0.25, 0.125]  # of the first, the warm-up
+
+
+def probabilities(*steps: int, **config: object) -> list[float]:
+    return [teacher_forcing_probability(TeacherForcingConfig(**config), step) for step in steps]  # type: ignore[arg-type]
+
+
+def test_the_three_decays_of_bengio() -> None:
+    linear = probabilities(0, 5, 10, 99, decay="linear", steps=10, minimum=0.2)
+    assert linear == pytest.approx([1.0, 0.6, 0.2, 0.2])
+    assert probabilities(0, 3, decay="exponential", k=0.5) == [1.0, 0.125]
+    wanted = [7 / (7 + math.exp(step / 7)) for step in (0, 14, 70)]
+    assert probabilities(0, 14, 70, decay="inverse_sigmoid", k=7) == pytest.approx(wanted)
+    assert probabilities(10**9, decay="inverse_sigmoid", k=1, minimum=0.1) == [0.1]
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"decay": "linear"}, "steps: a value is required"),
+        ({"decay": "exponential", "k": 1.0}, "k: expected a number between 0 and 1"),
+        ({"decay": "inverse_sigmoid", "k": 0.5}, "k: expected at least 1"),
+        ({"steps": 5}, "steps: it has no effect"),
+        ({"decay": "linear", "steps": 5, "k": 2.0}, "k: it has no effect"),
+        ({"minimum": 0.5}, "minimum: it has no effect"),
+    ],
+)
+def test_settings_that_say_nothing_or_too_much(config: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        TeacherForcingConfig(**config)  # type: ignore[arg-type]
+
+
+class Recurrent(nn.Module):
+    teacher_forcing = 1.0
+
+
+def test_rates_and_teacher_forcing_are_set_before_each_step() -> None:
+    model = Recurrent()
+    weights = [nn.Parameter(torch.zeros(size)) for size in (2, 3)]
+    groups: list[dict[str, Any]] = [{"params": [weights[0]]}, {"params": [weights[1]], "lr": 0.1}]
+    optimizer = torch.optim.SGD(groups, lr=0.5)
+    forcing = TeacherForcingConfig(decay="linear", steps=4)
+    schedules = Schedules(optimizer, Halving(epochs=1, warmup=2), model, forcing)
+    found = []
+    for step, epoch in ((1, 0), (2, 0), (3, 1), (4, 2)):
+        schedules.begin_step(step, epoch)
+        rates = [group["lr"] for group in optimizer.param_groups]
+        found.append((*rates, model.teacher_forcing))
+    assert found == [(0.25, 0.05, 0.75), (0.5, 0.1, 0.5), (0.25, 0.05, 0.25), (0.125, 0.025, 0.0)]
+
+
+def test_without_a_schedule_the_model_keeps_its_teacher_forcing() -> None:
+    model = Recurrent()
+    Schedules(torch.optim.SGD([nn.Parameter(torch.zeros(2))], lr=0.5), Constant(), model).begin_step(9, 3)
+    assert model.teacher_forcing == 1.0
+
+
+def test_a_validation_reaches_the_learning_rate() -> None:
+    optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(2))], lr=0.5)
+    schedules = Schedules(optimizer, Plateau(patience=1))
+    schedules.validated(improved=False)
+    schedules.begin_step(1, 0)
+    assert optimizer.param_groups[0]["lr"] == 0.25

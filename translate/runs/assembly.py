@@ -1,0 +1,195 @@
+"""The objects that train a model, built from checked settings."""
+
+import copy
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+import torch
+
+from translate.config import did_you_mean, instantiate, nearest, resolve_target
+from translate.config.settings import Settings
+from translate.config.training import RuntimeConfig
+from translate.corpora.batching import EncodedCorpus
+from translate.corpora.corpus import Corpus, Split
+from translate.errors import UserError
+from translate.models import Seq2Seq
+from translate.runs.encoding import encode_training, subword_sampler
+from translate.runs.runtime import PRECISIONS
+from translate.storage.run_directory import RunDirectory
+from translate.text.tokenizer import TokenizerPair
+from translate.training.distributed import World
+from translate.training.loop import Training
+from translate.training.losses import GuidedAlignment, LossTerms
+from translate.training.optimizer import parameter_groups
+from translate.training.parallel import Parallel, parallelise
+from translate.training.progress import Limits
+from translate.training.recovery import Recovery
+from translate.training.schedules import Schedule, Schedules
+from translate.training.stream import BatchStream
+from translate.training.update import Update
+from translate.training.weights import MovingAverage
+
+LONGEST = 80  # characters of a sentence in a message
+SHOWN = 5  # names in a message
+
+
+class Job(NamedTuple):
+    """One training as this process sees it: its settings, its folder, and the processes that share it."""
+
+    settings: Settings
+    directory: RunDirectory
+    limits: Limits
+    device: torch.device
+    world: World
+
+
+class Assembly(NamedTuple):
+    """A model in training.
+
+    Attributes:
+        training: takes the steps.
+        model: validates and translates; the trained one, unless that is spread over the processes (FSDP).
+        tokenizers: of both sides.
+    """
+
+    training: Training
+    model: Seq2Seq
+    tokenizers: TokenizerPair
+
+
+def assemble(job: Job, corpus: Corpus, tokenizers: TokenizerPair, model: Seq2Seq) -> Assembly:
+    """Everything that trains ``model``, whose weights are set already, on its device."""
+    settings, world = job.settings, job.world
+    freeze(model, settings.training.freeze)
+    whole_model = copy.deepcopy(model) if settings.runtime.parallel == "fsdp" else model
+    parallel = parallelise(settings.runtime.parallel, model, world, job.device)
+    with world.main_first():
+        encoded = encode_training(settings, corpus, tokenizers)
+    optimizer = build_optimizer(settings, model)
+    forcing = settings.training.teacher_forcing
+    training = Training(
+        build_stream(settings, encoded, corpus, tokenizers, world),
+        Schedules(optimizer, build_schedule(settings), model, forcing if forcing.decay else None),
+        build_step(settings, model, optimizer, corpus, parallel),
+    )
+    return Assembly(training, whole_model, tokenizers)
+
+
+def build_stream(
+    settings: Settings, encoded: EncodedCorpus, corpus: Corpus, tokenizers: TokenizerPair, world: World
+) -> BatchStream:
+    """The order of batches."""
+    config = settings.training
+    return BatchStream(
+        encoded,
+        config.batch_tokens,
+        config.accumulate,
+        config.seed,
+        word_dropout=config.word_dropout,
+        sample=subword_sampler(settings, corpus.train, tokenizers),
+        rank=world.rank,
+        processes=world.size,
+    )
+
+
+def build_step(
+    settings: Settings, model: Seq2Seq, optimizer: torch.optim.Optimizer, corpus: Corpus, parallel: Parallel
+) -> Recovery:
+    """The optimizer step, with its recovery from failures."""
+    config = settings.training
+    update = Update(
+        model,
+        optimizer,
+        LossTerms(config.label_smoothing, config.r_drop, guided_alignment(settings, model)),
+        clip_norm=config.clip_norm,
+        average=MovingAverage(model, config.ema) if config.ema else None,
+        precision=forward_precision(settings.runtime, next(model.parameters()).device),
+        parallel=parallel,
+    )
+    return Recovery(
+        update,
+        skip_non_finite=config.non_finite == "skip",
+        lower_memory=config.out_of_memory == "lower",
+        text_of=lambda index: _pair(corpus.train, index),
+    )
+
+
+def _pair(split: Split, index: int) -> str:
+    sides = (split.source[index], split.target[index])
+    shown = [side if len(side) <= LONGEST else f"{side[: LONGEST - 1]}…" for side in sides]
+    return " -> ".join(repr(side) for side in shown)
+
+
+def build_optimizer(settings: Settings, model: Seq2Seq) -> torch.optim.Optimizer:
+    """The optimizer, with weight decay only on matrices; its class may define other parameter groups."""
+    target = resolve_target(settings.optimizer["_target_"], settings.run.plugins)
+    group = getattr(target, "parameter_groups", parameter_groups)
+    groups = group(model, float(settings.optimizer.get("weight_decay") or 0.0))
+    built = instantiate(settings.optimizer, "optimizer", settings.run.plugins, params=groups)
+    if not isinstance(built, torch.optim.Optimizer):
+        raise UserError(f"optimizer._target_: expected an optimizer, got {type(built).__name__}")
+    return built
+
+
+def build_schedule(settings: Settings) -> Schedule:
+    """The learning-rate schedule."""
+    built = instantiate(settings.schedule, "schedule", settings.run.plugins)
+    if not isinstance(built, Schedule):
+        raise UserError(f"schedule._target_: expected a Schedule, got {type(built).__name__}")
+    return built
+
+
+def guided_alignment(settings: Settings, model: Seq2Seq) -> GuidedAlignment | None:
+    """The guided-alignment term of the loss, if it has a weight."""
+    config = settings.training
+    if not config.guided_alignment:
+        return None
+    layer = config.guided_layer if config.guided_layer is not None else (model.num_attention_layers - 1) // 2
+    try:
+        model.check_layers([layer])
+    except ValueError as error:
+        raise UserError(f"training.guided_layer: {error}") from error
+    return GuidedAlignment(config.guided_alignment, layer, config.guided_shift)
+
+
+def forward_precision(runtime: RuntimeConfig, device: torch.device) -> torch.dtype:
+    """The precision of the forward pass: the configured one, or the best that ``device`` supports.
+
+    On the CPU that is float32; on a GPU bfloat16 or, without it, float16 for one process and float32 for
+    several.
+    """
+    if runtime.precision != "auto":
+        return PRECISIONS[runtime.precision]
+    if device.type != "cuda":
+        return torch.float32
+    if torch.cuda.is_bf16_supported(including_emulation=False):
+        return torch.bfloat16
+    return torch.float16 if runtime.parallel == "none" else torch.float32
+
+
+def freeze(model: Seq2Seq, patterns: list[str]) -> list[str]:
+    """Exclude the parameters whose names match a pattern (``*`` for any characters) from training.
+
+    Returns:
+        Their names.
+
+    Raises:
+        UserError: for a pattern that matches no name, or if no parameter remains to train.
+    """
+    parameters = dict(model.named_parameters(remove_duplicate=False))
+    frozen = []
+    for pattern in patterns:
+        found = [name for name in parameters if fnmatchcase(name, pattern)]
+        if not found:
+            near = nearest(pattern.split(".")[0], {name.split(".")[0] for name in parameters})
+            near = near and f"{near}.*"
+            raise UserError(
+                f"training.freeze: {pattern!r} matches no parameter{did_you_mean(near)}; there are "
+                f"{', '.join(list(parameters)[:SHOWN])} and others"
+            )
+        frozen += found
+    for name in frozen:
+        parameters[name].requires_grad_(False)
+    if not any(parameter.requires_grad for parameter in parameters.values()):
+        raise UserError("training.freeze: no parameter is left to train")
+    return list(dict.fromkeys(frozen))

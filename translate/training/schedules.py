@@ -1,0 +1,236 @@
+"""Schedules: the learning rate and, for recurrent models, teacher forcing over the steps of a run."""
+
+import math
+from typing import Any
+
+import torch
+from torch import nn
+
+from translate.config.training import TeacherForcingConfig
+
+
+class Schedule:
+    """A factor on the optimizer's peak learning rate for every step, counted from 1."""
+
+    def factor(self, step: int) -> float:
+        """The factor for optimizer step ``step``."""
+        return 1.0
+
+    def enter(self, epoch: int) -> None:
+        """Receive the epoch, counted from 0, of the next step."""
+
+    def observe(self, *, improved: bool) -> None:
+        """Receive whether a validation improved on the best one."""
+
+    def state_dict(self) -> dict[str, Any]:
+        return {}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Restore what :meth:`state_dict` gave."""
+
+
+def _check_warmup(warmup: int) -> None:
+    if warmup < 0:
+        raise ValueError(f"warmup: expected at least 0 steps, got {warmup}")
+
+
+def _check_total(total: int, warmup: int) -> None:
+    _check_warmup(warmup)
+    if total <= warmup:
+        raise ValueError(f"total: expected more steps than warmup={warmup}, got {total}")
+
+
+def _risen(step: int, warmup: int) -> float:
+    """Linear warm-up: from 1 / warmup at the first step to 1."""
+    return min(1.0, step / warmup) if warmup else 1.0
+
+
+class Constant(Schedule):
+    """A constant rate after a linear warm-up.
+
+    Args:
+        warmup: steps.
+    """
+
+    def __init__(self, warmup: int = 0) -> None:
+        _check_warmup(warmup)
+        self.warmup = warmup
+
+    def factor(self, step: int) -> float:
+        return _risen(step, self.warmup)
+
+
+class InverseSquareRoot(Schedule):
+    """Linear warm-up, then decay with the inverse square root of the step: Vaswani et al. 2017, eq. 3.
+
+    The peak is reached at step ``warmup``.
+
+    Args:
+        warmup: steps.
+    """
+
+    def __init__(self, warmup: int = 4000) -> None:
+        if warmup < 1:
+            raise ValueError(f"warmup: expected at least 1 step, got {warmup}")
+        self.warmup = warmup
+
+    def factor(self, step: int) -> float:
+        return min(step / self.warmup, (self.warmup / step) ** 0.5)
+
+
+class Plateau(Schedule):
+    """Multiply the rate by ``decay`` after ``patience`` validations in a row without an improvement.
+
+    Args:
+        decay: factor at each cut.
+        patience: validations.
+        warmup: steps of linear warm-up.
+        minimum: smallest factor.
+    """
+
+    def __init__(self, decay: float = 0.5, patience: int = 2, warmup: int = 0, minimum: float = 0.01) -> None:
+        if not 0.0 < decay < 1.0:
+            raise ValueError(f"decay: expected a factor between 0 and 1, got {decay}")
+        if patience < 1:
+            raise ValueError(f"patience: expected at least 1 validation, got {patience}")
+        _check_warmup(warmup)
+        self.decay, self.patience, self.warmup, self.minimum = decay, patience, warmup, minimum
+        self.scale = 1.0
+        self.waited = 0
+
+    def factor(self, step: int) -> float:
+        return self.scale * _risen(step, self.warmup)
+
+    def observe(self, *, improved: bool) -> None:
+        self.waited = 0 if improved else self.waited + 1
+        if self.waited >= self.patience:
+            self.scale = max(self.minimum, self.scale * self.decay)
+            self.waited = 0
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"scale": self.scale, "waited": self.waited}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.scale, self.waited = state["scale"], state["waited"]
+
+
+class _Decaying(Schedule):
+    """Linear warm-up, then a decay from 1 to ``minimum`` at step ``total``.
+
+    Args:
+        total: steps of the whole run.
+        warmup: steps.
+        minimum: factor at the end.
+    """
+
+    def __init__(self, total: int, warmup: int = 0, minimum: float = 0.0) -> None:
+        _check_total(total, warmup)
+        self.total, self.warmup, self.minimum = total, warmup, minimum
+
+    def height(self, left: float) -> float:
+        """The height, from 1 to 0, at which a share ``left`` of the steps after the warm-up remains."""
+        raise NotImplementedError
+
+    def factor(self, step: int) -> float:
+        if step <= self.warmup:
+            return step / self.warmup
+        left = max(0.0, (self.total - step) / (self.total - self.warmup))
+        return self.minimum + (1 - self.minimum) * self.height(left)
+
+
+class Linear(_Decaying):
+    """Linear warm-up, then linear decay to ``minimum`` at step ``total``; arguments as of :class:`Cosine`."""
+
+    def height(self, left: float) -> float:
+        return left
+
+
+class Cosine(_Decaying):
+    """Linear warm-up, then half a cosine down to ``minimum`` at step ``total``: Loshchilov and Hutter 2017.
+
+    Args:
+        total: steps of the whole run.
+        warmup: steps.
+        minimum: factor at the end.
+    """
+
+    def height(self, left: float) -> float:
+        return 0.5 * (1 - math.cos(math.pi * left))
+
+
+class Halving(Schedule):
+    """A constant rate for some epochs, then a cut after each epoch: Luong et al. 2015, 4.1.
+
+    Args:
+        epochs: at the full rate; 5 in the paper, 8 with dropout.
+        decay: factor at each cut.
+        warmup: steps of linear warm-up; none in the paper.
+    """
+
+    def __init__(self, epochs: int = 5, decay: float = 0.5, warmup: int = 0) -> None:
+        if epochs < 0:
+            raise ValueError(f"epochs: expected at least 0, got {epochs}")
+        if not 0.0 < decay < 1.0:
+            raise ValueError(f"decay: expected a factor between 0 and 1, got {decay}")
+        _check_warmup(warmup)
+        self.epochs, self.decay, self.warmup = epochs, decay, warmup
+        self.epoch = 0
+
+    def enter(self, epoch: int) -> None:
+        self.epoch = epoch
+
+    def factor(self, step: int) -> float:
+        return self.decay ** max(0, self.epoch - self.epochs + 1) * _risen(step, self.warmup)
+
+
+def teacher_forcing_probability(config: TeacherForcingConfig, step: int) -> float:
+    """The probability of teacher forcing at optimizer step ``step``: Bengio et al. 2015, 2.4.
+
+    linear: max(minimum, 1 - (1 - minimum) step / steps); exponential: k^step; inverse sigmoid:
+    k / (k + exp(step / k)), which begins at k / (k + 1). In the paper the last two have no minimum.
+    """
+    if config.decay == "linear":
+        assert config.steps is not None
+        return max(config.minimum, 1.0 - (1.0 - config.minimum) * step / config.steps)
+    assert config.k is not None
+    if config.decay == "exponential":
+        return max(config.minimum, config.k**step)
+    past = min(step / config.k, 700.0)  # exp overflows beyond
+    return max(config.minimum, config.k / (config.k + math.exp(past)))
+
+
+class Schedules:
+    """Applies every schedule of a run before each step.
+
+    Args:
+        optimizer: its learning rates when this is built are the peaks.
+        rate: factor on the learning rates.
+        model: whose teacher forcing is scheduled.
+        teacher_forcing: ``None`` leaves the model's own probability alone.
+    """
+
+    def __init__(
+        self,
+        optimizer: torch.optim.Optimizer,
+        rate: Schedule,
+        model: nn.Module | None = None,
+        teacher_forcing: TeacherForcingConfig | None = None,
+    ) -> None:
+        self.optimizer = optimizer
+        self.rate = rate
+        self.model = model
+        self.teacher_forcing = teacher_forcing
+        self.peaks = [group["lr"] for group in optimizer.param_groups]
+
+    def begin_step(self, step: int, epoch: int) -> None:
+        """Set learning rates and teacher forcing for step ``step`` (from 1) of epoch ``epoch`` (from 0)."""
+        self.rate.enter(epoch)
+        for group, peak in zip(self.optimizer.param_groups, self.peaks, strict=True):
+            group["lr"] = peak * self.rate.factor(step)
+        if self.teacher_forcing is not None:
+            probability = teacher_forcing_probability(self.teacher_forcing, step)
+            setattr(self.model, "teacher_forcing", probability)  # noqa: B010 (only recurrent models have it)
+
+    def validated(self, *, improved: bool) -> None:
+        """Tell the learning-rate schedule whether a validation improved on the best one."""
+        self.rate.observe(improved=improved)
