@@ -24,6 +24,8 @@ from translate.runs.checks import check_buildable
 from translate.runs.hooks import Keeper
 from translate.storage.checkpoint import load_state
 
+pytestmark = pytest.mark.slow
+
 SAME = [
     "model.dropout=0",
     "model.feedforward_dropout=0",

@@ -70,6 +70,7 @@ SETTINGS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without fork")
 def test_ten_times_killed_is_as_if_never(tmp_path: Path) -> None:
     from tests.tiny_runs import rows, train_tiny

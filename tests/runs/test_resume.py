@@ -12,6 +12,8 @@ from tests.tiny_runs import BACKENDS, TRAINED, files, rows, train_tiny
 from translate.errors import UserError
 from translate.storage.checkpoint import load_state
 
+pytestmark = pytest.mark.slow
+
 MORE = ("training.validate_every=5", "training.save_every=2", "training.accumulate=2", "training.keep_last=9")
 
 

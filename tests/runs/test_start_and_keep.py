@@ -95,6 +95,7 @@ def test_the_mean_is_kept_only_if_it_is_better(tmp_path: Path, capsys: pytest.Ca
     assert os.readlink(run / "checkpoints" / "best") == "step-00000010"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["chrf", "ter"])
 def test_any_metric_chooses_the_best(metric: str, tmp_path: Path) -> None:
     run = tmp_path / "run"
