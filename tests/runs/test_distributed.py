@@ -35,6 +35,8 @@ SAME = [
 ]
 TWO, ONE = "training.accumulate=1", "training.accumulate=2"  # batches of each process, for the same steps
 KINDS = ["ddp", "fsdp"]
+# Rounding may decide a near tie, and so change one of 11 translations or a few of their links.
+METRICS = {"bleu": 2.0, "aer": 0.03}
 
 
 def weights(run: Path, name: str = "last") -> dict[str, np.ndarray]:
@@ -52,6 +54,8 @@ def assert_same(run: Path, other: Path) -> None:
         assert [row["step"] for row in rows(run, kind)] == [row["step"] for row in rows(other, kind)] != []
         for mine, wanted in zip(rows(run, kind), rows(other, kind), strict=True):
             assert mine.pop("kind") == wanted.pop("kind") == kind
+            for metric, tolerance in METRICS.items():
+                assert mine.pop(metric, None) == pytest.approx(wanted.pop(metric, None), abs=tolerance)
             assert mine == pytest.approx(wanted, rel=1e-4)
     mine, wanted = weights(run), weights(other)
     assert mine.keys() == wanted.keys()
