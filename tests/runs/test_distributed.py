@@ -184,7 +184,7 @@ def test_a_lost_process_is_started_again_and_the_run_goes_on(tmp_path: Path, ran
         [sys.executable, "-m", *torchrun, script, "train", *overrides_of(killed, *options)],
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=500,
         env=os.environ | {"OMP_NUM_THREADS": "1"},
     )
     assert found.returncode == 0, found.stderr

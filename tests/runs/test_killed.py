@@ -85,7 +85,7 @@ def test_ten_times_killed_is_as_if_never(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         env=os.environ | {"KILLS": str(KILLS), "LAST": str(LAST), "PYTHONPATH": os.pathsep.join(sys.path)},
-        timeout=900,
+        timeout=500,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert train_tiny(whole, "transformer", *SETTINGS) == 0
