@@ -1,13 +1,14 @@
 # Everything a newcomer needs: `make demo` and `make test`. Both install by themselves, once.
 PYTHON ?= python3
 VENV := .venv
+# EXTRAS=dev,export also runs the tests of ONNX and transformers
 EXTRAS ?= dev
 TEST_JOBS ?= 2  # processes, of one thread each
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed-$(EXTRAS)
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TEST_JOBS) --dist worksteal
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TEST_JOBS) --dist worksteal -rs
 
-.PHONY: help install demo test test-fast lint types check notebook clean
+.PHONY: help install demo test test-fast lint types notebook clean
 
 help:
 	@echo "make demo       train the three backends on the embedded corpus and draw their alignments"

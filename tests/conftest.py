@@ -1,8 +1,10 @@
 """Fixtures that tests of several rooms share."""
 
+import getpass
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,6 +47,10 @@ def tiny_runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Pa
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Encoded corpora of tests are not kept in the user's cache."""
     os.environ["TRANSLATE_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+    # torch.compile finds what it compiled for one processor when another is played.
+    if capability := os.environ.get("ATEN_CPU_CAPABILITY"):
+        folder = Path(tempfile.gettempdir(), f"torchinductor-{getpass.getuser()}-{capability}")
+        os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(folder))
 
 
 @pytest.fixture(autouse=True)

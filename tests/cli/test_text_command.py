@@ -266,6 +266,7 @@ def test_a_lower_precision_translates(
     assert sum(a == b for a, b in pairs) > len(pairs) // 2
 
 
+@pytest.mark.slow
 def test_a_lone_line_on_an_open_stream_is_answered(run: Path, translator: Translator) -> None:
     command = [sys.executable, "-m", "translate.cli.main", "text", str(run), "--threads", "1"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
@@ -279,6 +280,7 @@ def test_a_lone_line_on_an_open_stream_is_answered(run: Path, translator: Transl
         process.stdin.close()
 
 
+@pytest.mark.slow
 def test_an_interrupt_while_it_waits_for_a_line(run: Path) -> None:
     command = [sys.executable, "-m", "translate.cli.main", "text", str(run), "--threads", "1"]
     with subprocess.Popen(
@@ -338,6 +340,7 @@ def test_a_dash_is_standard_input_and_a_file_name_is_pointed_out(
     assert (long.code, long.out.count("\n")) == (0, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
 def test_a_full_disk_is_said_in_one_line(run: Path) -> None:
     command = [sys.executable, "-m", "translate.cli.main", "text", str(run), SENTENCE]
@@ -371,6 +374,7 @@ def test_runs_that_are_not_there(tmp_path: Path, translate_command: Command) -> 
         assert result.err.startswith(f"error: {run}: {message}")
 
 
+@pytest.mark.slow
 def test_in_a_pipe(run: Path, translator: Translator) -> None:
     process = subprocess.run(
         [sys.executable, "-m", "translate.cli.main", "text", str(run), "--threads", "1"],

@@ -51,6 +51,7 @@ def test_options_and_overrides_may_be_mixed(trained):
     assert [(each.training.max_steps, each.training.seed) for each in trained] == [(7, 2), (7, 3)]
 
 
+@pytest.mark.slow
 def test_each_job_of_a_sweep_has_its_own_run(trained, tmp_path):
     assert run("--multirun", "training.seed=1,2", "training.max_steps=7", "run.name=own") == 0
     assert [each.run.directory for each in trained] == [
@@ -60,6 +61,7 @@ def test_each_job_of_a_sweep_has_its_own_run(trained, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_sweep_over_choices_takes_keys_of_the_choice(trained):
     assert (
         run("-m", "model=rnn_luong,rnn_bahdanau", "model/attention=general,additive", "model.decoder_size=64")

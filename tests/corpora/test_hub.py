@@ -74,6 +74,7 @@ def config(name: str, source: str, target: str, **hub: Any) -> dict[str, Any]:
     return {"name": name, "kind": "hub", "source_language": source, "target_language": target, "hub": hub}
 
 
+@pytest.mark.slow
 def test_hub_both_directions_then_cache(tmp_path: Path, repositories: Path) -> None:
     only_train = {"validation": None, "test": None}
     configs = [

@@ -29,6 +29,7 @@ def test_every_head_is_the_alignment_that_this_head_alone_gives(fake_model, shif
         np.testing.assert_allclose(found[layer, head], expected.weights, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_pixels_of_every_panel_are_its_weights(tmp_path):
     picture = draw_heads(WEIGHTS, SOURCE, TARGET, tmp_path / "a.png", chosen=(2, [0, 6]), colour_map="gray")
     pixels = np.round(imread(picture)[..., :3] * 255).astype(int)

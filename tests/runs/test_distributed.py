@@ -24,6 +24,8 @@ from translate.runs.checks import check_buildable
 from translate.runs.hooks import Keeper
 from translate.storage.checkpoint import load_state
 
+pytestmark = pytest.mark.slow
+
 SAME = [
     "model.dropout=0",
     "model.feedforward_dropout=0",
@@ -33,6 +35,8 @@ SAME = [
 ]
 TWO, ONE = "training.accumulate=1", "training.accumulate=2"  # batches of each process, for the same steps
 KINDS = ["ddp", "fsdp"]
+# Rounding may decide a near tie, and so change one of 11 translations or a few of their links.
+METRICS = {"bleu": 2.0, "aer": 0.03}
 
 
 def weights(run: Path, name: str = "last") -> dict[str, np.ndarray]:
@@ -50,6 +54,8 @@ def assert_same(run: Path, other: Path) -> None:
         assert [row["step"] for row in rows(run, kind)] == [row["step"] for row in rows(other, kind)] != []
         for mine, wanted in zip(rows(run, kind), rows(other, kind), strict=True):
             assert mine.pop("kind") == wanted.pop("kind") == kind
+            for metric, tolerance in METRICS.items():
+                assert mine.pop(metric, None) == pytest.approx(wanted.pop(metric, None), abs=tolerance)
             assert mine == pytest.approx(wanted, rel=1e-4)
     mine, wanted = weights(run), weights(other)
     assert mine.keys() == wanted.keys()
@@ -178,7 +184,7 @@ def test_a_lost_process_is_started_again_and_the_run_goes_on(tmp_path: Path, ran
         [sys.executable, "-m", *torchrun, script, "train", *overrides_of(killed, *options)],
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=500,
         env=os.environ | {"OMP_NUM_THREADS": "1"},
     )
     assert found.returncode == 0, found.stderr

@@ -5,6 +5,7 @@ import json
 from contextlib import redirect_stdout
 from pathlib import Path
 
+import pytest
 import torch
 from torch import Tensor
 
@@ -44,6 +45,7 @@ def train_and_tell(run: Path, *overrides: str) -> tuple[int, str]:
     return code, said.getvalue()
 
 
+@pytest.mark.slow
 def test_a_recipe_of_all_that_there_is(tmp_path: Path, tiny_runs: dict[str, Path], ranks: Ranks) -> None:
     """Frozen parameters, another run's weights, R-Drop, guided alignment, accumulation and a trace."""
     start = tiny_runs["transformer"]

@@ -30,6 +30,7 @@ def test_guided_where_a_piece_is_read_it_aligns_there(tmp_path: Path) -> None:
     assert (chosen["layer"], chosen["heads"], chosen["shift"]) == (0, [0], 1)
 
 
+@pytest.mark.slow
 def test_gold_of_the_validation_pairs_is_counted_unless_told_not_to(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

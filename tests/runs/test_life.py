@@ -89,7 +89,7 @@ def test_the_metrics_are_those_of_the_best_checkpoint(tiny_runs: dict[str, Path]
     validated = {row["step"]: row for row in rows(run, "validation")}
     assert list(validated) == [80, 160]
     scores, progress = read_json(run / "scores.json"), load_state(run / "checkpoints" / "last")["progress"]
-    best = max(validated.values(), key=lambda row: row["bleu"])  # of equals the first
+    best = max(validated.values(), key=lambda row: (row["bleu"], -row["nll"]))  # of equals the first
     assert scores["best_step"] == progress["best_step"] == best["step"]
     assert os.readlink(run / "checkpoints" / "best") == f"step-{best['step']:08d}"
     alignment = read_json(run / "alignment.json")

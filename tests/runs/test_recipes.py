@@ -37,6 +37,7 @@ def saved(run: Path, name: str = "last") -> dict[str, torch.Tensor]:
     return load_file(run / "checkpoints" / name / "model.safetensors")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_recipe_trains_and_goes_on_to_the_bit(name: str, tmp_path: Path) -> None:
     backend, *recipe = RECIPES[name]

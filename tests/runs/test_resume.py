@@ -12,7 +12,17 @@ from tests.tiny_runs import BACKENDS, TRAINED, files, rows, train_tiny
 from translate.errors import UserError
 from translate.storage.checkpoint import load_state
 
+pytestmark = pytest.mark.slow
+
 MORE = ("training.validate_every=5", "training.save_every=2", "training.accumulate=2", "training.keep_last=9")
+
+
+@pytest.fixture
+def tiny_runs(tiny_runs: dict[str, Path], tmp_path: Path) -> dict[str, Path]:
+    """Copies of the shared runs: training locks a run's folder, which tests of other processes read."""
+    for backend, run in tiny_runs.items():
+        shutil.copytree(run, tmp_path / backend, symlinks=True)
+    return {backend: tmp_path / backend for backend in tiny_runs}
 
 
 def saved(run: Path, name: str = "last") -> bytes:

@@ -143,6 +143,7 @@ def test_the_sentences_of_a_step_without_numbers_are_told(
     assert "not both finite" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_encoded_corpus_comes_from_the_cache_and_trains_alike(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 from tests.tiny_runs import rows, train_tiny
 
 
+@pytest.mark.slow
 def test_a_trace_is_written_and_the_dearest_operations_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -38,6 +39,7 @@ class FakeWandb:
         return SimpleNamespace(log=self.rows.append, finish=lambda: None, define_metric=lambda *a, **k: None)
 
 
+@pytest.mark.slow
 def test_weights_and_biases_are_told_what_tensorboard_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,6 +17,8 @@ from translate.runs.hooks import Keeper
 from translate.training.loop import Training
 from translate.training.progress import StepReport
 
+pytestmark = pytest.mark.slow
+
 LONG = ["training.max_steps=12", "training.batch_tokens=60", "training.ema=null"]
 
 

@@ -1,5 +1,4 @@
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -46,17 +45,19 @@ def test_what_is_written_is_what_was_when_it_was_submitted(tmp_path: Path) -> No
 
 def test_the_training_does_not_wait_for_a_slow_disk_but_the_end_does(tmp_path: Path) -> None:
     written: list[int] = []
+    may_write = {step: threading.Event() for step in (1, 2)}
 
     def write(directory: Path, step: int, *arguments: Any, **options: Any) -> None:
-        time.sleep(0.3)
+        assert may_write[step].wait(60)
         written.append(step)
 
-    began = time.monotonic()
     with Writer(tmp_path, write) as writer:
         writer.submit(1, weights(1), {}, **OPTIONS)
-        assert time.monotonic() - began < 0.25
+        assert written == []
+        threading.Timer(0.1, may_write[1].set).start()
         writer.submit(2, weights(2), {}, **OPTIONS)  # one at a time: waits for the first
         assert written == [1]
+        threading.Timer(0.1, may_write[2].set).start()
     assert written == [1, 2]
 
 
