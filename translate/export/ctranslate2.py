@@ -120,7 +120,7 @@ def _specification(library: Any, contents: Contents, model: Transformer) -> Any:
 
 def _describe(specification: Any, contents: Contents, model: Transformer) -> None:
     """Set the vocabularies, special pieces, and the epsilon of the norms."""
-    source, target = (vocabulary(each) for each in (contents.tokenizers.source, contents.tokenizers.target))
+    source, target = vocabulary(contents.tokenizers.source), vocabulary(contents.tokenizers.target)
     specification.register_source_vocabulary(source)
     specification.register_target_vocabulary(target)
     config = specification.config
@@ -162,7 +162,8 @@ def _feed(specification: Any, feedforward: FeedForward) -> None:
     inner = [specification.linear_0]
     if feedforward.kind == "swiglu":  # the first half is the gate, which has the activation
         inner.append(specification.linear_0_noact)
-    weights, biases = (each.chunk(len(inner)) for each in (feedforward.inner.weight, feedforward.inner.bias))
+    weights = feedforward.inner.weight.chunk(len(inner))
+    biases = feedforward.inner.bias.chunk(len(inner))
     for target, weight, bias in zip(inner, weights, biases, strict=True):
         target.weight, target.bias = _array(weight), _array(bias)
     specification.linear_1.weight = _array(feedforward.outer.weight)

@@ -110,7 +110,7 @@ def _bundle_engine(directory: RunDirectory, plugins: Sequence[str]) -> Engine:
 
 
 def _rendered(translations: Sequence[Translation]) -> list[Rendered]:
-    return [Rendered(each.text, each.score) for each in translations]
+    return [Rendered(translation.text, translation.score) for translation in translations]
 
 
 def _first_lines(path: Path, count: int) -> list[str]:
@@ -126,5 +126,5 @@ def _validation(data: DataConfig, count: int, report: Callable[[str], None]) -> 
         corpus = load_corpus(data)
     except UserError as error:
         report(f"the proof uses generated English sentences, since the run's corpus cannot be read ({error})")
-        return [each.source for each in generate(1, count, 0, data.seed)["validation"]]
+        return [example.source for example in generate(1, count, 0, data.seed)["validation"]]
     return (corpus.validation or corpus.train).source[:count]

@@ -71,7 +71,7 @@ def _write_graphs(contents: Contents, directory: Path) -> int:
     steps = [Step(reading) for reading in readings]
     inputs = [_advanced(steps[i], sources[i][1], read[i], HYPOTHESES[i], PAST[i]) for i in (0, 1)]
     given = [[ids, mask, *tensors] for ids, mask, tensors in inputs]
-    written = [_whole(step(*each)) for step, each in zip(steps, inputs, strict=True)]
+    written = [_whole(step(*values)) for step, values in zip(steps, inputs, strict=True)]
     memories = [f"memory_{i}" for i in range(readings[0].num_memories)]
     states = [f"state_{i}" for i in range(len(read[0]) - len(memories))]
     names = ["source", "mask"], [*memories, *states]
@@ -98,7 +98,7 @@ def _write(
         path: of the file.
     """
     axes = [dynamic_axes(*sides) for sides in examples]
-    free = [dict.fromkeys(each, torch.export.Dim.DYNAMIC) for each in axes[0]]
+    free = [dict.fromkeys(dynamic, torch.export.Dim.DYNAMIC) for dynamic in axes[0]]
     shapes = tuple(free) if isinstance(graph, Reading) else (*free[:2], free[2:])
     program = torch.onnx.export(
         graph,
@@ -127,7 +127,7 @@ def _advanced(
 ) -> tuple[Tensor, Tensor, list[Tensor]]:
     """Inputs of a step after ``num_steps`` others: ids, mask, and memories and states."""
     memories = read[: step.num_memories]
-    states = [each.repeat_interleave(hypotheses, 1) for each in read[step.num_memories :]]
+    states = [state.repeat_interleave(hypotheses, 1) for state in read[step.num_memories :]]
     ids = torch.full((len(mask), hypotheses, 1), UNK)
     for _ in range(num_steps):
         states = _whole(step(ids, mask, [*memories, *states])[1:])
@@ -137,7 +137,7 @@ def _advanced(
 
 def _whole(tensors: Sequence[Tensor]) -> list[Tensor]:
     """Copies of the tensors: the exporter would write the strides of views, which ONNX cannot express."""
-    return [each.clone(memory_format=torch.contiguous_format) for each in tensors]
+    return [tensor.clone(memory_format=torch.contiguous_format) for tensor in tensors]
 
 
 @contextlib.contextmanager

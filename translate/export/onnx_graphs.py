@@ -60,7 +60,7 @@ class Reading(nn.Module):
         encoded = self.model.encode(source, mask)
         state = self.model.start(encoded, 1)
         first = self.state.flatten((state.tensors, state.attention), mask)
-        return (*self.encoded.flatten(encoded, mask), *(each.unsqueeze(1) for each in first))
+        return (*self.encoded.flatten(encoded, mask), *(tensor.unsqueeze(1) for tensor in first))
 
 
 class Step(nn.Module):
@@ -78,14 +78,14 @@ class Step(nn.Module):
 
     def forward(self, ids: Tensor, mask: Tensor, tensors: list[Tensor]) -> tuple[Tensor, ...]:
         encoded: Encoded = self.encoded.fill(tensors[: self.num_memories], mask)
-        rows = [each.flatten(0, 1) for each in tensors[self.num_memories :]]
+        rows = [tensor.flatten(0, 1) for tensor in tensors[self.num_memories :]]
         state_tensors, attention = self.state.fill(rows, mask)
         state = DecodeState(ids.shape[2] - 1, state_tensors, attention)
         hidden, state = self.model.step(ids[:, :, -1].flatten(), state, encoded)
         log_probabilities = torch.log_softmax(self.model.logits(hidden), dim=-1)
         following = self.state.flatten((state.tensors, state.attention), mask)
         sizes = ids.shape[:2]
-        return tuple(each.unflatten(0, sizes) for each in (log_probabilities, *following))
+        return tuple(tensor.unflatten(0, sizes) for tensor in (log_probabilities, *following))
 
 
 class PaddedRecurrence(Encoder):

@@ -44,11 +44,11 @@ class Graphs(NamedTuple):
     ) -> tuple[Array, list[Array]]:
         """Log-probabilities (B, W, V) of the next pieces after ids (B, W, T), and the next states."""
         inputs = {"ids": ids, "mask": mask}
-        inputs |= {f"memory_{i}": each for i, each in enumerate(memories)}
-        inputs |= {f"state_{i}": each for i, each in enumerate(states)}
+        inputs |= {f"memory_{i}": memory for i, memory in enumerate(memories)}
+        inputs |= {f"state_{i}": state for i, state in enumerate(states)}
         # The exporter drops inputs that a graph does not read, such as the mask of some backends.
-        known = {each.name for each in self.step.get_inputs()}
-        found = self.step.run(None, {name: each for name, each in inputs.items() if name in known})
+        known = {value.name for value in self.step.get_inputs()}
+        found = self.step.run(None, {name: value for name, value in inputs.items() if name in known})
         return found[0], found[1:]
 
 
@@ -65,7 +65,7 @@ def search(
     """
     width = config.beam_size
     mask, memories, states = graphs.read(sources)
-    states = [np.repeat(each, width, axis=1) for each in states]
+    states = [np.repeat(state, width, axis=1) for state in states]
     active, limits = np.arange(len(sources)), np.array(longest)
     scores = np.full((len(sources), width), IMPOSSIBLE)
     scores[:, 0] = 0.0  # the first step has one hypothesis for each sentence
@@ -90,7 +90,8 @@ def search(
         origins, tokens, scores = (np.take_along_axis(x, going, axis=1) for x in (origins, tokens, best))
         rows = np.arange(len(active))[:, None]
         ids = np.concatenate([ids[rows, origins], tokens[:, :, None]], axis=2)
-        states = [each[rows, origins] for each in states]
+        states = [state[rows, origins] for state in states]
+
         kept = (length < limits) & (np.array([len(finished[index]) for index in active]) < width)
         mask, active, limits, scores, ids = mask[kept], active[kept], limits[kept], scores[kept], ids[kept]
         memories, states = [array[kept] for array in memories], [array[kept] for array in states]

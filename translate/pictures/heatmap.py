@@ -37,8 +37,15 @@ class _Panel:
     label_width: float  # of the widest target label
     label_height: float  # of the source labels, as rotated
     caption_width: float  # the larger one of title and method
-    width: float  # of the cells together
-    height: float
+    cell: float  # side of a cell
+
+    @property
+    def width(self) -> float:
+        return self.alignment.weights.shape[1] * self.cell
+
+    @property
+    def height(self) -> float:
+        return self.alignment.weights.shape[0] * self.cell
 
 
 def draw(
@@ -113,7 +120,6 @@ def _measure(alignment: WordMatrix, title: str, gold: Gold | None, cell: float, 
     target_labels = [label(word) for word in alignment.target_words]
     source_sizes, target_sizes = text_sizes(source_labels, font_size), text_sizes(target_labels, font_size)
     rotated = max(width for width, _ in source_sizes) > 0.92 * cell
-    T, S = alignment.weights.shape
     return _Panel(
         alignment,
         title,
@@ -126,8 +132,7 @@ def _measure(alignment: WordMatrix, title: str, gold: Gold | None, cell: float, 
         caption_width=max(
             text_sizes([title], font_size + 1)[0][0], text_sizes([alignment.method], font_size - 1)[0][0]
         ),
-        width=S * cell,
-        height=T * cell,
+        cell=cell,
     )
 
 
