@@ -25,8 +25,8 @@ import translate
 from translate.aligner.links import Links, read_pharaoh, swapped
 from translate.aligner.statistical import estimate_links
 from translate.aligner.symmetrise import SYMMETRISATIONS, majority, symmetrise
-from translate.corpora.corpus import Split
 from translate.corpora.local_files import pair_of
+from translate.corpora.split import Split
 from translate.text.words import split_words
 
 Lines = Sequence[Sequence[str]]

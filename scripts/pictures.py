@@ -16,9 +16,9 @@ import translate
 from translate.aligner.links import parse_gold
 from translate.cli.main import run as run_command
 from translate.inspection import draw_heads_of, page_of
-from translate.pictures.corpus_plots import draw_corpus
 from translate.pictures.corpus_statistics import CorpusStatistics
 from translate.pictures.heatmap import draw
+from translate.pictures.plots import draw_corpus
 from translate.translator import Translator
 
 PAIR = ("she does not like the green apples .", "elle n' aime pas les pommes vertes .")

@@ -205,7 +205,10 @@ def test_white_space_makes_words(run: Path, translator: Translator, translate_co
         ([*PAIR, "--links", "0-0", "--out", "a.txt"], "--links is for a picture of one pair"),
         ([*PAIR, "--values", "--out", "a.html"], "--values is for a picture; a page shows values"),
         ([*PAIR, "--colours", "gray", "--out", "a.html"], "--colours is for a picture; a page shows"),
-        ([*PAIR, "--colours", "virids", "--out", "a.png"], "'virids' is not known; did you mean 'viridis'"),
+        (
+            [*PAIR, "--colours", "virids", "--out", "a.png"],
+            "map 'virids'; did you mean 'viridis'",
+        ),
         ([*PAIR, "--heads", "--values", "--out", "a.png"], "without room for --values"),
         ([*PAIR, "--heads", "--links", "", "--out", "a.png"], "without room for --links"),
         ([*PAIR, "--links", "0-9", "--out", "a.png"], "--links: link '0-9' points to target word 9"),

@@ -12,9 +12,9 @@ from translate.aligner.error_rate import score
 from translate.aligner.links import format_pharaoh
 from translate.alignment.directions import symmetrised
 from translate.alignment.formats import read_alignments
-from translate.corpora.corpus import data_config, load_corpus
+from translate.config.data import data_config
+from translate.corpora.corpus import load_corpus, write_corpus
 from translate.corpora.split import Split
-from translate.corpora.writing import write_corpus
 from translate.runs.encoding import gold_links
 
 PAIR = ("I love you .", "je t' aime .")

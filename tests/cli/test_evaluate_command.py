@@ -8,8 +8,7 @@ import sacrebleu
 import translate
 from tests.cli.commands import Command
 from translate.config.data import data_config
-from translate.corpora.corpus import load_corpus
-from translate.corpora.writing import write_corpus
+from translate.corpora.corpus import load_corpus, write_corpus
 
 
 class Files(NamedTuple):

@@ -20,10 +20,10 @@ def lengths_like_multi30k(count: int = 29_000, seed: int = 0) -> tuple[np.ndarra
 def padding_and_use(
     source: np.ndarray, target: np.ndarray, plan: list[np.ndarray], batch_tokens: int
 ) -> tuple[float, float]:
-    """Share of the places of both sides that are padding, and share of the budget that is target tokens."""
-    places = sum(len(b) * (int(source[b].max()) + int(target[b].max()) + 2) for b in plan)
+    """Share of the positions that are padding, and share of the budget that is target tokens."""
+    positions = sum(len(b) * (int(source[b].max()) + int(target[b].max()) + 2) for b in plan)
     tokens = int(source.sum() + target.sum()) + 2 * len(source)
-    return 1 - tokens / places, (int(target.sum()) + len(target)) / (len(plan) * batch_tokens)
+    return 1 - tokens / positions, (int(target.sum()) + len(target)) / (len(plan) * batch_tokens)
 
 
 @pytest.mark.parametrize("batch_tokens", [97, 512, 2048])

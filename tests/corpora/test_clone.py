@@ -10,7 +10,8 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 from tests.corpora.written import config, message, write
-from translate.corpora.corpus import data_config, load_corpus
+from translate.config.data import data_config
+from translate.corpora.corpus import load_corpus
 
 
 def parquet(path: Path, num_rows: int, languages: tuple[str, str] = ("en", "fr")) -> None:

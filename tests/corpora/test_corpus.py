@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.corpora.written import CONF, REPOSITORY, config, message, write
-from translate.corpora.corpus import DataConfig, data_config, load_corpus
+from translate.config.data import DataConfig, data_config
+from translate.corpora.corpus import load_corpus, write_corpus
+from translate.grammar.generator import generate
 
 MULTI30K = REPOSITORY.parent / "shared" / "data" / "multi30k"
 
@@ -88,7 +90,7 @@ def test_directory_with_half_a_split(tmp_path: Path) -> None:
     directory(tmp_path, {"train": 7, "val": 3})
     (tmp_path / "val.fr").unlink()
     values = {**config("files"), "path": str(tmp_path), "source_language": "en", "target_language": "fr"}
-    assert "has no counterpart val.fr" in message(values)
+    assert "expected a parallel file val.fr" in message(values)
     assert "must both be set" in message({**values, "target_language": None})
 
 
@@ -158,3 +160,16 @@ def test_grammar(monkeypatch: pytest.MonkeyPatch) -> None:
     assert corpus.summary_lines()[0].endswith(
         "train 7 with gold links, validation 3 with gold links, test none"
     )
+
+
+def test_a_written_grammar_corpus_is_parallel(tmp_path: Path) -> None:
+    splits = generate(11, 5, 3)
+    corpus = load_corpus(
+        DataConfig(name="grammar", kind="grammar", num_train=11, num_validation=5, num_test=3)
+    )
+    paths = write_corpus(corpus, tmp_path / "corpus")
+    for stem, key in (("train", "train"), ("dev", "validation"), ("test", "test")):
+        columns = [(tmp_path / "corpus" / f"{stem}.{end}").read_text("utf-8") for end in ("en", "fr", "gold")]
+        assert list(zip(*(column.splitlines() for column in columns), strict=True)) == splits[key]
+    assert sorted((tmp_path / "corpus").iterdir()) == sorted(paths)
+    assert len(paths) == 9

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from tests.corpora.written import write
-from translate.corpora.corpus import Corpus, data_config, load_corpus
+from translate.config.data import data_config
+from translate.corpora.corpus import Corpus, load_corpus
 from translate.corpora.filters import count_words
 
 

@@ -17,7 +17,8 @@ from tests.corpora.fake_hub import serve
 SCRIPT = """
 import json, sys
 from translate.errors import UserError
-from translate.corpora.corpus import data_config, load_corpus
+from translate.config.data import data_config
+from translate.corpora.corpus import load_corpus
 for values in json.loads(sys.argv[1]):
     try:
         corpus = load_corpus(data_config(values))

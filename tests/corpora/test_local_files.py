@@ -10,7 +10,8 @@ import pyarrow.ipc
 import pyarrow.parquet
 import pytest
 
-from translate.corpora.corpus import Corpus, data_config, load_corpus
+from translate.config.data import data_config
+from translate.corpora.corpus import Corpus, load_corpus
 from translate.corpora.local_files import language_of
 from translate.errors import UserError
 from translate.text.lines import read_lines
@@ -94,7 +95,7 @@ def test_strange_lines_stay_parallel_and_test_is_kept_whole(tmp_path: Path) -> N
     assert corpus.train.source == ["a b"] * 2 + ["a b c"] + ["a b"] * 4 + ["a 👩‍👩‍👧 b"]
     assert corpus.train.target == target[:-1]
     assert corpus.dropped == {"train": {"empty": 1}}
-    assert "training lines with control characters, now spaces: 7" in corpus.notes
+    assert "training lines with control characters replaced by spaces: 7" in corpus.notes
 
 
 ROWS = [{"en": s, "fr": t, "id": str(i)} for i, (s, t) in enumerate(zip(SOURCE, TARGET))]
@@ -127,7 +128,7 @@ def test_tables(tmp_path: Path, form: str) -> None:
     assert (corpus.source_language, corpus.target_language) == ("fr", "en")
     wrong = message(train={"source": source}, source_field="fra", target_field="en")
     assert "no field 'fra'; did you mean fr?" in wrong
-    assert "which fields" in message(train={"source": source})
+    assert "fields of the sentences are not known" in message(train={"source": source})
 
 
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])
@@ -195,10 +196,13 @@ def test_malformed_rows_name_the_line(tmp_path: Path) -> None:
     rows = {
         "a.tsv": (["en\tfr", "one\tun", "two"], "line 3: 1 tab-separated"),
         "b.jsonl": (['{"en": "a", "fr": "b"}', '{"en": "a",'], "line 2: not valid JSON"),
-        "c.jsonl": (['{"en": "a", "fr": "b"}', '{"en": 3, "fr": "b"}'], "line 2: field 'en' is not text"),
-        "d.jsonl": (['{"en": "a", "fr": "b"}', "[1]"], "line 2: a JSON object is expected"),
+        "c.jsonl": (
+            ['{"en": "a", "fr": "b"}', '{"en": 3, "fr": "b"}'],
+            "line 2: field 'en': expected text",
+        ),
+        "d.jsonl": (['{"en": "a", "fr": "b"}', "[1]"], "line 2: expected a JSON object"),
         "e.tsv": ([], "empty"),
-        "f.tsv": (["en\tfr"], "no sentence pairs"),
+        "f.tsv": (["en\tfr"], "no rows; expected sentence pairs"),
     }
     for name, (lines, expected) in rows.items():
         assert expected in message(train={"source": write(tmp_path / name, lines)}, **languages), name
@@ -226,7 +230,7 @@ def test_gold_links(tmp_path: Path) -> None:
     assert corpus.train.gold == ["0-0 1p2", "1-0"]
     for wrong, expected in (
         (links[:2], "2 lines of gold links for 3 sentence pairs"),
-        (["0-0", "", "0-0 1:1"], "line 3: '1:1' is no link"),
+        (["0-0", "", "0-0 1:1"], "line 3: '1:1' is not a link"),
         (["0-0", "", "0-0 2-1"], "line 3: link '2-1' points outside the source sentence of 2"),
         (["0-3", "", ""], "line 1: link '0-3' points outside the target sentence of 3"),
     ):

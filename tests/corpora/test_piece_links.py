@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from translate.corpora.batching import EncodedCorpus, Ragged, collate
-from translate.corpora.piece_links import piece_links
+from translate.corpora.batching import EncodedCorpus, Ragged, collate, piece_links
 from translate.text.tokenizer import NO_WORD, Pieces
 from translate.text.words import Word
 from translate.training.losses import guided_alignment_loss

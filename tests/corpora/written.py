@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from translate.corpora.corpus import data_config, load_corpus
+from translate.config.data import data_config
+from translate.corpora.corpus import load_corpus
 from translate.errors import UserError
 
 REPOSITORY = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ from tests.tiny_models import CASES, attention, tiny_model
 from translate.alignment.choice import AlignmentChoice
 from translate.config.search import SearchConfig
 from translate.config.tokenizer import TokenizerConfig
-from translate.export import Contents, Rendered
+from translate.export.contents import Contents, Rendered
 from translate.models import Transformer
 from translate.storage.run_directory import RunDirectory
 from translate.text.tokenizer import BOS, TokenizerPair

@@ -7,8 +7,8 @@ from matplotlib.image import imread
 
 from translate.alignment.alignment import Alignment
 from translate.errors import UserError
-from translate.pictures.corpus_plots import draw_corpus
 from translate.pictures.corpus_statistics import MOST_FERTILE, NUM_OFFSETS, CorpusStatistics
+from translate.pictures.plots import draw_corpus
 
 
 def random_alignments(count: int) -> list[Alignment]:
@@ -98,5 +98,5 @@ def test_the_picture_names_the_words_and_is_the_same_each_time(tmp_path):
 def test_nothing_to_draw(tmp_path):
     with pytest.raises(UserError, match="no target word is aligned"):
         draw_corpus(CorpusStatistics(), tmp_path / "a.png")
-    with pytest.raises(UserError, match="allowed extensions"):
+    with pytest.raises(UserError, match=r"expected \.png, \.pdf or \.svg"):
         draw_corpus(CorpusStatistics(), tmp_path / "a.txt")

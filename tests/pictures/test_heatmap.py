@@ -187,7 +187,7 @@ def test_pyplot_stays_out_and_matplotlib_waits_for_the_first_picture(tmp_path):
 
 def test_wrong_input(tmp_path):
     for name in ("a.jpg", "a.html", "a"):
-        with pytest.raises(UserError, match=r"\.png, \.pdf and \.svg"):
+        with pytest.raises(UserError, match=r"\.png, \.pdf or \.svg"):
             draw([ALIGNMENT], tmp_path / name)
     with pytest.raises(UserError, match="did you mean 'viridis'"):
         draw([ALIGNMENT], tmp_path / "a.png", colour_map="virdis")

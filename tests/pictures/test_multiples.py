@@ -63,7 +63,7 @@ def test_many_words_make_a_picture_of_bearable_size(tmp_path):
 
 
 def test_wrong_input(tmp_path):
-    with pytest.raises(UserError, match="allowed extensions"):
+    with pytest.raises(UserError, match=r"expected \.png, \.pdf or \.svg"):
         draw_heads(WEIGHTS, SOURCE, TARGET, tmp_path / "a.jpg")
     with pytest.raises(UserError, match="did you mean 'viridis'"):
         draw_heads(WEIGHTS, SOURCE, TARGET, tmp_path / "a.png", colour_map="virdis")

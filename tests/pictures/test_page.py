@@ -13,7 +13,7 @@ import pytest
 from translate.aligner.links import Gold, parse_gold
 from translate.alignment.alignment import Alignment
 from translate.errors import UserError
-from translate.pictures.labels import is_right_to_left, label
+from translate.pictures.matrix import is_right_to_left, label
 from translate.pictures.page import Alternative, Page
 
 SOURCE, TARGET = ["I", "love", "you"], ["je", "t'"]

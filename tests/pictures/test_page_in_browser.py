@@ -10,7 +10,7 @@ import pytest
 from tests.pictures.browser import Browser, find_chromium
 from tests.pictures.test_page import HOSTILE
 from translate.aligner.links import parse_gold
-from translate.pictures.labels import label
+from translate.pictures.matrix import label
 from translate.pictures.page import Alternative, Page
 
 CHROMIUM = find_chromium()

@@ -12,9 +12,11 @@ from translate.aligner.statistical import estimate_links
 from translate.aligner.symmetrise import majority
 from translate.alignment.directions import symmetrised
 from translate.config import compose
+from translate.config.data import data_config
 from translate.config.schema import plain
 from translate.config.settings import SCHEMAS, check_config
-from translate.corpora.corpus import Corpus, Split, data_config, load_corpus
+from translate.corpora.corpus import Corpus, load_corpus
+from translate.corpora.split import Split
 from translate.errors import UserError
 from translate.runs.encoding import known_pairs, read_links
 from translate.runs.guided_run import guide, swap_sides, write_links

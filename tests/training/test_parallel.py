@@ -11,7 +11,7 @@ from torch import nn
 from tests.ranks import SIZE, Ranks
 from tests.tiny_models import tiny_model
 from translate.config.training import RuntimeConfig
-from translate.corpora.batching import PLACE_BITS, EncodedCorpus, Ragged, collate
+from translate.corpora.batching import POSITION_BITS, EncodedCorpus, Ragged, collate
 from translate.models import Seq2Seq
 from translate.models.dropout import Dropout
 from translate.training import update as update_module
@@ -34,7 +34,7 @@ def corpus() -> EncodedCorpus:
     sides = [
         [generator.integers(4, 19, size).tolist() for size in side] for side in zip(*LENGTHS, strict=True)
     ]
-    links = [[0 << PLACE_BITS | 1, (target - 1) << PLACE_BITS | 0] for _, target in LENGTHS]
+    links = [[0 << POSITION_BITS | 1, (target - 1) << POSITION_BITS | 0] for _, target in LENGTHS]
     return EncodedCorpus(Ragged.of(sides[0]), Ragged.of(sides[1]), Ragged.of(links))
 
 

@@ -57,7 +57,7 @@ def test_tags_without_a_partner_are_counted(sentence: str, unbalanced: int) -> N
 def test_nothing_is_lost_and_no_markup_is_left(sentence: str) -> None:
     found = read_markup(sentence)
     assert MARKUP.search(found.text) is None
-    assert all(0 <= each.place <= len(found.text) for each in found.items)
+    assert all(0 <= each.position <= len(found.text) for each in found.items)
     kept = Counter("".join((found.text, *(each.text for each in found.items))))
     written = Counter(sentence)
     assert {c: n for c, n in kept.items() if not c.isspace()} == {

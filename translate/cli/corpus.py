@@ -26,8 +26,7 @@ def corpus(
     """Write a corpus so that other tools can use it: one sentence a line, gold links beside it."""
     from translate.config import compose
     from translate.config.settings import SCHEMAS, check_config
-    from translate.corpora.corpus import load_corpus
-    from translate.corpora.writing import write_corpus
+    from translate.corpora.corpus import load_corpus, write_corpus
 
     for override in overrides or []:
         if not override.lstrip("+~").startswith("data."):

@@ -125,8 +125,8 @@ def _known_links(options: Options, found: "Alignment") -> "Gold | None":
 
 def draw_corpus_of(out: Path, alignments: "Iterable[Alignment]") -> str:
     """Sum up the alignments of a corpus in one picture, and say so in one line."""
-    from translate.pictures.corpus_plots import draw_corpus
     from translate.pictures.corpus_statistics import CorpusStatistics
+    from translate.pictures.plots import draw_corpus
 
     statistics = CorpusStatistics()
     for each in alignments:

@@ -180,7 +180,7 @@ def _blocks(sentences: list[str] | None, translator: "Translator") -> Iterator[l
                 f"{sentences[0]} is a file, and its name was translated; for its lines: < {sentences[0]}"
             )
         return iter([sentences])
-    from translate.text.gather import gather
+    from translate.text.lines import gather
 
     return gather(input_lines(translator.warnings))
 
@@ -196,7 +196,7 @@ def _paragraphs(
     translator: "Translator", block: list[str], format: str, options: dict[str, Any]
 ) -> Iterator[str]:
     """A row for each paragraph, whose sentences are translated one by one."""
-    from translate.text.sentences import split_sentences
+    from translate.text.words import split_sentences
     from translate.translator import BLANK
 
     split = [split_sentences(line) for line in block]

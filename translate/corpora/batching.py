@@ -1,4 +1,4 @@
-"""Batches of about equally long pairs under a budget of target tokens."""
+"""Batches of pairs with similar lengths, within a budget of target tokens."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,16 +8,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from translate.text.tokenizer import BOS, EOS, PAD
+from translate.aligner.links import Links
+from translate.text.tokenizer import BOS, EOS, NO_WORD, PAD, Pieces
 
-PLACE_BITS = 16  # a link of pieces is packed as target place << PLACE_BITS | source place
-ROUNDING = 1e-9  # so that a batch that is full to the last place counts as one
+POSITION_BITS = 16  # a link of pieces is packed as target position << POSITION_BITS | source position
+ROUNDING = 1e-9  # so that an exactly full batch counts as one
 
 
 class Ragged(NamedTuple):
-    """Sequences of different lengths in one array: row i is ``values[offsets[i]:offsets[i + 1]]``."""
+    """Sequences of different lengths in one array; row i is ``values[offsets[i]:offsets[i + 1]]``."""
 
-    values: np.ndarray  # int32, all sequences one after the other
+    values: np.ndarray  # int32, all sequences one after another
     offsets: np.ndarray  # int64, (number of sequences + 1,)
 
     @classmethod
@@ -41,7 +42,7 @@ class EncodedCorpus:
 
     source: Ragged
     target: Ragged
-    links: Ragged | None = None  # of pieces, packed: where the attention should be
+    links: Ragged | None = None  # packed links of pieces, for guided attention: see `piece_links`
 
     def __len__(self) -> int:
         return len(self.source.offsets) - 1
@@ -56,10 +57,10 @@ class Batch:
     target_in: Tensor  # (B, T) <s> y1 ... yn
     target_out: Tensor  # (B, T) y1 ... yn </s>
     target_mask: Tensor | None  # (B, T) bool
-    indices: list[int]  # places of the pairs in the corpus
-    num_tokens: int  # target tokens, padding not counted
+    indices: list[int]  # of the pairs in the corpus
+    num_tokens: int  # target tokens without padding
     num_source_tokens: int
-    guide: Tensor | None = None  # (B, T, S) where the attention should be; rows sum to 1, or 0 where unknown
+    guide: Tensor | None = None  # (B, T, S) wanted attention; rows sum to 1, or 0 where it is unknown
 
     def to(self, device: torch.device) -> "Batch":
         def move(tensor: Tensor | None) -> Tensor | None:
@@ -120,12 +121,38 @@ def collate(corpus: EncodedCorpus, indices: Sequence[int]) -> Batch:
 
 
 def _guide(links: Ragged, indices: Sequence[int], shape: tuple[int, int, int]) -> Tensor:
-    """Rows (B, T, S) that are uniform over the source places each target place is linked to."""
+    """Rows (B, T, S) that are uniform over the source positions to which a target position is linked."""
     guide = np.zeros(shape, np.float32)
     for row, index in enumerate(indices):
         packed = links.row(index)
-        guide[row, packed >> PLACE_BITS, packed & (1 << PLACE_BITS) - 1] = 1.0
+        guide[row, packed >> POSITION_BITS, packed & (1 << POSITION_BITS) - 1] = 1.0
     return torch.from_numpy(guide / np.maximum(guide.sum(2, keepdims=True), 1.0))
+
+
+def piece_links(source: Pieces, target: Pieces, links: Links) -> list[int]:
+    """Links of all pieces of linked words, packed as ``target << POSITION_BITS | source``.
+
+    A row of the guide is then uniform over the pieces of all source words to which its target word is linked:
+    Garg et al. 2019, 4.2.
+    """
+    by_target: dict[int, set[int]] = {}
+    for source_word, target_word in links:
+        by_target.setdefault(target_word, set()).add(source_word)
+    source_pieces, packed = _pieces_by_word(source), set()
+    for target_word, target_pieces in _pieces_by_word(target).items():
+        for source_word in by_target.get(target_word, ()):
+            positions = source_pieces.get(source_word, ())
+            packed |= {t << POSITION_BITS | s for t in target_pieces for s in positions}
+    return sorted(packed)
+
+
+def _pieces_by_word(pieces: Pieces) -> dict[int, list[int]]:
+    """The pieces of each word; if characters are words, a piece may belong to several."""
+    by_word: dict[int, list[int]] = {}
+    for piece, word in (*enumerate(pieces.piece_words), *pieces.further):
+        if word != NO_WORD:
+            by_word.setdefault(word, []).append(piece)
+    return by_word
 
 
 def plan_batches(
@@ -133,16 +160,18 @@ def plan_batches(
 ) -> list[np.ndarray]:
     """Cut a corpus into batches of at most ``batch_tokens`` target tokens, padding included.
 
-    A part that is over the budget is cut in two, at a source or target length, until all parts fit: a
-    batch is a small rectangle of the plane of both lengths. Which pairs share a batch, and the order of the
-    batches, changes from epoch to epoch and depends on ``(seed, epoch)`` alone. A pair longer than the
-    budget is a batch.
+    A part over the budget is cut in two at a source or target length until all parts fit, so that a batch is
+    a small rectangle in the plane of both lengths. The pairs of a batch and the order of the batches change
+    from epoch to epoch, and depend only on ``(seed, epoch)``. A pair longer than the budget is a batch.
+
+    Returns:
+        For each batch, the indexes of its pairs.
     """
     generator = np.random.Generator(np.random.PCG64([seed, epoch]))
     lengths = np.stack([source_lengths, target_lengths]).astype(np.int32) + 1  # with the end of sentence
     # The budget also bounds the source, or one pair with a long source would pad a whole batch.
     budgets = np.array([2 * batch_tokens, batch_tokens])
-    # A cut at some lengths is favoured in this epoch, so that no rectangle is the same in all of them.
+    # Each epoch favours cuts at other lengths, so that rectangles differ between epochs.
     favour = generator.uniform(0.8, 1.0, lengths.max(initial=0) + 1)
     parts: list[np.ndarray] = [generator.permutation(len(target_lengths))]
     batches: list[np.ndarray] = []
@@ -151,7 +180,7 @@ def plan_batches(
         if not _fits(lengths[:, part], budgets):
             parts.extend(_cut(part, lengths[:, part], budgets, favour))
         elif batches and _fits(lengths[:, both := np.concatenate([batches[-1], part])], budgets):
-            batches[-1] = both  # neighbours in the plane, too
+            batches[-1] = both  # they are neighbours in the plane
         elif len(part):
             batches.append(part)
     generator.shuffle(batches)
@@ -159,13 +188,13 @@ def plan_batches(
 
 
 def _fits(lengths: np.ndarray, budgets: np.ndarray) -> bool:
-    """Whether pairs with ``lengths`` (2, number of pairs) can be one batch."""
+    """Whether pairs with ``lengths`` (2, number of pairs) fit into one batch."""
     count = lengths.shape[1]
     return count <= 1 or bool((count * lengths.max(axis=1) <= budgets).all())
 
 
 def _cut(part: np.ndarray, lengths: np.ndarray, budgets: np.ndarray, favour: np.ndarray) -> list[np.ndarray]:
-    """Cut a part where most padding is saved among the cuts that need fewest batches; longer pairs first."""
+    """Make the cut that saves most padding, among those that need fewest batches; longer pairs come first."""
     longest = lengths.max(axis=1)
     padding = longest - lengths.mean(axis=1)
     if not padding.any():
@@ -173,18 +202,18 @@ def _cut(part: np.ndarray, lengths: np.ndarray, budgets: np.ndarray, favour: np.
         return [part[start : start + size] for start in range(0, len(part), size)][::-1]
     side = int(padding[1] >= padding[0])
     order = np.argsort(lengths[side], kind="stable")
-    below = lengths[side, order[:-1]]  # the longest below each place to cut at
+    below = lengths[side, order[:-1]]  # the greatest length below each possible cut
     count = np.arange(1, len(part))
     shares = longest / budgets  # of a batch, for each pair
     widest = np.maximum(below / budgets[side], shares[1 - side])
     needed = np.ceil(count * widest - ROUNDING) + np.ceil((len(part) - count) * shares.max() - ROUNDING)
     saved = count * (longest[side] - below) * favour[below]
-    place = 1 + int(np.where(needed == needed.min(), saved, -1.0).argmax())
-    return [part[order[place:]], part[order[:place]]]
+    cut = 1 + int(np.where(needed == needed.min(), saved, -1.0).argmax())
+    return [part[order[cut:]], part[order[:cut]]]
 
 
 def sequential_batches(
     source_lengths: np.ndarray, target_lengths: np.ndarray, batch_tokens: int
 ) -> Iterator[np.ndarray]:
-    """Like :func:`plan_batches` but in a fixed order, for scoring."""
+    """Batches as by :func:`plan_batches`, always the same, for scoring."""
     yield from plan_batches(source_lengths, target_lengths, batch_tokens, seed=0, epoch=0)

@@ -1,4 +1,4 @@
-"""A local directory in the hub's layout: data files in folders, configs in the front matter of README.md."""
+"""Reads a clone of a hub repository: data files in folders, configs in the front matter of README.md."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,7 +9,7 @@ import yaml  # type: ignore[import-untyped]
 
 from translate.config.data import DataConfig
 from translate.corpora.local_files import split_of_table
-from translate.corpora.split import Found, Split
+from translate.corpora.split import RawCorpus, Split
 from translate.corpora.tables import SUFFIXES, is_table
 from translate.errors import UserError
 
@@ -22,15 +22,15 @@ _SPLIT_WORDS = {
 
 
 def candidate_names(template: str | None, source_language: str, target_language: str) -> list[str]:
-    """``template`` for this direction and for the other: a pair is often stored under one of them only."""
+    """``template`` for this direction and for the other: pairs are often stored under only one of them."""
     if template is None:
         return []
     pairs = ((source_language, target_language), (target_language, source_language))
     return list(dict.fromkeys(template.format(source=source, target=target) for source, target in pairs))
 
 
-def load_clone(root: Path, data: DataConfig, source_language: str, target_language: str) -> Found:
-    """Read a clone of a hub repository. Raises ``UserError`` if the pair or its training data is missing."""
+def load_clone(root: Path, data: DataConfig, source_language: str, target_language: str) -> RawCorpus:
+    """Read a clone of a hub repository; raises ``UserError`` if the pair or its training data is missing."""
     wanted = candidate_names(data.hub.config or data.hub.directory, source_language, target_language)
     files = _from_readme(root, wanted) or _from_folders(root, wanted)
     splits: dict[str, Split] = {}
@@ -48,7 +48,7 @@ def load_clone(root: Path, data: DataConfig, source_language: str, target_langua
             f"expected train.{source_language} and train.{target_language}, "
             f"or the hub's layout with {', '.join(SUFFIXES)} files"
         )
-    return Found(source_language, target_language, splits)
+    return RawCorpus(source_language, target_language, splits)
 
 
 def _is_split(stored: str, name: str) -> bool:
@@ -56,7 +56,7 @@ def _is_split(stored: str, name: str) -> bool:
 
 
 def _from_readme(root: Path, wanted: Sequence[str]) -> dict[str, list[Path]]:
-    """The data files that README.md declares for the wanted config, or nothing if it declares none."""
+    """The data files by split that README.md declares for the wanted config; empty if it declares none."""
     configs = [c for c in _front_matter(root / "README.md").get("configs") or [] if "data_files" in c]
     if not configs:
         return {}
@@ -66,7 +66,7 @@ def _from_readme(root: Path, wanted: Sequence[str]) -> dict[str, list[Path]]:
     else:
         chosen = configs[names.index("default")] if "default" in names else configs[0]
     if chosen is None:
-        # A card may list other configs than folders that lie there; those are looked at next.
+        # README.md may list other configs than there are folders; the caller searches the folders next.
         if any((root / name).is_dir() for name in wanted) or names == ["default"]:
             return {}
         raise UserError(f"{root}: no config {' or '.join(wanted)}; README.md lists {', '.join(names)}")
@@ -90,7 +90,7 @@ def _front_matter(readme: Path) -> Mapping[str, Any]:
 
 
 def _data_files(declared: Any) -> dict[str, list[str]]:
-    """All the forms a card may use: a pattern, a list of them, a mapping, or a list of split and path."""
+    """Patterns by split, from any form of a card: a pattern, a list, a mapping, or a list of mappings."""
     if isinstance(declared, Mapping):
         return {str(split): _listed(patterns) for split, patterns in declared.items()}
     files: dict[str, list[str]] = {}
@@ -109,7 +109,7 @@ def _expand(base: Path, patterns: Iterable[str]) -> list[Path]:
 
 
 def _from_folders(root: Path, wanted: Sequence[str]) -> dict[str, list[Path]]:
-    """Data files by the split word in their path, below the folder of the pair or else in ``root`` itself."""
+    """Data files by the split word in their path, below the folder of the pair or, if missing, ``root``."""
     for name in wanted:
         if (root / name).is_dir():
             return _by_split(root / name)

@@ -1,41 +1,25 @@
-"""Parallel corpora from the embedded grammar, local files or the hub; what filters drop is counted."""
+"""Loads a parallel corpus from the embedded grammar, local files or the hub, and filters it; writes one."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from translate.config.data import (
-    SPLITS,
-    DataConfig,
-    FileSplit,
-    HubConfig,
-    HubSplits,
-    check,
-    data_config,
-)
+from translate.config.data import SPLITS, DataConfig, check
 from translate.corpora.filters import REASONS, count_overlap, filter_pairs, hold_out
 from translate.corpora.local_files import has_side_by_side, load_directory, load_files
-from translate.corpora.split import Found, Split, check_gold
+from translate.corpora.split import RawCorpus, Split, check_gold
 from translate.errors import UserError
 from translate.text.lines import read_lines
 
-__all__ = [
-    "Corpus",
-    "DataConfig",
-    "FileSplit",
-    "HubConfig",
-    "HubSplits",
-    "Split",
-    "data_config",
-    "load_corpus",
-]
+FILE_NAMES = {"train": "train", "validation": "dev", "test": "test"}  # of a written corpus
 
 
 @dataclass(frozen=True)
 class Corpus:
     """A parallel corpus ready to train on.
 
-    ``dropped`` counts by split and reason what was filtered; validation and test are kept whole.
-    ``notes`` are sentences for the user about choices that were made in reading.
+    Attributes:
+        dropped: split -> reason -> number of pairs that the filters dropped; only train is filtered.
+        notes: sentences for the user about choices that reading made.
     """
 
     name: str
@@ -49,7 +33,7 @@ class Corpus:
     num_read: int = 0  # training pairs before any was filtered or held out
 
     def summary_lines(self) -> list[str]:
-        """What the command line prints: pairs of each split, what was dropped and why, and the notes."""
+        """Lines for the user: the size of each split, the dropped pairs by reason, and the notes."""
         sizes = []
         for name in SPLITS:
             split: Split | None = getattr(self, name)
@@ -62,21 +46,22 @@ class Corpus:
 
 
 def load_corpus(data: DataConfig) -> Corpus:
-    """Read, check and filter the corpus that ``data`` describes.
+    """Read, check and filter the corpus that ``data`` describes; only the training split is filtered.
 
-    Only the training split is filtered. Raises ``UserError`` for whatever is wrong with settings or files.
+    Raises:
+        UserError: for wrong settings or files.
     """
     check(data)
-    found = _read(data)
-    splits = _with_gold(found.splits, data)
+    raw = _read(data)
+    splits = _with_gold(raw.splits, data)
     train, dropped, num_cleaned = filter_pairs(splits["train"], data)
     if not len(train):
         raise UserError(
             f"the corpus {data.name!r} has no training pair left; dropped: {_describe(dropped) or 'none'}"
         )
-    notes = list(found.notes)
+    notes = list(raw.notes)
     if num_cleaned:
-        notes.append(f"training lines with control characters, now spaces: {num_cleaned:,}")
+        notes.append(f"training lines with control characters replaced by spaces: {num_cleaned:,}")
     validation_pairs = 0 if "validation" in splits else data.validation_pairs
     test_pairs = 0 if "test" in splits else data.test_pairs
     train, held = hold_out(train, {"validation": validation_pairs, "test": test_pairs}, data.seed)
@@ -92,8 +77,8 @@ def load_corpus(data: DataConfig) -> Corpus:
             notes.append(f"{name} pairs that are also in train: {overlap:,}")
     return Corpus(
         name=data.name,
-        source_language=found.source_language,
-        target_language=found.target_language,
+        source_language=raw.source_language,
+        target_language=raw.target_language,
         train=train,
         validation=others.get("validation"),
         test=others.get("test"),
@@ -107,7 +92,7 @@ def _describe(reasons: dict[str, int]) -> str:
     return ", ".join(f"{count:,} {REASONS[reason]}" for reason, count in reasons.items())
 
 
-def _read(data: DataConfig) -> Found:
+def _read(data: DataConfig) -> RawCorpus:
     if data.kind == "grammar":
         return _load_grammar(data)
     if data.kind == "files" and data.path is None:
@@ -116,13 +101,15 @@ def _read(data: DataConfig) -> Found:
         raise UserError("data.source_language and data.target_language must both be set, such as en and fr")
     languages = data.source_language, data.target_language
     if data.path is None:
-        from translate.corpora.hub import load_hub  # imports datasets, which takes seconds
+        from translate.corpora.hub import load_hub  # datasets takes seconds to import
 
         return load_hub(data, *languages)
     root = Path(data.path).expanduser()
     if not root.is_dir():
-        what = "is a file" if root.exists() else "does not exist"
-        raise UserError(f"data.path={data.path}: {what}; expected the directory of the corpus {data.name!r}")
+        problem = "is a file" if root.exists() else "does not exist"
+        raise UserError(
+            f"data.path={data.path}: {problem}; expected the directory of the corpus {data.name!r}"
+        )
     if has_side_by_side(root):
         return load_directory(root, *languages, data.test_name)
     from translate.corpora.clone import load_clone
@@ -130,7 +117,7 @@ def _read(data: DataConfig) -> Found:
     return load_clone(root, data, *languages)
 
 
-def _load_grammar(data: DataConfig) -> Found:
+def _load_grammar(data: DataConfig) -> RawCorpus:
     source_language, target_language = data.source_language or "en", data.target_language or "fr"
     backward = target_language == "en"
     other = source_language if backward else target_language
@@ -151,20 +138,44 @@ def _load_grammar(data: DataConfig) -> Found:
     }
     if backward:
         splits = {name: split.swapped() for name, split in splits.items()}
-    return Found(source_language, target_language, splits)
+    return RawCorpus(source_language, target_language, splits)
 
 
 def _with_gold(splits: dict[str, Split], data: DataConfig) -> dict[str, Split]:
-    """Attach the gold files that the settings name to their splits, and check all gold links."""
+    """Add the gold files in the settings to their splits, and check all gold links."""
     result = dict(splits)
     for name in SPLITS:
         gold: str | None = getattr(data, name).gold
         if gold is not None:
             if name not in splits:
-                raise UserError(
-                    f"data.{name}.gold={gold}: the corpus {data.name!r} has no {name} files to go with it"
-                )
+                raise UserError(f"data.{name}.gold={gold}: the corpus {data.name!r} has no {name} split")
             result[name] = replace(splits[name], gold=read_lines(Path(gold).expanduser()))
         if name in result and data.kind != "grammar":
             check_gold(result[name], f"gold links of {name}" if gold is None else gold)
     return result
+
+
+def write_corpus(corpus: Corpus, directory: Path) -> list[Path]:
+    """Write ``{train,dev,test}.{source,target,gold}`` and return the paths.
+
+    Raises:
+        UserError: if ``directory`` is a file, or one of the files exists already.
+    """
+    if directory.exists() and not directory.is_dir():
+        raise UserError(f"{directory}: expected a folder, got a file")
+    texts: dict[Path, list[str]] = {}
+    for split_name, file_name in FILE_NAMES.items():
+        split = getattr(corpus, split_name)
+        if split is None:
+            continue
+        texts[directory / f"{file_name}.{corpus.source_language}"] = split.source
+        texts[directory / f"{file_name}.{corpus.target_language}"] = split.target
+        if split.gold is not None:
+            texts[directory / f"{file_name}.gold"] = split.gold
+    for path in texts:
+        if path.exists():
+            raise UserError(f"{path}: exists already; choose another folder")
+    directory.mkdir(parents=True, exist_ok=True)
+    for path, lines in texts.items():
+        path.write_text("".join(line + "\n" for line in lines), encoding="utf-8", newline="\n")
+    return list(texts)

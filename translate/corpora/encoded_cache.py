@@ -1,4 +1,4 @@
-"""Encoded corpora on disk: Arrow files that are mapped into memory, not read."""
+"""The cache of encoded corpora: Arrow files that are mapped into memory."""
 
 import hashlib
 import os
@@ -9,7 +9,7 @@ import numpy as np
 
 from translate.corpora.batching import EncodedCorpus, Ragged
 
-VERSION = b"1"  # of the files and of how text becomes ids
+VERSION = b"1"  # changes with the format of the files and the encoding of text
 SIDES = ("source", "target", "links")
 
 
@@ -25,7 +25,7 @@ def cache_directory(setting: str | None) -> Path | None:
 
 
 def fingerprint(parts: Iterable[str | bytes]) -> str:
-    """A name for content: equal only for the same parts in the same order."""
+    """A name for content, equal only for the same parts in the same order."""
     digest = hashlib.sha256(VERSION)
     for part in parts:
         data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
@@ -35,7 +35,7 @@ def fingerprint(parts: Iterable[str | bytes]) -> str:
 
 
 def read_encoded(path: Path) -> EncodedCorpus | None:
-    """The corpus in a file of :func:`write_encoded`, mapped; ``None`` if there is none or it is damaged."""
+    """Map a file of :func:`write_encoded`; returns ``None`` if it is missing or damaged."""
     import pyarrow  # half a second
 
     if not path.exists():
@@ -54,7 +54,7 @@ def read_encoded(path: Path) -> EncodedCorpus | None:
 
 
 def write_encoded(path: Path, corpus: EncodedCorpus) -> None:
-    """Write a corpus aside, then rename it; raises ``OSError``."""
+    """Write a corpus under a temporary name, then rename it; raises ``OSError``."""
     import pyarrow
 
     arrays = {}

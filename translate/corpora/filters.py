@@ -1,4 +1,4 @@
-"""What training does not see: pairs that are empty, too long, of unlike lengths, or repeated; all counted."""
+"""Filters training pairs, with the number dropped for each reason, and holds pairs out for other splits."""
 
 import random
 import re
@@ -23,7 +23,7 @@ _UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
 def count_words(sentence: str) -> int:
-    """White-space words, where each character of a script without spaces counts as one."""
+    """The number of words between white space; each character of a script without spaces is a word."""
     if sentence.isascii():
         return len(sentence.split())
     spaced, unspaced = _UNSPACED.subn(" ", sentence)
@@ -31,9 +31,10 @@ def count_words(sentence: str) -> int:
 
 
 def filter_pairs(split: Split, data: DataConfig) -> tuple[Split, dict[str, int], int]:
-    """The pairs to train on, how many were dropped for each reason, and how many lines were cleaned.
+    """Filter pairs in their order; control characters and Unicode line separators become spaces.
 
-    Control characters and Unicode line separators become spaces; the order of the pairs is kept.
+    Returns:
+        The pairs that are left, the number of dropped pairs by reason, and the number of cleaned lines.
     """
     source, cleaned_source = _clean(split.source)
     target, cleaned_target = _clean(split.target)
@@ -60,10 +61,14 @@ def filter_pairs(split: Split, data: DataConfig) -> tuple[Split, dict[str, int],
 
 
 def hold_out(split: Split, wanted: Mapping[str, int], seed: int) -> tuple[Split, dict[str, Split]]:
-    """Take pairs out of ``split`` for other splits, spread over all of it and the same for the same seed.
+    """Draw pairs of ``split`` at random for other splits; the same seed gives the same pairs.
 
-    Each takes a tenth at most (but at least one pair), so that a small corpus keeps its training data.
-    Returns what is left, and the splits that got any.
+    Each split takes at most a tenth (but at least one pair), so that a small corpus keeps its training data.
+
+    Args:
+        wanted: name of a split -> number of pairs.
+    Returns:
+        The pairs that are left, and the new splits that are not empty.
     """
     tenth = max(1, len(split) // 10)
     sizes = {name: min(count, tenth) for name, count in wanted.items() if count}
@@ -80,7 +85,7 @@ def hold_out(split: Split, wanted: Mapping[str, int], seed: int) -> tuple[Split,
 
 
 def count_overlap(train: Split, other: Split) -> int:
-    """How many pairs of ``other`` stand in ``train`` word for word."""
+    """The number of pairs of ``other`` that are also in ``train``."""
     wanted = set(zip(other.source, other.target))
     found = wanted.intersection(zip(train.source, train.target))
     return sum(pair in found for pair in zip(other.source, other.target))

@@ -1,4 +1,4 @@
-"""Parallel corpora from the hub through ``datasets``; without a network, from what it has cached."""
+"""Reads parallel corpora of the hub through ``datasets``; without a network, from its cache."""
 
 import logging
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from typing import Any
 from translate.config.data import SPLITS, DataConfig
 from translate.corpora.clone import candidate_names, load_clone
 from translate.corpora.local_files import columns
-from translate.corpora.split import Found, Split
+from translate.corpora.split import RawCorpus, Split
 from translate.corpora.tables import from_arrow, pick
 from translate.errors import UserError
 
@@ -17,10 +17,11 @@ PROBE_SECONDS = 5.0
 LOCAL_COPY = "give a local copy with data.path=DIR"
 
 
-def load_hub(data: DataConfig, source_language: str, target_language: str) -> Found:
+def load_hub(data: DataConfig, source_language: str, target_language: str) -> RawCorpus:
     """Download (once) and read a corpus of the hub.
 
-    Raises ``UserError`` in one line when it is neither reachable nor cached, or lacks this language pair.
+    Raises:
+        UserError: if it is neither reachable nor cached, or lacks this language pair.
     """
     if data.hub.repository is None:
         raise UserError(f"data.hub.repository is not set for the corpus {data.name!r}")
@@ -29,16 +30,16 @@ def load_hub(data: DataConfig, source_language: str, target_language: str) -> Fo
     with _quiet(offline=not reachable):
         try:
             dataset = _load_dataset(data, candidate_names(_template(data), source_language, target_language))
-        except Exception as error:  # whatever fails below becomes one line for the user
+        except Exception as error:  # datasets raises many kinds
             if reachable:
                 reason = " ".join(str(error).split())[:200]
                 raise UserError(
                     f"{where} cannot be loaded for {source_language}-{target_language} from revision "
                     f"{data.hub.revision}: {reason}; {LOCAL_COPY}"
                 ) from error
-            found = _load_snapshot(data, source_language, target_language)
-            if found is not None:
-                return found
+            snapshot = _load_snapshot(data, source_language, target_language)
+            if snapshot is not None:
+                return snapshot
             raise UserError(
                 f"{where} is not cached on this machine and the hub cannot be reached; "
                 f"connect once, or {LOCAL_COPY}"
@@ -46,7 +47,7 @@ def load_hub(data: DataConfig, source_language: str, target_language: str) -> Fo
     return _read_splits(dataset, data, source_language, target_language)
 
 
-def _read_splits(dataset: Any, data: DataConfig, source_language: str, target_language: str) -> Found:
+def _read_splits(dataset: Any, data: DataConfig, source_language: str, target_language: str) -> RawCorpus:
     splits: dict[str, Split] = {}
     for name in SPLITS:
         stored: str | None = getattr(data.hub.splits, name)
@@ -63,7 +64,7 @@ def _read_splits(dataset: Any, data: DataConfig, source_language: str, target_la
         raise UserError(
             f"{data.hub.repository}: data.hub.splits.train must name a split; it has {', '.join(dataset)}"
         )
-    return Found(source_language, target_language, splits)
+    return RawCorpus(source_language, target_language, splits)
 
 
 def _template(data: DataConfig) -> str | None:
@@ -71,7 +72,7 @@ def _template(data: DataConfig) -> str | None:
 
 
 def _load_dataset(data: DataConfig, candidates: list[str]) -> Any:
-    """The dataset under the first of the names that exists; else the error of the first."""
+    """The dataset under the first name that exists; raises the error of the first name if none does."""
     import datasets
 
     by = "name" if data.hub.directory is None else "data_dir"
@@ -79,13 +80,13 @@ def _load_dataset(data: DataConfig, candidates: list[str]) -> Any:
     for arguments in [{by: name} for name in candidates] or [{}]:
         try:
             return datasets.load_dataset(data.hub.repository, revision=data.hub.revision, **arguments)
-        except Exception as error:  # of many kinds; the next name may exist
+        except Exception as error:  # the next name may exist
             failures.append(error)
     raise failures[0]
 
 
-def _load_snapshot(data: DataConfig, source_language: str, target_language: str) -> Found | None:
-    """What was downloaded before, which ``datasets`` cannot find again by folder when it is offline."""
+def _load_snapshot(data: DataConfig, source_language: str, target_language: str) -> RawCorpus | None:
+    """The corpus from an earlier download, which ``datasets`` cannot find by folder while it is offline."""
     import huggingface_hub
 
     try:
@@ -93,25 +94,25 @@ def _load_snapshot(data: DataConfig, source_language: str, target_language: str)
             data.hub.repository or "", repo_type="dataset", revision=data.hub.revision, local_files_only=True
         )
         return load_clone(Path(folder), data, source_language, target_language)
-    except (OSError, ValueError):  # nothing, or not this pair
+    except (OSError, ValueError):  # no download, or not of this pair
         return None
 
 
 def _reachable() -> bool:
-    """One short request: without it ``datasets`` retries for half a minute before it gives up."""
+    """Whether the hub answers a short request; ``datasets`` would retry for half a minute before it fails."""
     from huggingface_hub import constants
     from huggingface_hub.utils import get_session
 
     try:
         get_session().head(constants.ENDPOINT, timeout=PROBE_SECONDS)
-    except Exception:  # offline mode, no route, no name, bad proxy: all mean no
+    except Exception:  # offline mode, no route, no name, bad proxy
         return False
     return True
 
 
 @contextmanager
 def _quiet(*, offline: bool) -> Iterator[None]:
-    """Keep the libraries' log out of the user's sight; ``offline`` makes them look at their cache alone."""
+    """Silence the libraries' logs; ``offline`` restricts them to their cache."""
     import datasets
     from huggingface_hub import constants
 

@@ -1,11 +1,11 @@
-"""Parallel corpora in local files: two side by side, one table, or a directory of train/valid/test files."""
+"""Reads parallel corpora from local files: two parallel files, one table, or a directory of splits."""
 
 import re
 from pathlib import Path
 
 from translate.config.data import SPLITS, DataConfig, FileSplit
 from translate.config.names import did_you_mean, nearest
-from translate.corpora.split import Found, Split
+from translate.corpora.split import RawCorpus, Split
 from translate.corpora.tables import SUFFIXES, is_table, pick, read_table
 from translate.errors import UserError
 from translate.text.lines import read_lines
@@ -19,10 +19,11 @@ _NO_LANGUAGE = ("gz", "txt", "text", "tok", "raw", "clean", "lc", "norm", "bpe",
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*")
 
 
-def load_files(data: DataConfig) -> Found:
-    """The splits that ``data.train``, ``data.validation`` and ``data.test`` name; only train must be there.
+def load_files(data: DataConfig) -> RawCorpus:
+    """Read the files of ``data.train``, and of ``data.validation`` and ``data.test`` if they are set.
 
-    Raises ``UserError`` if a file is missing, malformed, empty, or of another length than its partner.
+    Raises:
+        UserError: if a file is missing, malformed or empty, or if two parallel files differ in length.
     """
     if data.train.source is None:
         raise UserError(
@@ -33,11 +34,12 @@ def load_files(data: DataConfig) -> Found:
         _check_complete(name, getattr(data, name))
     languages = _languages(data)
     given = {name: getattr(data, name) for name in SPLITS if getattr(data, name).source is not None}
-    return Found(*languages, {name: _load_split(data, files, *languages) for name, files in given.items()})
+    splits = {name: _load_split(data, files, *languages) for name, files in given.items()}
+    return RawCorpus(*languages, splits)
 
 
 def language_of(path: str) -> str | None:
-    """The language code that a file name ends in (``train.en``, ``train.en.gz``, ``train.en.txt``)."""
+    """The language code at the end of a file name (``train.en``, ``train.en.gz``, ``train.en.txt``)."""
     parts = Path(path).name.split(".")
     while len(parts) > 1 and parts[-1].lower() in _NO_LANGUAGE:
         parts.pop()
@@ -45,7 +47,7 @@ def language_of(path: str) -> str | None:
 
 
 def pair_of(source: Path, target: Path) -> Split:
-    """Two files read side by side. Raises ``UserError`` if one is longer or both are empty."""
+    """Read two parallel files; raises ``UserError`` if one is longer or both are empty."""
     source_lines, target_lines = read_lines(source), read_lines(target)
     if len(source_lines) != len(target_lines):
         raise UserError(
@@ -62,11 +64,15 @@ def has_side_by_side(root: Path) -> bool:
     return bool(_languages_in(root, _PREFIXES["train"]))
 
 
-def load_directory(root: Path, source_language: str, target_language: str, test_name: str | None) -> Found:
-    """A directory of ``{train,valid,test}.{language}[.gz]`` files, and ``.gold`` files where there is gold.
+def load_directory(
+    root: Path, source_language: str, target_language: str, test_name: str | None
+) -> RawCorpus:
+    """Read a directory of ``{train,valid,test}.{language}[.gz]`` files, with ``.gold`` files for gold links.
 
-    ``test_name`` says which test files to take where they have another name than ``test``.
-    Raises ``UserError`` for a language that is not there, naming those that are.
+    Args:
+        test_name: the name of the test files, if it is not ``test``.
+    Raises:
+        UserError: for a language without files; the message lists the others.
     """
     known = _languages_in(root, _PREFIXES["train"])
     for language in (source_language, target_language):
@@ -92,35 +98,35 @@ def load_directory(root: Path, source_language: str, target_language: str, test_
                 break
             if source is not None or target is not None:
                 lacking = target_language if target is None else source_language
-                raise UserError(f"{source or target} has no counterpart {prefix}.{lacking} in {root}")
+                raise UserError(f"{source or target}: expected a parallel file {prefix}.{lacking} in {root}")
     if "test" not in splits and tests:
         raise UserError(f"{root}: several test sets, {', '.join(tests)}; choose one with data.test_name")
-    return Found(source_language, target_language, splits, tuple(notes))
+    return RawCorpus(source_language, target_language, splits, tuple(notes))
 
 
 def _check_complete(name: str, files: FileSplit) -> None:
     if files.source is None and files.target is not None:
-        raise UserError(f"data.{name}.target={files.target} stands alone; data.{name}.source is missing")
+        raise UserError(f"data.{name}.target={files.target} is set, but data.{name}.source is missing")
     if files.source is not None and files.target is None and not is_table(Path(files.source)):
         raise UserError(
-            f"data.{name}.target is not set and {files.source} is no table; "
+            f"data.{name}.target is not set and {files.source} is not a table; "
             f"give the file of translations, or one table ({', '.join(SUFFIXES)})"
         )
 
 
 def _languages(data: DataConfig) -> tuple[str, str]:
-    """Explicit settings first, then the files' suffixes, then a table's fields, then plain names."""
+    """The languages from the settings, the files' suffixes or a table's fields, else plain names."""
     source, target = data.source_language, data.target_language
     if data.train.target is not None and data.train.source is not None:
         suffixes = language_of(data.train.source), language_of(data.train.target)
-        if suffixes[0] == suffixes[1]:  # train.src.txt against train.trg.txt is fine, two times .txt is not
+        if suffixes[0] == suffixes[1]:  # source.txt and target.txt end alike
             suffixes = None, None
         return source or suffixes[0] or "source", target or suffixes[1] or "target"
     source = source or (data.source_field or "").split(".")[-1]
     target = target or (data.target_field or "").split(".")[-1]
     if not source or not target:
         raise UserError(
-            f"{data.train.source}: which fields are the sentences? Give data.source_language and "
+            f"{data.train.source}: the fields of the sentences are not known; give data.source_language and "
             f"data.target_language, or data.source_field and data.target_field"
             f"{_fields_there(data.train.source)}"
         )
@@ -141,7 +147,7 @@ def _load_split(data: DataConfig, files: FileSplit, source_language: str, target
 
 
 def split_of_table(path: Path, data: DataConfig, source_language: str, target_language: str) -> Split:
-    """Both sides from the columns of one table. Raises ``UserError`` for an unknown field or no rows."""
+    """Read both sides from one table; raises ``UserError`` for an unknown field or no rows."""
     table = read_table(path)
     source = pick(
         table, columns(data, data.source_field, source_language), "choose one with data.source_field"
@@ -150,12 +156,12 @@ def split_of_table(path: Path, data: DataConfig, source_language: str, target_la
         table, columns(data, data.target_field, target_language), "choose one with data.target_field"
     )
     if not source:
-        raise UserError(f"{path} holds no sentence pairs")
+        raise UserError(f"{path}: the table has no rows; expected sentence pairs")
     return Split(source, target)
 
 
 def columns(data: DataConfig, explicit: str | None, language: str) -> list[str]:
-    """The columns in which the sentences of one language may stand, the likeliest first."""
+    """Names of columns that may hold the sentences of a language, the likeliest first."""
     if explicit is not None:
         return [explicit]
     usual = (data.hub.column.format(language=language), language, f"translation.{language}")

@@ -11,9 +11,11 @@ _LINK = re.compile(r"(\d+)([-p])(\d+)")
 
 @dataclass(frozen=True)
 class Split:
-    """Parallel sentences; ``gold`` holds one Pharaoh line a pair ("0-0 1p2") where links are known.
+    """Parallel sentences.
 
-    ``numbers`` are the places that the pairs had before some were taken; ``None`` if all are there.
+    Attributes:
+        gold: a Pharaoh line for each pair ("0-0 1p2"), if links are known.
+        numbers: the indexes of the pairs before some were left out; ``None`` if all are there.
     """
 
     source: list[str]
@@ -32,39 +34,40 @@ class Split:
         return Split([self.source[i] for i in chosen], [self.target[i] for i in chosen], gold, numbers)
 
     def swapped(self) -> "Split":
-        """Source and target exchanged, in the gold links too."""
+        """The split with source and target exchanged, also in the gold links."""
         gold = None if self.gold is None else [_LINK.sub(r"\3\2\1", line) for line in self.gold]
         return Split(self.target, self.source, gold, self.numbers)
 
 
 @dataclass(frozen=True)
-class Found:
-    """What one place holds, before anything is filtered."""
+class RawCorpus:
+    """A corpus as it was read, before it is filtered."""
 
     source_language: str
     target_language: str
-    splits: dict[str, Split]  # train, and validation and test where there are such
-    notes: tuple[str, ...] = ()  # what the reader chose where there was a choice
+    splits: dict[str, Split]  # train; validation and test if there are any
+    notes: tuple[str, ...] = ()  # sentences for the user about choices that reading made
 
 
 def check_gold(split: Split, where: str) -> None:
     """Raise ``UserError`` unless ``split.gold`` holds one valid line of links for each pair.
 
-    Links count from 0 and index the white-space separated words of both sides.
+    Links index the words between white space, from 0.
     """
     if split.gold is None:
         return
     if len(split.gold) != len(split):
         raise UserError(
             f"{where}: {len(split.gold)} lines of gold links for {len(split)} sentence pairs; "
-            f"expected one line a pair"
+            f"expected one line for each pair"
         )
     for number, (line, source, target) in enumerate(zip(split.gold, split.source, split.target), start=1):
         for token in line.split():
             match = _LINK.fullmatch(token)
             if match is None:
                 raise UserError(
-                    f"{where}, line {number}: {token!r} is no link; expected source-target, as in 0-0 or 1p2"
+                    f"{where}, line {number}: {token!r} is not a link; "
+                    f"expected source-target, such as 0-0 or 1p2"
                 )
             sentences = (("source", source.split()), ("target", target.split()))
             for index, (side, words) in zip(match.group(1, 3), sentences):

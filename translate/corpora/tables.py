@@ -1,4 +1,4 @@
-"""Reading one file that holds both sides of a corpus in named columns: TSV, JSONL, parquet, Arrow."""
+"""Reads tables, files with both sides of a corpus in named columns: TSV, JSON, parquet, Arrow."""
 
 import json
 import re
@@ -20,7 +20,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 class Table(NamedTuple):
-    """Named columns of sentences; the name of a nested one is dotted ("translation.en")."""
+    """Named columns of sentences; nested columns have dotted names ("translation.en")."""
 
     where: str
     names: list[str]
@@ -28,12 +28,12 @@ class Table(NamedTuple):
 
 
 def is_table(path: Path) -> bool:
-    """Whether the suffix, apart from ``.gz``, is one that :func:`read_table` knows."""
+    """Whether :func:`read_table` knows the suffix, apart from ``.gz``."""
     return Path(path.name.removesuffix(".gz")).suffix.lower() in SUFFIXES
 
 
 def read_table(path: Path) -> Table:
-    """Open a table by its suffix. Raises ``UserError`` if it is missing or malformed, naming the line."""
+    """Read a table; raises ``UserError``, with the line, if it is missing or malformed."""
     suffix = Path(path.name.removesuffix(".gz")).suffix.lower()
     if suffix == ".tsv":
         return _read_tsv(path)
@@ -43,7 +43,7 @@ def read_table(path: Path) -> Table:
 
 
 def pick(table: Table, candidates: Sequence[str], advice: str) -> list[str]:
-    """The first of the candidate columns that the table has; ``UserError`` with ``advice`` if none."""
+    """The first of the candidate columns in the table; raises ``UserError`` with ``advice`` without one."""
     for name in candidates:
         if name in table.names:
             return table.column(name)
@@ -54,7 +54,7 @@ def pick(table: Table, candidates: Sequence[str], advice: str) -> list[str]:
 
 
 def from_arrow(table: "pyarrow.Table", where: str) -> Table:
-    """Columns of an Arrow table, structs by dotted names."""
+    """Columns of an Arrow table, with dotted names for the parts of structs."""
     import pyarrow
     import pyarrow.compute
 
@@ -79,7 +79,7 @@ def _read_arrow(path: Path, suffix: str) -> Table:
 
     content = read_bytes(path)
     if content.startswith(_POINTER):
-        raise UserError(f"{path}: only a Git LFS pointer; fetch the content with 'git lfs pull'")
+        raise UserError(f"{path}: this is a Git LFS pointer; fetch the content with 'git lfs pull'")
     buffer = pyarrow.BufferReader(content)
     try:
         if suffix == ".parquet":
@@ -93,7 +93,7 @@ def _read_arrow(path: Path, suffix: str) -> Table:
 
 
 def _read_tsv(path: Path) -> Table:
-    """Tab-separated with a header. There is no quoting: a quotation mark is a character like others."""
+    """Tab-separated values with a header; there is no quoting, so a quotation mark is a plain character."""
     lines = read_lines(path)
     if not lines:
         raise UserError(f"{path}: the file is empty; expected a header line with the names of its fields")
@@ -110,18 +110,18 @@ def _read_tsv(path: Path) -> Table:
 
 
 def _read_json(path: Path) -> Table:
-    """One JSON object a line, or one list of objects."""
+    """One JSON object on each line, or one list of objects."""
     lines = read_lines(path)
     if path.name.removesuffix(".gz").endswith(".json") and lines and lines[0].lstrip().startswith("["):
         whole = _parse("\n".join(lines), str(path))
         parsed = [(f"{path}, record {number}", value) for number, value in enumerate(whole, start=1)]
     else:
-        places = [(f"{path}, line {number}", line) for number, line in enumerate(lines, start=1)]
-        parsed = [(where, _parse(line, where)) for where, line in places if line.strip()]
+        numbered = [(f"{path}, line {number}", line) for number, line in enumerate(lines, start=1)]
+        parsed = [(where, _parse(line, where)) for where, line in numbered if line.strip()]
     records: list[tuple[str, dict[str, Any]]] = []
     for where, value in parsed:
         if not isinstance(value, dict):
-            raise UserError(f"{where}: a JSON object is expected, got {type(value).__name__}")
+            raise UserError(f"{where}: expected a JSON object, got {type(value).__name__}")
         records.append((where, _flat(value)))
     names = list(records[0][1]) if records else []
 
@@ -154,6 +154,7 @@ def _sentence(value: Any, name: str, where: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise UserError(f"{where}: field {name!r} is not text but {type(value).__name__}")
-    # A sentence is one line; and JSON can spell half a surrogate pair, which UTF-8 cannot.
+        raise UserError(f"{where}: field {name!r}: expected text, got {type(value).__name__}")
+    # A sentence is one line, and JSON can hold half a surrogate pair, which UTF-8 cannot.
+
     return _SURROGATES.sub("\ufffd", _BREAKS.sub(" ", value))

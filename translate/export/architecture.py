@@ -1,4 +1,4 @@
-"""What a Transformer is made of, read off the model, and what another engine cannot represent of it."""
+"""The architecture of a Transformer, and the settings that another engine cannot represent."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,27 +27,27 @@ SEARCH_SETTINGS = (
 
 @dataclass
 class Refusals:
-    """Settings that a format cannot represent, gathered so that the user sees all of them at once."""
+    """Settings that a format cannot represent, collected so that one message lists all of them."""
 
     export_format: str
     found: list[str] = field(default_factory=list)
 
     def unless(self, fits: bool, setting: str, value: Any, expected: str) -> None:
-        """Note ``setting`` unless it fits."""
-        note = f"{setting}={value} (it has {expected})"
-        if not fits and note not in self.found:
-            self.found.append(note)
+        """Add ``setting`` unless it fits."""
+        refusal = f"{setting}={value} (it has {expected})"
+        if not fits and refusal not in self.found:
+            self.found.append(refusal)
 
     def check(self) -> None:
-        """Raise ``UserError`` if anything was noted."""
+        """Raise ``UserError`` if there are any."""
         if self.found:
             raise UserError(f"--format {self.export_format} cannot represent {', '.join(self.found)}")
 
 
 def refuse_search(search: SearchConfig, export_format: str) -> None:
-    """Raise ``UserError`` for settings of the search that the other engine is not told.
+    """Raise ``UserError`` for settings of the search that an export does not hold.
 
-    Its translations would be others, and the proof would blame the weights.
+    The other engine would translate differently, and the proof would blame the weights.
     """
     refusals, plain = Refusals(export_format), SearchConfig()
     for name in SEARCH_SETTINGS:
@@ -57,7 +57,7 @@ def refuse_search(search: SearchConfig, export_format: str) -> None:
 
 
 def transformer_of(model: Seq2Seq, export_format: str) -> Transformer:
-    """The model itself, if it is a Transformer; raises ``UserError`` if it is not."""
+    """The model as a Transformer; raises ``UserError`` for another one."""
     if not isinstance(model, Transformer):
         raise UserError(
             f"--format {export_format} cannot represent model={type(model).__name__}, only Transformers; "
@@ -67,7 +67,7 @@ def transformer_of(model: Seq2Seq, export_format: str) -> Transformer:
 
 
 def pre_norm_of(model: Transformer) -> bool:
-    """Whether the norms come before the parts."""
+    """Whether norms precede attention and feed-forward."""
     return model.decoder[0].pre_norm
 
 
@@ -84,33 +84,31 @@ def tie_of(model: Transformer) -> str:
 
 
 def num_heads_of(layer: Layer) -> int:
-    """Of the self-attention, and of the cross-attention where :func:`refuse_attentions` let it pass."""
+    """Number of heads of self-attention and cross-attention, equal after :func:`refuse_attentions`."""
     return layer.self_attention.num_heads
 
 
 def refuse_attentions(model: Transformer, refusals: Refusals) -> None:
-    """Refuse what is not multi-head attention as wide as the model, with equal heads in a layer."""
+    """Refuse all but multi-head attention as wide as the model, with equal numbers of heads in a layer."""
     for layer in (*model.encoder, *model.decoder):
         parts = [("model.self_attention", layer.self_attention), ("model.attention", layer.cross_attention)]
-        for setting, each in parts:
-            if each is None:
+        for setting, part in parts:
+            if part is None:
                 continue
-            if type(each) not in PLAIN:
-                refusals.unless(False, setting, type(each).__name__, "multi_head")
+            if type(part) not in PLAIN:
+                refusals.unless(False, setting, type(part).__name__, "multi_head")
                 continue
-            assert isinstance(each, MultiHead)
-            size, groups = each.num_heads * each.head_size, each.num_key_value_heads
+            assert isinstance(part, MultiHead)
+            size, groups, heads = part.num_heads * part.head_size, part.num_key_value_heads, part.num_heads
             refusals.unless(size == model.width, f"{setting}.attention_size", size, f"width={model.width}")
-            wanted = f"num_heads={each.num_heads}"
-            refusals.unless(groups == each.num_heads, f"{setting}.num_key_value_heads", groups, wanted)
-            refusals.unless(each.window is None, f"{setting}.window", each.window, "null")
+            refusals.unless(groups == heads, f"{setting}.num_key_value_heads", groups, f"num_heads={heads}")
+            refusals.unless(part.window is None, f"{setting}.window", part.window, "null")
             own = num_heads_of(layer)
-            wanted = f"the {own} of the self-attention"
-            refusals.unless(each.num_heads == own, f"{setting}.num_heads", each.num_heads, wanted)
+            refusals.unless(heads == own, f"{setting}.num_heads", heads, f"the {own} of the self-attention")
 
 
 def position_table(positions: Positions, length: int, width: int) -> Tensor:
-    """What is added for the places 0 to ``length`` - 1, as far as there are any: (L, D)."""
+    """Vectors of positions 0 to ``length`` - 1: (L, D), fewer if fewer are learned, zero without any."""
     if positions.kind == "learned":
         return positions.table.detach()[:length]
     if positions.kind == "sinusoidal":

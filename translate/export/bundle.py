@@ -1,7 +1,6 @@
-"""A run without what only training needs: it is read like a run, by everything that takes one.
+"""A bundle: a run directory without the files that only training needs.
 
-Weights, tokenizer, configuration and the choice of the attention that is shown; the model card is written by
-whoever exports.
+It holds weights, tokenizer, configuration, scores and the choice of the attention that is shown.
 """
 
 import shutil
@@ -17,11 +16,11 @@ from translate.training.weights import model_tensors
 
 
 def export(contents: Contents, directory: Path) -> RunDirectory:
-    """Write the bundle; returns it as the run directory that it is.
+    """Write the bundle and return it as a run directory.
 
     Args:
         contents: of any backend.
-        directory: to be made.
+        directory: to be created.
 
     Raises:
         UserError: if a file of the run cannot be read.
@@ -34,12 +33,12 @@ def export(contents: Contents, directory: Path) -> RunDirectory:
     contents.tokenizers.save(bundle.tokenizer)
     try:
         shutil.copyfile(contents.directory.config, bundle.config)
-        for found, wanted in (
+        for source, target in (
             (contents.directory.alignment, bundle.alignment),
             (contents.directory.scores, bundle.scores),
         ):
-            if found.exists():
-                shutil.copyfile(found, wanted)
+            if source.exists():
+                shutil.copyfile(source, target)
     except OSError as error:
         raise UserError(f"{error.filename}: cannot be copied ({error.strerror})") from error
     return bundle

@@ -1,4 +1,4 @@
-"""What an export is made of, and what it gives back."""
+"""The input of every export, a run in memory, and its proof, sentences translated by both engines."""
 
 import importlib
 from collections.abc import Callable, Iterator, Sequence
@@ -19,10 +19,10 @@ EXTRA = "export"  # the optional dependencies of pyproject.toml
 
 @dataclass(frozen=True)
 class Contents:
-    """A trained run, read.
+    """A trained run in memory.
 
     Attributes:
-        directory: where it came from.
+        directory: the run directory.
         model: on the CPU, in evaluation mode and float32.
         tokenizers: of both sides.
         search: the run's own defaults.
@@ -39,18 +39,18 @@ class Contents:
 
     @property
     def longest_source(self) -> int:
-        """Most source pieces that are translated, end of sentence counted."""
+        """Largest number of source pieces, including end of sentence."""
         return self.search.max_source_pieces + 1
 
     @property
     def longest_target(self) -> int:
-        """Most target pieces that a translation has, end of sentence counted."""
+        """Largest number of target pieces, including end of sentence."""
         longest = self.search.longest(self.longest_source)
         limit = self.model.max_target_length
         return longest if limit is None else min(longest, limit)
 
     def encode(self, sentence: str) -> list[int]:
-        """The source pieces of a sentence as they are translated, end of sentence last."""
+        """The source pieces of a sentence, cut to the limit of the search, with end of sentence."""
         return [*self.tokenizers.source.encode(sentence)[: self.search.max_source_pieces], EOS]
 
 
@@ -58,14 +58,42 @@ class Rendered(NamedTuple):
     """A translation by an exported model."""
 
     text: str
-    score: float  # log-probability / length ** length_penalty, the end of sentence counted
+    score: float  # log-probability / length ** length_penalty, with the length including end of sentence
 
 
 Engine = Callable[[Sequence[str]], list[Rendered]]
 
 
+class Proof(NamedTuple):
+    """A comparison of the translations by an exported model with those by its run."""
+
+    sentences: int
+    differing: int  # texts
+    score_difference: float  # the largest, of normalised log-probabilities
+    example: tuple[str, str, str] | None  # source, the run's text and the export's, of the first that differs
+
+    def line(self) -> str:
+        """The proof on one line, for the terminal and the model card."""
+        return (
+            f"{self.sentences:,} sentences translated by both: {self.differing:,} differ, "
+            f"greatest difference of a score {self.score_difference:.2e}"
+        )
+
+
+def prove(sources: Sequence[str], ours: Sequence[Rendered], theirs: Sequence[Rendered]) -> Proof:
+    """Compare the translations of the same sentences by the run (ours) and by the export (theirs).
+
+    Raises:
+        ValueError: if the numbers of sentences and translations differ.
+    """
+    rows = list(zip(sources, ours, theirs, strict=True))
+    differing = [(source, mine.text, other.text) for source, mine, other in rows if mine.text != other.text]
+    gaps = [abs(mine.score - other.score) for _, mine, other in rows]
+    return Proof(len(rows), len(differing), max(gaps, default=0.0), differing[0] if differing else None)
+
+
 def require(package: str, export_format: str) -> Any:
-    """Import an optional package; raises ``UserError`` that names the extra where it is absent."""
+    """Import an optional package; raises ``UserError`` with the name of the extra if it is not installed."""
     if find_spec(package) is None:
         raise UserError(
             f"--format {export_format} needs the package {package}, which is not installed; "
@@ -75,17 +103,17 @@ def require(package: str, export_format: str) -> Any:
 
 
 def vocabulary(tokenizer: Tokenizer) -> list[str]:
-    """Every piece, in the order of its id."""
+    """All pieces in the order of their ids."""
     return tokenizer.pieces(range(len(tokenizer)))
 
 
 def batches_of_one_length(sources: Sequence[Sequence[int]], batch_size: int) -> Iterator[list[int]]:
-    """Places of sources of equal length, at most ``batch_size`` at a time.
+    """Indexes of sources of equal length, at most ``batch_size`` at a time.
 
-    Other engines bound the length of a translation for a whole batch, and the run for each sentence.
+    Other engines have one limit for the lengths of a batch, while a run has one for each sentence.
     """
     order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
-    for _, places in groupby(order, key=lambda i: len(sources[i])):
-        rows = list(places)
+    for _, indexes in groupby(order, key=lambda i: len(sources[i])):
+        rows = list(indexes)
         for begin in range(0, len(rows), batch_size):
             yield rows[begin : begin + batch_size]

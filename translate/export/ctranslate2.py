@@ -1,7 +1,7 @@
-"""The Transformer for CTranslate2, a fast engine for CPUs and GPUs, through its own converter.
+"""Exports a Transformer to CTranslate2, a fast engine for CPUs and GPUs, through its own converter.
 
-CTranslate2 computes positions of its own unless it is given a table, so it is given ours, as long as the
-longest sentence of the run's search.
+CTranslate2 computes its own positions unless it gets a table, so the export has a table of ours, as long as
+the longest sentence of the run's search.
 """
 
 from collections.abc import Sequence
@@ -45,15 +45,15 @@ def export(contents: Contents, directory: Path, quantization: str = EXACT) -> En
 
     Args:
         contents: of a Transformer.
-        directory: to be made.
-        quantization: one of ``QUANTIZATIONS``: how the weights are stored, and computed with where the
-            processor can.
+        directory: to be created.
+        quantization: one of ``QUANTIZATIONS``: the type of stored weights, and of computation if the
+            processor supports it.
 
     Returns:
-        What translates with the files written.
+        The engine, which translates with the written files.
 
     Raises:
-        UserError: for what CTranslate2 cannot represent, or if it is not installed.
+        UserError: for a setting that CTranslate2 cannot represent, or if it is not installed.
     """
     if quantization not in QUANTIZATIONS:
         raise UserError(f"--quantization: expected one of {', '.join(QUANTIZATIONS)}, got {quantization!r}")
@@ -119,8 +119,8 @@ def _specification(library: Any, contents: Contents, model: Transformer) -> Any:
 
 
 def _describe(specification: Any, contents: Contents, model: Transformer) -> None:
-    """Vocabularies, special pieces, and the small number of the norms."""
-    source, target = (vocabulary(each) for each in (contents.tokenizers.source, contents.tokenizers.target))
+    """Set the vocabularies, special pieces, and the epsilon of the norms."""
+    source, target = vocabulary(contents.tokenizers.source), vocabulary(contents.tokenizers.target)
     specification.register_source_vocabulary(source)
     specification.register_target_vocabulary(target)
     config = specification.config
@@ -132,7 +132,7 @@ def _describe(specification: Any, contents: Contents, model: Transformer) -> Non
 
 
 def _first_heads(contents: Contents) -> int:
-    """How many heads, from the first, show the alignment: all, where the chosen are not the first."""
+    """The number of heads that show the alignment; all, unless the chosen heads are the first ones."""
     heads = sorted(contents.choice.heads)
     return len(heads) if heads == list(range(len(heads))) else contents.model.num_attention_heads
 
@@ -160,9 +160,10 @@ def _attend(specification: Any, linears: Sequence[Sequence[nn.Linear]], norm: nn
 
 def _feed(specification: Any, feedforward: FeedForward) -> None:
     inner = [specification.linear_0]
-    if feedforward.kind == "swiglu":  # the first half is the gate, which is activated
+    if feedforward.kind == "swiglu":  # the first half is the gate, which has the activation
         inner.append(specification.linear_0_noact)
-    weights, biases = (each.chunk(len(inner)) for each in (feedforward.inner.weight, feedforward.inner.bias))
+    weights = feedforward.inner.weight.chunk(len(inner))
+    biases = feedforward.inner.bias.chunk(len(inner))
     for target, weight, bias in zip(inner, weights, biases, strict=True):
         target.weight, target.bias = _array(weight), _array(bias)
     specification.linear_1.weight = _array(feedforward.outer.weight)
@@ -185,7 +186,7 @@ def _place(side: Any, positions: Positions, length: int, width: int) -> None:
 
 
 def _array(tensor: Tensor | nn.Module) -> Any:
-    """A copy: the converter changes what it is given."""
+    """A copy, since the converter changes its input."""
     assert isinstance(tensor, Tensor)
     return tensor.detach().float().clone(memory_format=torch.contiguous_format).numpy()
 
@@ -201,7 +202,7 @@ def _engine(library: Any, contents: Contents, directory: Path, quantization: str
         sources = [contents.encode(sentence) for sentence in sentences]
         for rows in batches_of_one_length(sources, search.batch_size):
             length = len(sources[rows[0]])
-            if length == 1:  # end of sentence alone
+            if length == 1:  # only end of sentence
                 continue
             results = translator.translate_batch(
                 [tokenizers.source.pieces(sources[i][:-1]) for i in rows],

@@ -1,9 +1,8 @@
-"""The model card of an export: what it is, its proof, how to use it, and what the run says of itself."""
+"""The model card of an export: its languages, proof and use, and the run's own card."""
 
 from pathlib import Path
 
-from translate.export.contents import Contents
-from translate.export.proof import Proof
+from translate.export.contents import Contents, Proof
 from translate.version import __version__
 
 USE = {
@@ -32,14 +31,14 @@ print(target.decode(result.hypotheses[0]))
 
 With `return_attention=True` a result has the attention of layer {layer}, which shows the alignment.""",
     "onnx": """`encoder.onnx` takes `source` (B, S) int64, which ends in end of sentence (3), and
-`mask` (B, S) bool, True where there is a piece. It gives `memory_0` ... of each sentence, and `state_0` ...
-(B, 1, ...) of its first hypothesis; `model.json` says how many memories there are.
+`mask` (B, S) bool, True for pieces. It returns `memory_0` ... for each sentence, and `state_0` ...
+(B, 1, ...) for its first hypothesis; `model.json` holds the number of memories.
 
-`step.onnx` takes `ids` (B, W, T) of all pieces so far, the begin of sentence (2) first, `mask`, the memories,
-and the states (B, W, ...) of the hypotheses. It gives `log_probabilities` (B, W, V) of the next piece, and
-`next_state_0` ...
+`step.onnx` takes `ids` (B, W, T) of all pieces so far, starting with begin of sentence (2), `mask`, the
+memories, and the states (B, W, ...) of the hypotheses. It returns `log_probabilities` (B, W, V) of the next
+piece, and `next_state_0` ...
 
-A search over both, in numpy, is `translate/export/onnx_search.py` of seq2seq-translate.""",
+`translate/export/onnx_search.py` of seq2seq-translate is a search over both graphs in numpy.""",
     "huggingface": """```python
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
@@ -49,18 +48,18 @@ found = model.generate(**tokenizer(["..."], return_tensors="pt"))
 print(tokenizer.batch_decode(found, skip_special_tokens=True))
 ```""",
 }
-TOKENISED = """The model reads words between white space (*I love you .*, not *I love you.*): split
-punctuation off before; `translate.text.words.tokenise` does."""
+TOKENISED = """The model reads words between white space (*I love you .*, not *I love you.*): separate
+punctuation first, for example with `translate.text.words.tokenise`."""
 
 
 def write_card(contents: Contents, export_format: str, directory: Path, name: str, proof: Proof) -> None:
     """Write ``README.md``.
 
     Args:
-        contents: what was exported.
+        contents: the exported run.
         export_format: a key of ``USE``.
         directory: of the export.
-        name: what the folder will be called.
+        name: the final name of the folder.
         proof: of the export.
     """
     tokenizers = contents.tokenizers
@@ -87,7 +86,7 @@ def write_card(contents: Contents, export_format: str, directory: Path, name: st
 
 
 def _of_the_run(contents: Contents) -> str:
-    """The run's own card, one level down, without its use and its pictures."""
+    """The run's own card without its use and its pictures, with headings one level down."""
     if not contents.directory.card.exists():
         return ""
     text = contents.directory.card.read_text(encoding="utf-8").split("\n## Use\n")[0]

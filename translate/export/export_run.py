@@ -1,4 +1,4 @@
-"""Exports a trained run: read, written in a format, proved, described."""
+"""Exports a trained run: reads it, writes it in a format, proves the export, and describes it in a card."""
 
 import shutil
 from collections.abc import Callable, Sequence
@@ -7,8 +7,9 @@ from pathlib import Path
 from translate.config.data import DataConfig
 from translate.corpora.corpus import load_corpus
 from translate.errors import UserError
-from translate.export import Contents, Engine, Proof, Rendered, bundle, ctranslate2, huggingface, onnx, prove
+from translate.export import bundle, ctranslate2, huggingface, onnx
 from translate.export.architecture import refuse_search
+from translate.export.contents import Contents, Engine, Proof, Rendered, prove
 from translate.export.export_card import write_card
 from translate.grammar.generator import generate
 from translate.runs.load import load, read_settings
@@ -18,7 +19,7 @@ from translate.translation import Translation
 from translate.translator import Translator
 
 FORMATS = ("bundle", "ctranslate2", "onnx", "huggingface")
-ASIDE = ".writing-"
+ASIDE = ".writing-"  # before the name of a folder that is not complete
 
 
 def export_run(
@@ -38,23 +39,21 @@ def export_run(
     Args:
         run: a run directory or a bundle.
         export_format: one of ``FORMATS``.
-        out: folder to be made.
-        sentences: file whose first lines prove the export; the run's validation split by default.
-        num_sentences: how many of them.
-        quantization: of ctranslate2: see there.
+        out: folder to be created.
+        sentences: file with sentences for the proof; by default the run's validation split.
+        num_sentences: number of sentences for the proof.
+        quantization: for ctranslate2 only, see there.
         threads: of the CPU.
         plugins: modules that the run may import.
-        report: what is told to the user, line by line.
+        report: called with each line for the user.
 
     Raises:
-        UserError: for what the format cannot represent, a folder that is there, or a package that is not.
+        UserError: for a setting that the format cannot represent, a folder that exists, or a package that is
+            not installed.
     """
     if quantization is not None and export_format != "ctranslate2":
         raise UserError(f"--quantization is for --format ctranslate2; {export_format} keeps float32")
-    if out.exists():
-        raise UserError(f"{out}: exists already; choose another folder")
-    if not out.parent.is_dir():
-        raise UserError(f"{out}: there is no folder {out.parent}")
+    _check_new(out)
     directory = RunDirectory(run)
     sources = None if sentences is None else _first_lines(sentences, num_sentences)
     translator = load(run, device="cpu", threads=threads, plugins=plugins, as_trained=True)
@@ -70,7 +69,7 @@ def export_run(
     if export_format != "bundle":
         refuse_search(contents.search, export_format)
     aside = out.with_name(f"{ASIDE}{out.name}")
-    if aside.exists():  # of a process that was killed
+    if aside.exists():  # from a killed process
         shutil.rmtree(aside)
     try:
         engine = _write(contents, export_format, aside, quantization, plugins)
@@ -82,6 +81,13 @@ def export_run(
     finally:
         shutil.rmtree(aside, ignore_errors=True)
     return proof
+
+
+def _check_new(out: Path) -> None:
+    if out.exists():
+        raise UserError(f"{out}: exists already; choose another folder")
+    if not out.parent.is_dir():
+        raise UserError(f"{out}: there is no folder {out.parent}")
 
 
 def _write(
@@ -104,21 +110,21 @@ def _bundle_engine(directory: RunDirectory, plugins: Sequence[str]) -> Engine:
 
 
 def _rendered(translations: Sequence[Translation]) -> list[Rendered]:
-    return [Rendered(each.text, each.score) for each in translations]
+    return [Rendered(translation.text, translation.score) for translation in translations]
 
 
 def _first_lines(path: Path, count: int) -> list[str]:
-    found = read_lines(path)[:count]
-    if not found:
-        raise UserError(f"{path} is empty; it takes sentences to prove an export")
-    return found
+    lines = read_lines(path)[:count]
+    if not lines:
+        raise UserError(f"{path} is empty; the proof of an export needs sentences")
+    return lines
 
 
 def _validation(data: DataConfig, count: int, report: Callable[[str], None]) -> list[str]:
-    """Source sentences of the run's validation split; generated ones where the corpus cannot be read."""
+    """Source sentences of the run's validation split, or generated ones if the corpus cannot be read."""
     try:
         corpus = load_corpus(data)
     except UserError as error:
-        report(f"proved on generated English sentences, as the run's corpus cannot be read ({error})")
-        return [each.source for each in generate(1, count, 0, data.seed)["validation"]]
+        report(f"the proof uses generated English sentences, since the run's corpus cannot be read ({error})")
+        return [example.source for example in generate(1, count, 0, data.seed)["validation"]]
     return (corpus.validation or corpus.train).source[:count]

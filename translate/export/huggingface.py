@@ -1,7 +1,7 @@
-"""The Transformer as a Hugging Face model: Marian where the norms come after the parts, Pegasus where before.
+"""Exports a Transformer as a Hugging Face model: Marian for post-norm models, Pegasus for pre-norm models.
 
-Both are the Transformer of Vaswani et al. 2017 in one layout of names, and compute sinusoids with other wave
-lengths than ours, so our positions are stored with the weights. The tokenizer is Marian's.
+Both are the Transformer of Vaswani et al. 2017 with the same names of weights. Their sinusoids have other
+wave lengths than ours, so our positions are stored with the weights. The tokenizer is Marian's.
 """
 
 import json
@@ -46,13 +46,14 @@ def export(contents: Contents, directory: Path) -> Engine:
 
     Args:
         contents: of a Transformer.
-        directory: to be made.
+        directory: to be created.
 
     Returns:
-        What translates with the files written.
+        The engine, which translates with the written files.
 
     Raises:
-        UserError: for what neither architecture can represent, or if ``transformers`` is not installed.
+        UserError: for a setting that neither architecture can represent, or if ``transformers`` is not
+            installed.
     """
     model = transformer_of(contents.model, FORMAT)
     _refuse(model)
@@ -63,7 +64,7 @@ def export(contents: Contents, directory: Path) -> Engine:
     library.GenerationConfig(
         num_beams=contents.search.beam_size,
         length_penalty=contents.search.length_penalty,
-        early_stopping=True,  # when as many hypotheses as the beam is wide have ended
+        early_stopping=True,  # once beam_size hypotheses have ended
         max_length=contents.longest_target,
         suppress_tokens=[PAD, BOS],
         decoder_start_token_id=BOS,
@@ -131,7 +132,7 @@ def _num_positions(contents: Contents, model: Transformer) -> int:
 
 
 def _weights(contents: Contents, model: Transformer) -> Iterator[tuple[str, Tensor]]:
-    """Every weight under the name that both architectures give it, each once."""
+    """All weights under their names in both architectures."""
     if tie_of(model) == "all":
         yield "model.shared.weight", model.source_embedding.weight
     else:
@@ -185,7 +186,7 @@ def _named(name: str, module: nn.Module) -> Iterator[tuple[str, Tensor]]:
 
 
 def _write_tokenizer(contents: Contents, directory: Path) -> None:
-    """The files of MarianTokenizer: SentencePiece models, and the id of each piece."""
+    """Write the files of MarianTokenizer: SentencePiece models, and the id of each piece."""
     tokenizers = contents.tokenizers
     sides = {"source": tokenizers.source, "target": tokenizers.target}
     for side, tokenizer in sides.items():
@@ -213,7 +214,7 @@ def _write_tokenizer(contents: Contents, directory: Path) -> None:
 
 def _engine(library: Any, contents: Contents, directory: Path) -> Engine:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it recommends a package that it does not need for this
+        warnings.simplefilter("ignore")  # it recommends a package that is not needed here
         tokenizer = library.AutoTokenizer.from_pretrained(directory)
     log = library.utils.logging
     shown = log.is_progress_bar_enabled()
@@ -250,7 +251,7 @@ def _engine(library: Any, contents: Contents, directory: Path) -> Engine:
 
 
 def _scores(model: Any, generated: Any, length_penalty: float) -> list[float]:
-    """Log-probability / length ** length_penalty of what ``generate`` found."""
+    """Log-probability / length ** length_penalty of each generated sequence."""
     if "sequences_scores" in generated:
         return list(generated.sequences_scores.tolist())
     steps = model.compute_transition_scores(generated.sequences, generated.scores, normalize_logits=True)

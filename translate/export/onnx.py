@@ -1,7 +1,7 @@
-"""Any backend as two ONNX graphs, run by ONNX Runtime: what reads the source, and one step of the decoder.
+"""Exports any backend as two ONNX graphs for ONNX Runtime: the encoder, and one step of the decoder.
 
-The decoder's state goes in and out of the step, so nothing is computed twice; the search is the caller's:
-``onnx_search.py`` is one.
+The decoder's state is an input and an output of the step, so nothing is computed twice. The caller searches;
+``onnx_search.py`` is an example.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from translate.text.tokenizer import UNK
 
 FORMAT = "onnx"
 READING, STEP, DESCRIPTION = "encoder.onnx", "step.onnx", "model.json"
-# The sizes of two examples, so that the axes that may change are seen; no two pairs are the same.
+# The sizes of two examples, which show the dynamic axes; no two pairs are equal.
 SENTENCES, SOURCE, HYPOTHESES, TARGET, PAST = (2, 3), (5, 7), (3, 2), (4, 6), (3, 5)
 AXES = {
     SENTENCES: "sentences",
@@ -38,13 +38,13 @@ def export(contents: Contents, directory: Path) -> Engine:
 
     Args:
         contents: of any backend.
-        directory: to be made.
+        directory: to be created.
 
     Returns:
-        What translates with the files written.
+        The engine, which translates with the written files.
 
     Raises:
-        UserError: if the packages that it takes are not installed.
+        UserError: if a package that the export needs is not installed.
     """
     for package in ("onnx", "onnxscript", "onnxruntime"):
         require(package, FORMAT)
@@ -62,7 +62,7 @@ def export(contents: Contents, directory: Path) -> Engine:
 
 
 def _write_graphs(contents: Contents, directory: Path) -> int:
-    """Write both graphs; returns how many memories the first gives."""
+    """Write both graphs; returns the number of memories of the first."""
     model = exportable(contents.model)
     num_ids = len(contents.tokenizers.source)
     sources = [example(SENTENCES[i], SOURCE[i], num_ids) for i in (0, 1)]
@@ -71,7 +71,7 @@ def _write_graphs(contents: Contents, directory: Path) -> int:
     steps = [Step(reading) for reading in readings]
     inputs = [_advanced(steps[i], sources[i][1], read[i], HYPOTHESES[i], PAST[i]) for i in (0, 1)]
     given = [[ids, mask, *tensors] for ids, mask, tensors in inputs]
-    written = [_whole(step(*each)) for step, each in zip(steps, inputs, strict=True)]
+    written = [_whole(step(*values)) for step, values in zip(steps, inputs, strict=True)]
     memories = [f"memory_{i}" for i in range(readings[0].num_memories)]
     states = [f"state_{i}" for i in range(len(read[0]) - len(memories))]
     names = ["source", "mask"], [*memories, *states]
@@ -93,12 +93,12 @@ def _write(
     Args:
         graph: to trace.
         inputs: to trace it with.
-        examples: two lists each of the tensors that go in and that come out.
-        names: of what goes in and of what comes out.
+        examples: for inputs and for outputs, two lists of tensors of different sizes.
+        names: of the inputs and of the outputs.
         path: of the file.
     """
     axes = [dynamic_axes(*sides) for sides in examples]
-    free = [dict.fromkeys(each, torch.export.Dim.DYNAMIC) for each in axes[0]]
+    free = [dict.fromkeys(dynamic, torch.export.Dim.DYNAMIC) for dynamic in axes[0]]
     shapes = tuple(free) if isinstance(graph, Reading) else (*free[:2], free[2:])
     program = torch.onnx.export(
         graph,
@@ -113,7 +113,7 @@ def _write(
     shape = require("onnx_ir", FORMAT).Shape
     for node in program.model.graph:
         for value in node.outputs:
-            value.shape = None  # of a recurrence's output the exporter writes down its example's size
+            value.shape = None  # for recurrences the exporter writes the sizes of the example
     sides = (program.model.graph.inputs, program.model.graph.outputs)
     for values, (one, _), found in zip(sides, examples, axes, strict=True):
         for value, tensor, changing in zip(values, one, found, strict=True):
@@ -127,7 +127,7 @@ def _advanced(
 ) -> tuple[Tensor, Tensor, list[Tensor]]:
     """Inputs of a step after ``num_steps`` others: ids, mask, and memories and states."""
     memories = read[: step.num_memories]
-    states = [each.repeat_interleave(hypotheses, 1) for each in read[step.num_memories :]]
+    states = [state.repeat_interleave(hypotheses, 1) for state in read[step.num_memories :]]
     ids = torch.full((len(mask), hypotheses, 1), UNK)
     for _ in range(num_steps):
         states = _whole(step(ids, mask, [*memories, *states])[1:])
@@ -136,13 +136,13 @@ def _advanced(
 
 
 def _whole(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """The tensors without views: the exporter would write their strides down, which ONNX has no word for."""
-    return [each.clone(memory_format=torch.contiguous_format) for each in tensors]
+    """Copies of the tensors: the exporter would write the strides of views, which ONNX cannot express."""
+    return [tensor.clone(memory_format=torch.contiguous_format) for tensor in tensors]
 
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep the exporter's remarks on packages that it can do without out of the user's sight."""
+    """Silence the exporter's remarks about optional packages."""
     logger = logging.getLogger("torch.onnx")
     before = logger.level
     logger.setLevel(logging.ERROR)

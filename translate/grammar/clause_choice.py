@@ -1,22 +1,12 @@
 """Chooses clauses at random: who does what, when, where and how."""
 
 from translate.grammar.entries import Adverbial, Name, Noun, Verb
-from translate.grammar.lexicon import (
-    ADVERBS,
-    DITRANSITIVE,
-    INTRANSITIVE,
-    MISS,
-    MODALS,
-    NAMES,
-    PRONOUNS,
-    TIMES,
-    TRANSITIVE,
-    WORD,
-    of_classes,
-)
-from translate.grammar.meaning import Clause, Phrase, Place, features
+from translate.grammar.meaning import Clause, Phrase, PrepositionalPhrase, features
+from translate.grammar.modifiers import ADVERBS, TIMES, WORD
+from translate.grammar.nouns import NAMES, PRONOUNS, of_classes
 from translate.grammar.phrase_choice import weights
 from translate.grammar.state_choice import StateChooser
+from translate.grammar.verbs import DITRANSITIVE, INTRANSITIVE, MISS, MODALS, TRANSITIVE
 
 _KINDS = weights(
     "transitive 50 intransitive 16 ditransitive 8 quality 11 comparison 6 state 3 age 2 location 4 miss 2"
@@ -110,7 +100,7 @@ class ClauseChooser(StateChooser):
         return content._replace(tense=tense, modal=modal, negation=negation)
 
     def with_object(self, content: Clause, *, asked: bool = False) -> Clause:
-        """The clause with the objects that its verb asks for; nobody and nothing are none if `asked`."""
+        """The clause with the objects of its verb; `asked` excludes nobody and nothing."""
         verb, subject = content.verb, content.subject
         thing: Phrase | None = None
         if "nounal" not in verb.flags and self.chance(0.2):
@@ -156,7 +146,7 @@ class ClauseChooser(StateChooser):
         return self.noun(head, role, subject=content.subject)
 
     def moving(self, content: Clause) -> Clause:
-        """The clause with the place that its verb leads to or comes from, or where it happens."""
+        """The clause with a goal or origin if its verb moves, or with a place if its verb needs one."""
         flags = content.verb.flags
         if "motion" in flags or ("source" in flags and self.chance(0.7)):
             head = self.pick(_GOALS)
@@ -164,13 +154,15 @@ class ClauseChooser(StateChooser):
                 goal = self.noun(head, "oblique", plural=False, plain=True)
             else:
                 goal = Phrase(head)
-            return content._replace(place=Place(WORD["to" if "motion" in flags else "from"], goal))
+            return content._replace(
+                place=PrepositionalPhrase(WORD["to" if "motion" in flags else "from"], goal)
+            )
         if "settled" not in flags:
             return content
         return content._replace(place=self.near() if self.chance(0.4) else self.place(cities=1.0))
 
     def _adjuncts(self, content: Clause) -> Clause:
-        """Adverbs, place, company and time, as far as the budget goes."""
+        """The clause with adverbs, place, company and time, as far as the budget allows."""
         flags, subject, tense = content.verb.flags, content.subject, content.tense
         if "stative" in flags:
             return content
@@ -183,7 +175,7 @@ class ClauseChooser(StateChooser):
                 if self.chance(0.25)
                 else self.other_than_pronoun("oblique", plain=True)
             )
-            company = Place(WORD["with" if self.chance(0.75) else "without"], whom)
+            company = PrepositionalPhrase(WORD["with" if self.chance(0.75) else "without"], whom)
         if content.modal is None and tense in TIMES_OF and self.ornament(0.36):
             time = self.pick(TIMES_OF[tense])
         never = content.negation is not None and content.negation is not WORD["not"]
@@ -222,7 +214,7 @@ class ClauseChooser(StateChooser):
         return Clause(subject, MISS, tense, object=missed, negation=negation)
 
     def short_clause(self, subject: Phrase) -> Clause:
-        """What a relative clause says of its subject."""
+        """The content of a relative clause about the subject."""
         head = subject.head
         assert isinstance(head, Noun)
         animal = "animal" in head.classes
@@ -235,5 +227,5 @@ class ClauseChooser(StateChooser):
         return content._replace(object=thing._replace(relative=None, owner=None))
 
     def living_clause(self, subject: Phrase) -> Clause:
-        """What somebody does at a place that is named before."""
+        """A clause about somebody at the place that the clause modifies."""
         return Clause(subject, self.pick(_LIVING), "present", gap="place")

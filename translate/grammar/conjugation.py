@@ -1,4 +1,4 @@
-"""French and English verb forms: rules for the regular verbs, principal parts for the others."""
+"""French and English verb forms: rules for regular verbs, principal parts for the others."""
 
 import re
 from functools import cache
@@ -111,7 +111,7 @@ def _first_group(infinitive: str) -> tuple[tuple[str, ...], str, str]:
 
 
 def agree(form: str, *, feminine: bool, plural: bool) -> str:
-    """A participle, or a regular adjective in the masculine singular, made to agree."""
+    """The form of a participle, or of a regular adjective, that agrees; `form` is the masculine singular."""
     if feminine and not form.endswith("e"):
         form += "e"
     return form + "s" if plural and form[-1] not in "sx" else form

@@ -2,19 +2,20 @@
 
 from translate.grammar.conjugation import EnglishForms
 from translate.grammar.entries import Name, Pronoun, State
-from translate.grammar.lexicon import BE, PRONOUNS
 from translate.grammar.meaning import (
     Age,
     Clause,
     Phrase,
-    Place,
+    PrepositionalPhrase,
     Quality,
     Relative,
     Sentence,
     Token,
+    english_tokens,
     features,
-    said,
 )
+from translate.grammar.nouns import PRONOUNS
+from translate.grammar.verbs import BE
 
 THERE = PRONOUNS["there"]
 
@@ -30,7 +31,7 @@ def realise(sentence: Sentence) -> list[Token]:
     """The English tokens of a sentence, from the first word to the final punctuation."""
     tokens = _first_clause(sentence)
     if sentence.conjunction is not None and sentence.second is not None:
-        conjunction = said(sentence.conjunction.pair, "x")
+        conjunction = english_tokens(sentence.conjunction.pair, "x")
         second = clause(sentence.second, "Z")
         if sentence.conjunction_first:
             tokens = [*conjunction, *tokens, Token(",", ("c0",)), *second]
@@ -48,7 +49,7 @@ def _first_clause(sentence: Sentence) -> list[Token]:
     if sentence.mood == "question":
         if first.gap == "subject":
             return phrase(first.subject, "S") + clause(first, "")
-        front = said(sentence.asked.pair, "w") if sentence.asked is not None else []
+        front = english_tokens(sentence.asked.pair, "w") if sentence.asked is not None else []
         if first.gap == "object" and first.object is not None:
             front = phrase(first.object, "O")
         return front + clause(first, "", inverted=True)
@@ -56,20 +57,20 @@ def _first_clause(sentence: Sentence) -> list[Token]:
     if sentence.mood == "proposal":
         start = [Token("let", (), ("v0",)), Token("us", (), ("v0",))]
     elif first.negation is not None and first.negation.pair.english == ("not",):
-        start = [Token("do", (), ("v0", "n0")), *said(first.negation.pair, "n")]
+        start = [Token("do", (), ("v0", "n0")), *english_tokens(first.negation.pair, "n")]
     return [*start, Token(first.verb.english.base, ("v0",)), *_complements(first, "")]
 
 
 def clause(content: Clause, path: str, *, inverted: bool = False) -> list[Token]:
-    """A clause with its concepts under `path`, the auxiliary before the subject if `inverted`."""
+    """A clause with its concepts under `path`; if `inverted`, the auxiliary precedes the subject."""
     subject = [] if content.gap == "subject" else phrase(content.subject, path + "S")
-    negation = said(content.negation.pair, path + "n") if content.negation is not None else []
+    negation = english_tokens(content.negation.pair, path + "n") if content.negation is not None else []
     negated = bool(negation) and negation[0].text == "not"
     auxiliary, lexical = _verb_group(content, path, supported=inverted or negated)
     if negated and auxiliary[0].text == "can":
         auxiliary, negation = [Token("cannot", (path + "m0", path + "n0"))], []
-    adverb = said(content.adverb.pair, path + "a") if content.adverb is not None else []
-    if negated and auxiliary and auxiliary[0].text in ("do", "does", "did"):  # there for the negation alone
+    adverb = english_tokens(content.adverb.pair, path + "a") if content.adverb is not None else []
+    if negated and auxiliary and auxiliary[0].text in ("do", "does", "did"):  # only the negation needs it
         auxiliary[0] = auxiliary[0]._replace(weak=(*auxiliary[0].weak, path + "n0"))
     start = subject + auxiliary[:1]
     if inverted:
@@ -79,7 +80,7 @@ def clause(content: Clause, path: str, *, inverted: bool = False) -> list[Token]
 
 
 def _verb_group(content: Clause, path: str, *, supported: bool) -> tuple[list[Token], list[Token]]:
-    """The auxiliaries, and the verb with what follows it up to an infinitive."""
+    """The auxiliaries, and the verb up to an infinitive."""
     modal, verb, concept = content.modal, content.verb, path + "v0"
     infinitive = Token(verb.english.base, (concept,))
     if modal is None:
@@ -98,7 +99,7 @@ def _verb_group(content: Clause, path: str, *, supported: bool) -> tuple[list[To
 def _tensed(
     content: Clause, path: str, forms: EnglishForms, concept: str, *, supported: bool
 ) -> tuple[list[Token], list[Token]]:
-    """The auxiliaries that the tense asks for, or `do` if one is needed, and the head verb's form."""
+    """The auxiliaries of the tense, or `do` if one is needed, and the form of the head verb."""
     subject = features(content.subject)
     if content.subject.head is THERE and content.object is not None:
         subject = features(content.object)
@@ -134,28 +135,28 @@ def _complements(content: Clause, path: str) -> list[Token]:
         tokens += _quality(predicate, path)
     elif isinstance(predicate, Age):
         years = [Token("years", (path + "y9",)), Token("old", (), (path + "y9",))]
-        tokens += said(predicate.years.pair, path + "y") + years
+        tokens += english_tokens(predicate.years.pair, path + "y") + years
     elif isinstance(predicate, State):
         tokens.append(Token(predicate.english, (path + "s0",)))
     elif isinstance(predicate, Phrase):
         tokens += phrase(predicate, path + "K")
-    elif isinstance(predicate, Place):
+    elif isinstance(predicate, PrepositionalPhrase):
         tokens += _place(predicate, path + "K")
     if content.manner is not None:
-        tokens += said(content.manner.pair, path + "i")
+        tokens += english_tokens(content.manner.pair, path + "i")
     if content.place is not None and content.gap != "place":
         tokens += _place(content.place, path + "L")
     if content.company is not None:
         tokens += _place(content.company, path + "W")
     if content.time is not None:
-        tokens += said(content.time.pair, path + "z")
+        tokens += english_tokens(content.time.pair, path + "z")
     if content.content is not None:
         tokens += [Token("that", (path + "k0",)), *clause(content.content, path + "C")]
     return tokens
 
 
 def _objects(content: Clause, path: str) -> list[Token]:
-    """Particle, direct object and recipient, in the order that English asks for."""
+    """Particle, direct object and recipient, in English order."""
     verb, recipient = content.verb, content.recipient
     weak = () if verb.preposition else (path + "v0",)
     particle = [Token(word, (path + "p0",), weak) for word in verb.particle]
@@ -177,7 +178,7 @@ def _objects(content: Clause, path: str) -> list[Token]:
 
 def _quality(quality: Quality, path: str) -> list[Token]:
     adjective, degree = quality.adjective, quality.degree
-    words = said(degree.pair, path + "g") if degree is not None else []
+    words = english_tokens(degree.pair, path + "g") if degree is not None else []
     if words and words[0].text == "more" and adjective.comparative:
         words = [Token(adjective.comparative, (path + "g0", path + "a9"))]
     else:
@@ -188,22 +189,22 @@ def _quality(quality: Quality, path: str) -> list[Token]:
     return [*words, Token(than, (path + "b0",)), *phrase(quality.than, path + "B", accusative=True)]
 
 
-def _place(place: Place, path: str) -> list[Token]:
-    return said(place.preposition.pair, path + "p") + phrase(place.phrase, path, accusative=True)
+def _place(place: PrepositionalPhrase, path: str) -> list[Token]:
+    return english_tokens(place.preposition.pair, path + "p") + phrase(place.phrase, path, accusative=True)
 
 
 def phrase(content: Phrase, path: str, *, accusative: bool = False) -> list[Token]:
-    """A noun phrase with its concepts under `path`; `accusative` chooses `me` and not `I`."""
+    """A noun phrase with its concepts under `path`; `accusative` chooses `me` instead of `I`."""
     head = content.head
     if isinstance(head, Pronoun):
         tokens = [Token(head.english[accusative], (path + "h0",))]
     elif isinstance(head, Name):
-        tokens = said(head.pair, path + "h")
+        tokens = english_tokens(head.pair, path + "h")
     else:
         tokens = [Token(a.english, (f"{path}a{i}",)) for i, a in enumerate(content.adjectives)]
-        tokens += said(head.forms[content.plural], path + "h")
+        tokens += english_tokens(head.forms[content.plural], path + "h")
         if content.quantity is not None:
-            tokens = said(content.quantity.pair, path + "q") + tokens
+            tokens = english_tokens(content.quantity.pair, path + "q") + tokens
         tokens = _determiner(content, path, tokens[0].text) + tokens
     if content.owner is not None:
         tokens += [Token("of", (path + "f0",)), *phrase(content.owner, path + "F", accusative=True)]

@@ -1,4 +1,4 @@
-"""What a lexical entry is: a pair of expressions with its own small word alignment, and its grammar."""
+"""Entries of the lexicon: pairs of expressions with their word alignment, and their grammar."""
 
 from typing import NamedTuple
 
@@ -6,9 +6,9 @@ from translate.grammar.conjugation import Conjugation, EnglishForms, conjugate, 
 
 
 class Pair(NamedTuple):
-    """An English expression, its French one, and which English words each French word renders.
+    """An English expression with its French translation and their links.
 
-    `sure[j]` and `possible[j]` hold the English indexes that French word j is linked with.
+    `sure[j]` and `possible[j]` hold the indexes of the English words to which French word j is linked.
     """
 
     english: tuple[str, ...]
@@ -26,7 +26,7 @@ class Noun(NamedTuple):
 
 
 class Name(NamedTuple):
-    """A head that never changes: a proper name, or a word such as `everybody`, `nobody`, `who`."""
+    """An invariable head: a proper name, or a word such as `everybody`, `nobody`, `who`."""
 
     pair: Pair
     feminine: bool
@@ -71,7 +71,7 @@ class Verb(NamedTuple):
 
 
 class Modal(NamedTuple):
-    """A verb that governs an infinitive."""
+    """A verb that takes an infinitive."""
 
     english: EnglishForms
     kind: str  # "bare" as can, "would" as would like to, "full" as want to
@@ -82,7 +82,7 @@ class Modal(NamedTuple):
 
 
 class State(NamedTuple):
-    """What English says with `be` and an adjective, and French with another verb and a noun: `avoir faim`."""
+    """A state for which English uses `be` and an adjective, French another verb and a noun: `avoir faim`."""
 
     english: str
     french: Conjugation
@@ -91,7 +91,7 @@ class State(NamedTuple):
 
 
 class Adverbial(NamedTuple):
-    """An adverb, a phrase of time, a quantity, a conjunction: fixed words, and where they may stand."""
+    """Fixed words, such as an adverb, a phrase of time, a quantity or a conjunction, with their positions."""
 
     pair: Pair
     flags: frozenset[str]
@@ -117,7 +117,7 @@ def pair(english: str, french: str, links: str = "") -> Pair:
 
 
 def rows(table: str, num_fields: int) -> list[list[str]]:
-    """The lines of a table as lists of fields, missing last ones empty."""
+    """The lines of a table as lists of fields; missing fields at the end are empty."""
     split = [[field.strip() for field in line.split("|")] for line in table.strip().splitlines()]
     return [row + [""] * (num_fields - len(row)) for row in split]
 

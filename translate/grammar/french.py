@@ -17,12 +17,12 @@ from translate.grammar.meaning import (
     Clause,
     Features,
     Phrase,
-    Place,
+    PrepositionalPhrase,
     Quality,
     Sentence,
     Token,
     features,
-    rendered,
+    french_tokens,
 )
 
 
@@ -30,7 +30,7 @@ def realise(sentence: Sentence) -> list[Token]:
     """The French tokens of a sentence, from the first word to the final punctuation."""
     tokens = _first_clause(sentence)
     if sentence.conjunction is not None and sentence.second is not None:
-        conjunction = rendered(sentence.conjunction.pair, "x")
+        conjunction = french_tokens(sentence.conjunction.pair, "x")
         second = clause(sentence.second, "Z")
         if sentence.conjunction_first:
             tokens = [*conjunction, *tokens, Token(",", ("c0",)), *second]
@@ -47,13 +47,13 @@ def _first_clause(sentence: Sentence) -> list[Token]:
     if sentence.mood == "statement":
         time = first.time
         if time is not None and "front" in time.flags and sentence.conjunction is None:
-            return rendered(time.pair, "z") + clause(first._replace(time=None), "")
+            return french_tokens(time.pair, "z") + clause(first._replace(time=None), "")
         return clause(first, "")
     if sentence.mood != "question":
         return _command(first, 4 if sentence.mood == "command" else 3)
     if first.gap == "subject":
         return phrase(first.subject, "S", clause) + clause(first, "")
-    front = rendered(sentence.asked.pair, "w") if sentence.asked is not None else []
+    front = french_tokens(sentence.asked.pair, "w") if sentence.asked is not None else []
     if first.gap == "object" and first.object is not None:
         front = phrase(first.object, "O", clause)
     subject = arguments_of(first, "").subject[0]
@@ -65,7 +65,7 @@ def _first_clause(sentence: Sentence) -> list[Token]:
 
 
 def clause(content: Clause, path: str, *, inverted: bool = False) -> list[Token]:
-    """A clause with its concepts under `path`, a pronoun subject after the verb if `inverted`."""
+    """A clause with its concepts under `path`; if `inverted`, a pronoun subject follows the verb."""
     arguments = arguments_of(content, path)
     group = verb_group(content, path, arguments)
     before, hung = _subject(content, arguments, group.finite, inverted=inverted)
@@ -92,7 +92,7 @@ def clause(content: Clause, path: str, *, inverted: bool = False) -> list[Token]
 def _subject(
     content: Clause, arguments: Arguments, finite: Token, *, inverted: bool
 ) -> tuple[list[Token], list[Token]]:
-    """The subject before the verb, and the pronoun that hangs on it in a question; one of them is empty."""
+    """The subject before the verb, and the pronoun attached to it in a question; one of the two is empty."""
     subject, path = arguments.subject
     if content.gap == "subject":
         return [], []
@@ -109,16 +109,16 @@ def _subject(
 def _early(content: Clause, path: str, *, negated: bool) -> tuple[list[Token], list[Token]]:
     """Adverbs right after the finite verb, and the noun of `avoir besoin`."""
     verb = content.verb
-    adverbs = rendered(content.adverb.pair, path + "a") if content.adverb is not None else []
+    adverbs = french_tokens(content.adverb.pair, path + "a") if content.adverb is not None else []
     if verb.adverb and not negated:
         adverbs.append(Token(verb.adverb, (path + "v0",)))
     if content.manner is not None and "early" in content.manner.flags and not has_infinitive(content):
-        adverbs += rendered(content.manner.pair, path + "i")
+        adverbs += french_tokens(content.manner.pair, path + "i")
     return adverbs, [Token(verb.complement, (path + "v0",))] if verb.complement else []
 
 
 def _command(content: Clause, person: int) -> list[Token]:
-    """An imperative: pronouns hang on the verb, or stand before it if it is negated."""
+    """An imperative; its pronouns are attached to the verb, or precede it if it is negated."""
     arguments = arguments_of(content, "")
     verb = Token(content.verb.french.present[person], ("v0",))
     clitics = clitics_of(content, "", arguments, person)
@@ -138,21 +138,21 @@ def _complements(content: Clause, path: str, arguments: Arguments, negation: lis
     tokens += _predicate(content, path, features(arguments.subject[0]))
     manner = content.manner
     if manner is not None and ("early" not in manner.flags or has_infinitive(content)):
-        words = rendered(manner.pair, path + "i")
+        words = french_tokens(manner.pair, path + "i")
         tokens = tokens + words if "late" in manner.flags else words + tokens
     if content.place is not None and content.gap != "place":
         tokens += prepositional(content.place, path + "L", clause)
     if content.company is not None:
         tokens += prepositional(content.company, path + "W", clause)
     if content.time is not None:
-        tokens += rendered(content.time.pair, path + "z")
+        tokens += french_tokens(content.time.pair, path + "z")
     if content.content is not None:
         tokens += [Token("que", (path + "k0",)), *clause(content.content, path + "C")]
     return tokens
 
 
 def _objects(content: Clause, path: str, arguments: Arguments, negation: list[Token]) -> list[Token]:
-    """The objects that do not stand before the verb."""
+    """The objects after the verb."""
     tokens: list[Token] = []
     verb = content.verb
     if arguments.object is not None and content.gap != "object":
@@ -183,17 +183,17 @@ def _predicate(content: Clause, path: str, subject: Features) -> list[Token]:
     if isinstance(predicate, Quality):
         forms = predicate.adjective.french
         form = forms[3 + subject.feminine] if subject.plural else forms[2 * subject.feminine]
-        degree = rendered(predicate.degree.pair, path + "g") if predicate.degree is not None else []
+        degree = french_tokens(predicate.degree.pair, path + "g") if predicate.degree is not None else []
         tokens = [*degree, Token(form, (path + "a9",))]
         if predicate.than is None:
             return tokens
         return [*tokens, Token("que", (path + "b0",)), *phrase(predicate.than, path + "B", clause)]
     if isinstance(predicate, Age):
-        return [*rendered(predicate.years.pair, path + "y"), Token("ans", (path + "y9",))]
+        return [*french_tokens(predicate.years.pair, path + "y"), Token("ans", (path + "y9",))]
     if isinstance(predicate, State):
         return [Token(predicate.noun, (path + "s0",))]
     if isinstance(predicate, Phrase):
         return phrase(predicate, path + "K", clause)
-    if isinstance(predicate, Place):
+    if isinstance(predicate, PrepositionalPhrase):
         return prepositional(predicate, path + "K", clause)
     return []

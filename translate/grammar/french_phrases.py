@@ -1,9 +1,17 @@
-"""Realises noun phrases in French: agreement, articles, the place of adjectives, contraction, elision."""
+"""Realises noun phrases in French: agreement, articles, position of adjectives, contraction, elision."""
 
 from collections.abc import Callable
 
 from translate.grammar.entries import Name, Noun, Pronoun
-from translate.grammar.meaning import Clause, Phrase, Place, Relative, Token, features, rendered
+from translate.grammar.meaning import (
+    Clause,
+    Phrase,
+    PrepositionalPhrase,
+    Relative,
+    Token,
+    features,
+    french_tokens,
+)
 
 # masculine, feminine, plural
 _DETERMINERS = {
@@ -32,7 +40,7 @@ ClauseRealiser = Callable[[Clause, str], list[Token]]
 
 
 def starts_with_vowel(word: str) -> bool:
-    """Whether the word before is elided: a vowel or a mute h."""
+    """Whether the word starts with a vowel or a mute h, so that the word before it is elided."""
     return (word[0].lower() in "aeiouhéèêâîôûœ" or word == "y") and not word.startswith(_NO_ELISION)
 
 
@@ -49,7 +57,7 @@ def elide(tokens: list[Token]) -> list[Token]:
 
 
 def contract(preposition: list[Token], tokens: list[Token]) -> list[Token]:
-    """The preposition before the phrase, with `à le` made `au` and so on."""
+    """The preposition with the phrase, contracted where French contracts, as `à le` to `au`."""
     last, article = preposition[-1], tokens[0]
     contracted = _CONTRACTED.get((last.text, article.text))
     if contracted is None or (article.text == "le" and starts_with_vowel(tokens[1].text)):
@@ -64,14 +72,15 @@ def phrase(
 ) -> list[Token]:
     """A noun phrase with its concepts under `path`.
 
-    `clause` realises a relative clause. `negation` holds the concepts of the negation that a direct object
-    stands under, where `un` becomes `de`.
+    Args:
+        clause: realises a relative clause.
+        negation: concepts of the negation of a direct object, in which `un` becomes `de`.
     """
     head = content.head
     if isinstance(head, Pronoun):
         tokens = [Token(head.stressed, (path + "h0",))]
     elif isinstance(head, Name):
-        tokens = rendered(head.pair, path + "h")
+        tokens = french_tokens(head.pair, path + "h")
         if content.determiner == "generic":
             tokens = [Token("la" if head.feminine else "le", (), (path + "h0",)), *tokens]
     else:
@@ -87,7 +96,7 @@ def phrase(
 
 def _noun(content: Phrase, head: Noun, path: str, negation: tuple[str, ...] | None) -> list[Token]:
     feminine, plural = head.feminine, content.plural
-    tokens = rendered(head.forms[plural], path + "h")
+    tokens = french_tokens(head.forms[plural], path + "h")
     number = len(content.adjectives)
     for i in range(number - 1, -1, -1):
         adjective, concept = content.adjectives[i], f"{path}a{i}"
@@ -98,7 +107,7 @@ def _noun(content: Phrase, head: Noun, path: str, negation: tuple[str, ...] | No
         else:
             tokens.append(Token(adjective.french[3 + feminine if plural else 2 * feminine], (concept,)))
     if content.quantity is not None:
-        tokens = rendered(content.quantity.pair, path + "q") + tokens
+        tokens = french_tokens(content.quantity.pair, path + "q") + tokens
     return _determiner(content, head, path, tokens, negation) + tokens
 
 
@@ -141,12 +150,12 @@ def _indefinite(
     return [Token("du", strong, weak)]
 
 
-def prepositional(place: Place, path: str, clause: ClauseRealiser) -> list[Token]:
+def prepositional(place: PrepositionalPhrase, path: str, clause: ClauseRealiser) -> list[Token]:
     """A preposition and its phrase: `à Paris`, `en France`, `au Japon`, `près du pont`."""
-    tokens = rendered(place.preposition.pair, path + "p")
+    tokens = french_tokens(place.preposition.pair, path + "p")
     content, head = place.phrase, place.phrase.head
     if isinstance(head, Name) and head.kind in ("city", "country"):
-        own, name = tokens[-1], rendered(head.pair, path + "h")
+        own, name = tokens[-1], french_tokens(head.pair, path + "h")
         if head.kind == "city" or own.text == "de":
             to = own if own.text == "de" else own._replace(text="à")
             article = [] if head.kind == "city" or head.feminine else [Token("le", (), (path + "h0",))]
@@ -165,5 +174,5 @@ def _relative(relative: Relative, path: str, clause: ClauseRealiser) -> list[Tok
 
 
 def _whose(tokens: list[Token], path: str) -> list[Token]:
-    """The article of `dont la voiture` is only possibly `whose`."""
+    """In `dont la voiture` the link of the article to `whose` is only possible."""
     return [Token(tokens[0].text, (), (path + "Sd0",)), *tokens[1:]]

@@ -1,11 +1,11 @@
-"""Realises the French verb with what belongs to it: tenses, agreement, negation, pronouns before it."""
+"""Realises the French verb: tenses, agreement, negation, and the pronouns before it."""
 
 from typing import NamedTuple
 
 from translate.grammar.conjugation import Conjugation, agree, conjugate
 from translate.grammar.entries import Name, Pronoun, State
-from translate.grammar.lexicon import PRONOUNS
-from translate.grammar.meaning import Age, Clause, Features, Phrase, Token, features, rendered
+from translate.grammar.meaning import Age, Clause, Features, Phrase, Token, features, french_tokens
+from translate.grammar.nouns import PRONOUNS
 
 _REFLEXIVE = ("me", "te", "se", "nous", "vous", "se")
 _RANK = {
@@ -18,7 +18,7 @@ _THERE = PRONOUNS["there"]
 
 
 class Arguments(NamedTuple):
-    """Who does what to whom in French, each phrase with the path of its concepts."""
+    """Subject, direct object and recipient in French, with the paths of their concepts."""
 
     subject: tuple[Phrase, str]
     object: tuple[Phrase, str] | None
@@ -26,7 +26,7 @@ class Arguments(NamedTuple):
 
 
 class VerbGroup(NamedTuple):
-    """The finite verb, a participle with what follows it, and an infinitive; the last two may be empty."""
+    """The finite verb, the participle with a preposition, and the infinitive; the last two may be empty."""
 
     finite: Token
     participle: list[Token]
@@ -34,7 +34,7 @@ class VerbGroup(NamedTuple):
 
 
 def arguments_of(content: Clause, path: str) -> Arguments:
-    """The arguments of a clause whose concepts stand under `path`."""
+    """The arguments of a clause whose concepts are under `path`."""
     subject = (content.subject, path + "S")
     thing = (content.object, path + "O") if content.object is not None else None
     if "swapped" in content.verb.flags and thing is not None:
@@ -44,7 +44,7 @@ def arguments_of(content: Clause, path: str) -> Arguments:
 
 
 def is_clitic(content: Phrase) -> bool:
-    """Whether the phrase is a pronoun that stands before the verb."""
+    """Whether the phrase is a pronoun that precedes the verb."""
     return isinstance(content.head, Pronoun) and content.joined is None
 
 
@@ -115,7 +115,7 @@ def _tensed(
 def negation_of(content: Clause, path: str, arguments: Arguments) -> tuple[list[Token], list[Token]]:
     """`ne` and what follows the finite verb: `pas`, `jamais`, `plus`, `rien`."""
     if content.negation is not None:
-        tokens = rendered(content.negation.pair, path + "n")
+        tokens = french_tokens(content.negation.pair, path + "n")
         return tokens[:1], tokens[1:]
     subject, subject_path = arguments.subject
     if _is_negative(subject):

@@ -1,7 +1,6 @@
-"""The embedded corpora: generated pairs, English-French and English-invented, with exact word alignments."""
+"""Generates the embedded corpora: pairs of English and French or an invented language, with exact links."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from translate.errors import UserError
@@ -10,11 +9,10 @@ from translate.grammar.meaning import Sentence, Token
 from translate.grammar.sentence_choice import SentenceChooser
 
 _MAX_WORDS = 17
-_FRUITLESS = 20_000  # draws in a row without a new pair, after which the grammar counts as exhausted
-# the pictures of the documentation show them, so they are never test material
+_FRUITLESS = 20_000  # draws in a row without a new pair, after which the grammar is taken to be exhausted
+# shown in the documentation's pictures, so they must be training pairs
 _CLASSICS = ("I love you .", "look it up .")
 _REALISERS = {"fr": french.realise, "sov": sov.realise}
-_FILES = {"train": "train", "validation": "dev", "test": "test"}
 
 
 class Example(NamedTuple):
@@ -28,13 +26,14 @@ class Example(NamedTuple):
 def generate(
     num_train: int, num_validation: int, num_test: int, seed: int = 1, target: str = "fr"
 ) -> dict[str, list[Example]]:
-    """Distinct examples in three splits that share no sentence on either side.
+    """Generate three splits of distinct examples that share no sentence on either side.
 
-    `target` is `fr`, or `sov` for an invented language with the verb at the end. The target sentence is a
-    function of the source sentence, and the result depends on the arguments alone.
+    The target sentence is a function of the source sentence, and the result depends only on the arguments.
 
+    Args:
+        target: `fr`, or `sov` for an invented language with the verb at the end.
     Raises:
-        UserError: a number is negative, the target unknown, or there are not so many pairs.
+        UserError: for a negative number, an unknown target, or more pairs than the grammar has.
     """
     wanted = {"train": num_train, "validation": num_validation, "test": num_test}
     for name, number in wanted.items():
@@ -46,7 +45,7 @@ def generate(
         )
     chooser = SentenceChooser(seed)
     examples = _distinct(chooser, sum(wanted.values()), target)
-    # early draws are the frequent short ones: without shuffling they would crowd one split
+    # early draws are short and frequent sentences; shuffling spreads them over the splits
     for i in range(len(examples) - 1, 0, -1):
         j = int(chooser.draw() * (i + 1))
         examples[i], examples[j] = examples[j], examples[i]
@@ -66,7 +65,7 @@ def _distinct(chooser: SentenceChooser, number: int, language: str) -> list[Exam
     fruitless = 0
     while len(examples) < number:
         if (fruitless := fruitless + 1) > _FRUITLESS:
-            raise UserError(f"grammar: {number} pairs were asked for, but only about {len(examples)} exist")
+            raise UserError(f"grammar: only about {len(examples)} pairs exist; expected fewer than {number}")
         sentence = chooser.sentence()
         source = english.realise(sentence)
         source_line = " ".join([token.text for token in source])
@@ -84,7 +83,7 @@ def _distinct(chooser: SentenceChooser, number: int, language: str) -> list[Exam
 
 
 def realise(sentence: Sentence, target: str = "fr") -> Example:
-    """The pair that an abstract sentence becomes, with its gold links."""
+    """The pair of an abstract sentence, with its gold links."""
     source, translation = english.realise(sentence), _REALISERS[target](sentence)
     return Example(
         " ".join(token.text for token in source),
@@ -94,7 +93,10 @@ def realise(sentence: Sentence, target: str = "fr") -> Example:
 
 
 def gold(source: Sequence[Token], target: Sequence[Token]) -> str:
-    """Pharaoh line of tokens that share a concept: sure if both express it strongly, possible if one does."""
+    """A Pharaoh line that links tokens with a common concept.
+
+    A link is sure if both express the concept strongly, possible if only one does.
+    """
     strong: dict[str, list[int]] = {}
     weak: dict[str, list[int]] = {}
     for i, token in enumerate(source):
@@ -115,12 +117,3 @@ def gold(source: Sequence[Token], target: Sequence[Token]) -> str:
             for i in strong.get(concept, ()):
                 links[i, j] = "-"
     return " ".join([f"{i}{links[i, j]}{j}" for i, j in sorted(links)])
-
-
-def write(directory: Path, splits: Mapping[str, Sequence[Example]], target: str = "fr") -> None:
-    """Writes train, dev and test as parallel files: `train.en`, `train.fr`, `train.gold`, and so on."""
-    directory.mkdir(parents=True, exist_ok=True)
-    for name, examples in splits.items():
-        for suffix, column in (("en", 0), (target, 1), ("gold", 2)):
-            lines = "".join(example[column] + "\n" for example in examples)
-            (directory / f"{_FILES[name]}.{suffix}").write_text(lines, encoding="utf-8", newline="\n")

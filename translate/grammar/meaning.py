@@ -1,10 +1,10 @@
-"""The abstract sentence that every language is realised from, and the tokens that realisation gives.
+"""The abstract sentence, from which every language is realised, and the tokens of a realisation.
 
-A *concept* is a place in the abstract sentence, named by its path: capital letters lead down to a phrase or
-a clause (`S` subject, `O` object, `R` relative clause, ...), and a small letter with a number names what
-stands there (`h0` head, `d0` determiner, `v0` verb, `n0` negation, ...). A realiser says of each token
-which concepts it expresses, strongly or weakly. Two tokens of two languages are linked if they share a
-concept: surely if both express it strongly, possibly if only one does.
+A *concept* is a node of the abstract sentence, named by its path: capital letters lead down to a phrase or
+a clause (`S` subject, `O` object, `R` relative clause, ...), and a small letter with a number names a part of
+it (`h0` head, `d0` determiner, `v0` verb, `n0` negation, ...). A realiser gives each token the concepts that
+it expresses, strongly or weakly. Tokens of two languages are linked if they share a concept: the link is sure
+if both express it strongly, possible if only one does.
 """
 
 from typing import NamedTuple
@@ -34,8 +34,8 @@ class Phrase(NamedTuple):
     """A noun phrase.
 
     `determiner` is one of `the a this that my your his her our their your-formal all some any no bare
-    generic which whose`, or empty where the head takes none or `quantity` stands in its place. `bare` and
-    `generic` are both without an English article; French says `des` for the first and `les` for the second.
+    generic which whose`, or empty if the head takes none or `quantity` replaces it. English has no article
+    for `bare` and `generic`; French has `des` for the first and `les` for the second.
     """
 
     head: Noun | Name | Pronoun
@@ -48,7 +48,7 @@ class Phrase(NamedTuple):
     joined: "Phrase | None" = None  # and ...
 
 
-class Place(NamedTuple):
+class PrepositionalPhrase(NamedTuple):
     """A prepositional phrase."""
 
     preposition: Adverbial
@@ -56,7 +56,7 @@ class Place(NamedTuple):
 
 
 class Quality(NamedTuple):
-    """A predicate adjective, compared with `than` if that is given."""
+    """A predicate adjective, perhaps in a comparison with `than`."""
 
     adjective: Adjective
     degree: Adverbial | None = None  # very, too; with `than`: more, less, as
@@ -64,7 +64,7 @@ class Quality(NamedTuple):
 
 
 class Age(NamedTuple):
-    """So many years old."""
+    """An age in years."""
 
     years: Adverbial
 
@@ -72,8 +72,8 @@ class Age(NamedTuple):
 class Clause(NamedTuple):
     """A subject and a predicate.
 
-    `tense` is one of present, progressive, past, perfect, future, going. `gap` names the argument that stands
-    before the clause (a relative pronoun, a question word), and is not said again in it.
+    `tense` is one of present, progressive, past, perfect, future, going. `gap` names the argument that
+    precedes the clause as a relative pronoun or question word, and is left out of it.
     """
 
     subject: Phrase
@@ -83,12 +83,12 @@ class Clause(NamedTuple):
     negation: Adverbial | None = None
     object: Phrase | None = None
     recipient: Phrase | None = None
-    predicate: "Quality | Age | State | Place | Phrase | None" = None
+    predicate: "Quality | Age | State | PrepositionalPhrase | Phrase | None" = None
     content: "Clause | None" = None  # that ...
     adverb: Adverbial | None = None  # often, already
     manner: Adverbial | None = None  # slowly, a lot
-    place: Place | None = None
-    company: Place | None = None  # with, without, for
+    place: PrepositionalPhrase | None = None
+    company: PrepositionalPhrase | None = None  # with, without, for
     time: Adverbial | None = None
     gap: str = ""  # "", subject, object, place
 
@@ -103,9 +103,9 @@ class Relative(NamedTuple):
 class Sentence(NamedTuple):
     """One or two clauses with their mood.
 
-    `mood` is statement, question, command or proposal (`let us`). With a `conjunction` there is a `second`
-    clause; the conjunction stands between the two, or first if `conjunction_first`. `asked` is the adverb of
-    a question (`where`); a question about the object has it as the clause's gap.
+    `mood` is statement, question, command or proposal (`let us`). A `conjunction` connects the clause with
+    the `second` one; it precedes both if `conjunction_first`. `asked` is the adverb of a question (`where`);
+    in a question about the object, the object is the clause's gap.
     """
 
     clause: Clause
@@ -119,7 +119,7 @@ class Sentence(NamedTuple):
 
 
 class Features(NamedTuple):
-    """What agrees with a noun phrase: row of the conjugation, gender, number."""
+    """The agreement of a noun phrase: row of the conjugation, gender, number."""
 
     person: int
     feminine: bool
@@ -127,7 +127,7 @@ class Features(NamedTuple):
 
 
 def features(phrase: Phrase) -> Features:
-    """Person, gender and number of a noun phrase, joined ones included."""
+    """Person, gender and number of a noun phrase, including phrases joined to it."""
     if phrase.joined is not None:
         feminine = features(phrase._replace(joined=None)).feminine and features(phrase.joined).feminine
         return Features(5, feminine, True)
@@ -139,13 +139,13 @@ def features(phrase: Phrase) -> Features:
     return Features(5 if phrase.plural else 2, head.feminine, phrase.plural)
 
 
-def said(pair: Pair, path: str) -> list[Token]:
-    """The English tokens of a fixed expression, each a concept of its own under `path`."""
+def english_tokens(pair: Pair, path: str) -> list[Token]:
+    """The English tokens of a fixed expression, with one concept under `path` for each."""
     return [Token(word, (f"{path}{i}",)) for i, word in enumerate(pair.english)]
 
 
-def rendered(pair: Pair, path: str) -> list[Token]:
-    """The French tokens of a fixed expression, linked with the English ones as its entry says."""
+def french_tokens(pair: Pair, path: str) -> list[Token]:
+    """The French tokens of a fixed expression, with the concepts of the English tokens linked to them."""
     return [
         Token(word, tuple([f"{path}{i}" for i in sure]), tuple([f"{path}{i}" for i in possible]))
         for word, sure, possible in zip(pair.french, pair.sure, pair.possible, strict=True)

@@ -1,4 +1,4 @@
-"""Chooses noun phrases at random, so that they make sense where they stand."""
+"""Chooses noun phrases at random, as they make sense in their context."""
 
 import random
 from bisect import bisect_right
@@ -7,31 +7,23 @@ from itertools import accumulate
 from typing import NamedTuple, TypeVar
 
 from translate.grammar.entries import Adjective, Adverbial, Name, Noun, Verb
-from translate.grammar.lexicon import (
-    ADJECTIVES,
-    NAMES,
-    NOUNS,
-    PLACES,
-    PRONOUNS,
-    QUANTITIES,
-    TRANSITIVE,
-    WORD,
-    of_classes,
-)
-from translate.grammar.meaning import Clause, Phrase, Place, Relative
+from translate.grammar.meaning import Clause, Phrase, PrepositionalPhrase, Relative
+from translate.grammar.modifiers import ADJECTIVES, PLACES, QUANTITIES, WORD
+from translate.grammar.nouns import NAMES, NOUNS, PRONOUNS, of_classes
+from translate.grammar.verbs import TRANSITIVE
 
 Item = TypeVar("Item")
 
 
 class Weights(NamedTuple):
-    """Names, and the sums of the weights up to each of them."""
+    """Names with their cumulative weights."""
 
     names: tuple[str, ...]
     bounds: tuple[float, ...]
 
 
 def weights(written: str) -> Weights:
-    """Weights as they are written in the tables below: `the 52 my 20`."""
+    """Parse the weights of the tables below, such as `the 52 my 20`."""
     words = written.split()
     return Weights(tuple(words[::2]), tuple(accumulate(float(word) for word in words[1::2])))
 
@@ -39,7 +31,7 @@ def weights(written: str) -> Weights:
 _SUBJECT_PRONOUNS = weights("I 24 you 18 he 20 she 20 we 18 they 18")
 _RELATIVE_TENSES = weights("present 3 past 4 future 1")
 
-# where a phrase stands -> its determiners; "my" is any possessive, "number" and "quantity" any of their kind
+# role of a phrase -> its determiners; "my" is any possessive, "number" and "quantity" any of their kind
 _SINGULAR = {
     "subject": weights("the 52 my 20 this 9 that 5 a 8 quantity 6"),
     "object": weights("the 42 a 30 my 18 this 6 that 4"),
@@ -79,7 +71,7 @@ _OWNED = tuple(n for n in NOUNS if n.classes & {"vehicle", "cycle", "building", 
 
 
 def key(head: Noun | Name) -> tuple[str, ...]:
-    """The English words that name an entry in a table of what goes with it."""
+    """The English words of an entry, as a key for tables."""
     return head.forms[0].english if isinstance(head, Noun) else head.pair.english
 
 
@@ -96,10 +88,10 @@ VERBS_OF: dict[tuple[str, ...], tuple[Verb, ...]] = {
 
 
 class PhraseChooser:
-    """Draws noun phrases; `budget` is how many more ornaments the present sentence may have."""
+    """Draws noun phrases; `budget` is the number of ornaments that the sentence may still get."""
 
     def __init__(self, seed: int) -> None:
-        # random() alone is promised to give the same numbers in every version of Python
+        # only random() is guaranteed to give the same numbers in every version of Python
         self.draw = random.Random(seed).random
         self.budget = 0
 
@@ -108,7 +100,7 @@ class PhraseChooser:
         return self.draw() < probability
 
     def ornament(self, probability: float) -> bool:
-        """True with this probability while the budget lasts, which it takes one from."""
+        """True with this probability while the budget lasts; True costs one of it."""
         if self.budget <= 0 or self.draw() >= probability:
             return False
         self.budget -= 1
@@ -131,7 +123,7 @@ class PhraseChooser:
         return Phrase(self.pick(FIRST_NAMES))
 
     def person(self, *, pronouns: float = 0.5) -> Phrase:
-        """A person as a subject, a pronoun with the given probability; perhaps two persons."""
+        """A person as a subject, with probability `pronouns` a pronoun; perhaps two persons."""
         if self.chance(pronouns):
             return self.pronoun()
         first = self.other_than_pronoun("subject")
@@ -142,7 +134,7 @@ class PhraseChooser:
         return first
 
     def other_than_pronoun(self, role: str, *, plain: bool = False) -> Phrase:
-        """A named person or a noun for one."""
+        """A person by name or by a noun."""
         if self.chance(0.3):
             return self.named()
         head = self.pick(PERSONS)
@@ -157,9 +149,12 @@ class PhraseChooser:
         subject: Phrase | None = None,
         plain: bool = False,
     ) -> Phrase:
-        """A phrase around a noun; `role` is where it stands: a key of the tables of determiners.
+        """A phrase with this noun.
 
-        A possessive is more likely to be that of `subject`. A `plain` phrase has nothing after the noun.
+        Args:
+            role: a key of the tables of determiners.
+            subject: its possessive is likelier than others.
+            plain: nothing follows the noun.
         """
         mass = "mass" in head.classes
         if mass or "single" in head.classes:
@@ -194,7 +189,7 @@ class PhraseChooser:
         return self.pick(_OWNERS)
 
     def _adjectives(self, head: Noun) -> tuple[Adjective, ...]:
-        """One adjective, or two of which French puts one before the noun and one after it."""
+        """One adjective, or two: one before the French noun and one after it."""
         fitting = [a for a in ADJECTIVES_OF[key(head)] if not a.predicative]
         if not fitting:
             return ()
@@ -226,33 +221,33 @@ class PhraseChooser:
         verb, tense = self.pick(verbs), self.weighted(_RELATIVE_TENSES)
         return Relative("that", Clause(subject, verb, tense, object=antecedent, gap="object"))
 
-    def place(self, *, cities: float = 0.1, things: bool = False) -> Place:
-        """Where somebody is or something happens; or where a thing is."""
+    def place(self, *, cities: float = 0.1, things: bool = False) -> PrepositionalPhrase:
+        """The place of a person or an event, or of a thing if `things`."""
         if self.chance(cities):
-            return Place(WORD["in"], Phrase(self.pick(_CITIES)))
+            return PrepositionalPhrase(WORD["in"], Phrase(self.pick(_CITIES)))
         return self.place_at(self.pick(_THING_PLACES if things else _PERSON_PLACES))
 
-    def place_at(self, choice: tuple[Adverbial, tuple[Noun | Name, ...]]) -> Place:
+    def place_at(self, choice: tuple[Adverbial, tuple[Noun | Name, ...]]) -> PrepositionalPhrase:
         """The preposition with one of its nouns."""
         preposition, nouns = choice
         head = self.pick(nouns)
         assert isinstance(head, Noun)
-        return Place(preposition, self.noun(head, "oblique", plural=False, plain=True))
+        return PrepositionalPhrase(preposition, self.noun(head, "oblique", plural=False, plain=True))
 
     def short_clause(self, subject: Phrase) -> Clause:
-        """What a relative clause says of its subject; a clause chooser knows."""
+        """The content of a relative clause about the subject; clause choosers implement it."""
         raise NotImplementedError
 
     def living_clause(self, subject: Phrase) -> Clause:
-        """What somebody does at a place that is named before."""
+        """A clause about somebody at the place that the clause modifies."""
         raise NotImplementedError
 
     def quality_clause(self, subject: Phrase, tense: str) -> Clause:
-        """How the subject is."""
+        """A clause about a quality of the subject."""
         raise NotImplementedError
 
 
-# most often in and at
+# mostly in and at
 _PERSON_PLACES = tuple(
     (preposition, persons) for preposition, persons, _ in PLACES for _ in range(3 if len(persons) > 6 else 1)
 )

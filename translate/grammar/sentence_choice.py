@@ -2,21 +2,11 @@
 
 from translate.grammar.clause_choice import ClauseChooser
 from translate.grammar.entries import Name, Noun, Pronoun
-from translate.grammar.lexicon import (
-    DITRANSITIVE,
-    INTRANSITIVE,
-    NAMES,
-    NOUNS,
-    PRONOUNS,
-    QUANTITIES,
-    SAYING,
-    TIMES,
-    TRANSITIVE,
-    WORD,
-    WORDS,
-)
 from translate.grammar.meaning import Clause, Phrase, Sentence
+from translate.grammar.modifiers import QUANTITIES, TIMES, WORD, WORDS
+from translate.grammar.nouns import NAMES, NOUNS, PRONOUNS
 from translate.grammar.phrase_choice import DEFINITE, VERBS_OF, key, weights
+from translate.grammar.verbs import DITRANSITIVE, INTRANSITIVE, SAYING, TRANSITIVE
 
 _KINDS = weights(
     "statement 64 question 10 asked 5 command 10 proposal 2 joined 3 anaphora 2 saying 2 there 2"
@@ -139,7 +129,7 @@ class SentenceChooser(ClauseChooser):
         return Sentence(content, mood, polite=formal and self.chance(0.13), end=end)
 
     def _addressed(self, phrase: Phrase, *, formal: bool) -> Phrase:
-        """The phrase as it is said to somebody who is told to act, with `votre` and not `ton`."""
+        """The phrase in a command or proposal: with `votre` instead of `ton`, and without `you` itself."""
         if phrase.head is PRONOUNS["you"]:
             return Phrase(PRONOUNS["he"])
         owner = phrase.owner
@@ -176,19 +166,19 @@ class SentenceChooser(ClauseChooser):
         return Sentence(first, conjunction=WORD[kind], second=second, conjunction_first=leading)
 
     def _single(self, content: Clause) -> Clause:
-        """The clause as one of two: said of one time, not of often or never."""
+        """The clause as one of two: about a single time, without often or never."""
         negation = WORD["not"] if content.negation is not None else None
         return content._replace(time=None, adverb=None, negation=negation)
 
     def _again(self, subject: Phrase) -> Phrase:
-        """The subject, or the pronoun for it."""
+        """The subject, or a pronoun for it."""
         head = subject.head
         if isinstance(head, Name):
             return Phrase(PRONOUNS["she" if head.feminine else "he"])
         return subject if isinstance(head, Pronoun) else self.pronoun()
 
     def _anaphora(self) -> Sentence:
-        """`it` and `them` stand for the object of the first clause, whose gender French must remember."""
+        """`it` or `them` refers to the object of the first clause, with its gender in French."""
         self.budget = 0
         subject = self.pronoun() if self.chance(0.6) else self.named()
         head = self.pick(_ANAPHORIC)

@@ -1,41 +1,59 @@
 """Realises an abstract sentence in an invented language with the verb at the end.
 
-Subject, object and recipient bear a postposition for their case. Relative clauses and owners stand before the
-noun, reasons before what they explain, and questions keep the order of statements. Nouns and verbs take
-suffixes; there are no articles. The words are made up, a root for every meaning; proper names stay.
+Subject, object and recipient have a postposition for their case. Relative clauses and owners precede the
+noun, reasons precede their result, and questions keep the order of statements. Nouns and verbs take suffixes;
+there are no articles. Each meaning has an invented root; proper names do not change.
 """
 
 from zlib import crc32
 
-from translate.grammar import lexicon
 from translate.grammar.entries import Name, Pair, Pronoun, State
-from translate.grammar.meaning import Age, Clause, Phrase, Place, Quality, Relative, Sentence, Token
+from translate.grammar.meaning import (
+    Age,
+    Clause,
+    Phrase,
+    PrepositionalPhrase,
+    Quality,
+    Relative,
+    Sentence,
+    Token,
+)
+from translate.grammar.modifiers import ADJECTIVES, ADVERBS, QUANTITIES, TIMES, WORDS
+from translate.grammar.nouns import NAMES, NOUNS, PRONOUNS
+from translate.grammar.verbs import (
+    BE,
+    DITRANSITIVE,
+    INTRANSITIVE,
+    MISS,
+    MODALS,
+    RAIN,
+    SAYING,
+    SNOW,
+    STATES,
+    TRANSITIVE,
+)
 
 _SUFFIXES = {"present": "a", "progressive": "a", "perfect": "a", "going": "a", "past": "eta", "future": "uro"}
 _LINKING, _IMPERATIVE, _PROPOSAL = "i", "e", "omo"
 _CASES = {"subject": "ta", "object": "lo", "recipient": "ne", "owner": "su"}
 _NOT, _QUESTION, _RELATIVE, _THAT = "mu", "ka", "yo", "ke"
 _BACK_VOWELS = "aou"
-_THERE = lexicon.PRONOUNS["there"]
+_THERE = PRONOUNS["there"]
 
 
 def _make_roots() -> dict[str, str]:
-    """A word for every meaning: two open syllables for a noun and the like, a consonant more for a verb."""
-    heads = [" ".join(noun.forms[0].english) for noun in lexicon.NOUNS]
-    heads += [
-        " ".join(name.pair.english)
-        for name in lexicon.NAMES
-        if name.kind not in ("person", "city", "country")
-    ]
-    heads += [" ".join(pronoun.english) for pronoun in lexicon.PRONOUNS.values()]
+    """A root for each meaning: two open syllables, with another consonant for verbs."""
+    heads = [" ".join(noun.forms[0].english) for noun in NOUNS]
+    heads += [" ".join(name.pair.english) for name in NAMES if name.kind not in ("person", "city", "country")]
+    heads += [" ".join(pronoun.english) for pronoun in PRONOUNS.values()]
     heads += ["this", "that", "all", "which", "year", "please"]
-    fixed = (*lexicon.TIMES, *lexicon.ADVERBS, *lexicon.QUANTITIES, *lexicon.WORDS)
-    heads += [" ".join(entry.pair.english) for entry in fixed] + [state.english for state in lexicon.STATES]
-    heads += [adjective.english for adjective in lexicon.ADJECTIVES]
-    verbs = [*lexicon.TRANSITIVE, *lexicon.DITRANSITIVE, *lexicon.INTRANSITIVE, *lexicon.SAYING]
-    verbs += [lexicon.BE, lexicon.RAIN, lexicon.SNOW, lexicon.MISS]
+    fixed = (*TIMES, *ADVERBS, *QUANTITIES, *WORDS)
+    heads += [" ".join(entry.pair.english) for entry in fixed] + [state.english for state in STATES]
+    heads += [adjective.english for adjective in ADJECTIVES]
+    verbs = [*TRANSITIVE, *DITRANSITIVE, *INTRANSITIVE, *SAYING]
+    verbs += [BE, RAIN, SNOW, MISS]
     actions = [" ".join(("to", verb.english.base, *verb.particle)) for verb in verbs]
-    actions += [" ".join(("may", modal.english.base, *modal.words)) for modal in lexicon.MODALS]
+    actions += [" ".join(("may", modal.english.base, *modal.words)) for modal in MODALS]
     actions += ["aux going", "aux perfect", "aux progressive"]
     roots: dict[str, str] = {}
     taken: set[str] = set()
@@ -84,7 +102,7 @@ def realise(sentence: Sentence) -> list[Token]:
 
 
 def _word(pair: Pair, path: str) -> list[Token]:
-    """One word for a fixed expression: surely the English word that most of the French one renders."""
+    """One word for a fixed expression, surely linked to the English word with most sure French links."""
     sure = [i for indexes in pair.sure for i in indexes]
     main = max(range(len(pair.english)), key=lambda i: (sure.count(i), i))
     others = tuple(f"{path}{i}" for i in range(len(pair.english)) if i != main)
@@ -94,7 +112,7 @@ def _word(pair: Pair, path: str) -> list[Token]:
 def _clause(
     content: Clause, path: str, *, ending: str = "", relative: bool = False, asked: list[Token] | None = None
 ) -> list[Token]:
-    """A clause; in a `relative` one the gap is left out, in a command (which has an `ending`) the subject."""
+    """A clause, without its gap if `relative`, without its subject if it has the `ending` of a command."""
     gap = content.gap if relative else ""
     tokens = _word(content.time.pair, path + "z") if content.time is not None else []
     if not (ending or gap == "subject" or content.subject.head is _THERE):
@@ -121,7 +139,7 @@ def _clause(
 
 
 def _verb(content: Clause, path: str, ending: str) -> list[Token]:
-    """The verb, or its linking form and what governs it, with the suffix of the tense or mood."""
+    """The verb with the suffix of its tense or mood, or its linking form with the governing verb."""
     verb, modal, tense = content.verb, content.modal, content.tense
     suffix = ending or _SUFFIXES[tense]
     there = (path + "Sh0",) if content.subject.head is _THERE else ()
@@ -137,7 +155,7 @@ def _verb(content: Clause, path: str, ending: str) -> list[Token]:
 
 
 def _negation(content: Clause, path: str) -> tuple[list[Token], list[Token]]:
-    """What stands before the verb, as `never`, and the particle after it."""
+    """The word before the verb, such as `never`, and the particle after it."""
     if content.negation is not None:
         pair = content.negation.pair
         if pair.english == ("not",):
@@ -166,17 +184,18 @@ def _predicate(content: Clause, path: str) -> list[Token]:
         return [Token(_ROOTS[predicate.english], (path + "s0",))]
     if isinstance(predicate, Phrase):
         return _phrase(predicate, path + "K")
-    return _place(predicate, path + "K") if isinstance(predicate, Place) else []
+    return _place(predicate, path + "K") if isinstance(predicate, PrepositionalPhrase) else []
 
 
-def _place(place: Place, path: str) -> list[Token]:
+def _place(place: PrepositionalPhrase, path: str) -> list[Token]:
     return _phrase(place.phrase, path) + _word(place.preposition.pair, path + "p")
 
 
 def _argument(content: Phrase, path: str, letter: str, case: str, preposition: str = "") -> list[Token]:
     """A phrase with its case, which is the relation of its head to the verb.
 
-    `preposition` is the concept of an English one that may say the same.
+    Args:
+        preposition: the concept of an English preposition with the same meaning, if there may be one.
     """
     own = path + letter
     strong = (preposition,) if preposition else ()
@@ -219,7 +238,7 @@ def _phrase(content: Phrase, path: str) -> list[Token]:
 def _determiner(content: Phrase, path: str) -> list[Token]:
     name, own = content.determiner.removesuffix("-formal"), path + "d0"
     if name in _OWNERS:
-        owner = lexicon.PRONOUNS[_OWNERS[name]]
+        owner = PRONOUNS[_OWNERS[name]]
         return [Token(_ROOTS[" ".join(owner.english)], (own,)), Token(_CASES["owner"], (), (own,))]
     if name in ("this", "that", "all", "which"):
         return [Token(_ROOTS[name], (own,), (path + "d1",) if name == "all" else ())]

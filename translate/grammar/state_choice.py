@@ -1,22 +1,9 @@
-"""Chooses clauses with `be` at random: how, where and how old somebody is, what this is, what there is."""
+"""Chooses clauses with `be` at random: qualities, locations, ages, the weather, `this is`, `there is`."""
 
 from translate.grammar.entries import Adjective, Noun
-from translate.grammar.lexicon import (
-    ADJECTIVES,
-    ADVERBS,
-    BE,
-    NOUNS,
-    PLACES,
-    PRONOUNS,
-    RAIN,
-    SNOW,
-    STATES,
-    TIMES,
-    WORD,
-    WORDS,
-    of_classes,
-)
-from translate.grammar.meaning import Age, Clause, Phrase, Place, Quality
+from translate.grammar.meaning import Age, Clause, Phrase, PrepositionalPhrase, Quality
+from translate.grammar.modifiers import ADJECTIVES, ADVERBS, PLACES, TIMES, WORD, WORDS
+from translate.grammar.nouns import NOUNS, PRONOUNS, of_classes
 from translate.grammar.phrase_choice import (
     ADJECTIVES_OF,
     DEFINITE,
@@ -25,6 +12,7 @@ from translate.grammar.phrase_choice import (
     key,
     weights,
 )
+from translate.grammar.verbs import BE, RAIN, SNOW, STATES
 
 _TENSES = weights("present 60 past 24 future 16")
 _STATE_TENSES = weights("present 70 past 30")
@@ -60,11 +48,11 @@ class StateChooser(PhraseChooser):
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
-        # whether `it` and `them` may be objects: not where they would seem to stand for something said before
+        # whether `it` and `them` may be objects, which must not seem to refer to an earlier noun
         self.antecedent_free = True
 
     def other_person(self, subject: Phrase) -> Phrase:
-        """A pronoun for somebody else than the subject."""
+        """A pronoun for a person other than the subject."""
         head = subject.head
         first, second = head in (PRONOUNS["I"], PRONOUNS["we"]), head is PRONOUNS["you"]
         names = [] if first else ["I", "we"]
@@ -72,7 +60,7 @@ class StateChooser(PhraseChooser):
         return Phrase(PRONOUNS[self.pick([*names, "they"] if self.antecedent_free else names)])
 
     def state(self, subject: Phrase | None, kind: str, tense: str, *, positive: bool) -> Clause:
-        """How somebody or something is; `kind` is quality, comparison, location, state or age."""
+        """A clause about a quality, comparison, location, state or age of somebody or something."""
         if kind in ("state", "age"):
             return self._person_state(subject or self.person(pronouns=0.6), kind, tense, positive=positive)
         tense = tense if tense in _TENSES.names else self.weighted(_TENSES)
@@ -100,7 +88,7 @@ class StateChooser(PhraseChooser):
         return ADJECTIVES_OF[key(head)] if isinstance(head, Noun) else _OF_PERSONS
 
     def _rival(self, subject: Phrase) -> Phrase:
-        """Somebody or something of the subject's kind, for a comparison."""
+        """Another person or thing of the subject's kind, for a comparison."""
         head = subject.head
         if isinstance(head, Noun) and "person" not in head.classes:
             others = [n for n in _QUALIFIED if n.classes & head.classes and n is not head]
@@ -109,7 +97,7 @@ class StateChooser(PhraseChooser):
         return self.other_person(subject) if person.head is head or self.chance(0.35) else person
 
     def quality_clause(self, subject: Phrase, tense: str, *, positive: bool = False) -> Clause:
-        """How the subject is."""
+        """A clause about a quality of the subject."""
         adjective = self.pick(self._fitting(subject))
         degree = self.pick(_DEGREES) if "absolute" not in adjective.classes and self.ornament(0.25) else None
         content = Clause(subject, BE, tense, predicate=Quality(adjective, degree))
@@ -132,7 +120,7 @@ class StateChooser(PhraseChooser):
         return content
 
     def there(self, *, asking: bool) -> Clause:
-        """What there is somewhere."""
+        """A clause with `there is`."""
         near = self.chance(0.25)
         head = self.pick(_BUILDINGS if near else _THERE)
         mass = "mass" in head.classes
@@ -149,13 +137,13 @@ class StateChooser(PhraseChooser):
         tense = self.weighted(_TENSES)
         return Clause(Phrase(PRONOUNS["there"]), BE, tense, object=thing, place=where)
 
-    def near(self, *, apart_from: Noun | None = None) -> Place:
-        """Near, behind or next to somewhere else."""
+    def near(self, *, apart_from: Noun | None = None) -> PrepositionalPhrase:
+        """Near, behind or next to another place."""
         preposition, places = self.pick(_NEAR)
         return self.place_at((preposition, tuple(place for place in places if place is not apart_from)))
 
     def weather(self, *, tense: str = "") -> Clause:
-        """What the weather is like, perhaps at some time; that it rains or snows if the `tense` is given."""
+        """A clause about the weather, perhaps with a time; about rain or snow if the `tense` is given."""
         it, place = Phrase(PRONOUNS["it"]), self.place(cities=1.0) if self.ornament(0.4) else None
         time = None
         if not tense and self.chance(0.5):
@@ -169,7 +157,8 @@ class StateChooser(PhraseChooser):
         return content._replace(time=time)
 
     def showing(self) -> Clause:
-        """What this is."""
+        """A clause with `this is` or `these are`."""
+
         plural = self.chance(0.3)
         head = self.pick([n for n in _SHOWN if not (plural and "single" in n.classes)])
         phrase = self.noun(head, "object", plural=plural)

@@ -1,1 +1,1 @@
-"""Words and matrices to figures and pages; no model is known here."""
+"""Figures and pages from words and matrices, without any model."""

@@ -1,4 +1,4 @@
-"""What the alignments of a whole corpus look like: distance from the diagonal, entropy, fertility."""
+"""Statistics of the alignments of a corpus: distance from the diagonal, entropy, fertility."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,13 +7,13 @@ import numpy as np
 
 from translate.pictures.matrix import WordMatrix
 
-NUM_OFFSETS = 41  # bins from -1 to 1: how far a weight lies from the diagonal
-MOST_FERTILE = 6  # words; what is above is counted with these
+NUM_OFFSETS = 41  # bins from -1 to 1 of the distance between a weight and the diagonal
+MOST_FERTILE = 6  # words; the last bin of fertilities also holds those above
 
 
 @dataclass(frozen=True)
 class WordMean:
-    """A word as it is written, how often it occurs, and the mean of its values."""
+    """A word with its number of occurrences and the mean of its values."""
 
     word: str
     count: int
@@ -21,7 +21,7 @@ class WordMean:
 
 
 class _Sums:
-    """Count and sum of a value for every word."""
+    """Number and sum of the values of each word."""
 
     def __init__(self) -> None:
         self._words: dict[str, tuple[int, float]] = {}
@@ -32,21 +32,21 @@ class _Sums:
             self._words[word] = count + 1, total + value
 
     def means(self, least: int) -> list[WordMean]:
-        """Words that occur so often, largest mean first; of equals the more frequent, then by letter."""
-        found = [WordMean(word, n, total / n) for word, (n, total) in self._words.items() if n >= least]
-        return sorted(found, key=lambda each: (-each.mean, -each.count, each.word))
+        """Words that occur at least `least` times, sorted by falling mean, then falling count, then word."""
+        means = [WordMean(word, n, total / n) for word, (n, total) in self._words.items() if n >= least]
+        return sorted(means, key=lambda word: (-word.mean, -word.count, word.word))
 
 
 class CorpusStatistics:
-    """Sums over alignments, as they come; nothing of a pair is kept.
+    """Running sums over alignments; the alignments themselves are not kept.
 
     Attributes:
-        num_pairs: that have words on both sides; others are counted in `num_empty`.
-        num_unaligned: target words whose row is zero; they count nowhere else.
-        offsets: (NUM_OFFSETS,) weight by (s + 1/2) / S - (t + 1/2) / T, from -1 to 1, of all target words.
-        distance: sum of weight times the absolute value of that; see `mean_distance`.
-        num_source_words, num_links: a target word has one link at most, unless the threshold allows more.
-        fertilities: (MOST_FERTILE + 1,) source words by the number of target words linked to them.
+        num_pairs, num_empty: pairs with words on both sides, and other pairs.
+        num_words, num_unaligned: target words with weights, and those without, which no other sum includes.
+        offsets: (NUM_OFFSETS,) total weight by (s + 1/2) / S - (t + 1/2) / T, from -1 to 1.
+        distance: sum of weights times the absolute value of that offset; see `mean_distance`.
+        num_source_words, num_links: their quotient is the mean fertility.
+        fertilities: (MOST_FERTILE + 1,) number of source words by the number of target words linked to them.
         entropies, fertility: by word; use `means`.
     """
 
@@ -60,7 +60,7 @@ class CorpusStatistics:
         self.entropies, self.fertility = _Sums(), _Sums()
 
     def add(self, alignment: WordMatrix) -> None:
-        """Take in one pair."""
+        """Add one pair."""
         weights = alignment.weights.astype(np.float64)
         T, S = weights.shape
         if not weights.size:
@@ -87,15 +87,15 @@ class CorpusStatistics:
 
     @property
     def mean_distance(self) -> float:
-        """From the diagonal, as a fraction of the sentence: 0 for word for word, 1/3 for no order at all."""
+        """Mean distance from the diagonal, in sentence lengths: 0 if no word moves, 1/3 for random order."""
         return self.distance / max(self.num_words, 1)
 
     @property
     def mean_entropy(self) -> float:
-        """Of a target word's row, in bits."""
+        """Mean entropy of a target word's row, in bits."""
         return self.entropy / max(self.num_words, 1)
 
     @property
     def mean_fertility(self) -> float:
-        """Target words linked to a source word."""
+        """Mean number of target words linked to a source word."""
         return self.num_links / max(self.num_source_words, 1)

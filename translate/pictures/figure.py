@@ -1,4 +1,4 @@
-"""What every picture of alignments shares: settings, fonts, colours, and how it is saved."""
+"""The settings, fonts and colours of all pictures of alignments, and how they are saved."""
 
 import difflib
 import threading
@@ -22,35 +22,36 @@ _METADATA: dict[str, dict[str, str | None]] = {
     ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
     ".svg": {"Date": None, "Creator": None},
 }
-_DPI, _LARGEST_SIDE = 200, 12_000  # pixels; above, a picture of a long text would exhaust the memory
+_DPI = 200  # pixels an inch
+_LARGEST_SIDE = 12_000  # pixels; without a limit, the picture of a long text would exhaust the memory
 
 _drawing = threading.Lock()  # matplotlib's settings and font caches belong to the process
 
 
 def check_extension(path: str | Path) -> Path:
-    """The path, if a picture can be saved there; raises UserError for an extension that is none of ours."""
+    """Return the path; raises UserError if pictures cannot be saved with its extension."""
     path = Path(path)
     if path.suffix.lower() not in _METADATA:
         raise UserError(
-            f"{path}: cannot draw to '{path.suffix}'; allowed extensions are .png, .pdf and .svg "
-            f"(and .html for a page of a pair)"
+            f"{path}: cannot draw to '{path.suffix}'; expected .png, .pdf or .svg "
+            f"(or .html for the page of one pair)"
         )
     return path
 
 
 def find_colour_map(name: str) -> Colormap:
-    """matplotlib's colour map of this name; raises UserError with the nearest name if there is none."""
+    """matplotlib's colour map of this name; raises UserError with the nearest name for an unknown one."""
     try:
         return matplotlib.colormaps[name]
     except KeyError:
         near = difflib.get_close_matches(name, list(matplotlib.colormaps), n=1)
         hint = f"did you mean '{near[0]}'?" if near else "try gray, gray_r or viridis"
-        raise UserError(f"colour map '{name}' is not known; {hint}") from None
+        raise UserError(f"unknown colour map '{name}'; {hint}") from None
 
 
 @contextmanager
 def drawing(texts: Iterable[str]) -> Iterator[None]:
-    """Draw and save inside: the same picture whatever the user's settings are, with fonts for the texts."""
+    """Context in which to draw and save: it ignores the user's settings and finds fonts for the texts."""
     own = {
         "text.hinting": "none",  # a text is as wide in the picture as measured, at any resolution
         "svg.fonttype": "none",  # text stays text
@@ -60,7 +61,7 @@ def drawing(texts: Iterable[str]) -> Iterator[None]:
     with _drawing:
         own["font.family"] = families_for(texts)
         with matplotlib.style.context(["default", own]), warnings.catch_warnings():
-            # families_for has said so
+            # families_for has warned already
             warnings.filterwarnings("ignore", message="Glyph .* missing from")
             yield
 
@@ -79,7 +80,7 @@ def text_sizes(texts: Sequence[str], font_size: float) -> list[tuple[float, floa
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Save a figure as its path's extension says; raises UserError if it cannot be written."""
+    """Save a figure in the format of the extension; raises UserError if it cannot be written."""
     dpi = min(_DPI, _LARGEST_SIDE / max(figure.get_size_inches()))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

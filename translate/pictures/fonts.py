@@ -1,4 +1,4 @@
-"""Fonts that can draw the words of a picture."""
+"""Finds fonts for the words of a picture."""
 
 import unicodedata
 import warnings
@@ -10,7 +10,7 @@ from matplotlib.ft2font import FT2Font
 
 DEFAULT_FAMILY = "DejaVu Sans"  # comes with matplotlib
 
-# First word of a character's Unicode name -> what to call the script, and the Debian package that draws it.
+# First word of a character's Unicode name -> name of the script, and the Debian package with a font for it.
 _SCRIPTS = {
     **dict.fromkeys(
         ("CJK", "IDEOGRAPHIC", "KANGXI", "FULLWIDTH", "HALFWIDTH"), ("Chinese", "fonts-noto-cjk")
@@ -25,10 +25,10 @@ _warned: set[str] = set()
 
 
 def families_for(texts: Iterable[str]) -> list[str]:
-    """Names of installed font families that together draw the texts, in the order to try for each character.
+    """Names of installed font families that together can draw the texts, in order of preference.
 
-    DejaVu Sans comes first; others are added for what it lacks. A script that no installed font covers is
-    named in one warning a process, with the Debian package to install.
+    DejaVu Sans comes first, then families with characters that it lacks. If no installed font covers a
+    script, one warning in each process names it and the Debian package to install.
     """
     characters = {character for text in texts for character in text if not _is_invisible(character)}
     families = [DEFAULT_FAMILY]
@@ -45,9 +45,9 @@ def families_for(texts: Iterable[str]) -> list[str]:
 
 
 def _add_covering(families: list[str], missing: set[str], characters: set[str]) -> set[str]:
-    """Append installed families until all are covered or none helps; returns what stays missing."""
+    """Append installed families until nothing is missing or none helps; returns what is still missing."""
     scripts = {_script(character)[0] for character in characters}
-    # Chinese characters are drawn differently in each country, and the other script says which one it is.
+    # Countries draw Chinese characters differently; the scripts beside them tell the country.
     country = "JP" if "Japanese" in scripts else "KR" if "Korean" in scripts else "SC"
 
     def preference(entry: font_manager.FontEntry) -> tuple[bool, bool, bool, bool, str, str]:
@@ -68,7 +68,7 @@ def _add_covering(families: list[str], missing: set[str], characters: set[str]) 
 
 
 def _is_upright(entry: font_manager.FontEntry) -> bool:
-    # "Last Resort" fonts have a glyph for everything, and it says nothing.
+    # "Last Resort" fonts have a glyph for every character, but it only shows the script.
     return (
         entry.style == "normal"
         and entry.weight in (400, "normal", "regular")
@@ -91,7 +91,7 @@ def _find_new_fonts() -> None:
         try:
             font_manager.fontManager.addfont(path)
         except (OSError, RuntimeError, ValueError):
-            continue  # a font that FreeType cannot read cannot help
+            continue  # FreeType cannot read this font
 
 
 def _is_invisible(character: str) -> bool:

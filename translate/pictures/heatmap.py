@@ -1,4 +1,4 @@
-"""Alignments as pictures: source across the top, target down, as in Bahdanau et al. 2015, figure 3."""
+"""Heatmaps of alignments, with the source across the top: Bahdanau et al. 2015, figure 3."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,8 +15,7 @@ from matplotlib.patches import Rectangle
 from translate.aligner.links import Gold
 from translate.errors import UserError
 from translate.pictures.figure import check_extension, drawing, find_colour_map, save, text_sizes
-from translate.pictures.labels import is_right_to_left, label
-from translate.pictures.matrix import WordMatrix
+from translate.pictures.matrix import WordMatrix, is_right_to_left, label
 
 _GOLD = "tab:orange"
 _MARGIN = 0.12  # inches, as all lengths here
@@ -27,7 +26,7 @@ _LONGEST_TITLE = 80  # characters
 
 @dataclass(frozen=True)
 class _Panel:
-    """One alignment with everything measured, lengths in inches."""
+    """One alignment with its measures in inches."""
 
     alignment: WordMatrix
     title: str
@@ -37,9 +36,16 @@ class _Panel:
     rotated: bool
     label_width: float  # of the widest target label
     label_height: float  # of the source labels, as rotated
-    caption_width: float  # of the wider one of title and method
-    width: float  # of all cells
-    height: float
+    caption_width: float  # the larger one of title and method
+    cell: float  # side of a cell
+
+    @property
+    def width(self) -> float:
+        return self.alignment.weights.shape[1] * self.cell
+
+    @property
+    def height(self) -> float:
+        return self.alignment.weights.shape[0] * self.cell
 
 
 def draw(
@@ -51,19 +57,21 @@ def draw(
     gold: Sequence[Gold | None] | None = None,
     colour_map: str = "gray",
 ) -> Path:
-    """Draw alignments side by side, on one scale from 0 to 1, each with its title and its method above it.
+    """Draw alignments side by side on one scale from 0 to 1, with title and method above each.
 
     Args:
-        path: the picture; png, pdf or svg by extension. Missing folders are made.
-        titles, gold: one an alignment; sure links get a solid frame, possible ones a dashed frame.
+        path: the picture, png, pdf or svg by extension; missing folders are created.
+        titles: one for each alignment.
         values: write each weight into its cell.
+        gold: links for each alignment; sure links get a solid frame, possible links a dashed one.
         colour_map: name of a matplotlib colour map, such as gray, gray_r or viridis.
     Returns:
         The path.
     Raises:
-        UserError: for another extension, an unknown colour map, an alignment without words, a path that
+        UserError: for another extension, an unknown colour map, an alignment without words, or a path that
             cannot be written.
-        ValueError: if there are no alignments, not one title or gold each, or a link outside its words.
+        ValueError: if there are no alignments, if titles or gold have another number, or for a gold link
+            outside the words.
     """
     path = check_extension(path)
     if not alignments:
@@ -100,7 +108,7 @@ def _check_links(alignment: WordMatrix, gold: Gold | None) -> None:
 
 
 def _cell_size(alignments: Sequence[WordMatrix], *, values: bool) -> tuple[float, float]:
-    """Side of a cell in inches, and font size in points: large for few words, readable for many."""
+    """Side of a cell in inches, and font size in points, both smaller for more words."""
     most = max(max(alignment.weights.shape) for alignment in alignments)
     cell = float(np.interp(most, [3, 10, 40], [0.5, 0.34, 0.2]))
     font_size = float(np.interp(most, [3, 10, 40], [11, 10, 8]))
@@ -112,7 +120,6 @@ def _measure(alignment: WordMatrix, title: str, gold: Gold | None, cell: float, 
     target_labels = [label(word) for word in alignment.target_words]
     source_sizes, target_sizes = text_sizes(source_labels, font_size), text_sizes(target_labels, font_size)
     rotated = max(width for width, _ in source_sizes) > 0.92 * cell
-    T, S = alignment.weights.shape
     return _Panel(
         alignment,
         title,
@@ -125,13 +132,12 @@ def _measure(alignment: WordMatrix, title: str, gold: Gold | None, cell: float, 
         caption_width=max(
             text_sizes([title], font_size + 1)[0][0], text_sizes([alignment.method], font_size - 1)[0][0]
         ),
-        width=S * cell,
-        height=T * cell,
+        cell=cell,
     )
 
 
 def _compose(panels: Sequence[_Panel], font_size: float, colours: Colormap, *, values: bool) -> Figure:
-    """Place the panels left to right, their cells aligned at the top, and a colour bar after the last."""
+    """Place the panels from left to right with their cells aligned at the top, then a colour bar."""
     title_height = 2.3 * font_size / 72 if any(panel.title for panel in panels) else 0.0
     method_height = 1.8 * font_size / 72 if any(panel.alignment.method for panel in panels) else 0.0
     caption_height = title_height + method_height
@@ -139,7 +145,7 @@ def _compose(panels: Sequence[_Panel], font_size: float, colours: Colormap, *, v
     tallest = max(panel.height for panel in panels)
     lefts, right = [], _MARGIN
     for panel in panels:
-        beside = (panel.caption_width - panel.width) / 2  # what a caption needs on either side of the cells
+        beside = (panel.caption_width - panel.width) / 2  # part of the caption on either side of the cells
         lefts.append(right + max(panel.label_width + _GAP, beside))
         right = lefts[-1] + panel.width + max(beside, 0.0) + 2 * _MARGIN
     width, height = right + _BAR_WIDTH + _BAR_LABELS + _MARGIN, top + tallest + _MARGIN
@@ -170,9 +176,8 @@ def _draw_cells(axes: Axes, panel: _Panel, colours: Colormap, font_size: float, 
     weights = panel.alignment.weights
     T, S = weights.shape
     background = np.array(colours(0.0)[:3])
-    grid = tuple(background + 0.45 * (0.5 - background))  # visible, but fainter than any weight that matters
+    grid = tuple(background + 0.45 * (0.5 - background))  # visible, but fainter than a weight worth seeing
     axes.pcolormesh(weights, cmap=colours, vmin=0, vmax=1, edgecolors=grid, linewidth=0.4)
-    # A sentence that is read from right to left runs so across the top.
     right_to_left = is_right_to_left(panel.alignment.source_words)
     axes.set(xlim=(S, 0) if right_to_left else (0, S), ylim=(T, 0))
     axes.tick_params(length=0, pad=_GAP * 72)

@@ -1,4 +1,4 @@
-"""Small multiples: the attention of every layer and head, side by side."""
+"""Small multiples: the attention of all layers and heads side by side."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,11 +12,11 @@ from matplotlib.figure import Figure
 
 from translate.errors import UserError
 from translate.pictures.figure import check_extension, drawing, find_colour_map, save, text_sizes
-from translate.pictures.labels import is_right_to_left, label
+from translate.pictures.matrix import is_right_to_left, label
 
 _CHOSEN = "tab:orange"
 _FONT, _WORD_FONT = 9, 7  # points
-_MOST_WORDS = 16  # of a side, that are still written beside its outer panels
+_MOST_WORDS = 16  # of a side; more words are not written beside the panels
 _MARGIN, _GAP, _BAR_WIDTH, _BAR_LABELS = 0.12, 0.1, 0.1, 0.5  # inches, as all lengths here
 _WIDEST = 14.0  # of all panels together
 
@@ -30,20 +30,20 @@ def draw_heads(
     chosen: tuple[int, Sequence[int]] | None = None,
     colour_map: str = "gray",
 ) -> Path:
-    """Draw every head of every layer: a row a layer, a column a head, on one scale from 0 to 1.
+    """Draw all heads on one scale from 0 to 1, with a row for each layer and a column for each head.
 
-    Words stand at the outer panels, as long as there are few of them.
+    Words are written beside the outer panels if they are few.
 
     Args:
-        weights: (layers, heads, T, S), as of `heads.attention_heads`.
-        path: the picture; png, pdf or svg by extension. Missing folders are made.
-        chosen: a layer and some of its heads, which get a frame: those that calibration chose.
+        weights: (layers, heads, T, S).
+        path: the picture, png, pdf or svg by extension; missing folders are created.
+        chosen: a layer and some of its heads, to be framed.
         colour_map: name of a matplotlib colour map.
     Returns:
         The path.
     Raises:
-        UserError: for another extension, an unknown colour map, no words, a path that cannot be written.
-        ValueError: if the weights do not have one row a target word and one column a source word.
+        UserError: for another extension, an unknown colour map, no words, or a path that cannot be written.
+        ValueError: if the weights do not have a row for each target word and a column for each source word.
     """
     path = check_extension(path)
     colours = find_colour_map(colour_map)
@@ -73,7 +73,7 @@ def _compose(
     cell = float(np.interp(max(T, S), [3, 16, 80], [0.3, 0.15, 0.03]))
     cell = min(cell, _WIDEST / (H * S), _WIDEST / (L * T))
     panel_width, panel_height = S * cell, T * cell
-    name_width = 1.7 * _FONT / 72  # of the layer's name, which stands upright
+    name_width = 1.7 * _FONT / 72  # of the layer's name, which is rotated
     words_width = max((width for width, _ in text_sizes(targets, _WORD_FONT)), default=0) + 0.04
     words_height = max((width for width, _ in text_sizes(sources, _WORD_FONT)), default=0) + 0.04
     left, top = _MARGIN + name_width + words_width, _MARGIN + 1.6 * _FONT / 72 + words_height

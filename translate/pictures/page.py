@@ -1,7 +1,7 @@
-"""Alignments as a page: one HTML file, in which to point at a word and see what it looks at.
+"""Alignments as a page: one HTML file that shows, for the word under the pointer, what it looks at.
 
-The file needs no network and runs no script but its own (its content security policy says so by hash). Words
-enter it as JSON data, and the script shows them as text alone.
+The file needs no network, and its content security policy allows only its own script, by hash. Words enter as
+JSON data and are shown as plain text.
 """
 
 import base64
@@ -19,18 +19,17 @@ import numpy as np
 
 from translate.aligner.links import Gold, Links
 from translate.errors import UserError
-from translate.pictures.labels import is_right_to_left, label
-from translate.pictures.matrix import WordMatrix
+from translate.pictures.matrix import WordMatrix, is_right_to_left, label
 
 SCALE = 65535  # weights are stored as unsigned 16-bit fractions of this
 _SCRIPTS = ("state.js", "sentences.js", "matrix.js", "controls.js")
-_LONGEST_FULL = 500  # characters of a word that its hint shows
+_LONGEST_FULL = 500  # characters of a word in its hint
 _HINTS = {
     "alignment": "the attention that calibration chose",
     "attention": "where each head of each layer looked",
     "gradient": "gradient of the word's log-probability, times the input",
-    "erasure": "what leaving out a source word takes from the word's log-probability",
-    "norm": "attention weighted by the size of what it brings",
+    "erasure": "drop of the word's log-probability without a source word",
+    "norm": "attention weighted by the norm of the attended values",
 }
 _VERBS = dict.fromkeys(("gradient", "erasure"), ("depends on", "matters to"))  # of target and source words
 _LOOKS = ("looks at", "is looked at by")
@@ -38,15 +37,15 @@ _LOOKS = ("looks at", "is looked at by")
 
 @dataclass(frozen=True)
 class Alternative:
-    """One target sentence of a page's source, and the views of their alignment.
+    """One target sentence of a page's source, with views of their alignment.
 
     Attributes:
-        views: a name (such as attention, gradient, erasure, norm) -> weights from 0 to 1: either one matrix
-            (T words, S words), or (layers, heads, T words, S words), of which one is picked in the page. The
-            first view is shown first.
-        gold: links of annotators, to lay over the weights.
+        views: name (such as attention, gradient, erasure, norm) -> weights from 0 to 1, either one matrix
+            (T words, S words), or (layers, heads, T words, S words), among which the reader chooses. The page
+            opens with the first view.
+        gold: gold links, drawn over the weights.
         score: of the translation, if it has one.
-        doubtful: index of a target word -> why not to trust its alignment, such as two views that disagree.
+        doubtful: index of a target word -> why its alignment is doubtful, such as two views that disagree.
     """
 
     target_words: Sequence[str]
@@ -58,16 +57,16 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Page:
-    """One source sentence with one target sentence, or the n best of them, as a page.
+    """A page for one source sentence with one target sentence, or with the n best.
 
     Attributes:
-        chosen: layer and heads of the calibrated alignment, marked and shown first among a view's heads.
+        chosen: layer and heads of the calibrated alignment, which are marked and shown first.
         languages: codes of source and target, or empty; a browser reads the words aloud accordingly.
         title, note: shown at the top.
     Raises:
         UserError: if there are no words.
-        ValueError: for weights of another shape or outside 0 to 1, for links, doubts or a choice that
-            the words or heads do not have, or if the alternatives do not have the same views.
+        ValueError: for weights of another shape or outside 0 to 1, for links, doubts or a choice outside the
+            words or heads, or if the alternatives have different views.
     """
 
     source_words: Sequence[str]
@@ -81,20 +80,20 @@ class Page:
         if not self.alternatives or not self.alternatives[0].views:
             raise ValueError("a page needs at least one alternative with one view")
         names = list(self.alternatives[0].views)
-        for place, each in enumerate(self.alternatives):
-            where = f"alternative {place}"
-            if not self.source_words or not each.target_words:
+        for index, alternative in enumerate(self.alternatives):
+            where = f"alternative {index}"
+            if not self.source_words or not alternative.target_words:
                 raise UserError(
                     f"{where}: nothing to show: {len(self.source_words)} source and "
-                    f"{len(each.target_words)} target words"
+                    f"{len(alternative.target_words)} target words"
                 )
-            if list(each.views) != names:
-                raise ValueError(f"{where} has the views {list(each.views)}, the first has {names}")
-            self._check(where, each)
+            if list(alternative.views) != names:
+                raise ValueError(f"{where} has the views {list(alternative.views)}, the first has {names}")
+            self._check(where, alternative)
 
-    def _check(self, where: str, each: Alternative) -> None:
-        T, S = len(each.target_words), len(self.source_words)
-        for name, weights in each.views.items():
+    def _check(self, where: str, alternative: Alternative) -> None:
+        T, S = len(alternative.target_words), len(self.source_words)
+        for name, weights in alternative.views.items():
             weights = np.asarray(weights)
             if weights.ndim not in (2, 4) or weights.shape[-2:] != (T, S) or not weights.size:
                 raise ValueError(
@@ -107,21 +106,22 @@ class Page:
                 layer, heads = self.chosen
                 if not 0 <= layer < weights.shape[0] or not all(0 <= h < weights.shape[1] for h in heads):
                     raise ValueError(f"chosen is {self.chosen}, but {name} has shape {weights.shape}")
-        links: Links = each.gold.sure | each.gold.possible if each.gold is not None else frozenset()
+        gold = alternative.gold
+        links: Links = gold.sure | gold.possible if gold is not None else frozenset()
         if any(not (0 <= source < S and 0 <= target < T) for source, target in links):
             raise ValueError(f"{where}: a gold link lies outside the {S} source and {T} target words")
-        if any(not 0 <= target < T for target in each.doubtful):
+        if any(not 0 <= target < T for target in alternative.doubtful):
             raise ValueError(f"{where}: a doubtful word lies outside the {T} target words")
 
     @classmethod
     def of(cls, alignment: WordMatrix, *, gold: Gold | None = None, title: str | None = None) -> "Page":
-        """The page of one alignment, without a choice of layers or methods."""
+        """The page of one alignment, with one view."""
         only = Alternative(alignment.target_words, {"alignment": alignment.weights}, gold)
         title = "Word alignment" if title is None else title
         return cls(alignment.source_words, [only], title=title, note=alignment.method)
 
     def html(self) -> str:
-        """The whole file; equal pages give equal text."""
+        """The text of the file; equal pages give equal text."""
         assets = resources.files("translate.pictures") / "assets"
         style = (assets / "page.css").read_text(encoding="utf-8")
         script = "".join((assets / name).read_text(encoding="utf-8") for name in _SCRIPTS)
@@ -136,11 +136,11 @@ class Page:
             "plain": "<br>".join(_escape(line) for line in self._plain()),
         }
         skeleton = (assets / "page.html").read_text(encoding="utf-8")
-        # One pass, so that braces in a word are not taken for a place to fill.
+        # One pass, so that braces in a word are not taken for a field.
         return re.sub(r"\{\{(\w+)\}\}", lambda match: values[match[1]], skeleton)
 
     def write(self, path: str | Path) -> Path:
-        """Write the page; missing folders are made. Raises UserError if it cannot be written."""
+        """Write the page, and create missing folders; raises UserError if it cannot be written."""
         path = Path(path)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -150,8 +150,8 @@ class Page:
         return path
 
     def _plain(self) -> list[str]:
-        """What is left to a browser that runs no scripts."""
-        sentences = [self.source_words, *(each.target_words for each in self.alternatives)]
+        """The sentences as text, for a browser that runs no scripts."""
+        sentences = [self.source_words, *(one.target_words for one in self.alternatives)]
         return [" ".join(label(word) for word in words) for words in sentences]
 
     def _data(self) -> dict[str, Any]:
@@ -163,21 +163,21 @@ class Page:
             "chosen": self.chosen and {"layer": self.chosen[0], "heads": list(self.chosen[1])},
             "alternatives": [
                 {
-                    "target": [_word(word) for word in each.target_words],
-                    "rightToLeft": is_right_to_left(each.target_words),
-                    "score": each.score,
-                    "gold": each.gold
-                    and {"sure": sorted(each.gold.sure), "possible": sorted(each.gold.possible)},
-                    "doubtful": {str(target): label(why, 200) for target, why in each.doubtful.items()},
-                    "views": [_view(name, np.asarray(weights)) for name, weights in each.views.items()],
+                    "target": [_word(word) for word in one.target_words],
+                    "rightToLeft": is_right_to_left(one.target_words),
+                    "score": one.score,
+                    "gold": one.gold
+                    and {"sure": sorted(one.gold.sure), "possible": sorted(one.gold.possible)},
+                    "doubtful": {str(target): label(why, 200) for target, why in one.doubtful.items()},
+                    "views": [_view(name, np.asarray(weights)) for name, weights in one.views.items()],
                 }
-                for each in self.alternatives
+                for one in self.alternatives
             ],
         }
 
 
 def _word(word: str) -> dict[str, str]:
-    """What is shown of a word, and the whole of it where that is more."""
+    """The label of a word, and the full word where the label differs."""
     shown = label(word)
     shown = shown if shown.strip() else "␣"
     return {"label": shown} if shown == word else {"label": shown, "full": label(word, _LONGEST_FULL)}
@@ -197,13 +197,14 @@ def _view(name: str, weights: np.ndarray) -> dict[str, Any]:
 
 
 def _embed(data: dict[str, Any]) -> str:
-    """JSON that no word can end: pure ASCII, without the characters that mean something in HTML."""
+    """JSON that no word can end: ASCII, without the characters that have a meaning in HTML."""
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
     return re.sub("[<>&]", lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _escape(text: str) -> str:
-    """For the HTML itself; control characters that no browser shows are escaped."""
+    """The text for HTML, with control characters escaped."""
+
     return html.escape(label(text, 1000))
 
 

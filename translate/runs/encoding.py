@@ -6,10 +6,9 @@ from pathlib import Path
 from translate.aligner.links import Gold, Links, parse_gold
 from translate.aligner.statistical import KnownLinks, estimate_links
 from translate.config.settings import Settings
-from translate.corpora.batching import EncodedCorpus, Ragged
+from translate.corpora.batching import EncodedCorpus, Ragged, piece_links
 from translate.corpora.corpus import Corpus, Split
 from translate.corpora.encoded_cache import cache_directory, fingerprint, read_encoded, write_encoded
-from translate.corpora.piece_links import piece_links, words_of
 from translate.errors import UserError
 from translate.text.lines import read_lines
 from translate.text.subword_sampling import sample_corpus
@@ -110,7 +109,7 @@ def training_links(
         + (f" and {len(known.links):,} validation pairs with gold links" if known else ""),
         flush=True,
     )
-    return estimate_links(words_of(sources), words_of(targets), known=known)
+    return estimate_links(_words_of(sources), _words_of(targets), known=known)
 
 
 def known_pairs(settings: Settings, corpus: Corpus, tokenizers: TokenizerPair) -> KnownLinks | None:
@@ -119,7 +118,7 @@ def known_pairs(settings: Settings, corpus: Corpus, tokenizers: TokenizerPair) -
     if not settings.training.guided_gold or split is None or split.gold is None:
         return None
     source, target = (
-        words_of([tokenizer.encode_words(line, whitespace=True) for line in lines])
+        _words_of([tokenizer.encode_words(line, whitespace=True) for line in lines])
         for tokenizer, lines in ((tokenizers.source, split.source), (tokenizers.target, split.target))
     )
     return KnownLinks(source, target, [gold.to_teach(0, 1) for gold in gold_links(split)])
@@ -160,3 +159,7 @@ def gold_links(split: Split, count: int | None = None) -> list[Gold]:
     """The parsed gold links of the first ``count`` pairs of a split that has gold."""
     assert split.gold is not None
     return [parse_gold(text, where=f"gold line {i}") for i, text in enumerate(split.gold[:count], 1)]
+
+
+def _words_of(sentences: list[Pieces]) -> list[list[str]]:
+    return [[word.text for word in sentence.words] for sentence in sentences]

@@ -14,7 +14,6 @@ from translate.alignment.alignment import Alignment
 from translate.config.settings import Settings
 from translate.corpora.corpus import Corpus, Split
 from translate.evaluation import corpus_scores
-from translate.pictures.curves import draw_curves
 from translate.reports.progress_line import score_line
 from translate.reports.run_card import write_card
 from translate.reports.summary import closing_lines
@@ -61,6 +60,8 @@ def finish(
     if corpus.test is not None:
         scores["test"] = score_split(translator, corpus.test)
     directory.plots.mkdir(exist_ok=True)
+    from translate.pictures.plots import draw_curves  # matplotlib is slow to import
+
     draw_curves(directory.rows(), directory.plots / "curves.png")
     write_card(settings, corpus, translator.tokenizers, chosen, scores, directory)
     # Last: a run that has its scores has everything.

@@ -1,25 +1,30 @@
-"""Reading text files line by line, where only a line feed ends a line."""
+"""Reads lines: of files, where only a line feed ends a line, and of streams, in blocks."""
 
 import gzip
+import queue
+import threading
 import zlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from translate.config.names import did_you_mean, nearest
 from translate.errors import UserError
 
+FIRST_BLOCK, LARGEST_BLOCK = 64, 1024  # lines; sizes double from block to block, so that the first comes soon
+WAIT = 0.05  # seconds that a line waits for more lines
 _GZIP = b"\x1f\x8b"
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of ``path``, decompressed if it is gzip. Raises ``UserError`` if it cannot be read."""
+    """The content of ``path``, decompressed if it is gzip; raises ``UserError`` if it cannot be read."""
     if not path.exists():
         folder = path.parent
         if not folder.is_dir():
-            raise UserError(f"{path}: no such file, nor is there a folder {folder}")
-        files = (each.name for each in folder.iterdir() if each.is_file())
+            raise UserError(f"{path}: no such file, and no such folder {folder}")
+        files = (file.name for file in folder.iterdir() if file.is_file())
         raise UserError(f"{path}: no such file{did_you_mean(nearest(path.name, files))}")
     if path.is_dir():
-        raise UserError(f"{path}: a file is expected, this is a folder")
+        raise UserError(f"{path}: expected a file, got a folder")
     try:
         content = path.read_bytes()
         return gzip.decompress(content) if content.startswith(_GZIP) else content
@@ -30,7 +35,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """The content of ``path`` without byte order mark. ``UserError`` names a line that is not UTF-8."""
+    """The content of ``path`` without byte order mark; ``UserError`` names a line that is not UTF-8."""
     content = read_bytes(path)
     try:
         return content.decode("utf-8").removeprefix("\ufeff")
@@ -43,10 +48,61 @@ def read_text(path: Path) -> str:
 def read_lines(path: Path) -> list[str]:
     """The lines of a UTF-8 file, plain or gzip.
 
-    Only ``\\n`` ends a line (a ``\\r`` before it goes with it): other separators, such as U+2028 or a
+    Only ``\\n`` ends a line, with a ``\\r`` before it if there is one. Other separators, such as U+2028 or a
     carriage return inside a line, would shift one side of a corpus against the other.
     """
     lines = read_text(path).split("\n")
     if lines[-1] == "":
         lines.pop()
     return [line.removesuffix("\r") for line in lines]
+
+
+class _Failure:
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+def gather(lines: Iterable[str], *, largest: int = LARGEST_BLOCK, wait: float = WAIT) -> Iterator[list[str]]:
+    """Blocks of lines in order: large if many lines are there, small if somebody waits for an answer.
+
+    A thread reads ahead by at most two blocks. A block is complete when it is full, when the stream ends, or
+    when no line arrives for ``wait`` seconds. An exception of ``lines`` is raised after the lines before it.
+
+    Args:
+        lines: such as the lines of standard input, which may never end.
+        largest: largest number of lines in a block.
+        wait: seconds.
+    """
+    held: queue.Queue[str | _Failure | None] = queue.Queue(maxsize=2 * largest)
+
+    def read() -> None:
+        try:
+            for line in lines:
+                held.put(line)
+        except BaseException as error:
+            held.put(_Failure(error))
+        else:
+            held.put(None)
+
+    threading.Thread(target=read, name="reader", daemon=True).start()
+    size = min(FIRST_BLOCK, largest)
+    block: list[str] = []
+    while True:
+        try:
+            line = held.get(timeout=wait) if block else held.get()
+        except queue.Empty:
+            yield block
+            block = []
+            continue
+        if isinstance(line, str):
+            block.append(line)
+            if len(block) < size:
+                continue
+            size = min(2 * size, largest)
+        if block:
+            yield block
+            block = []
+        if isinstance(line, _Failure):
+            raise line.error
+        if line is None:
+            return

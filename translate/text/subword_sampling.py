@@ -1,7 +1,7 @@
-"""Other pieces of the same words in each epoch: subword regularisation and BPE-dropout.
+"""Subword regularisation and BPE-dropout: other pieces for the same words in each epoch.
 
-SentencePiece draws pieces, too, but even seeded it draws others in another process, so a resumed run would
-not go on as it was. Here SentencePiece only says what there is to choose from.
+SentencePiece can draw pieces, too, but they differ between processes in spite of a seed, so that a resumed
+run would differ. Here SentencePiece only lists the choices.
 """
 
 import math
@@ -14,27 +14,27 @@ import sentencepiece
 
 from translate.text.tokenizer import UNK, Tokenizer
 
-SAMPLED_TYPES = ("unigram", "bpe")  # of SentencePiece models, which know more than one way to cut a word
-NUM_BEST = 32  # segmentations of a sentence that a unigram model chooses from
-UNKNOWN_PENALTY = 10.0  # below the least likely piece, as SentencePiece has it
-SPACE = "▁"  # begins a word
+SAMPLED_TYPES = ("unigram", "bpe")  # types of SentencePiece models with more than one way to cut a word
+NUM_BEST = 32  # segmentations of a sentence among which a unigram model draws
+UNKNOWN_PENALTY = 10.0  # below the score of the least likely piece, as in SentencePiece
+SPACE = "▁"  # at the start of a word
 
 
 def sample_corpus(
     tokenizer: Tokenizer, lines: Sequence[str], model_type: str, amount: float, seed: Sequence[int]
 ) -> list[list[int]]:
-    """Ids of the lines of a corpus, in pieces that are drawn.
+    """Ids of the lines of a corpus, in randomly drawn pieces.
 
     A unigram model draws one of the best segmentations by its probability to the power of ``amount`` (Kudo
-    2018, 3.2); a BPE model leaves out each merge with probability ``amount`` whenever it could be made
-    (Provilkov et al. 2020, algorithm 1).
+    2018, 3.2). A BPE model skips each possible merge with probability ``amount`` (Provilkov et al. 2020,
+    algorithm 1).
 
     Args:
         tokenizer: of this side.
-        lines: as :meth:`Tokenizer.encode_corpus` takes them.
+        lines: as for :meth:`Tokenizer.encode_corpus`.
         model_type: of the tokenizer, one of ``SAMPLED_TYPES``.
-        amount: see above; smaller is more various for unigram, larger for BPE.
-        seed: the same numbers give the same pieces, in any process.
+        amount: see above; pieces vary more with a smaller one for unigram, with a larger one for BPE.
+        seed: equal numbers give equal pieces in any process.
     """
     processor = sentencepiece.SentencePieceProcessor(model_proto=tokenizer.model)
     generator = random.Random(int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]))
@@ -53,7 +53,7 @@ def _unigram(
         found = processor.nbest_encode_as_ids(line, NUM_BEST)
         logs = [smoothing * sum(scores[i] for i in ids) for ids in found]
         best = max(logs, default=0.0)
-        weights = list(accumulate(math.exp(each - best) for each in logs))
+        weights = list(accumulate(math.exp(log - best) for log in logs))
         return list(generator.choices(found, cum_weights=weights)[0]) if found else []
 
     return draw
@@ -65,25 +65,25 @@ def _bpe(
     ids = {processor.id_to_piece(i): i for i in range(processor.get_piece_size())}
     scores = {
         piece: float(processor.get_score(i)) for piece, i in ids.items()
-    }  # the earlier merge the higher
+    }  # earlier merges have higher scores
 
     def cut(word: str) -> list[str]:
         pieces = list(word)
         while True:
             kept = [
-                (scores[merged], -place)
-                for place, merged in enumerate(map("".join, pairwise(pieces)))
+                (scores[merged], -index)
+                for index, merged in enumerate(map("".join, pairwise(pieces)))
                 if merged in scores and generator.random() >= dropout
             ]
             if not kept:
                 return pieces
-            place = -max(kept)[1]
-            pieces[place : place + 2] = [pieces[place] + pieces[place + 1]]
+            index = -max(kept)[1]
+            pieces[index : index + 2] = [pieces[index] + pieces[index + 1]]
 
     def draw(line: str) -> list[int]:
         drawn: list[int] = []
         for word in _words(processor.encode_as_pieces(line)):
-            # A word with unknown characters, or bytes in their place, stays as it is.
+            # A word with unknown characters, or with bytes instead of them, is not cut again.
             known = all(piece in ids and not processor.is_byte(ids[piece]) for piece in word)
             pieces = cut("".join(word)) if known else word
             drawn += [ids.get(piece, UNK) for piece in pieces]
@@ -93,7 +93,7 @@ def _bpe(
 
 
 def _words(pieces: Sequence[str]) -> Iterator[list[str]]:
-    """The pieces of each word; one begins with a space."""
+    """The pieces of each word; a word begins with a space."""
     word: list[str] = []
     for piece in pieces:
         if piece.startswith(SPACE) and word:

@@ -1,4 +1,4 @@
-"""Subword tokenizers: SentencePiece, and for every piece the word it belongs to."""
+"""Subword tokenizers by SentencePiece, which also tell the word of each piece."""
 
 import io
 import itertools
@@ -17,14 +17,14 @@ from translate.text.words import Word, split_words, whitespace_words
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 NO_WORD = -1
-UNKNOWN = "⁇"  # what an unknown piece is written as
+UNKNOWN = "⁇"  # the text of an unknown piece
 MAX_TRAINING_SENTENCES = 5_000_000
 
 
 class Pieces(NamedTuple):
-    """A sentence as pieces: ``ids[i]`` belongs to ``words[piece_words[i]]`` (or to none: -1).
+    """A sentence in pieces: ``ids[i]`` belongs to ``words[piece_words[i]]``, or to no word if that is -1.
 
-    Where characters are words, a piece may cover several; ``further`` has the others as (piece, word).
+    If characters are words, a piece may cover several; ``further`` holds the others as (piece, word).
     """
 
     ids: list[int]
@@ -34,19 +34,21 @@ class Pieces(NamedTuple):
 
     def cut(self, length: int) -> "Pieces":
         """The first ``length`` pieces; the words stay."""
-        further = tuple(each for each in self.further if each[0] < length)
+        further = tuple((piece, word) for piece, word in self.further if piece < length)
         return self._replace(ids=self.ids[:length], piece_words=self.piece_words[:length], further=further)
 
 
 class Tokenizer:
-    """One SentencePiece model; ids 0 to 3 are padding, unknown, begin and end of sentence.
+    """A SentencePiece model; ids 0 to 3 are padding, unknown, begin and end of sentence.
 
-    With ``tokenised`` the text of the corpus is white-space tokenised, so what a user types is split
-    into words first (*I love you.* becomes *I love you .*).
+    Args:
+        model: the serialised SentencePiece model.
+        tokenised: whether the corpus is white-space tokenised, so that a user's text must first be split into
+            words (*I love you.* becomes *I love you .*).
     """
 
     def __init__(self, model: bytes, *, tokenised: bool = False) -> None:
-        if not model:  # SentencePiece would take it for a model without pieces
+        if not model:  # SentencePiece would accept it as a model without pieces
             raise ValueError("the SentencePiece model is empty")
         self.model = model
         self.tokenised = tokenised
@@ -60,7 +62,7 @@ class Tokenizer:
         return list(self._processor.encode(self._prepare(text)))
 
     def encode_corpus(self, lines: Sequence[str]) -> list[list[int]]:
-        """Ids of the lines of a corpus; one that is ``tokenised`` already is not split again."""
+        """Ids of the lines of a corpus; a ``tokenised`` corpus is split into words already."""
         return list(self._processor.encode(list(lines)))
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -68,15 +70,15 @@ class Tokenizer:
         return one_line(self._processor.decode([int(i) for i in ids if i not in (PAD, BOS, EOS)]))
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """The pieces themselves, as SentencePiece writes them."""
+        """The text of each piece, as SentencePiece writes it."""
         return [str(self._processor.id_to_piece(int(i))) for i in ids]
 
     def only_unknown(self, ids: Sequence[int]) -> bool:
-        """Whether no piece is known but white space."""
+        """Whether all pieces are unknown or white space."""
         return all(i == UNK or piece == "\u2581" for i, piece in zip(ids, self.pieces(ids), strict=True))
 
     def ids(self, pieces: Sequence[str]) -> list[int]:
-        """The inverse of :meth:`pieces`; what is no piece is the unknown one."""
+        """The inverse of :meth:`pieces`; other texts become the unknown piece."""
         return [int(self._processor.piece_to_id(piece)) for piece in pieces]
 
     def encode_words(self, text: str, *, whitespace: bool = False) -> Pieces:
@@ -84,7 +86,7 @@ class Tokenizer:
 
         Args:
             text: one sentence.
-            whitespace: split words at white space alone, as gold links count them.
+            whitespace: split words only at white space, as gold links count them.
         """
         words = whitespace_words(text) if whitespace else split_words(text)
         if self.tokenised:
@@ -109,12 +111,12 @@ class Tokenizer:
 
 
 def one_line(text: str) -> str:
-    """``text`` with one space where it has white space, and none at its ends, so that it is one line."""
+    """``text`` on one line: runs of white space become one space, and its ends are stripped."""
     return " ".join(text.split())
 
 
 def _collapsed(text: str, offsets: list[tuple[int, int]]) -> tuple[str, list[tuple[int, int]]]:
-    """``text`` as :func:`one_line`, and the character ``offsets`` of its pieces in that."""
+    """``text`` as :func:`one_line`, and the ``offsets`` of its pieces in the new text."""
     line = one_line(text)
     if line == text:
         return line, offsets
@@ -130,9 +132,9 @@ def _collapsed(text: str, offsets: list[tuple[int, int]]) -> tuple[str, list[tup
 def _assign(
     pieces: list[tuple[int, int]], words: list[Word]
 ) -> tuple[list[int], tuple[tuple[int, int], ...]]:
-    """The word that each piece overlaps most, and (piece, word) for the others that it overlaps.
+    """The word that each piece overlaps most, and (piece, word) for other words that it overlaps.
 
-    A piece between words goes to the next one.
+    A piece between two words belongs to the second.
     """
     owners: list[int] = []
     further: list[tuple[int, int]] = []
@@ -140,7 +142,7 @@ def _assign(
     for piece, (begin, end) in enumerate(pieces):
         while first < len(words) and words[first].end <= begin:
             first += 1
-        if first < len(words) and words[first].start < end <= words[first].end:  # nearly all: in one word
+        if first < len(words) and words[first].start < end <= words[first].end:  # the usual case: one word
             owners.append(first)
             continue
         best, best_overlap = NO_WORD, 0
@@ -161,7 +163,7 @@ def _assign(
 
 
 class TrainedTokenizer(NamedTuple):
-    """A tokenizer, and what the user should know of how it was made."""
+    """A tokenizer, and a message for the user if it differs from the configuration."""
 
     tokenizer: Tokenizer
     message: str | None
@@ -170,11 +172,11 @@ class TrainedTokenizer(NamedTuple):
 def train_tokenizer(
     sentences: Iterable[str], config: TokenizerConfig, *, tokenised: bool = False
 ) -> TrainedTokenizer:
-    """Train SentencePiece on ``sentences``; a vocabulary too large for them is shrunk, with a message."""
+    """Train SentencePiece on ``sentences``; a vocabulary too large for them shrinks, with a message."""
     texts = [one_line(text) for text in itertools.islice(sentences, MAX_TRAINING_SENTENCES)]
     texts = [text for text in texts if text]
     if not texts:
-        raise UserError("tokenizer: there is no sentence to train it on")
+        raise UserError("tokenizer: there are no sentences to train it on")
     try:
         model = _train(texts, config, config.vocabulary_size)
     except (RuntimeError, ValueError) as error:
@@ -199,13 +201,13 @@ def _train(texts: list[str], config: TokenizerConfig, size: int) -> bytes:
         character_coverage=config.character_coverage,
         byte_fallback=config.byte_fallback,
         normalization_rule_name=config.normalization,
-        max_sentence_length=65_536,  # bytes; longer lines would be skipped without a word
+        max_sentence_length=65_536,  # bytes; SentencePiece silently skips longer lines
         pad_id=PAD,
         unk_id=UNK,
         unk_surface=UNKNOWN,  # the default has spaces around it
         bos_id=BOS,
         eos_id=EOS,
-        num_threads=2,  # fixed: the model must not depend on the machine
+        num_threads=2,  # fixed, so that the model does not depend on the machine
         minloglevel=2,
     )
     return model.getvalue()
@@ -213,7 +215,7 @@ def _train(texts: list[str], config: TokenizerConfig, size: int) -> bytes:
 
 @dataclass(frozen=True)
 class TokenizerPair:
-    """The tokenizers of both sides; one and the same object when the vocabulary is shared."""
+    """The tokenizers of both sides; the same object if the vocabulary is shared."""
 
     source: Tokenizer
     target: Tokenizer
@@ -233,7 +235,7 @@ class TokenizerPair:
 
     @classmethod
     def load(cls, directory: Path) -> "TokenizerPair":
-        """Read what :meth:`save` wrote; raises :class:`UserError` if a file is missing or damaged."""
+        """Read the files of :meth:`save`; raises :class:`UserError` if one is missing or damaged."""
         try:
             description = json.loads((directory / "tokenizer.json").read_text(encoding="utf-8"))
             names = ["shared"] if description["shared"] else ["source", "target"]
@@ -247,10 +249,10 @@ class TokenizerPair:
     def train(
         cls, source: Sequence[str], target: Sequence[str], config: TokenizerConfig, *, tokenised: bool = False
     ) -> tuple["TokenizerPair", list[str]]:
-        """Train on both sides of a corpus; returns the pair and messages for the user."""
+        """Train on both sides of a corpus; returns the tokenizers and messages for the user."""
         if config.shared:
             trained = [train_tokenizer([*source, *target], config, tokenised=tokenised)]
         else:
             trained = [train_tokenizer(side, config, tokenised=tokenised) for side in (source, target)]
-        messages = [each.message for each in trained if each.message]
+        messages = [result.message for result in trained if result.message]
         return cls(trained[0].tokenizer, trained[-1].tokenizer), messages

@@ -1,4 +1,4 @@
-"""Words of a sentence, with their character offsets: what an alignment links."""
+"""Splits a text into sentences, and a sentence into words with their character offsets."""
 
 import re
 import sys
@@ -15,7 +15,7 @@ FRENCH_CLITICS = "la|le|les|lui|leur|moi|toi|nous|vous|y|en|je|tu|il|elle|on|ils
 
 
 class Word(NamedTuple):
-    """One word and where it stands: ``sentence[start:end] == text``."""
+    """A word with its position: ``sentence[start:end] == text``."""
 
     text: str
     start: int
@@ -23,16 +23,29 @@ class Word(NamedTuple):
 
 
 _WHITESPACE_WORD = re.compile(r"\S+")
-FIRST_MARK = "\u0300"  # no combining mark, and no script without spaces, comes before it
+# Abbreviations: their full stop ends no sentence.
+_ABBREVIATION = re.compile(
+    r"(?:mr|mrs|ms|dr|prof|st|sr|jr|vs|e\.g|i\.e|cf|no|vol|fig|approx|dept|et al|gen|gov|sen|rep|hon|capt|col"
+    r"|lt|sgt|mme|mlle|mm|pp?|art|bd|env|p\. ex|z\. ?b|d\. ?h|u\. ?a|o\. ?ä|bzw|ca|nr|str|hr|fr|abs|bspw"
+    r"|inkl|evtl|ggf|vgl|sog|geb|[^\W\d_]|\d{1,2})",
+    re.IGNORECASE,
+)
+# A mark with closing quotes or brackets, white space, and then a capital letter or an opening mark.
+_END = re.compile(
+    r"[.!?…]+[\"'”“’»)\]]*(?=\s+(?:[^\s\W\d_a-zà-öø-ÿ]|[\"'“‘«(\[¿¡\d])|\s*$)"
+    r"|[。！？]+[」』）”’]*"
+)  # fmt: skip
+_LAST_WORD = re.compile(r"(?:^|[\s\"'“‘«(\[])((?:et |p\. |[zdou]\. )?\S+)$")
+FIRST_MARK = "\u0300"  # combining marks and scripts without spaces start here
 
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    # Python's \w leaves combining marks out, which would cut "e" + U+0301 and most Indic words apart.
+    # Python's \w excludes combining marks, which would split "e" + U+0301 and most Indic words.
     marks = _in_class(code for code in range(0x300, min(0x1F000, sys.maxunicode)) if _is_mark(chr(code)))
     letter = rf"(?:(?![{UNSPACED}])[\w{marks}\u200c\u200d])"
     character = rf"[{UNSPACED}](?:[{marks}]|\u200d)*"
-    # What follows an emoji and changes it (skin, style, joined to the next one) is not a word.
+    # Marks that modify an emoji (skin, style, a join to the next one) are not words.
     emoji_part = rf"[{marks}\u200c\U0001f3fb-\U0001f3ff]|\u200d[^\w\s]?"
     flag = r"[\U0001f1e6-\U0001f1ff]{2}"
     return _alternatives(letter, rf"{character}|{flag}", rf"(?P<mark>[^\w\s])(?:(?P=mark)|{emoji_part})*")
@@ -40,7 +53,7 @@ def _pattern() -> re.Pattern[str]:
 
 @cache
 def _european_pattern() -> re.Pattern[str]:
-    """The same for text whose characters all come before `FIRST_MARK`: several times as fast."""
+    """The pattern for text whose characters all come before `FIRST_MARK`; several times as fast."""
     return _alternatives(r"\w", None, r"(?P<mark>[^\w\s])(?P=mark)*")
 
 
@@ -54,11 +67,11 @@ def _alternatives(letter: str, character: str | None, mark: str) -> re.Pattern[s
         rf"{letter}+(?:(?!{clitic})-{letter}+)*['’]?",
         mark,
     )
-    return re.compile("|".join(each for each in alternatives if each is not None))
+    return re.compile("|".join(part for part in alternatives if part is not None))
 
 
 def _in_class(codes: Iterable[int]) -> str:
-    """Characters in ascending order, inside the brackets of a pattern: as ranges, which are found quicker."""
+    """Ascending character codes as ranges for the brackets of a pattern, which match faster."""
     ranges: list[list[int]] = []
     for code in codes:
         if ranges and ranges[-1][1] == code - 1:
@@ -75,23 +88,45 @@ def _is_mark(character: str) -> bool:
 def split_words(text: str) -> list[Word]:
     """Split at white space, at punctuation, after apostrophes and before French clitics (*cherchez-le*).
 
-    In scripts that are written without spaces each character is a word, with the marks above and below it.
-    Splitting the words joined by spaces again gives the same words.
+    In scripts without spaces each character is a word, together with its marks. Splitting the words joined by
+    spaces gives the same words again.
     """
     pattern = _european_pattern() if max(text, default="") < FIRST_MARK else _pattern()
     return _found(pattern, text)
 
 
 def whitespace_words(text: str) -> list[Word]:
-    """Split at white space alone: the words that gold links of a tokenised corpus count."""
+    """Split only at white space, as the gold links of tokenised corpora count words."""
     return _found(_WHITESPACE_WORD, text)
 
 
 def _found(pattern: re.Pattern[str], text: str) -> list[Word]:
-    make = tuple.__new__  # that of a NamedTuple takes twice as long as the search
+    make = tuple.__new__  # a NamedTuple's own takes twice as long as the search
     return [make(Word, (match[0], *match.span())) for match in pattern.finditer(text)]
 
 
 def tokenise(text: str) -> str:
     """The words of ``text`` joined by single spaces."""
     return " ".join(word.text for word in split_words(text))
+
+
+def split_sentences(text: str) -> list[str]:
+    """The sentences of a paragraph without the white space around them; none for a blank one.
+
+    The rules hold for European languages and for Chinese and Japanese.
+    """
+    found, start = [], 0
+    for match in _END.finditer(text):
+        if match.group() == "." and _is_abbreviation(text[start : match.start()]):
+            continue
+        sentence = text[start : match.end()].strip()
+        if sentence:
+            found.append(sentence)
+        start = match.end()
+    rest = text[start:].strip()
+    return [*found, rest] if rest else found
+
+
+def _is_abbreviation(before: str) -> bool:
+    last = _LAST_WORD.search(before)
+    return last is not None and _ABBREVIATION.fullmatch(last.group(1)) is not None

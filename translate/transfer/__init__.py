@@ -1,1 +1,1 @@
-"""What an alignment carries over to a translation: markup, and the source of unknown words."""
+"""What alignments transfer to a translation: markup, and source words for unknown ones."""

@@ -1,8 +1,8 @@
-"""Carries markup over to a translation through the word alignment.
+"""Transfers markup to a translation through the word alignment.
 
-An element goes round the run of target words that look most at its source words; what stands alone goes to
-the border that best parts the words before it from those after it. Elements stay within those that hold them
-and never overlap, so that tags are balanced and nested as they were.
+An element encloses the run of target words that look most at its source words. A single item goes to the
+border that best separates the words before it from those after it. Elements stay inside their parents and
+never overlap, so that tags stay balanced and nested.
 
 Shapes: S source words, T target words.
 """
@@ -17,14 +17,14 @@ from translate.transfer.tags import Item, Marked
 
 OPENING = frozenset("([{«“‘¿¡$")  # no space goes after them
 CLOSING = frozenset(".,;:!?…)]}»”’%")  # no space goes before them
-NEAR = 0.5  # what a source word further away counts less, each
+NEAR = 0.5  # factor by which the influence of a source word falls with each word of distance
 
 
 @dataclass
 class _Node:
-    """An item that stands alone, or a pair of tags with what is between them."""
+    """A single item, or an element: a pair of tags with its content."""
 
-    index: int  # among the items, which is their order in the source
+    index: int  # of the item, in the order of the source
     start: int  # border between source words
     end: int
     children: list["_Node"] = field(default_factory=list)
@@ -33,12 +33,12 @@ class _Node:
 
 
 def place_markup(marked: Marked, translation: str, alignment: Alignment) -> str:
-    """The translation with the markup of its source; nothing else of it but white space is changed.
+    """The translation with the markup of its source; otherwise only white space may change.
 
     Args:
-        marked: the source, with its markup taken out.
-        translation: of ``marked.text``, and without markup.
-        alignment: of both; its words must stand in the texts in their order.
+        marked: the source and its markup.
+        translation: of ``marked.text``, without markup.
+        alignment: of both; its words must occur in the texts in order.
     """
     if not marked.items:
         return translation
@@ -52,7 +52,7 @@ def place_markup(marked: Marked, translation: str, alignment: Alignment) -> str:
 
 
 def word_spans(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
-    """Where each word stands in ``text``; one that is not there has no width."""
+    """(start, end) of each word in ``text``; a word that does not occur has an empty span."""
     spans, end = [], 0
     for word in words:
         begin = text.find(word, end)
@@ -65,7 +65,7 @@ def word_spans(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _anchored(alignment: Alignment) -> np.ndarray:
-    """The weights (T, S), but punctuation that stands as often on both sides is aligned one to one."""
+    """The weights (T, S), with equal numbers of a punctuation mark on both sides aligned one to one."""
     weights = np.array(alignment.weights, dtype=np.float64)
     sides = alignment.source_words, alignment.target_words
     for mark in {word for word in sides[0] if not any(map(str.isalnum, word))}:
@@ -83,18 +83,18 @@ def _tree(items: Sequence[Item], spans: Sequence[tuple[int, int]]) -> _Node:
         if item.kind == "end":
             path.pop()
             continue
-        begin = sum(end <= item.place for _, end in spans)
+        begin = sum(end <= item.position for _, end in spans)
         node = _Node(index, begin, begin)
         path[-1].children.append(node)
         if item.kind == "start":
             assert item.partner is not None
-            node.end = max(begin, sum(start < items[item.partner].place for start, _ in spans))
+            node.end = max(begin, sum(start < items[item.partner].position for start, _ in spans))
             path.append(node)
     return root
 
 
 def _place_children(parent: _Node, weights: np.ndarray, items: Sequence[Item]) -> None:
-    """Give borders to what is within ``parent``: the surest elements first, then what has no words."""
+    """Find borders for the children of ``parent``: for elements, the surest ones first, then for others."""
     sure = {}
     for node in parent.children:
         if node.end > node.start:
@@ -109,7 +109,7 @@ def _place_children(parent: _Node, weights: np.ndarray, items: Sequence[Item]) -
     for node in by_sureness:
         others = [inside for index, inside in sure.items() if index != node.index]
         rivals = np.max(others, axis=0) if others else np.zeros(len(weights))
-        # A word that is mostly another element's is left to it, though it stand between two of this one's.
+        # A word that looks mostly at another element is left to it, even between two words of this one.
         span = _best_run(np.where(rivals > 0.5, -np.inf, sure[node.index]), _free(parent, taken))
         span = span or _give_up_word(held, sure[node.index])
         if span is None:
@@ -117,7 +117,7 @@ def _place_children(parent: _Node, weights: np.ndarray, items: Sequence[Item]) -
         else:
             node.low, node.high = span
             held.append(node)
-            taken = [(each.low, each.high) for each in held]
+            taken = [(other.low, other.high) for other in held]
     for node in parent.children:
         if node.index not in sure:
             node.low = node.high = _best_border(node.start, weights, _borders(parent, taken), parent)
@@ -136,13 +136,13 @@ def _free(parent: _Node, taken: Sequence[tuple[int, int]]) -> list[tuple[int, in
 def _borders(parent: _Node, taken: Sequence[tuple[int, int]]) -> list[int]:
     """The borders in the parent that are not inside another element."""
     borders = range(parent.low, parent.high + 1)
-    return [each for each in borders if not any(begin < each < end for begin, end in taken)]
+    return [border for border in borders if not any(begin < border < end for begin, end in taken)]
 
 
 def _best_run(inside: np.ndarray, free: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
-    """The run with the greatest sum of (weight on the element - weight elsewhere); ``None`` without weight.
+    """The run with the largest sum of (weight on the element - weight elsewhere).
 
-    Where no word looks mostly at the element, the one that does so most.
+    If no word looks mostly at the element, the word that looks at it most; ``None`` if there is no weight.
     """
     best, best_total = None, 0.0
     for low, high in free:
@@ -155,14 +155,14 @@ def _best_run(inside: np.ndarray, free: Sequence[tuple[int, int]]) -> tuple[int,
                 begin, total = word + 1, 0.0
     if best is None:
         words = [word for low, high in free for word in range(low, high)]
-        word = max(words, key=lambda each: float(inside[each]), default=-1)
+        word = max(words, key=lambda index: float(inside[index]), default=-1)
         best = (word, word + 1) if word >= 0 and inside[word] > 0.0 else None
     return best
 
 
 def _give_up_word(held: Sequence[_Node], inside: np.ndarray) -> tuple[int, int] | None:
-    """Take the word that looks most at an element without words from the edge of one that has several."""
-    edges = [(each, word) for each in held if each.high - each.low > 1 for word in (each.low, each.high - 1)]
+    """Take the word that looks most at an element without words from the edge of a run of several."""
+    edges = [(node, word) for node in held if node.high - node.low > 1 for word in (node.low, node.high - 1)]
     giver, word = max(edges, key=lambda edge: float(inside[edge[1]]), default=(None, -1))
     if giver is None or inside[word] <= 0.0:
         return None
@@ -171,7 +171,7 @@ def _give_up_word(held: Sequence[_Node], inside: np.ndarray) -> tuple[int, int] 
 
 
 def _best_border(border: int, weights: np.ndarray, allowed: Sequence[int], parent: _Node) -> int:
-    """The border that has the words of what stood before it before it, and of what stood after it after."""
+    """The border with most weight of earlier source words before it, and of later ones after it."""
     if border <= parent.start:
         return allowed[0]
     if border >= parent.end:
@@ -181,13 +181,13 @@ def _best_border(border: int, weights: np.ndarray, allowed: Sequence[int], paren
     after = weights[:, border:] @ near[: weights.shape[1] - border]
     gain = np.concatenate([[0.0], np.cumsum(before - after)])
     expected = border / max(1, weights.shape[1]) * len(weights)
-    return max(allowed, key=lambda each: (round(float(gain[each]), 9), -abs(each - expected)))
+    return max(allowed, key=lambda target: (round(float(gain[target]), 9), -abs(target - expected)))
 
 
 def _in_order(node: _Node, items: Sequence[Item]) -> list[tuple[int, int]]:
-    """The items (border, index) in the order in which they are written."""
+    """(border, index) of the items in the order of the translation."""
     found: list[tuple[int, int]] = []
-    for child in sorted(node.children, key=lambda each: (each.low, each.high, each.index)):
+    for child in sorted(node.children, key=lambda child: (child.low, child.high, child.index)):
         found.append((child.low, child.index))
         found.extend(_in_order(child, items))
         partner = items[child.index].partner
@@ -202,39 +202,40 @@ def _write(
     translation: str,
     spans: Sequence[tuple[int, int]],
 ) -> str:
-    """The translation with the items at their borders: tags touch their words, others keep their spaces."""
-    places = {index: border for border, index in order}
+    """The translation with the items at their borders; tags touch words, other items keep their spaces."""
+    borders = {index: border for border, index in order}
     written = _Written()
     end = 0
     for border in sorted({border for border, _ in order}):
         left = spans[border - 1][1] if border else 0
         right = spans[border][0] if border < len(spans) else len(translation)
         written.text(translation[end:left])
-        here = [index for place, index in order if place == border]
-        closing = [i for i, each in enumerate(here) if _partner_place(items[each], places, border) < border]
-        opening = [i for i, each in enumerate(here) if _partner_place(items[each], places, border) > border]
+        here = [items[index] for at, index in order if at == border]
+        partners = [_partner_border(item, borders, border) for item in here]
+        closing = [i for i, partner in enumerate(partners) if partner < border]
+        opening = [i for i, partner in enumerate(partners) if partner > border]
         first = closing[-1] + 1 if closing else 0
         last = opening[0] if opening else len(here)
         around = translation[:left].rstrip()[-1:], translation[right:].lstrip()[:1]
-        written.items([items[each] for each in here[:first]], around)
-        written.gap(translation[left:right], [items[each] for each in here[first:last]], around)
-        written.items([items[each] for each in here[last:]], around)
+        written.items(here[:first], around)
+        written.gap(translation[left:right], here[first:last], around)
+        written.items(here[last:], around)
         end = right
     written.text(translation[end:])
     return written.whole
 
 
-def _partner_place(item: Item, places: dict[int, int], border: int) -> int:
-    return border if item.partner is None else places[item.partner]
+def _partner_border(item: Item, borders: dict[int, int], border: int) -> int:
+    return border if item.partner is None else borders[item.partner]
 
 
 @dataclass
 class _Written:
-    """A text that grows; a space that is wanted is written once, and never before a closing tag."""
+    """A growing text; a space between items is written once, and never before a closing tag."""
 
     whole: str = ""
-    ends_in_space: bool = True  # what is seen of it, without tags; nothing is as good as a space
-    wants_space: bool = False
+    ends_in_space: bool = True  # of the text without tags; True while it is empty
+    wants_space: bool = False  # before the next text or item
 
     def text(self, more: str) -> None:
         if not more:
@@ -245,15 +246,15 @@ class _Written:
         self.wants_space, self.ends_in_space = False, more[-1].isspace()
 
     def gap(self, text: str, items: Sequence[Item], around: tuple[str, str]) -> None:
-        """What is between two words, and the items that stand there."""
-        if not items or text.strip() or not any(any(_spaces(each, around)) for each in items):
+        """Add the text between two words, and the items there."""
+        if not items or text.strip() or not any(any(_spaces(item, around)) for item in items):
             self.text(text)
         self.items(items, around)
         if items and text.isspace() and around[1] in CLOSING and around[0] not in OPENING:
-            self.wants_space = True  # as the translation has it: "word ."
+            self.wants_space = True  # a tokenised translation: "word ."
 
     def items(self, items: Sequence[Item], around: tuple[str, str]) -> None:
-        """Items one after another, between the characters of the words ``around`` them."""
+        """Add items between the characters ``around`` them."""
         for item in items:
             before, after = _spaces(item, around)
             if (before or (self.wants_space and item.kind != "end")) and not self.ends_in_space:
@@ -265,7 +266,7 @@ class _Written:
 
 
 def _spaces(item: Item, around: tuple[str, str]) -> tuple[bool, bool]:
-    """Whether a space goes before and after an item; tags of elements have none of their own."""
+    """Whether a space goes before and after an item; tags of elements need none."""
     if item.kind != "alone":
         return False, False
     left, right = around

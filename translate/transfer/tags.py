@@ -1,7 +1,7 @@
 """Inline markup of a sentence: XML and HTML tags, and placeholders such as ``{0}`` and ``%s``.
 
-Markup is taken out of the sentence before it is translated. Each item remembers the place where it stood, and
-a start tag the end tag that closes it.
+Markup is removed from a sentence before it is translated. Each item keeps its position, and a start tag the
+end tag that closes it.
 """
 
 import re
@@ -23,20 +23,20 @@ _CLOSING = frozenset(".,;:!?…)]}»”’%")  # no space goes before them
 
 @dataclass(frozen=True)
 class Item:
-    """One piece of markup.
+    """A tag or a placeholder.
 
     Attributes:
-        text: as it was written.
+        text: its text in the sentence.
         kind: ``start``, ``end`` or ``alone`` (an empty element, a placeholder, a tag without its partner).
-        place: where it stood: an offset into the text without markup.
-        partner: the index of its end or start tag; ``None`` if it stands alone.
-        is_word: a placeholder, which is set apart by spaces as a word is.
+        position: offset into the text without markup.
+        partner: the index of its end or start tag; ``None`` if it is alone.
+        is_word: whether it is a placeholder, which has spaces around it like a word.
         spaces: whether there was white space before and after it.
     """
 
     text: str
     kind: str
-    place: int
+    position: int
     partner: int | None = None
     is_word: bool = False
     spaces: tuple[bool, bool] = (False, False)
@@ -44,7 +44,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Marked:
-    """A sentence, and the markup that was taken out of it."""
+    """A sentence without its markup, and the markup."""
 
     text: str
     items: tuple[Item, ...] = ()
@@ -52,31 +52,31 @@ class Marked:
 
 
 def read_markup(sentence: str) -> Marked:
-    """Take the markup out of ``sentence``; nothing that is left looks like markup.
+    """Remove the markup from ``sentence``, so that the text has none.
 
-    A sentence without markup stays as it is. Entities such as ``&lt;`` are text.
+    A sentence without markup does not change. Entities such as ``&lt;`` are text.
     """
     matches = list(MARKUP.finditer(sentence))
     if not matches:
         return Marked(sentence)
     text, items = _take_out(sentence, matches, glue="")
-    if MARKUP.search(text):  # the text around a tag has become one
+    if MARKUP.search(text):  # the text around a tag, joined, looks like markup
         text, items = _take_out(sentence, matches, glue=" ")
     while more := list(MARKUP.finditer(text)):  # a space did not help: `<a<b>>`
         rest, found = _take_out(text, more, glue=" ")
-        moved = [replace(item, place=_place_without(item.place, more, len(rest))) for item in items]
-        text, items = rest, sorted([*moved, *found], key=lambda item: item.place)
+        moved = [replace(item, position=_position_without(item.position, more, len(rest))) for item in items]
+        text, items = rest, sorted([*moved, *found], key=lambda item: item.position)
     return _matched(text, items)
 
 
-def _place_without(place: int, matches: list[re.Match[str]], length: int) -> int:
-    """Where an offset lies once the matches are taken out of its text, at most ``length``."""
-    taken = sum(max(0, min(match.end(), place) - match.start()) for match in matches)
-    return min(place - taken, length)
+def _position_without(position: int, matches: list[re.Match[str]], length: int) -> int:
+    """The offset after the matches are removed from its text, at most ``length``."""
+    removed = sum(max(0, min(match.end(), position) - match.start()) for match in matches)
+    return min(position - removed, length)
 
 
 def _take_out(sentence: str, matches: list[re.Match[str]], glue: str) -> tuple[str, list[Item]]:
-    """The text between the matches, and an item for each; ``glue`` joins what a tag separated."""
+    """The text between the matches, joined by ``glue``, and an item for each match."""
     text, items, end = "", [], 0
     for match in matches:
         text = _join(text, sentence[end : match.start()], "" if end == 0 else glue)
@@ -86,16 +86,17 @@ def _take_out(sentence: str, matches: list[re.Match[str]], glue: str) -> tuple[s
         kind = _kind(match)
         is_word = match["placeholder"] is not None
         if kind == "alone" and _is_word(text[-1:]) and _is_word(after):
-            text += " "  # a line break between two words does not make one of them
+            text += " "  # a line break between two words must not join them
         elif kind == "alone" and spaces[0] and (not after or after in _CLOSING):
             text = text.rstrip()
         items.append(Item(match.group(), kind, len(text), is_word=is_word, spaces=spaces))
     text = _join(text, sentence[end:], glue)
-    return text.rstrip(), [replace(item, place=min(item.place, len(text.rstrip()))) for item in items]
+    text = text.rstrip()
+    return text, [replace(item, position=min(item.position, len(text))) for item in items]
 
 
 def _join(text: str, more: str, glue: str) -> str:
-    """Both as one, without two spaces in a row where markup stood between them."""
+    """The texts joined by ``glue``, without two spaces in a row."""
     if not text or text[-1].isspace():
         return text + more.lstrip()
     return text + (glue if text and more else "") + more
@@ -121,19 +122,19 @@ def _name(tag: str) -> str:
 
 
 def _matched(text: str, items: list[Item]) -> Marked:
-    """Give each end tag the last open start tag of its name; those left over stand alone."""
+    """Pair each end tag with the last open start tag of its name; tags left over are alone."""
     found = list(items)
     open_tags: list[int] = []
     for index, item in enumerate(items):
         if item.kind == "start":
             open_tags.append(index)
         elif item.kind == "end":
-            names = [_name(items[each].text) for each in open_tags]
+            names = [_name(items[start].text) for start in open_tags]
             if _name(item.text) not in names:
                 continue
             depth = len(names) - 1 - names[::-1].index(_name(item.text))
             partner = open_tags[depth]
-            del open_tags[depth:]  # what was opened inside and not closed has no partner
+            del open_tags[depth:]  # tags opened inside and not closed have no partner
             found[index] = replace(item, partner=partner)
             found[partner] = replace(items[partner], partner=index)
     unbalanced = 0

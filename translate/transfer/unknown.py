@@ -1,6 +1,6 @@
-"""Puts source words in the place of unknown target words: Luong et al. 2015 (ACL), 3.
+"""Replaces unknown target words by the source words that they look at: Luong et al. 2015 (ACL), 3.
 
-The paper copies the word that an unknown one points to; here attention points.
+In the paper an unknown word points to a source position; here attention points.
 """
 
 from collections.abc import Sequence
@@ -13,9 +13,9 @@ from translate.transfer.markup import word_spans
 
 
 def replace_unknown(text: str, alignment: Alignment) -> tuple[str, Alignment]:
-    """The translation in which each word with an unknown piece is the source word that it looks at most.
+    """Replace each word that has an unknown piece by the source word that it looks at most.
 
-    What stands without white space beside an unknown piece, letters or digits, is of its word. A word that
+    Letters and digits next to an unknown piece, without white space between, belong to its word. A word that
     looks at nothing stays.
 
     Args:
@@ -23,7 +23,7 @@ def replace_unknown(text: str, alignment: Alignment) -> tuple[str, Alignment]:
         alignment: of it.
 
     Returns:
-        The text, and the alignment of its words.
+        The new text, and the alignment of its words.
     """
     if UNKNOWN not in text:
         return text, alignment
@@ -39,7 +39,7 @@ def replace_unknown(text: str, alignment: Alignment) -> tuple[str, Alignment]:
             rows.append(row)
         else:
             written += text[end:last]
-            words += [alignment.target_words[each] for each in group]
+            words += [alignment.target_words[index] for index in group]
             rows += list(alignment.weights[group])
         end = last
     weights = np.array(rows, dtype=np.float32).reshape(len(rows), len(alignment.source_words))
@@ -49,7 +49,8 @@ def replace_unknown(text: str, alignment: Alignment) -> tuple[str, Alignment]:
 
 
 def _groups(text: str, spans: Sequence[tuple[int, int]]) -> list[list[int]]:
-    """Places of words, those together that are one word around an unknown piece."""
+    """Indexes of words, in one group if they are one word around an unknown piece."""
+
     groups: list[list[int]] = []
     for index, (begin, end) in enumerate(spans):
         touches = bool(groups) and spans[groups[-1][-1]][1] == begin

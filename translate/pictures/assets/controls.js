@@ -1,4 +1,4 @@
-// Choosing what is shown, and pointing and typing at it.
+// The controls of the view, and the pointer and keys.
 
 function choice(name, value, checked, content, onChoose) {
   const input = create("input", { type: "radio", name, value, checked });

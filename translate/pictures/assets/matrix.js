@@ -1,6 +1,6 @@
 // The weights as a table: target words down, source words across.
 
-const MOST_CELLS = 40000; // a table of more would hold up the browser
+const MOST_CELLS = 40000; // a larger table would block the browser
 
 const table = document.querySelector("#matrix table");
 const rows = () => table.tBodies[0].rows;

@@ -1,6 +1,6 @@
-// The two sentences, the bands between them, and the sentence that says what is lit.
+// The two sentences, the bands between them, and the sentence that describes the active word.
 
-const LEAST_BAND = 0.03; // thinner bands would only be fog
+const LEAST_BAND = 0.03; // thinner bands are left out
 const LEAST_SPOKEN = 0.01;
 const MOST_SPOKEN = 5;
 

@@ -1,9 +1,9 @@
 "use strict";
-// What the page knows, and what it shows at the moment. All text enters through textContent.
+// The data and the state of the page. All text enters through textContent.
 
 const page = JSON.parse(document.getElementById("data").textContent);
 const SCALE = 65535; // weights are little-endian unsigned 16-bit numbers, as fractions of this
-const MEAN = -1; // in the place of a head: the mean over the heads of a layer
+const MEAN = -1; // instead of a head: the mean over the heads of a layer
 
 const shown = { alternative: 0, view: 0, layer: 0, head: MEAN, gold: true, values: false };
 const active = { hover: null, kept: null, focus: null }; // {side, index} or {side: "cell", index, source}
@@ -45,7 +45,7 @@ function weightsOf(one, layer, head) {
   return mean;
 }
 
-let weights = new Float32Array(0); // of what is shown, (T * S)
+let weights = new Float32Array(0); // of the view, (T * S)
 const weight = (target, source) => weights[target * page.source.length + source];
 
 /** Weights of a word towards every word of the other side. */
@@ -68,14 +68,14 @@ function goldKind(target, source) {
 
 const percent = (share) => (share > 0 && share < 0.005 ? "<1" : String(Math.round(100 * share)));
 const dark = matchMedia("(prefers-color-scheme: dark)");
-const isDeep = (share) => share > (dark.matches ? 0.5 : 0.62); // where text turns to the other colour
+const isDeep = (share) => share > (dark.matches ? 0.5 : 0.62); // above this share text takes the other colour
 
 function setShare(element, share) {
   element.style.setProperty("--w", share.toFixed(4));
   element.classList.toggle("deep", isDeep(share));
 }
 
-// The place behind the # makes a state a link: view, alternative, layer, head, and the word that is kept.
+// The fragment makes the state a link: view, alternative, layer, head, and the word that is kept.
 function readAddress() {
   const given = new URLSearchParams(location.hash.slice(1));
   const number = (name, limit, fallback) => {

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from translate.text.gather import FIRST_BLOCK, gather
+from translate.text.lines import FIRST_BLOCK, gather
 
 
 def test_all_lines_in_order_in_growing_blocks() -> None:

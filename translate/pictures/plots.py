@@ -1,7 +1,8 @@
-"""Pictures of a corpus: how far words move, how sure their alignments are, how many words one becomes."""
+"""Plots: the curves of a training run, and the statistics of a corpus of alignments."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,24 +12,52 @@ from matplotlib.figure import Figure
 from translate.errors import UserError
 from translate.pictures.corpus_statistics import MOST_FERTILE, NUM_OFFSETS, CorpusStatistics, WordMean
 from translate.pictures.figure import check_extension, drawing, save
-from translate.pictures.labels import label
+from translate.pictures.matrix import label
 
 _COLOUR, _QUIET = "#3346b8", "0.45"
 _MOST_BARS = 10  # words at each end of a ranking
 _FONT = 7.5  # points
 _SIZE = (7.6, 6.2)  # inches
+_CURVES = (("nll", "negative log-likelihood"), ("bleu", "BLEU"), ("aer", "AER"))
+
+
+def draw_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> Path:
+    """Draw the rows of ``metrics.jsonl``, with a panel for each score that the run measured."""
+    trained = [row for row in rows if row["kind"] == "train"]
+    validated = [row for row in rows if row["kind"] == "validation"]
+    panels = [(key, title) for key, title in _CURVES if key == "nll" or any(key in row for row in validated)]
+    figure = Figure(figsize=(4.2 * len(panels), 3.2), layout="constrained")
+    FigureCanvasAgg(figure)
+    for axes, (key, title) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+        if key == "nll":
+            axes.plot([row["step"] for row in trained], [row["nll"] for row in trained], label="training")
+            # Runs of earlier versions call it loss.
+            pairs = [(row["step"], row.get("nll", row.get("loss"))) for row in validated]
+            axes.plot([x for x, _ in pairs], [y for _, y in pairs], marker="o", label="validation")
+            axes.set_ylabel("nats a token")
+            axes.legend(frameon=False)
+        else:
+            scale = 100 if key == "aer" else 1
+            pairs = [(row["step"], scale * row[key]) for row in validated if key in row]
+            axes.plot([x for x, _ in pairs], [y for _, y in pairs], marker="o", color="C1")
+            axes.set_ylabel("%" if key == "aer" else "")
+        axes.set_title(title)
+        axes.set_xlabel("optimizer step")
+        axes.grid(alpha=0.3)
+    figure.savefig(path, dpi=120, metadata={"Software": None})
+    return path
 
 
 def draw_corpus(statistics: CorpusStatistics, path: str | Path, *, least: int | None = None) -> Path:
     """Draw distance from the diagonal, entropy by word and fertility, in one picture.
 
     Args:
-        path: the picture; png, pdf or svg by extension. Missing folders are made.
-        least: how often a word must occur to be shown by itself; by default as one in 1,000 words, and 5.
+        path: the picture, png, pdf or svg by extension; missing folders are created.
+        least: how often a word must occur to be listed; by default once in 1,000 words, but at least 5 times.
     Returns:
         The path.
     Raises:
-        UserError: for another extension, if no word is aligned, or a path that cannot be written.
+        UserError: for another extension, if no word is aligned, or if the path cannot be written.
     """
     path = check_extension(path)
     if not statistics.num_words:
@@ -36,7 +65,7 @@ def draw_corpus(statistics: CorpusStatistics, path: str | Path, *, least: int | 
     if least is None:
         least = max(5, round(statistics.num_words / 1000))
     entropies, fertility = statistics.entropies.means(least), statistics.fertility.means(least)
-    with drawing(label(each.word) for each in (*entropies, *fertility)):
+    with drawing(label(mean.word) for mean in (*entropies, *fertility)):
         figure = Figure(figsize=_SIZE, layout="constrained")
         FigureCanvasAgg(figure)
         figure.suptitle(
@@ -60,7 +89,7 @@ def _draw_offsets(axes: Axes, statistics: CorpusStatistics) -> None:
     edges = np.linspace(-1, 1, NUM_OFFSETS + 1)
     axes.stairs(statistics.offsets / statistics.num_words, edges, fill=True, color=_COLOUR)
     axes.axvline(0, color=_QUIET, linewidth=0.8, linestyle="--")
-    _name(axes, "distance from the diagonal (source place - target place)", "share of the weight")
+    _name(axes, "distance from the diagonal (source position - target position)", "share of the weight")
     axes.set_title(f"mean distance {statistics.mean_distance:.3f} of the sentence", fontsize=_FONT + 1)
 
 
@@ -73,15 +102,15 @@ def _draw_fertilities(axes: Axes, statistics: CorpusStatistics) -> None:
 
 
 def _draw_ranking(axes: Axes, means: Sequence[WordMean], name: str, mean: float) -> None:
-    """Bars of the words with the largest means, and below a gap those with the smallest."""
+    """Bars for the words with the largest means, and below a gap for those with the smallest."""
     ends = list(means) if len(means) <= 2 * _MOST_BARS else [*means[:_MOST_BARS], *means[-_MOST_BARS:]]
-    places = np.arange(len(ends), dtype=float)
+    heights = np.arange(len(ends), dtype=float)
     if len(ends) < len(means):
-        places[_MOST_BARS:] += 1
+        heights[_MOST_BARS:] += 1
         axes.text(0, _MOST_BARS, "  ⋮", va="center", fontsize=_FONT, color=_QUIET)
-    axes.barh(places, [each.mean for each in ends], color=_COLOUR)
+    axes.barh(heights, [word.mean for word in ends], color=_COLOUR)
     axes.axvline(mean, color=_QUIET, linewidth=0.8, linestyle="--")
-    axes.set_yticks(places, [f"{label(each.word)}  {each.count:,}" for each in ends], parse_math=False)
+    axes.set_yticks(heights, [f"{label(word.word)}  {word.count:,}" for word in ends], parse_math=False)
     axes.invert_yaxis()
     _name(axes, name, "")
     axes.set_title(f"mean {mean:.2f} (dashed)", fontsize=_FONT + 1)

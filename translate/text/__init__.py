@@ -1,0 +1,1 @@
+"""Text: its lines, sentences, words and subword pieces."""
