@@ -9,11 +9,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.attention.cases import CASES, Case, inputs
 from translate.attention import Attention, create
+from translate.attention.dot_product import DotProduct
 from translate.attention.functional import additive_scores
 from translate.attention.fused import fused_attention, kernels
 from translate.attention.kernels import ADDITIVE_KERNELS, KERNELS, compiler
 from translate.attention.masks import Pattern
-from translate.attention.dot_product import DotProduct
 from translate.attention.memory import Memory
 from translate.attention.recompute import chunked_additive_scores, compiled_additive_scores
 
