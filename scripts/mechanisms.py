@@ -1,9 +1,10 @@
-"""Trains the embedded corpus with every attention mechanism, and shows what each looks at.
+"""Trains the embedded corpus with every attention mechanism, and shows what they look at.
 
     python scripts/mechanisms.py [--out runs/mechanisms] [--only NAME ...] [--docs docs] [OVERRIDE ...]
+    python scripts/mechanisms.py --table
 
-Runs that are finished are kept, so that an interrupted comparison goes on. Writes the table of
-docs/mechanisms.md between its two marks, and docs/pictures/mechanisms.png.
+Finished runs are kept, so that an interrupted comparison goes on. Writes both tables of docs/mechanisms.md
+between their marks, and docs/pictures/mechanisms.png; ``--table`` writes the table of mechanisms alone.
 """
 
 import argparse
@@ -14,69 +15,89 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-# No links guide the attention here: what it looks at is its own.
+import yaml  # type: ignore[import-untyped]
+
+from translate.attention import mechanisms
+from translate.config import config_directory
+from translate.options import flat_parameters
+
+# No links guide the attention here: it finds its own.
 COMMON = ("training.guided_alignment=0.0", "training.max_steps=2000", "training.validate_every=1000")
 SENTENCE = ("she does not like the green apples .", "elle n' aime pas les pommes vertes .")
-MARK = "<!-- table of scripts/mechanisms.py -->"
+TABLE_MARK = "<!-- table of mechanisms -->"
+RESULTS_MARK = "<!-- table of scripts/mechanisms.py -->"
 COLUMNS = 4
+
+# Settings beside the defaults; a mechanism that is not named here trains without any.
+BAHDANAU = ("additive", "coverage", "hierarchical")
+TO_THE_SOURCE = {
+    "dot": ("model.decoder_size=256",),
+    "general": ("training.max_steps=3000", "training.validate_every=1500"),
+    "fully_connected": ("model.teacher_forcing=0.5",),
+    "sliding_window": ("model.attention.window=8",),
+}
+WITHIN = {
+    "sliding_window": ("model.self_attention.window=4",),
+    "alibi": ("model.positions=none",),
+    "relative_bias": ("model.positions=none",),
+}
 
 
 class Variant(NamedTuple):
-    """One training: what it shows, its backend, where the mechanism stands, and the settings that say so."""
+    """One training: its name, its backend, where the mechanism attends, and the settings for it."""
 
     name: str
     backend: str
-    place: str
+    where: str
     overrides: tuple[str, ...]
-    content: bool  # whether the weights to the source come from comparing contents alone
 
 
-def across(name: str, backend: str, *overrides: str, content: bool = True) -> Variant:
-    """The mechanism attends from the target to the source."""
-    return Variant(name, backend, "to the source", (f"model/attention={name}", *overrides), content)
+def attends_within(name: str) -> bool:
+    """Whether a mechanism also attends within a sequence."""
+    return "causal" in flat_parameters(mechanisms()[name])
 
 
-def within(name: str, *overrides: str) -> Variant:
-    """The mechanism attends within each sequence of the Transformer."""
-    chosen = (f"model/self_attention={name}", *overrides)
-    return Variant(f"{name} (self)", "transformer", "within both sides", chosen, True)
+def variants() -> list[Variant]:
+    """Every registered mechanism to the source or as an encoder, then those that attend within a sequence."""
+    encoders = {file.stem for file in (config_directory() / "model" / "encoder").glob("*.yaml")}
+    found = []
+    for name in mechanisms():
+        if name in encoders:
+            found.append(Variant(name, "rnn_luong", "as the encoder", (f"model/encoder={name}",)))
+            continue
+        chosen = (f"model/attention={name}", *TO_THE_SOURCE.get(name, ()))
+        if name in BAHDANAU:
+            chosen, backend = (*chosen, "model.word_in_query=false"), "rnn_bahdanau"
+        else:
+            backend = "transformer" if attends_within(name) else "rnn_luong"
+        found.append(Variant(name, backend, "to the source", chosen))
+    for name in mechanisms():
+        if attends_within(name) and name != "multi_head":  # which attends within both sides by default
+            chosen = (f"model/self_attention={name}", *WITHIN.get(name, ()))
+            found.append(Variant(f"{name} (self)", "transformer", "within both sides", chosen))
+    return found
 
 
-def encoding(name: str) -> Variant:
-    """The mechanism stands in the place of the encoder's recurrence."""
-    return Variant(name, "rnn_luong", "as the encoder", (f"model/encoder={name}",), True)
+def mechanism_table(folders: Sequence[Path] = ()) -> str:
+    """Markdown: what every mechanism computes, its source, its options, and where it attends.
 
-
-VARIANTS = (
-    across("additive", "rnn_bahdanau", "model.word_in_query=false"),
-    across("coverage", "rnn_bahdanau", "model.word_in_query=false"),
-    across("hierarchical", "rnn_bahdanau", "model.word_in_query=false"),
-    across("dot", "rnn_luong", "model.decoder_size=256"),
-    across("general", "rnn_luong", "training.max_steps=3000", "training.validate_every=1500"),
-    across("concat", "rnn_luong"),
-    across("scaled_dot", "rnn_luong"),
-    across("location", "rnn_luong", content=False),
-    across("local_m", "rnn_luong", content=False),
-    across("local_p", "rnn_luong", content=False),
-    across("fully_connected", "rnn_luong", "model.teacher_forcing=0.5", content=False),
-    across("positional", "rnn_luong", content=False),
-    across("factorized_positional", "rnn_luong", content=False),
-    encoding("self_dot"),
-    encoding("self_qkv"),
-    across("multi_head", "transformer"),
-    across("grouped_query", "transformer"),
-    across("sliding_window", "transformer", "model.attention.window=8", content=False),
-    across("alibi", "transformer", content=False),
-    across("relative_bias", "transformer", content=False),
-    across("linear", "transformer", content=False),
-    across("delta", "transformer", content=False),
-    within("grouped_query"),
-    within("sliding_window", "model.self_attention.window=4"),
-    within("alibi", "model.positions=none"),
-    within("relative_bias", "model.positions=none"),
-    within("linear"),
-    within("delta"),
-)
+    Args:
+        folders: where the files of the mechanisms are, ``conf/model/attention`` if empty.
+    """
+    folders = folders or [config_directory() / "model" / "attention"]
+    lines = [
+        "| name | computes | source | options | `model/self_attention` |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for name, mechanism in mechanisms().items():
+        summary = (mechanism.__doc__ or "").split("\n")[0].strip().replace("|", "\\|").replace("``", "`")
+        computes, _, source = summary.removesuffix(".").partition(": ")
+        file = next(path for folder in folders if (path := folder / f"{name}.yaml").exists())
+        options = yaml.safe_load(file.read_text(encoding="utf-8"))
+        listed = ", ".join(f"`{option}`" for option in options if not option.startswith("_"))
+        within = "yes" if attends_within(name) else ""
+        lines.append(f"| `{name}` | {computes} | {source} | {listed} | {within} |")
+    return "\n".join(lines)
 
 
 def directory_of(variant: Variant, out: Path) -> Path:
@@ -94,13 +115,13 @@ def train(variant: Variant, out: Path, overrides: Sequence[str]) -> None:
         raise SystemExit(code)
 
 
-def table(out: Path) -> str:
-    """Markdown: a row for each variant that is trained."""
+def results_table(out: Path) -> str:
+    """Markdown: a row for every variant that is trained."""
     lines = [
         "| mechanism | where | backend | parameters | steps | BLEU | AER | layer, heads, shift |",
         "| --- | --- | --- | ---: | ---: | ---: | ---: | --- |",
     ]
-    for variant in VARIANTS:
+    for variant in variants():
         scores_file = directory_of(variant, out) / "scores.json"
         if not scores_file.exists():
             continue
@@ -109,7 +130,7 @@ def table(out: Path) -> str:
         choice = json.loads(stored)["choice"]
         heads = "all" if choice.get("heads") is None else ", ".join(map(str, choice["heads"]))
         lines.append(
-            f"| `{variant.name.removesuffix(' (self)')}` | {variant.place} | `{variant.backend}` "
+            f"| `{variant.name.removesuffix(' (self)')}` | {variant.where} | `{variant.backend}` "
             f"| {scores['parameters']:,} | {scores['steps']:,} | {scores['test']['bleu']:.1f} "
             f"| {100 * scores['test']['aer']:.1f} % | {choice['layer']}; {heads}; {choice['shift']} |"
         )
@@ -117,12 +138,12 @@ def table(out: Path) -> str:
 
 
 def draw_all(out: Path, file: Path) -> None:
-    """The same sentence by every variant that is trained, forced to the same words."""
+    """Draw one sentence with every variant that is trained, under teacher forcing."""
     from matplotlib.figure import Figure
 
     import translate
 
-    trained = [each for each in VARIANTS if (directory_of(each, out) / "scores.json").exists()]
+    trained = [variant for variant in variants() if (directory_of(variant, out) / "scores.json").exists()]
     if not trained:
         return
     rows = -(-len(trained) // COLUMNS)
@@ -145,21 +166,32 @@ def draw_all(out: Path, file: Path) -> None:
     figure.savefig(file, dpi=110, metadata={"Software": None})
 
 
+def write_between(page: Path, mark: str, text: str) -> None:
+    """Replace what stands between the two marks of a page."""
+    before, _, after = page.read_text(encoding="utf-8").split(mark)
+    page.write_text(mark.join([before, f"\n{text}\n", after]), encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=Path, default=Path("runs/mechanisms"), help="folder of the runs")
     parser.add_argument("--docs", type=Path, default=Path("docs"), help="folder of mechanisms.md")
     parser.add_argument("--only", nargs="*", help="names of mechanisms")
+    parser.add_argument(
+        "--table", action="store_true", help="write the table of mechanisms, and train nothing"
+    )
     parser.add_argument("overrides", nargs="*", help="settings, such as training.max_steps=50")
     arguments = parser.parse_args()
-    for variant in VARIANTS:
+    page = arguments.docs / "mechanisms.md"
+    write_between(page, TABLE_MARK, mechanism_table())
+    if arguments.table:
+        return
+    for variant in variants():
         if arguments.only is None or variant.name.removesuffix(" (self)") in arguments.only:
             train(variant, arguments.out, arguments.overrides)
-    page = arguments.docs / "mechanisms.md"
-    before, _, after = page.read_text(encoding="utf-8").split(MARK)
-    page.write_text(MARK.join([before, f"\n{table(arguments.out)}\n", after]), encoding="utf-8")
+    write_between(page, RESULTS_MARK, results_table(arguments.out))
     draw_all(arguments.out, arguments.docs / "pictures" / "mechanisms.png")
-    print(table(arguments.out))
+    print(results_table(arguments.out))
 
 
 if __name__ == "__main__":

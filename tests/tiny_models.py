@@ -11,7 +11,7 @@ from translate.attention import Attention, create
 from translate.models import BahdanauRNN, LuongRNN, SelfEncoder, Seq2Seq, Transformer
 
 SOURCE_VOCABULARY, TARGET_VOCABULARY = 19, 23
-RECURRENT = {"embedding_size": 5, "encoder_size": 7, "decoder_size": 11, "dropout": 0.3}
+RECURRENT = {"embedding_size": 5, "encoder_size": 7, "decoder_size": 11, "dropout": 0.3, "tie": "target"}
 SELF_ATTENTIVE = {
     "width": 12,
     "feedforward_size": 17,

@@ -198,7 +198,8 @@ def test_impossible_options_are_refused() -> None:
 
 
 def test_forget_gates_begin_open_and_recurrent_matrices_orthogonal() -> None:
-    model = LuongRNN(19, 23, attention("general"), embedding_size=5, encoder_size=7, decoder_size=11)
+    sizes = {"embedding_size": 5, "encoder_size": 7, "decoder_size": 11}
+    model = LuongRNN(19, 23, attention("general"), **sizes, tie="target")
     for gate in model.cell.weight_hh_l0.split(11):
         torch.testing.assert_close(gate @ gate.T, torch.eye(11), rtol=0, atol=1e-5)
     bias = (model.cell.bias_ih_l0 + model.cell.bias_hh_l0).split(11)

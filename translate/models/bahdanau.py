@@ -1,10 +1,11 @@
 """The RNN that attends before each step: Bahdanau et al. 2015.
 
-Only what is truly sequential is in the loops over target places: projections of keys and embeddings come
-before them, readout and output after.
+The loops over target positions hold only what is sequential: projections of keys and embeddings come before
+them, readout and output after.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -12,9 +13,18 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translate.attention import Attention
-from translate.models.encoders import Encoder, initialise_recurrent
-from translate.models.rnn import RecurrentSeq2Seq, cell_weights, gru_step
+from translate.models.encoders import Encoder, RNNEncoder, initialise_recurrent
+from translate.models.rnn import (
+    OPTIONS,
+    SIZES,
+    RecurrentOptions,
+    RecurrentSeq2Seq,
+    RecurrentSizes,
+    cell_weights,
+    gru_step,
+)
 from translate.models.seq2seq import DecodeState, Encoded
+from translate.options import flat_options
 
 READOUTS = ("maxout", "linear")
 
@@ -29,58 +39,46 @@ class BahdanauRNN(RecurrentSeq2Seq):
         source_vocabulary: V of the source.
         target_vocabulary: V of the target.
         attention: builds the mechanism from ``(query_size, key_size)``.
-        embedding_size: width of the embeddings, and of the readout.
-        encoder_size: width of each direction.
+        sizes: see :class:`RecurrentSizes`; the readout is as wide as the embeddings.
+        options: see :class:`RecurrentOptions`; dropout is on embeddings, encoder states and readout.
         encoder_layers: depth of the encoder.
-        decoder_size: width of the decoder.
         readout: ``maxout`` over pairs (A.2.2) or ``linear``.
-        dropout: on embeddings, encoder states and readout.
-        tie: ``all`` (one matrix for both embeddings and the output), ``target`` or ``none``.
         word_in_query: attend with [y_{i-1}; s_{i-1}]. The paper's s_{i-1} has not read the last word, so that
             its attention does not know how far the translation is; Sennrich et al. 2017, 2.1 (Nematus), give
             it the word by one more GRU.
-        encoder: builds the encoder; see ``encoders.py``. A recurrence by default.
-        teacher_forcing: in training, the probability that a token is followed by the known one, and not the
-            model's own.
+        encoder: builds the encoder, see ``encoders.py``; a recurrence if ``None``.
     """
 
+    @flat_options
     def __init__(
         self,
         source_vocabulary: int,
         target_vocabulary: int,
         attention: Callable[[int, int], Attention],
         *,
-        embedding_size: int = 256,
-        encoder_size: int = 256,
+        sizes: RecurrentSizes = SIZES,
+        options: RecurrentOptions = OPTIONS,
         encoder_layers: int = 1,
-        decoder_size: int = 512,
         readout: str = "maxout",
-        dropout: float = 0.2,
-        tie: str = "target",
         word_in_query: bool = False,
         encoder: Callable[..., Encoder] | None = None,
-        teacher_forcing: float = 1.0,
     ) -> None:
+        if readout not in READOUTS:
+            raise ValueError(f"readout: expected one of {', '.join(READOUTS)}, got {readout!r}")
+        embedding_size, decoder_size = sizes.embedding_size, sizes.decoder_size
+        arguments = (embedding_size, sizes.encoder_size, encoder_layers, options.dropout, "gru")
         super().__init__(
             source_vocabulary,
             target_vocabulary,
             attention,
-            encoder=encoder,
-            cell="gru",
-            embedding_size=embedding_size,
-            encoder_size=encoder_size,
-            encoder_layers=encoder_layers,
-            decoder_size=decoder_size,
+            build_encoder=partial(encoder or RNNEncoder, *arguments),
+            sizes=sizes,
+            options=options,
             readout_size=embedding_size,
-            dropout=dropout,
-            tie=tie,
-            teacher_forcing=teacher_forcing,
             word_in_query=word_in_query,
         )
-        if readout not in READOUTS:
-            raise ValueError(f"readout: expected one of {', '.join(READOUTS)}, got {readout!r}")
         context_size = self.attention.context_size
-        self.initial = nn.Linear(encoder_size, decoder_size)
+        self.initial = nn.Linear(sizes.encoder_size, decoder_size)
         self.cell = nn.GRU(embedding_size + context_size, decoder_size)  # holds the parameters of the loop
         initialise_recurrent(self.cell)
         self.pieces = 2 if readout == "maxout" else 1
@@ -143,7 +141,7 @@ class BahdanauRNN(RecurrentSeq2Seq):
         return torch.stack(states, 1), embedded, torch.stack(contexts, 1), weights
 
     def _input_weights(self) -> tuple[Tensor, Tensor]:
-        """The input matrix of the cell, cut into its embedding and its context part."""
+        """The input matrix of the cell, split into the columns of the embedding and of the context."""
         weight, _ = cell_weights(self.cell, "ih")
         size = self.target_embedding.embedding_dim
         return weight[:, :size], weight[:, size:]

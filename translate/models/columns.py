@@ -1,7 +1,7 @@
-"""Weights of linear layers stored column by column, which is how a CPU's product with few rows reads them.
+"""Weights of linear layers stored column by column, as a CPU's product with few rows reads them.
 
-A search has a row for each hypothesis. With few rows much of the time of MKL's product x W^T goes into
-reading W; by columns it is quicker: 0.7 times as long for 10 rows, 0.98 for 320 (matrices of width 256).
+A search has a row for every hypothesis. With few rows, MKL's product x W^T spends much of its time on reading
+W. By columns it takes 0.7 times as long for 10 rows, 0.98 for 320 (matrices of width 256).
 """
 
 import torch.nn.functional as F
@@ -11,7 +11,7 @@ from translate.models.seq2seq import Seq2Seq
 
 
 class ColumnLinear(nn.Module):
-    """x W^T + b with a copy of W, which is no part of the model's state.
+    """x W^T + b with a copy of W that is no part of the model's state.
 
     Args:
         weight: (out, in).
@@ -36,9 +36,9 @@ def by_columns(weight: Tensor) -> Tensor:
 
 
 def store_by_columns(model: Seq2Seq) -> None:
-    """Store the weights of every linear layer so, and those of the projection to the vocabulary once more.
+    """Store the weights of every linear layer by columns, and copy those of the projection to the vocabulary.
 
-    The embedding that may share the latter is read row by row. For models on a CPU that are not trained on.
+    An embedding that shares the latter is read row by row. For models on a CPU that are not trained further.
     """
     for module in model.modules():
         if type(module) is nn.Linear:

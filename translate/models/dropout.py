@@ -10,8 +10,8 @@ from torch import Tensor, nn
 class Dropout(nn.Module):
     """Zero each element with probability ``p`` in training, and scale the others (Srivastava et al. 2014).
 
-    On the CPU one random byte decides an element, so ``p`` is rounded to a multiple of 1/256, from 1 to 255
-    of them: torch's own kernel draws a double for each, which costs up to a fifth of a training step there.
+    On the CPU one random byte decides an element, so ``p`` is rounded to a multiple of 1/256, from 1/256 to
+    255/256. Torch's own kernel draws a double for every element, up to a fifth of a training step there.
     """
 
     def __init__(self, p: float = 0.1) -> None:

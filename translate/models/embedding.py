@@ -43,11 +43,11 @@ def sinusoids(start: int, length: int, width: int, device: torch.device) -> Tens
 
 
 def rotate(states: Tensor, start: int = 0) -> Tensor:
-    """Rotary positions (Su et al. 2021, eq. 34): turn pairs of features by an angle that grows with place.
+    """Rotary positions (Su et al. 2021, eq. 34): turn pairs of features by an angle that grows with position.
 
     Args:
         states: queries or keys (B, H, T, E), E even.
-        start: position of the first of the T places.
+        start: position of the first of the T states.
     """
     length, width = states.shape[-2:]
     position = torch.arange(start, start + length, device=states.device, dtype=torch.float32).unsqueeze(1)
@@ -60,7 +60,7 @@ def rotate(states: Tensor, start: int = 0) -> Tensor:
 
 
 class Positions(nn.Module):
-    """What is added to the embeddings for their places; nothing for ``rotary`` and ``none``."""
+    """Adds positions to embeddings; adds nothing for ``rotary`` and ``none``."""
 
     def __init__(self, kind: str, width: int, max_length: int) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ class Positions(nn.Module):
             self.table = nn.Parameter(torch.randn(max_length, width) * width**-0.5)
 
     def forward(self, states: Tensor, start: int = 0) -> Tensor:
-        """(B, L, D) whose first place is number ``start``; raises ``ValueError`` past a learned table."""
+        """(B, L, D), the first at position ``start``; raises ``ValueError`` past a learned table."""
         length, width = states.shape[-2:]
         if self.kind == "sinusoidal":
             return states + sinusoids(start, length, width, states.device).to(states.dtype)

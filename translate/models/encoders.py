@@ -1,7 +1,7 @@
 """Encoders of the recurrent backends: a recurrence, or attention of the source to itself.
 
-An encoder is built from ``(input_size, hidden_size, num_layers, dropout, cell)``; it has an ``output_size``
-and maps embeddings and mask to states and to what the decoder starts from.
+An encoder is built from ``(input_size, hidden_size, num_layers, dropout, cell)``. It has an ``output_size``,
+and maps embeddings and a mask to states and to the summaries that start the decoder's layers.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from translate.models.embedding import sinusoids
 
 
 class Encoder(nn.Module):
-    """``forward(embedded, mask)`` gives states (B, S, output_size) and what each layer starts from."""
+    """``forward(embedded, mask)`` gives states (B, S, output_size) and summaries (B, L, output_size)."""
 
     output_size: int
 
@@ -63,7 +63,7 @@ class RNNEncoder(Encoder):
 
 
 def initialise_recurrent(rnn: nn.RNNBase) -> None:
-    """Orthogonal recurrent matrices gate by gate, Xavier inputs, zero biases with open forget gates."""
+    """Initialise: recurrent matrices orthogonal gate by gate, inputs Xavier, biases 0, forget gates open."""
     for name, parameter in rnn.named_parameters():
         if name.startswith("weight_hh"):
             for gate in parameter.data.split(rnn.hidden_size):
@@ -77,16 +77,16 @@ def initialise_recurrent(rnn: nn.RNNBase) -> None:
 
 
 class SelfEncoder(Encoder):
-    """Attention of the source to itself in the place of a recurrence: norm(x + mechanism(x)) in each layer.
+    """Attention of the source to itself instead of a recurrence: each layer is norm(x + mechanism(x)).
 
-    Places are sinusoids on the embeddings. The decoder starts from the mean of the states.
+    Sinusoids on the embeddings give the positions. The decoder starts from the mean of the states.
 
     Args:
         input_size: width of the embeddings.
         hidden_size: half the width of the states.
         num_layers: depth.
         dropout: on what each layer adds.
-        cell: not read: there is no recurrence.
+        cell: ignored, as there is no recurrence.
         attention: builds the mechanism from ``(query_size, key_size)``.
     """
 

@@ -1,6 +1,6 @@
-"""Linear layers in 8 bits on the CPU: weights once and for all, inputs anew for each call.
+"""Linear layers in 8 bits on the CPU: weights are rounded once, inputs in every call.
 
-Embeddings, norms, attention itself and the cells of recurrent backends stay as they are.
+Embeddings, norms, attention scores and the cells of recurrent backends keep their precision.
 """
 
 import warnings
@@ -24,11 +24,11 @@ class Int8Linear(nn.Module):
         super().__init__()
         self.out_features, self.in_features = weight.shape
         weight = weight.detach().float()
-        # 127 and not 128 steps on both sides: without VNNI, sums of pairs of products must fit into 16 bits.
+        # 127 steps on both sides, not 128: without VNNI, sums of pairs of products must fit into 16 bits.
         scales = weight.abs().amax(1).clamp_min(1e-8).double() / 127
         zeros = torch.zeros(len(scales), dtype=torch.int64)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # torch means to move these functions to another package one day
+            warnings.simplefilter("ignore")  # torch announces that these functions will move
             rounded = torch.quantize_per_channel(weight, scales, zeros, 0, torch.qint8)
         self.packed = torch.ops.quantized.linear_prepack(
             rounded, None if bias is None else bias.detach().float()
@@ -40,10 +40,10 @@ class Int8Linear(nn.Module):
 
 
 def quantise(model: Seq2Seq) -> None:
-    """Put :class:`Int8Linear` in the place of every linear layer, and of the projection to the vocabulary.
+    """Replace every linear layer, and the projection to the vocabulary, by :class:`Int8Linear`.
 
     Raises:
-        UserError: where the model is not on a CPU, or this torch has no kernels for it.
+        UserError: if the model is not on a CPU, or this torch has no kernels for it.
     """
     if model.output_weight.device.type != "cpu":
         raise UserError("int8: it is for the CPU; leave it out, or add --device cpu")

@@ -1,73 +1,74 @@
 """The RNN that attends after each step: Luong et al. 2015.
 
-Only what is truly sequential is in the loops over target places: projections of keys and embeddings come
-before them, readout and output after.
+The loops over target positions hold only what is sequential: projections of keys and embeddings come before
+them, readout and output after.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translate.attention import Attention
-from translate.models.encoders import Encoder, initialise_recurrent
-from translate.models.rnn import RecurrentSeq2Seq, cell_weights, lstm_step
+from translate.models.encoders import Encoder, RNNEncoder, initialise_recurrent
+from translate.models.rnn import (
+    OPTIONS,
+    SIZES,
+    RecurrentOptions,
+    RecurrentSeq2Seq,
+    RecurrentSizes,
+    cell_weights,
+    lstm_step,
+)
 from translate.models.seq2seq import DecodeState, Encoded
+from translate.options import flat_options
 
 
 class LuongRNN(RecurrentSeq2Seq):
     """An LSTM decoder that attends after each step: Luong et al. 2015, eq. 5 and 3.3.
 
     h~_t = tanh(W_c [c_t; h_t]); with input feeding the next step reads [y_t; h~_t]. Without it the
-    decoder is not sequential beyond the LSTM, and runs in one call over all places.
+    decoder is sequential in the LSTM alone, and runs in one call over all positions.
 
     Args:
         source_vocabulary: V of the source.
         target_vocabulary: V of the target.
         attention: builds the mechanism from ``(query_size, key_size)``.
-        embedding_size: width of the embeddings.
-        encoder_size: width of each direction.
-        decoder_size: width of the decoder.
+        sizes: see :class:`RecurrentSizes`; h~ is as wide as the embeddings, or with ``tie`` none as the
+            decoder.
+        options: see :class:`RecurrentOptions`; dropout is on embeddings, encoder states, between layers
+            and on h~.
         num_layers: depth of encoder and decoder.
         input_feeding: see above.
-        dropout: on embeddings, encoder states, between layers and on h~.
-        tie: ``all`` or ``target`` (h~ is then as wide as the embeddings) or ``none``.
-        encoder: builds the encoder; see ``encoders.py``. A recurrence by default.
-        teacher_forcing: as :class:`BahdanauRNN`.
+        encoder: builds the encoder, see ``encoders.py``; a recurrence if ``None``.
     """
 
+    @flat_options
     def __init__(
         self,
         source_vocabulary: int,
         target_vocabulary: int,
         attention: Callable[[int, int], Attention],
         *,
-        embedding_size: int = 256,
-        encoder_size: int = 256,
-        decoder_size: int = 512,
+        sizes: RecurrentSizes = SIZES,
+        options: RecurrentOptions = OPTIONS,
         num_layers: int = 1,
         input_feeding: bool = True,
-        dropout: float = 0.2,
-        tie: str = "target",
         encoder: Callable[..., Encoder] | None = None,
-        teacher_forcing: float = 1.0,
     ) -> None:
-        readout_size = decoder_size if tie == "none" else embedding_size
+        embedding_size, decoder_size = sizes.embedding_size, sizes.decoder_size
+        readout_size = decoder_size if options.tie == "none" else embedding_size
+        arguments = (embedding_size, sizes.encoder_size, num_layers, options.dropout, "lstm")
         super().__init__(
             source_vocabulary,
             target_vocabulary,
             attention,
-            encoder=encoder,
-            cell="lstm",
-            embedding_size=embedding_size,
-            encoder_size=encoder_size,
-            encoder_layers=num_layers,
-            decoder_size=decoder_size,
+            build_encoder=partial(encoder or RNNEncoder, *arguments),
+            sizes=sizes,
+            options=options,
             readout_size=readout_size,
-            dropout=dropout,
-            tie=tie,
-            teacher_forcing=teacher_forcing,
         )
         self.input_feeding = input_feeding
         self.readout_size = readout_size
@@ -77,10 +78,10 @@ class LuongRNN(RecurrentSeq2Seq):
             decoder_size,
             num_layers,
             batch_first=True,
-            dropout=dropout if num_layers > 1 else 0.0,
+            dropout=options.dropout if num_layers > 1 else 0.0,
         )
         initialise_recurrent(self.cell)
-        self.bridge = nn.Linear(2 * encoder_size, 2 * decoder_size)  # to the first h and c
+        self.bridge = nn.Linear(2 * sizes.encoder_size, 2 * decoder_size)  # to the first h and c
         self.combine = nn.Linear(self.attention.context_size + decoder_size, readout_size)
 
     def start(self, encoded: Encoded, num_hypotheses: int = 1, *, in_place: bool = False) -> DecodeState:
@@ -94,7 +95,7 @@ class LuongRNN(RecurrentSeq2Seq):
         self, ids: Tensor, state: DecodeState, encoded: Encoded, *, need_weights: bool
     ) -> tuple[Tensor, DecodeState, Tensor | None]:
         embedded = self.embed(ids, self.target_embedding)
-        # One step does not repay joining matrices, as `force` does for all.
+        # A single step does not repay joining the matrices as `force` does.
         inputs = torch.cat([embedded, state.tensors[2]], dim=1) if self.input_feeding else embedded
         projected = F.linear(inputs, *cell_weights(self.cell, "ih"))
         own_weight = cell_weights(self.cell, "hh")[0]
@@ -131,7 +132,7 @@ class LuongRNN(RecurrentSeq2Seq):
         return cell_weights(self.cell, "ih")[0][:, : self.target_embedding.embedding_dim]
 
     def _loop_weight(self) -> Tensor:
-        """What the first layer applies to [h~; h] (or h alone), as one matrix."""
+        """The matrix that the first layer applies to [h~; h], or to h alone."""
         fed = cell_weights(self.cell, "ih")[0][:, self.target_embedding.embedding_dim :]
         return torch.cat([fed, cell_weights(self.cell, "hh")[0]], dim=1)
 
@@ -148,7 +149,7 @@ class LuongRNN(RecurrentSeq2Seq):
     ) -> tuple[Tensor, DecodeState, Tensor | None]:
         """One step of N hypotheses: h~ (N, R), the next state, and weights.
 
-        ``loop_weight`` is of [h~; h], or of h alone where h~ is in ``step_input``.
+        ``loop_weight`` applies to [h~; h], or to h alone if ``step_input`` includes h~.
         """
         hidden, cell, fed = state.tensors
         hiddens: list[Tensor] = []

@@ -1,21 +1,74 @@
-"""What the recurrent backends share: embeddings, encoder, cross-attention, forcing, the cells' steps."""
+"""The base of the recurrent backends: embeddings, encoder, cross-attention, teacher forcing, cell steps."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from translate.attention import Attention
+from translate.attention import Attention, SizeMismatchError
+from translate.errors import UserError
 from translate.models.dropout import Dropout
 from translate.models.embedding import embeddings
-from translate.models.encoders import Encoder, RNNEncoder
+from translate.models.encoders import Encoder
 from translate.models.seq2seq import DecodeState, Encoded, Seq2Seq, attend_beside, beams, new_output
+from translate.options import option_group
+
+
+@option_group
+@dataclass(frozen=True)
+class RecurrentSizes:
+    """The widths of a recurrent backend.
+
+    Attributes:
+        embedding_size: width of the embeddings.
+        encoder_size: width of one direction of the encoder; source states are twice as wide.
+        decoder_size: width of the decoder's state.
+    """
+
+    embedding_size: int = 192
+    encoder_size: int = 192
+    decoder_size: int = 320
+
+
+@option_group
+@dataclass(frozen=True)
+class RecurrentOptions:
+    """How a recurrent backend is trained.
+
+    Attributes:
+        dropout: probability; see the backend for where.
+        tie: ``all`` (one matrix for both embeddings and the output), ``target`` or ``none``.
+        teacher_forcing: probability, in training, that the decoder reads the reference token next and not the
+            token that the model predicts.
+    """
+
+    dropout: float = 0.3
+    tie: str = "all"
+    teacher_forcing: float = 1.0
+
+
+SIZES, OPTIONS = RecurrentSizes(), RecurrentOptions()
 
 
 class RecurrentSeq2Seq(Seq2Seq):
-    """A recurrent decoder with one cross-attention; a backend gives ``start``, ``advance`` and ``force``."""
+    """A recurrent decoder with one cross-attention; a backend defines ``start``, ``advance`` and ``force``.
+
+    Args:
+        source_vocabulary: V of the source.
+        target_vocabulary: V of the target.
+        attention: builds the mechanism from ``(query_size, key_size)``.
+        build_encoder: builds the encoder.
+        sizes: see :class:`RecurrentSizes`.
+        options: see :class:`RecurrentOptions`.
+        readout_size: width of the hidden states that the output layer reads.
+        word_in_query: attend with [embedding of the last token; state].
+
+    Raises:
+        UserError: if the mechanism needs queries as wide as the source states, and they are not.
+    """
 
     num_attention_layers = 1
 
@@ -25,41 +78,32 @@ class RecurrentSeq2Seq(Seq2Seq):
         target_vocabulary: int,
         attention: Callable[[int, int], Attention],
         *,
-        encoder: Callable[..., Encoder] | None,
-        cell: str,
-        embedding_size: int,
-        encoder_size: int,
-        encoder_layers: int,
-        decoder_size: int,
+        build_encoder: Callable[[], Encoder],
+        sizes: RecurrentSizes,
+        options: RecurrentOptions,
         readout_size: int,
-        dropout: float,
-        tie: str,
-        teacher_forcing: float,
         word_in_query: bool = False,
     ) -> None:
         super().__init__()
-        if not 0.0 <= teacher_forcing <= 1.0:
-            raise ValueError(f"teacher_forcing: expected a probability, got {teacher_forcing}")
-        self.teacher_forcing = teacher_forcing
+        if not 0.0 <= options.teacher_forcing <= 1.0:
+            raise ValueError(f"teacher_forcing: expected a probability, got {options.teacher_forcing}")
+        self.teacher_forcing = options.teacher_forcing
         self.source_embedding, self.target_embedding = embeddings(
-            source_vocabulary, target_vocabulary, embedding_size, tie=tie
+            source_vocabulary, target_vocabulary, sizes.embedding_size, tie=options.tie
         )
-        build = encoder or RNNEncoder
-        self.encoder = build(embedding_size, encoder_size, encoder_layers, dropout, cell)
-        state_size = self.encoder.output_size
-        self.attention = attention(decoder_size, state_size)
-        self.word_in_query = word_in_query or self.attention.reads_embedding
-        if self.word_in_query:
-            self.attention = attention(embedding_size + decoder_size, state_size)
+        self.encoder = build_encoder()
+        self.attention, self.word_in_query = build_attention(
+            attention, sizes, self.encoder.output_size, word_in_query=word_in_query
+        )
         self.num_attention_heads = self.attention.num_heads
-        self.decoder_size = decoder_size
+        self.decoder_size = sizes.decoder_size
         self.output_weight = new_output(
-            target_vocabulary, readout_size, None if tie == "none" else self.target_embedding
+            target_vocabulary, readout_size, None if options.tie == "none" else self.target_embedding
         )
         self.output_bias = nn.Parameter(torch.zeros(target_vocabulary))
-        self.dropout = Dropout(dropout)
+        self.dropout = Dropout(options.dropout)
         # Tied embeddings are small, as an output layer wants them; the recurrence wants unit variance.
-        self.embedding_scale = embedding_size**0.5
+        self.embedding_scale = sizes.embedding_size**0.5
 
     def embed_source(self, source: Tensor) -> Tensor:
         return self.embed(source, self.source_embedding)
@@ -116,7 +160,7 @@ class RecurrentSeq2Seq(Seq2Seq):
     def force(
         self, encoded: Encoded, target_in: Tensor, *, need_weights: bool
     ) -> tuple[Tensor, Tensor | None]:
-        """Hidden states (B, T, D) of a given target, with weights (B, H, T, S) on request."""
+        """Teacher forcing: hidden states (B, T, D), with weights (B, H, T, S) on request."""
         raise NotImplementedError
 
     def force_weights(self, encoded: Encoded, target_in: Tensor) -> Tensor:
@@ -138,18 +182,18 @@ class RecurrentSeq2Seq(Seq2Seq):
         return self.attention
 
     def _follow(self, encoded: Encoded, target_in: Tensor) -> Tensor:
-        """As :meth:`force`, but each next token is the known one with probability ``teacher_forcing``.
+        """As :meth:`force`, but the next token is the reference with probability ``teacher_forcing`` alone.
 
-        Else it is the model's own: Bengio et al. 2015, 2.4, at a constant rate.
+        Otherwise it is the token that the model predicts: Bengio et al. 2015, 2.4, at a constant rate.
         """
         state, ids, hidden_states = self.start(encoded), target_in[:, 0], []
-        for known in [*target_in[:, 1:].unbind(1), None]:
+        for reference in [*target_in[:, 1:].unbind(1), None]:
             hidden, state = self.step(ids, state, encoded)
             hidden_states.append(hidden)
-            if known is not None:
-                own = self.logits(hidden.detach()).argmax(-1)
-                is_known = torch.rand(known.shape, device=known.device) < self.teacher_forcing
-                ids = torch.where(is_known, known, own)
+            if reference is not None:
+                predicted = self.logits(hidden.detach()).argmax(-1)
+                forced = torch.rand(reference.shape, device=reference.device) < self.teacher_forcing
+                ids = torch.where(forced, reference, predicted)
         return torch.stack(hidden_states, 1)
 
     def forward_with_weights(
@@ -166,8 +210,40 @@ class RecurrentSeq2Seq(Seq2Seq):
         return [weights for _ in layers]
 
 
+def build_attention(
+    build: Callable[[int, int], Attention], sizes: RecurrentSizes, state_size: int, *, word_in_query: bool
+) -> tuple[Attention, bool]:
+    """The cross-attention to source states, and whether its query starts with the last token's embedding.
+
+    Raises:
+        UserError: if the mechanism needs queries as wide as the source states, and they are not.
+    """
+    query_size, settings, others = sizes.decoder_size, "model.decoder_size", 0
+    try:
+        attention = build(query_size, state_size)
+        if not (word_in_query or attention.reads_embedding):
+            return attention, False
+    except SizeMismatchError as error:
+        if not word_in_query:
+            raise _explain(error, settings, others) from error
+    others = sizes.embedding_size
+    try:
+        return build(others + query_size, state_size), True
+    except SizeMismatchError as error:
+        raise _explain(error, f"model.embedding_size + {settings}", others) from error
+
+
+def _explain(error: SizeMismatchError, settings: str, others: int) -> UserError:
+    fitting = error.key_size - others
+    change = f"set model.decoder_size={fitting}, or use" if fitting > 0 else "use"
+    return UserError(
+        f"model.attention: {error.mechanism} compares queries of {error.query_size} ({settings}) with source "
+        f"states of {error.key_size} (2 x model.encoder_size); {change} model/attention=general"
+    )
+
+
 def cell_weights(cell: nn.RNNBase, kind: str, layer: int = 0) -> tuple[Tensor, Tensor]:
-    """Weight and bias that a layer applies to its input (``kind`` ih) or to its own state (hh)."""
+    """The weight and bias that a layer applies to its input (``kind`` ih) or to its own state (hh)."""
     return cell.get_parameter(f"weight_{kind}_l{layer}"), cell.get_parameter(f"bias_{kind}_l{layer}")
 
 

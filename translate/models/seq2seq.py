@@ -1,6 +1,6 @@
-"""The contract of every backend: encode once, then step; or force a whole target at once.
+"""The contract of every backend: encode once, then step, or read a whole target by teacher forcing.
 
-Shapes: B batch, S source, T target, D width, H heads, V vocabulary, N = B W hypotheses (W a sentence).
+Shapes: B batch, S source, T target, D width, H heads, V vocabulary, N = B W hypotheses, W of a sentence.
 """
 
 from collections.abc import Sequence
@@ -19,16 +19,16 @@ from translate.attention.memory import each_tensor, join_rows
 class Encoded:
     """The source, encoded once and shared by all hypotheses of a sentence."""
 
-    memories: tuple[Memory, ...]  # one for each cross-attention layer
+    memories: tuple[Memory, ...]  # one of every cross-attention layer
     mask: Tensor | None  # (B, S) bool, True = visible
-    final: tuple[Tensor, ...] = ()  # what the decoder starts from, (B, ...) each
+    final: tuple[Tensor, ...] = ()  # summaries that start the decoder, (B, ...)
 
     @property
     def batch_size(self) -> int:
         return self.memories[0].keys.shape[0]
 
     def select(self, sentences: Tensor) -> "Encoded":
-        """The sentences at the given places of the batch."""
+        """The sentences at the given rows of the batch."""
         return Encoded(
             tuple(memory.select(sentences) for memory in self.memories),
             None if self.mask is None else self.mask.index_select(0, sentences),
@@ -61,7 +61,7 @@ class Encoded:
 class DecodeState:
     """What a decoder carries from step to step for N hypotheses.
 
-    Where it holds a :class:`PathCache`, steps write into it, so that only the newest state is good.
+    Steps write into a :class:`PathCache` that it holds, so that only the newest state is valid.
     """
 
     position: int  # target tokens read so far
@@ -69,18 +69,18 @@ class DecodeState:
     attention: Any = None  # states of mechanisms with a history: tensors (N, ...) in tuples or dataclasses
 
     def select(self, hypotheses: Tensor) -> "DecodeState":
-        """The state of the hypotheses at the given places, in that order, where all of it is tensors."""
+        """The state of the hypotheses at the given rows, in that order, if all of it is tensors."""
         tensors, attention = select_rows((self.tensors, self.attention), hypotheses)
         return replace(self, tensors=tensors, attention=attention)
 
     def reorder(self, hypotheses: Tensor) -> "DecodeState":
-        """As :meth:`select`, N of them, each of which stays in its sentence."""
+        """As :meth:`select`, for N hypotheses that stay within their sentences."""
         for cache in self._caches():
             cache.reorder(hypotheses)
         return self.select(hypotheses)
 
     def keep(self, sentences: Tensor, hypotheses: Tensor) -> "DecodeState":
-        """The state of the sentences at the given places, whose hypotheses are at ``hypotheses``."""
+        """The state of the sentences at the given rows, whose hypotheses are at ``hypotheses``."""
         for cache in self._caches():
             cache.keep(sentences, hypotheses)
         return self.select(hypotheses)
@@ -96,7 +96,7 @@ class DecodeState:
         return replace(self, tensors=tuple(tensors), attention=attention)
 
     def widen(self, num_hypotheses: int) -> "DecodeState":
-        """So many equal hypotheses of the one that each sentence has."""
+        """Copy the one hypothesis of each sentence to ``num_hypotheses``."""
         for cache in self._caches():
             cache.widen(num_hypotheses)
         tensors, attention = each_tensor(
@@ -111,37 +111,37 @@ class DecodeState:
 class Seq2Seq(nn.Module):
     """An encoder-decoder with attention.
 
-    A backend gives ``embed_source``, ``encode_embedded``, ``start``, ``step``, ``step_with_weights``,
+    A backend defines ``embed_source``, ``encode_embedded``, ``start``, ``step``, ``step_with_weights``,
     ``read_target``, ``read_weights``, ``forward_with_weights`` and ``source_attention``.
     """
 
     output_weight: nn.Parameter  # (V, D)
     output_bias: nn.Parameter | None  # (V,)
-    output_layer: nn.Module | None  # in the place of weight and bias, where they are held otherwise
-    max_target_length: int | None = None  # places that the decoder has, the begin of sentence counted
+    output_layer: nn.Module | None  # replaces weight and bias, if they are stored otherwise
+    max_target_length: int | None = None  # positions of the decoder, the begin of sentence included
     num_attention_layers: int
     num_attention_heads: int
 
     def __init__(self) -> None:
         super().__init__()
-        self.output_layer = None  # not of the class: it would hide the module
+        self.output_layer = None  # not a class attribute, which would hide the module
 
     def encode(self, source: Tensor, source_mask: Tensor | None) -> Encoded:
         """Read the source once: ids (B, S) and mask (B, S) bool, True = visible."""
         return self.encode_embedded(self.embed_source(source), source_mask)
 
     def embed_source(self, source: Tensor) -> Tensor:
-        """What the encoder knows of each piece before it knows its place: ids (B, S) -> (B, S, D)."""
+        """The embeddings before positions are added: ids (B, S) -> (B, S, D)."""
         raise NotImplementedError
 
     def encode_embedded(self, embedded: Tensor, source_mask: Tensor | None) -> Encoded:
-        """As :meth:`encode`, from what :meth:`embed_source` gives."""
+        """As :meth:`encode`, from the embeddings of :meth:`embed_source`."""
         raise NotImplementedError
 
     def start(self, encoded: Encoded, num_hypotheses: int = 1, *, in_place: bool = False) -> DecodeState:
-        """The state before the first step, for ``num_hypotheses`` (W) hypotheses a sentence.
+        """The state before the first step, for ``num_hypotheses`` (W) hypotheses of each sentence.
 
-        ``in_place`` allows steps to write into it, and begins with one hypothesis, for ``DecodeState.widen``.
+        ``in_place`` lets steps write into it; it begins with one hypothesis, for ``DecodeState.widen``.
         """
         raise NotImplementedError
 
@@ -165,11 +165,11 @@ class Seq2Seq(nn.Module):
         raise NotImplementedError
 
     def forward(self, source: Tensor, source_mask: Tensor | None, target_in: Tensor) -> Tensor:
-        """Teacher forcing: hidden states (B, T, D) that predict what follows each of ``target_in`` (B, T)."""
+        """Teacher forcing: hidden states (B, T, D) that predict the tokens after ``target_in`` (B, T)."""
         return self.read_target(self.encode(source, source_mask), target_in)
 
     def read_target(self, encoded: Encoded, target_in: Tensor) -> Tensor:
-        """As :meth:`forward`, of a source that is encoded already."""
+        """As :meth:`forward`, for a source that is already encoded."""
         raise NotImplementedError
 
     def source_attention(self, layer: int) -> Attention:
@@ -179,22 +179,22 @@ class Seq2Seq(nn.Module):
     def forced_weights(
         self, source: Tensor, source_mask: Tensor | None, target_in: Tensor, layers: Sequence[int]
     ) -> list[Tensor]:
-        """Cross-attention weights of the layers asked for, (B, H, T, S) float32 each.
+        """The cross-attention weights of ``layers`` under teacher forcing, (B, H, T, S) float32 each.
 
-        Row t is the one that predicts what follows ``target_in[:, t]``. Call it in evaluation mode.
+        Row t belongs to the prediction of the token after ``target_in[:, t]``. Call it in evaluation mode.
         """
         return self.read_weights(self.encode(source, source_mask), target_in, layers)
 
     def read_weights(self, encoded: Encoded, target_in: Tensor, layers: Sequence[int]) -> list[Tensor]:
-        """As :meth:`forced_weights`, of a source that is encoded already."""
+        """As :meth:`forced_weights`, for a source that is already encoded."""
         raise NotImplementedError
 
     def forward_with_weights(
         self, source: Tensor, source_mask: Tensor | None, target_in: Tensor, layer: int
     ) -> tuple[Tensor, Tensor]:
-        """Teacher forcing that also gives one layer's cross-attention weights (B, H, T, S), with gradients.
+        """Teacher forcing that also returns one layer's cross-attention weights (B, H, T, S), with gradients.
 
-        For losses on the attention itself; only that layer takes the explicit path.
+        It serves losses on the attention. Only that layer takes the explicit path.
         """
         raise NotImplementedError
 
@@ -205,14 +205,14 @@ class Seq2Seq(nn.Module):
         return F.linear(hidden, self.output_weight, self.output_bias)
 
     def shards(self) -> Sequence[tuple[nn.Module, tuple[str, ...]]]:
-        """Parts whose parameters can be put together one part at a time, inner ones first; none by default.
+        """Parts whose parameters can be gathered one part at a time, inner ones first; none by default.
 
-        Nothing reads them but the part's own forward and its methods that are named.
+        Only the part's own forward and the named methods of it read these parameters.
         """
         return ()
 
     def num_parameters(self) -> int:
-        """Trainable parameters, shared ones counted once."""
+        """The number of trainable parameters; shared ones count once."""
         return sum(parameter.numel() for parameter in self.parameters() if parameter.requires_grad)
 
     def check_layers(self, layers: Sequence[int]) -> None:
@@ -225,7 +225,7 @@ class Seq2Seq(nn.Module):
 
 
 def beams(states: Tensor, encoded: Encoded) -> Tensor:
-    """Hypotheses as queries of their sentence, so that the memory is not copied: (N, D) -> (B, W, D)."""
+    """Hypotheses as queries of their sentence, which avoids copying the memory: (N, D) -> (B, W, D)."""
     return states.view(encoded.batch_size, -1, states.shape[-1])
 
 

@@ -1,6 +1,7 @@
 """The Transformer (Vaswani et al. 2017), on fused attention everywhere."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
@@ -10,7 +11,45 @@ from translate.attention import Attention, LayerCache, MultiHead, PathCache
 from translate.models.dropout import Dropout
 from translate.models.embedding import Positions, embeddings
 from translate.models.seq2seq import DecodeState, Encoded, Seq2Seq, new_output
-from translate.models.transformer_layer import NORMS, FeedForward, Layer
+from translate.models.transformer_layer import NORMS, FeedForward, Layer, LayerOptions
+from translate.options import flat_options, option_group
+
+
+@option_group
+@dataclass(frozen=True)
+class TransformerSizes:
+    """The widths and depths of a Transformer.
+
+    Attributes:
+        width: D, of embeddings and states.
+        num_heads: of the self-attentions, unless ``self_attention`` says otherwise.
+        encoder_layers: number of layers.
+        decoder_layers: number of layers.
+    """
+
+    width: int = 192
+    num_heads: int = 4
+    encoder_layers: int = 3
+    decoder_layers: int = 3
+
+
+@option_group
+@dataclass(frozen=True)
+class EmbeddingOptions:
+    """How a Transformer embeds tokens and their positions.
+
+    Attributes:
+        positions: ``sinusoidal``, ``learned``, ``rotary`` or ``none``.
+        max_length: number of learned positions.
+        tie: ``all`` (one matrix for both embeddings and the output), ``target`` or ``none``.
+    """
+
+    positions: str = "sinusoidal"
+    max_length: int = 1024
+    tie: str = "all"
+
+
+SIZES, LAYER, EMBEDDING = TransformerSizes(), LayerOptions(), EmbeddingOptions()
 
 
 class Transformer(Seq2Seq):
@@ -20,85 +59,58 @@ class Transformer(Seq2Seq):
         source_vocabulary: V of the source.
         target_vocabulary: V of the target.
         attention: builds a cross-attention from ``(query_size, key_size)``.
-        width: D.
-        feedforward_size: width inside the feed-forward part.
-        num_heads: of the self-attentions, where ``self_attention`` does not say.
-        encoder_layers: number of layers.
-        decoder_layers: number of layers.
-        dropout: on embeddings and on what each part adds.
-        feedforward_dropout: inside the feed-forward part.
-        pre_norm: see :class:`Layer`.
-        norm: ``layer`` or ``rms``.
-        positions: ``sinusoidal``, ``learned``, ``rotary`` or ``none``.
-        max_length: places that learned positions have.
-        feedforward: ``relu``, ``gelu`` or ``swiglu``.
-        tie: ``all`` (one matrix for both embeddings and the output), ``target`` or ``none``.
-        self_attention: builds a self-attention from ``(query_size, key_size)`` and ``causal``, a kind of
-            ``MultiHead``, which it is by default.
+        sizes: see :class:`TransformerSizes`.
+        layer: see :class:`LayerOptions`; dropout is on the embeddings, too.
+        embedding: see :class:`EmbeddingOptions`.
+        self_attention: builds a self-attention from ``(query_size, key_size)`` and ``causal``, a
+            ``MultiHead`` or a class derived from it; a ``MultiHead`` if ``None``.
     """
 
+    @flat_options
     def __init__(
         self,
         source_vocabulary: int,
         target_vocabulary: int,
         attention: Callable[[int, int], Attention],
         *,
-        width: int = 256,
-        feedforward_size: int = 1024,
-        num_heads: int = 4,
-        encoder_layers: int = 3,
-        decoder_layers: int = 3,
-        dropout: float = 0.1,
-        feedforward_dropout: float = 0.0,
-        pre_norm: bool = True,
-        norm: str = "layer",
-        positions: str = "sinusoidal",
-        max_length: int = 1024,
-        feedforward: str = "relu",
-        tie: str = "all",
+        sizes: TransformerSizes = SIZES,
+        layer: LayerOptions = LAYER,
+        embedding: EmbeddingOptions = EMBEDDING,
         self_attention: Callable[..., Attention] | None = None,
     ) -> None:
         super().__init__()
-        if positions == "rotary" and width // num_heads % 2:
-            raise ValueError(f"positions: rotary turns pairs of features, got heads of {width // num_heads}")
+        width, positions, max_length = sizes.width, embedding.positions, embedding.max_length
+        if positions == "rotary" and width // sizes.num_heads % 2:
+            heads = f"heads of {width // sizes.num_heads}"
+            raise ValueError(f"positions: rotary turns pairs of features, got {heads}")
         self.width = width
         self.max_target_length = max_length if positions == "learned" else None
         self.source_embedding, self.target_embedding = embeddings(
-            source_vocabulary, target_vocabulary, width, tie=tie
+            source_vocabulary, target_vocabulary, width, tie=embedding.tie
         )
         self.output_weight = new_output(
-            target_vocabulary, width, None if tie == "none" else self.target_embedding
+            target_vocabulary, width, None if embedding.tie == "none" else self.target_embedding
         )
         self.output_bias = None
         self.source_positions = Positions(positions, width, max_length)
         self.target_positions = Positions(positions, width, max_length)
-        self.dropout = Dropout(dropout)
+        self.dropout = Dropout(layer.dropout)
+        own = self_attention or partial(MultiHead, num_heads=sizes.num_heads)
 
-        own = self_attention or partial(MultiHead, num_heads=num_heads)
-
-        def layer(*, decoder: bool) -> Layer:
-            feedforward_part = FeedForward(width, feedforward_size, feedforward, feedforward_dropout)
+        def new_layer(*, decoder: bool) -> Layer:
+            feedforward = FeedForward(width, layer)
             cross_attention = attention(width, width) if decoder else None
+            self_attention = own(width, width, causal=decoder)
             return Layer(
-                width,
-                own(width, width, causal=decoder),
-                feedforward_part,
-                cross_attention,
-                norm=norm,
-                pre_norm=pre_norm,
-                rotary=positions == "rotary",
-                dropout=dropout,
+                width, self_attention, feedforward, cross_attention, layer, rotary=positions == "rotary"
             )
 
-        self.encoder = cast(
-            "Sequence[Layer]", nn.ModuleList(layer(decoder=False) for _ in range(encoder_layers))
-        )
-        self.decoder = cast(
-            "Sequence[Layer]", nn.ModuleList(layer(decoder=True) for _ in range(decoder_layers))
-        )
-        self.encoder_norm = NORMS[norm](width) if pre_norm else nn.Identity()
-        self.decoder_norm = NORMS[norm](width) if pre_norm else nn.Identity()
-        self.num_attention_layers = decoder_layers
+        encoder = nn.ModuleList(new_layer(decoder=False) for _ in range(sizes.encoder_layers))
+        decoder = nn.ModuleList(new_layer(decoder=True) for _ in range(sizes.decoder_layers))
+        self.encoder, self.decoder = cast("Sequence[Layer]", encoder), cast("Sequence[Layer]", decoder)
+        self.encoder_norm = NORMS[layer.norm](width) if layer.pre_norm else nn.Identity()
+        self.decoder_norm = NORMS[layer.norm](width) if layer.pre_norm else nn.Identity()
+        self.num_attention_layers = sizes.decoder_layers
         self.num_attention_heads = self.decoder[0].source_attention.num_heads
 
     def shards(self) -> Sequence[tuple[nn.Module, tuple[str, ...]]]:
@@ -180,7 +192,7 @@ class Transformer(Seq2Seq):
 
     def _force(self, encoded: Encoded, target_in: Tensor, weights: dict[int, list[Tensor]]) -> Tensor:
         states = self._embed_target(target_in, 0)
-        # Padding stands at the end, where causality hides it already; its own rows are never read.
+        # Padding stands at the end, where causality hides it; nothing reads its rows.
         for index, (layer, memory) in enumerate(zip(self.decoder, encoded.memories, strict=True)):
             states = layer(states, None, memory, weights.get(index))
         return self.decoder_norm(states)

@@ -1,6 +1,7 @@
 """A layer of the Transformer: attention within a side, attention to the source, feed-forward part."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch.nn.functional as F
@@ -10,22 +11,46 @@ from translate.attention import Attention, LayerCache, Memory, MultiHead
 from translate.models.dropout import Dropout
 from translate.models.embedding import rotate
 from translate.models.seq2seq import Encoded, attend_beside, beams
+from translate.options import option_group
 
 NORMS: dict[str, Callable[[int], nn.Module]] = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}
 FEEDFORWARDS = ("relu", "gelu", "swiglu")
 
 
-class FeedForward(nn.Module):
-    """Two layers at each place: Vaswani et al. 2017, eq. 2; SwiGLU: Shazeer 2020, eq. 5."""
+@option_group
+@dataclass(frozen=True)
+class LayerOptions:
+    """How the layers of a Transformer are built.
 
-    def __init__(self, width: int, hidden_size: int, kind: str, dropout: float) -> None:
+    Attributes:
+        feedforward_size: width inside the feed-forward part.
+        feedforward: ``relu``, ``gelu`` or ``swiglu``.
+        dropout: probability, on what each part adds.
+        feedforward_dropout: probability, inside the feed-forward part.
+        norm: ``layer`` or ``rms``.
+        pre_norm: norm before each part (Xiong et al. 2020) instead of after the residual.
+    """
+
+    feedforward_size: int = 512
+    feedforward: str = "relu"
+    dropout: float = 0.2
+    feedforward_dropout: float = 0.0
+    norm: str = "layer"
+    pre_norm: bool = True
+
+
+class FeedForward(nn.Module):
+    """Two layers at each position: Vaswani et al. 2017, eq. 2; SwiGLU: Shazeer 2020, eq. 5."""
+
+    def __init__(self, width: int, options: LayerOptions) -> None:
         super().__init__()
+        kind, hidden_size = options.feedforward, options.feedforward_size
         if kind not in FEEDFORWARDS:
             raise ValueError(f"feedforward: expected one of {', '.join(FEEDFORWARDS)}, got {kind!r}")
         self.kind = kind
         self.inner = nn.Linear(width, hidden_size * (2 if kind == "swiglu" else 1))
         self.outer = nn.Linear(hidden_size, width)
-        self.dropout = Dropout(dropout)
+        self.dropout = Dropout(options.feedforward_dropout)
         for layer in (self.inner, self.outer):
             nn.init.xavier_uniform_(layer.weight)
             nn.init.zeros_(layer.bias)
@@ -48,10 +73,8 @@ class Layer(nn.Module):
         self_attention: built by the caller, causal in a decoder.
         feedforward: built by the caller.
         cross_attention: ``None`` in an encoder.
-        norm: key of ``NORMS``.
-        pre_norm: norm before each part (Xiong et al. 2020) instead of after the residual.
-        rotary: turn queries and keys of the self-attention by their places.
-        dropout: on what each part adds.
+        options: see :class:`LayerOptions`.
+        rotary: turn queries and keys of the self-attention by their positions.
     """
 
     def __init__(
@@ -60,16 +83,15 @@ class Layer(nn.Module):
         self_attention: Attention,
         feedforward: FeedForward,
         cross_attention: Attention | None,
+        options: LayerOptions,
         *,
-        norm: str,
-        pre_norm: bool,
         rotary: bool,
-        dropout: float,
     ) -> None:
         super().__init__()
+        norm = options.norm
         if norm not in NORMS:
             raise ValueError(f"norm: expected one of {', '.join(NORMS)}, got {norm!r}")
-        self.pre_norm = pre_norm
+        self.pre_norm = options.pre_norm
         if not isinstance(self_attention, MultiHead):
             raise ValueError(
                 f"self_attention: {type(self_attention).__name__} cannot attend to its own sequence; "
@@ -83,10 +105,9 @@ class Layer(nn.Module):
         self.feedforward_norm = NORMS[norm](width)
         if cross_attention is not None:
             self.cross_norm = NORMS[norm](width)
-            # Contexts that are as wide as the keys need nothing more; others are brought to the width.
             context_size = cross_attention.context_size
             self.cross_output = nn.Identity() if context_size == width else nn.Linear(context_size, width)
-        self.dropout = Dropout(dropout)
+        self.dropout = Dropout(options.dropout)
 
     def forward(
         self,
@@ -95,9 +116,9 @@ class Layer(nn.Module):
         memory: Memory | None = None,
         weights: list[Tensor] | None = None,
     ) -> Tensor:
-        """All places at once: (B, L, D) and mask (B, L) bool, True = visible.
+        """All positions at once: (B, L, D) and mask (B, L) bool, True = visible.
 
-        A list of ``weights`` takes the explicit path, and is given those of the cross-attention (B, H, T, S).
+        With a list ``weights``, the cross-attention takes the explicit path and appends its own (B, H, T, S).
         """
         states = self._add(states, self.self_norm, lambda x: self._attend_self(x, mask))
         if memory is not None:
@@ -121,7 +142,7 @@ class Layer(nn.Module):
         *,
         need_weights: bool = False,
     ) -> tuple[Tensor, Tensor | LayerCache, Any, Tensor | None]:
-        """One place of each hypothesis: (N, 1, D), both attentions' caches, and weights (B, H, W, S)."""
+        """One position of each hypothesis: (N, 1, D), both attentions' caches, and weights (B, H, W, S)."""
         cross = self.source_attention
         weights: Tensor | None = None
 
@@ -145,7 +166,7 @@ class Layer(nn.Module):
         return self._add(states, self.feedforward_norm, self.feedforward), cache, history, weights
 
     def source_weights(self, states: Tensor, mask: Tensor | None, memory: Memory) -> Tensor:
-        """Cross-attention weights (B, H, T, S) that :meth:`forward` would use for ``states``."""
+        """The cross-attention weights (B, H, T, S) of :meth:`forward` for ``states``."""
         states = self._add(states, self.self_norm, lambda x: self._attend_self(x, mask))
         query = self.cross_norm(states) if self.pre_norm else states
         weights = self.source_attention(query, memory, need_weights=True)[1]
