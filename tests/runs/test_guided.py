@@ -1,4 +1,4 @@
-"""Guided alignment: links counted in the training text draw one head's attention, in every backend."""
+"""Guided alignment: one head learns links estimated by word alignment, in every backend."""
 
 import json
 from pathlib import Path
@@ -31,15 +31,15 @@ def test_guided_where_a_piece_is_read_it_aligns_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_gold_of_the_validation_pairs_is_counted_unless_told_not_to(
+def test_word_alignment_learns_from_gold_of_the_validation_pairs_unless_told_not_to(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = ("training.guided_alignment=1", "training.max_steps=1", "runtime.cache=null")
     assert train_tiny(tmp_path / "with", "rnn_luong", *settings) == 0
-    counted = "links that guide: counted in 300 training pairs"
-    assert f"{counted} and 11 validation pairs with gold links\n" in capsys.readouterr().out
+    estimated = "guided alignment: links estimated by word alignment of 300 training pairs"
+    assert f"{estimated} and 11 validation pairs with gold links\n" in capsys.readouterr().out
     assert train_tiny(tmp_path / "without", "rnn_luong", *settings, "training.guided_gold=false") == 0
-    assert f"{counted}\n" in capsys.readouterr().out
+    assert f"{estimated}\n" in capsys.readouterr().out
 
 
 def test_shift_is_0_or_1(tmp_path: Path) -> None:

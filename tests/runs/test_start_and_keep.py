@@ -9,6 +9,7 @@ from safetensors.torch import load_file
 
 from tests.tiny_runs import TRAINED, rows, train_tiny
 from translate.errors import UserError
+from translate.training.update import Update
 
 
 def saved(run: Path, name: str = "last") -> dict[str, torch.Tensor]:
@@ -107,3 +108,19 @@ def test_any_metric_chooses_the_best(metric: str, tmp_path: Path) -> None:
     assert os.readlink(run / "checkpoints" / "best") == f"step-{ranked[0]:08d}"
     kept = {int(path.name[5:]) for path in (run / "checkpoints").glob("step-*")}
     assert kept == {*ranked[:2], 40}
+
+
+def test_a_run_that_fails_at_its_first_step_does_not_block_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tmp_path / "run"
+
+    def fail(*arguments: object, **options: object) -> None:
+        raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Update, "__call__", fail)
+        with pytest.raises(RuntimeError, match="cannot be multiplied"):
+            train_tiny(run, "rnn_luong")
+    assert train_tiny(run, "rnn_luong", "training.max_steps=2") == 0
+    assert [row["step"] for row in rows(run)] == [1, 2]

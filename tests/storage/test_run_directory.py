@@ -94,3 +94,20 @@ def test_scores_are_of_the_step_they_say(run: RunDirectory, content: str, scored
     assert not run.is_scored(7)
     run.scores.write_text(content)
     assert run.is_scored(7) == scored
+
+
+def test_a_run_without_a_checkpoint_or_scores_is_free(run: RunDirectory) -> None:
+    (run.checkpoints / "step-00000003").rmdir()
+    (run.checkpoints / ".writing-step-00000003").mkdir()
+    run.check_free(overwrite=False)
+    (run.path / "notes").mkdir()
+    with pytest.raises(UserError, match="which no run wrote"):
+        run.check_free(overwrite=False)
+
+
+@pytest.mark.parametrize("name", ["checkpoints/best", "scores.json"])
+def test_a_run_with_results_of_any_kind_is_not_free(run: RunDirectory, name: str) -> None:
+    (run.checkpoints / "step-00000003").rmdir()
+    (run.path / name).touch()
+    with pytest.raises(UserError, match="a run of this name already"):
+        run.check_free(overwrite=False)

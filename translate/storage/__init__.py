@@ -1,1 +1,1 @@
-"""A run's folder on disk: its layout, its lock and its checkpoints."""
+"""A run's folder on disk: layout, lock and checkpoints."""

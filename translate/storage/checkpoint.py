@@ -1,4 +1,4 @@
-"""Checkpoints: folders written aside, synced, then renamed, so that a half-written one never has a name."""
+"""Checkpoints: folders written aside, synced, then renamed, so that none is ever half-written."""
 
 import hashlib
 import os
@@ -17,8 +17,8 @@ from translate.errors import UserError
 
 WEIGHTS = "model.safetensors"
 STATE = "state.pt"
-SHARDS = "shards"  # a folder: what several processes wrote, each its part; see shards.py
-CHECKSUMS = "SHA256SUMS"  # as `sha256sum --check` reads them
+SHARDS = "shards"  # a folder: tensors that several processes wrote in parts; see shards.py
+CHECKSUMS = "SHA256SUMS"  # in the format of `sha256sum --check`
 ASIDE = ".writing-"
 
 
@@ -33,18 +33,18 @@ def save_checkpoint(
     keep_steps: Collection[int] = (),
     shards: Path | None = None,
 ) -> Path:
-    """Write ``step-N``, point ``last`` (and ``best``) to it, and drop others that nothing points to.
+    """Write ``step-N``, point ``last`` (and ``best``) to it, and remove checkpoints that are not kept.
 
-    Whatever fails, the checkpoints that were there stay, and what was half written is removed.
+    If anything fails, the earlier checkpoints stay, and the half-written one is removed.
 
     Args:
         directory: ``checkpoints`` of a run.
         step: optimizer steps so far.
-        weights: what translates.
-        state: what resuming needs beside them.
+        weights: of the model that translates.
+        state: everything that resuming needs.
         best: whether it is the best so far.
         keep_last: how many to keep beside the best ones.
-        keep_steps: steps of the best ones.
+        keep_steps: steps of the best ones, which are kept, too.
         shards: a folder in ``directory`` that becomes part of the checkpoint.
     """
     directory.mkdir(parents=True, exist_ok=True)
@@ -80,12 +80,12 @@ def save_checkpoint(
 
 
 def step_folder(directory: Path, step: int) -> Path:
-    """Where the checkpoint of a step lies."""
+    """The folder of the checkpoint of a step."""
     return directory / f"step-{step:08d}"
 
 
 def _files(folder: Path) -> list[Path]:
-    """What a checkpoint consists of, those that each has first."""
+    """The files of a checkpoint; the first two are in every one."""
     return [folder / WEIGHTS, folder / STATE, *sorted((folder / SHARDS).glob("*"))]
 
 
@@ -103,7 +103,7 @@ def _sync(path: Path) -> None:
 
 
 def point(directory: Path, name: str, folder: str) -> None:
-    """Make ``name`` a relative link to the checkpoint ``folder``, at once."""
+    """Make ``name`` a relative link to the checkpoint ``folder``, atomically."""
     link = directory / f".{name}-link"
     link.unlink(missing_ok=True)
     link.symlink_to(folder)
@@ -111,9 +111,9 @@ def point(directory: Path, name: str, folder: str) -> None:
 
 
 def _prune(directory: Path, step: int, keep_last: int, keep_steps: Collection[int]) -> None:
-    """Drop old checkpoints, and those after ``step``: the run went back behind them."""
+    """Remove old checkpoints, and those after ``step``, behind which the run went back."""
     kept = {(directory / name).resolve() for name in ("last", "best")}
-    kept |= {step_folder(directory, each).resolve() for each in keep_steps}
+    kept |= {step_folder(directory, kept_step).resolve() for kept_step in keep_steps}
     newest = step_folder(directory, step).name
     folders = step_folders(directory)
     until_now = [path for path in folders if path.name <= newest]
@@ -146,7 +146,7 @@ def load_weights(folder: Path) -> dict[str, Tensor]:
 
 
 def load_state(folder: Path) -> dict[str, Any]:
-    """What :func:`save_checkpoint` kept for resuming; no code of the file is run.
+    """The state for resuming that :func:`save_checkpoint` wrote; no code of the file is run.
 
     Raises :class:`UserError` if it, or the weights beside it, are missing or damaged.
     """
@@ -155,15 +155,15 @@ def load_state(folder: Path) -> dict[str, Any]:
         state = dict(torch.load(path, map_location="cpu", weights_only=True))
     except FileNotFoundError as error:
         raise UserError(f"{path}: the state to resume from is missing{_others(folder)}") from error
-    except Exception as error:  # torch raises many kinds for a damaged file
+    except Exception as error:  # torch raises many types for a damaged file
         raise UserError(f"{path}: the checkpoint is damaged or cut short{_others(folder)}") from error
-    for each in _files(folder):
-        _verify(each)
+    for file in _files(folder):
+        _verify(file)
     return state
 
 
 def _verify(path: Path) -> None:
-    """Raise :class:`UserError` if a file is not what was written; checkpoints without sums are believed."""
+    """Raise :class:`UserError` if a file has changed since it was written; without sums it is trusted."""
     folder = path.parents[1] if path.parent.name == SHARDS else path.parent
     try:
         lines = (folder / CHECKSUMS).read_text(encoding="utf-8").splitlines()

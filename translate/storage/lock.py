@@ -1,4 +1,4 @@
-"""A run's folder belongs to one living process at a time."""
+"""The lock of a run's folder: one living process at a time works in it."""
 
 import json
 import os
@@ -15,14 +15,14 @@ LOCK = "run.lock"
 
 @contextmanager
 def locked(directory: Path) -> Iterator[None]:
-    """Hold the lock of a run's folder, which is made if need be.
+    """Hold the lock of a run's folder, and create the folder if necessary.
 
-    The operating system holds the lock, and drops it with the process, however that ends: a file that a
-    killed process left behind locks nothing. Where the file system knows no locks, the file's process id
-    and host decide: a process of this host that is gone holds nothing.
+    The operating system releases the lock when the process ends, however it ends, so the file that a killed
+    process leaves behind locks nothing. On a file system without locks the process id and the host in the
+    file decide: a dead process of this host holds nothing.
 
     Raises:
-        UserError: if another living process has it, or the folder cannot be written.
+        UserError: if another living process holds it, or the folder cannot be written.
     """
     path, existed = directory / LOCK, directory.exists()
     try:
@@ -36,18 +36,18 @@ def locked(directory: Path) -> Iterator[None]:
         path.unlink(missing_ok=True)  # while it is held
         os.close(descriptor)
         if not existed:
-            with suppress(OSError):  # unless something was written
+            with suppress(OSError):  # it is not empty
                 directory.rmdir()
 
 
 def check_unused(directory: Path) -> None:
-    """Raise :class:`UserError` if a living process works in the folder; nothing is written."""
+    """Raise :class:`UserError` if a living process works in the folder, without writing anything."""
     try:
         descriptor = os.open(directory / LOCK, os.O_RDWR)
     except OSError:
         return
     try:
-        _hold(descriptor, directory / LOCK, shared=True)  # several processes of a run may look at once
+        _hold(descriptor, directory / LOCK, shared=True)  # several processes of a run may check at once
     finally:
         os.close(descriptor)
 
@@ -97,7 +97,7 @@ def _read(descriptor: int) -> dict[str, Any]:
 
 
 def _lives(holder: dict[str, Any]) -> bool:
-    """Whether a process that wrote a lock may still be there; of another host nobody knows."""
+    """Whether the process that wrote a lock may still live; on another host that is unknown."""
     pid = holder.get("pid")
     if not isinstance(pid, int) or pid == os.getpid():
         return False
@@ -109,11 +109,11 @@ def _lives(holder: dict[str, Any]) -> bool:
         return False
     except PermissionError:
         pass
-    return holder.get("begun") in (None, _begun(pid))  # else the number belongs to another process by now
+    return holder.get("begun") in (None, _begun(pid))  # otherwise another process has the id now
 
 
 def _begun(pid: int) -> str | None:
-    """When a process began, in the system's own count; ``None`` where it does not tell."""
+    """When a process began, in clock ticks of the system; ``None`` if the system does not report it."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
     except OSError:

@@ -1,4 +1,4 @@
-"""A run's folder: self-contained and readable."""
+"""The layout of a run's folder, and when it may be replaced."""
 
 import json
 import shutil
@@ -16,7 +16,7 @@ from translate.storage.lock import LOCK
 
 @dataclass(frozen=True)
 class RunDirectory:
-    """Where a run keeps what it makes."""
+    """The files of a run."""
 
     path: Path
 
@@ -77,21 +77,23 @@ class RunDirectory:
         return self.checkpoints / "last"
 
     def has_checkpoint(self) -> bool:
-        """Whether there is something to resume from, be it damaged."""
+        """Whether there is a checkpoint to resume from, possibly a damaged one."""
         return bool(step_folders(self.checkpoints))
 
     def is_scored(self, step: int) -> bool:
-        """Whether the final scores are those of a run of so many steps."""
+        """Whether the final scores are those after ``step`` steps."""
         try:
             return bool(json.loads(self.scores.read_text(encoding="utf-8"))["steps"] == step)
         except (OSError, ValueError, KeyError, TypeError):
             return False
 
     def check_free(self, *, overwrite: bool) -> None:
-        """Raise :class:`UserError` if the folder holds something that must not be harmed.
+        """Raise :class:`UserError` if the folder holds something that must not be replaced.
+
+        A run that ended before its first checkpoint may be replaced.
 
         Args:
-            overwrite: whether a run may be replaced; anything that no run wrote is never harmed.
+            overwrite: whether any run may be replaced; files that no run wrote never are.
         """
         if self.path.exists() and not self.path.is_dir():
             raise UserError(f"{self.path}: expected a folder, or nothing; there is a file of that name")
@@ -99,7 +101,7 @@ class RunDirectory:
             return
         if not self._holds_run():
             raise UserError(f"{self.path}: the folder is not empty and holds no run; choose another run.name")
-        if not overwrite:
+        if not overwrite and self._has_results():
             raise UserError(
                 f"{self.path}: there is a run of this name already; choose another run.name, continue it "
                 "with training.resume=true, or replace it with run.overwrite=true"
@@ -116,27 +118,32 @@ class RunDirectory:
             )
 
     def _unbegun(self) -> set[str]:
-        """What a process may leave that is killed before its run has begun."""
+        """Files that a process leaves if it is killed before its run has begun."""
         return {LOCK, self._config_aside.name}
 
     def _own(self) -> tuple[Path, ...]:
-        """All that a run writes."""
+        """Everything that a run writes."""
         files = (self.config, self.metrics, self._metrics_aside, self.alignment, self.scores, self.card)
         folders = (self.tokenizer, self.checkpoints, self.plots, self.tensorboard, self.wandb)
         return (*files, *folders, self.trace.parent)
 
     def _holds_run(self) -> bool:
-        """Whether ``config.yaml`` is that of a run: other programs have files of that name, too."""
+        """Whether ``config.yaml`` is that of a run; other programs have files of that name, too."""
         try:
             values = yaml.safe_load(self.config.read_text(encoding="utf-8"))
         except (OSError, ValueError, yaml.YAMLError):
             return False
         return isinstance(values, dict) and {"data", "model", "training", "run"} <= values.keys()
 
-    def clear(self) -> None:
-        """Start with an empty folder; call :meth:`check_free` first.
+    def _has_results(self) -> bool:
+        """Whether the run has a checkpoint of any name, or scores."""
+        found = self.checkpoints.iterdir() if self.checkpoints.is_dir() else ()
+        return self.scores.exists() or any(not path.name.startswith(".") for path in found)
 
-        What makes it the folder of a run goes last: killed in between, it can be cleared again.
+    def clear(self) -> None:
+        """Empty the folder; call :meth:`check_free` first.
+
+        ``config.yaml``, which marks the folder of a run, goes last: after a kill it can be cleared again.
         """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -149,7 +156,7 @@ class RunDirectory:
             raise UserError(f"{self.path}: cannot be written ({error.strerror})") from error
 
     def write_config(self, text: str) -> None:
-        """Write ``config.yaml``, whole or not at all."""
+        """Write ``config.yaml`` in one piece."""
         self._config_aside.write_text(text, encoding="utf-8")
         self._config_aside.replace(self.config)
 
@@ -159,7 +166,7 @@ class RunDirectory:
             file.write(json.dumps(row) + "\n")
 
     def rows(self) -> list[dict[str, Any]]:
-        """The lines of ``metrics.jsonl``; a last one that was cut short is left out."""
+        """The lines of ``metrics.jsonl``, without a last one that was cut short."""
         if not self.metrics.exists():
             return []
         rows = []
@@ -171,13 +178,13 @@ class RunDirectory:
         return rows
 
     def point_best(self, best_step: int) -> None:
-        """Let ``best`` be what it was at the checkpoint that is resumed; a later one may be there already."""
+        """Point ``best`` where it pointed at the checkpoint that is resumed; it may point to a later one."""
         folder = step_folder(self.checkpoints, best_step)
         if folder.is_dir():
             point(self.checkpoints, "best", folder.name)
 
     def cut_metrics(self, step: int) -> None:
-        """Forget what was logged after ``step``: a resumed run goes through it again."""
+        """Remove the lines after ``step``, which a resumed run writes again."""
         kept = [row for row in self.rows() if row["step"] <= step]
         aside = self._metrics_aside
         aside.write_text("".join(json.dumps(row) + "\n" for row in kept), encoding="utf-8")

@@ -1,8 +1,8 @@
-"""Checkpoints of a model of which each process holds a part, and their way to any other number of processes.
+"""Checkpoints of a model that is spread over processes (FSDP), readable by any other number of processes.
 
-The state of a run is nested dictionaries and lists. A tensor in parts leaves an empty one behind in
-``state.pt``, and is written by all processes together, each its own part, with
-``torch.distributed.checkpoint``: as safetensors, for reading its own format would run code of the file.
+The state of a run is nested dictionaries and lists. A tensor in parts is an empty one in ``state.pt``; all
+processes write its parts with ``torch.distributed.checkpoint``, as safetensors, since reading the default
+format would run code of the file.
 """
 
 import shutil
@@ -29,11 +29,11 @@ ASIDE = ".shards"  # until the checkpoint has its name
 def write_shards(
     directory: Path, state: Mapping[str, Any], world: World
 ) -> tuple[Mapping[str, Any], Path | None]:
-    """Write what is in parts; returns the state without it, and the folder that it is in.
+    """Write the tensors in parts; returns the state without them, and their folder.
 
     Args:
-        directory: ``checkpoints`` of a run, which all processes see.
-        state: of the run; the whole tensors in it are the same in all processes.
+        directory: ``checkpoints`` of a run, visible to all processes.
+        state: of the run; its whole tensors are the same in all processes.
         world: all of its processes must call this.
     """
     parts: dict[str, Tensor] = {}
@@ -44,7 +44,7 @@ def write_shards(
         parts[name] = tensor
         return torch.empty(tensor.shape, dtype=tensor.dtype, device="meta")
 
-    rest = _each(state, cut)
+    rest = _map_tensors(state, cut)
     if not parts:
         return rest, None
     folder = directory / ASIDE
@@ -57,12 +57,12 @@ def write_shards(
 
 
 def read_shards(folder: Path, state: dict[str, Any], update: Update) -> dict[str, Any]:
-    """The state with everything that :func:`write_shards` cut out of it, in the parts of this process.
+    """The state with the tensors that :func:`write_shards` took out, in the parts of this process.
 
     Args:
         folder: of the checkpoint.
-        state: as the checkpoint has it; it may be of another number of processes, or of one alone.
-        update: what it is for.
+        state: of the checkpoint; another number of processes may have written it.
+        update: whose tensors the state belongs to.
     """
     mesh = next((p.device_mesh for p in update.parameters if isinstance(p, DTensor)), None)
     missing: dict[str, Tensor] = {}
@@ -76,13 +76,13 @@ def read_shards(folder: Path, state: dict[str, Any], update: Update) -> dict[str
             missing[name] = empty(*tensor.shape, dtype=tensor.dtype, device_mesh=mesh, placements=[Shard(0)])
         return missing[name]
 
-    state = _each(state, make)
+    state = _map_tensors(state, make)
     if missing:
         try:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "torch.distributed is .* uninitialized")  # one process can
                 dcp.load(missing, storage_reader=HuggingFaceStorageReader(str(folder / SHARDS)))
-        except Exception as error:  # a missing or damaged file shows in many kinds
+        except Exception as error:  # many types, for a missing or damaged file
             reason = str(error).strip().splitlines()[-1]
             raise UserError(
                 f"{folder / SHARDS}: the checkpoint is damaged or cut short ({reason})"
@@ -93,14 +93,14 @@ def read_shards(folder: Path, state: dict[str, Any], update: Update) -> dict[str
 
 
 def _distribute(state: dict[str, Any], update: Update) -> None:
-    """Keep of each whole tensor the part that this process has of the parameter that it belongs to."""
+    """Keep the part of each whole tensor that matches this process's part of its parameter."""
     for name, tensor in model_tensors(update.model).items():
-        if name in state["model"]:  # else it is told what differs, in a moment
+        if name in state["model"]:  # otherwise the difference is about to be reported
             state["model"][name] = _like(state["model"][name], tensor)
     if update.average is not None:
         pairs = zip(state["average"], update.average.weights, strict=True)
         state["average"] = [_like(tensor, own) for tensor, own in pairs]
-    parameters = [each for group in update.optimizer.param_groups for each in group["params"]]
+    parameters = [parameter for group in update.optimizer.param_groups for parameter in group["params"]]
     for index, values in state["optimizer"]["state"].items():
         for name, value in values.items():
             if isinstance(value, Tensor):
@@ -113,12 +113,14 @@ def _like(tensor: Tensor, own: Tensor) -> Tensor:
     return distribute_tensor(tensor.to(own.device), own.device_mesh, own.placements, src_data_rank=None)
 
 
-def _each(value: Any, function: Callable[[str, Tensor], Tensor], name: str = "state") -> Any:
-    """A copy of nested dictionaries and lists with ``function`` of the name and value of each tensor."""
+def _map_tensors(value: Any, function: Callable[[str, Tensor], Tensor], name: str = "state") -> Any:
+    """A copy of nested dictionaries and lists, with ``function`` applied to the name and value of a tensor."""
     if isinstance(value, Tensor):
         return function(name, value)
     if isinstance(value, Mapping):
-        return {key: _each(item, function, f"{name}.{key}") for key, item in value.items()}
+        return {key: _map_tensors(item, function, f"{name}.{key}") for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)(_each(item, function, f"{name}.{index}") for index, item in enumerate(value))
+        return type(value)(
+            _map_tensors(item, function, f"{name}.{index}") for index, item in enumerate(value)
+        )
     return value

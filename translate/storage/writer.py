@@ -1,4 +1,4 @@
-"""Checkpoints written beside the training, from a copy of all that they hold."""
+"""Writes checkpoints beside the training, from a copy of the tensors."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -14,31 +14,31 @@ from translate.storage.checkpoint import save_checkpoint, step_folders
 
 
 def snapshot(value: Any, copies: dict[int, torch.Tensor] | None = None) -> Any:
-    """A copy on the CPU that later steps do not touch; a tensor that occurs twice is copied once."""
+    """A copy on the CPU, which later steps do not change; a tensor that occurs twice is copied once."""
     copies = {} if copies is None else copies
     if isinstance(value, torch.Tensor):
-        if value.is_meta:  # stands for one that is written elsewhere
+        if value.is_meta:  # stands for a tensor in shards
             return value
         if id(value) not in copies:
             # A GPU synchronises here.
             copies[id(value)] = value.detach().to("cpu", copy=True)
         return copies[id(value)]
     if isinstance(value, Mapping):
-        return {key: snapshot(each, copies) for key, each in value.items()}
+        return {key: snapshot(item, copies) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)(snapshot(each, copies) for each in value)
+        return type(value)(snapshot(item, copies) for item in value)
     return value
 
 
 class Writer:
-    """Writes one checkpoint at a time in a thread; the training waits only if the one before is not done.
+    """Writes one checkpoint at a time in a thread; training waits only for the previous one.
 
-    A failure is told at the next look: :meth:`submit`, :meth:`check`, :meth:`wait`, or the end of the
-    ``with`` block, which waits for the last one.
+    A failure is raised by the next :meth:`submit`, :meth:`check` or :meth:`wait`, or at the end of the
+    ``with`` block, which waits for the last checkpoint.
 
     Args:
         directory: ``checkpoints`` of the run.
-        write: writes one; :func:`save_checkpoint`, but for tests.
+        write: writes one; tests replace :func:`save_checkpoint`.
     """
 
     def __init__(self, directory: Path, write: Callable[..., object] = save_checkpoint) -> None:
@@ -50,7 +50,7 @@ class Writer:
     def submit(
         self, step: int, weights: Mapping[str, torch.Tensor], state: Mapping[str, Any], **options: Any
     ) -> None:
-        """Write a checkpoint of what is held now; options are those of :func:`save_checkpoint`."""
+        """Write a checkpoint of the present tensors; options are those of :func:`save_checkpoint`."""
         self.wait()
         copied, kept = snapshot((dict(weights), dict(state)))
         self.thread = threading.Thread(
@@ -63,15 +63,15 @@ class Writer:
     ) -> None:
         try:
             self.write(self.directory, step, weights, state, **options)
-        except Exception as error:  # handed to the training, which raises it
+        except Exception as error:  # raised by the training
             self.error = error
 
     def check(self) -> None:
-        """Raise what the writing failed with, if it has; a full disk is a :class:`UserError`."""
+        """Raise the error of the last write, if it failed; a full disk is a :class:`UserError`."""
         error, self.error = self.error, None
         if error is None:
             return
-        # On a full disk torch and safetensors raise errors of their own.
+        # On a full disk torch and safetensors raise their own errors.
         if isinstance(error, OSError | RuntimeError | SafetensorError):
             raise UserError(
                 f"{self.directory}: the checkpoint cannot be written ({_reason(error)}); "
@@ -80,7 +80,7 @@ class Writer:
         raise error
 
     def wait(self) -> None:
-        """Wait until nothing is being written; raises as :meth:`check`."""
+        """Wait until nothing is being written; raises like :meth:`check`."""
         if self.thread is not None:
             self.thread.join()
             self.thread = None
@@ -94,7 +94,7 @@ class Writer:
     ) -> None:
         if error is None:
             self.wait()
-        elif self.thread is not None:  # what went wrong first is told
+        elif self.thread is not None:  # the first error is the one to report
             self.thread.join()
 
 
@@ -103,6 +103,6 @@ def _reason(error: Exception) -> str:
 
 
 def last_checkpoint(directory: Path) -> str:
-    """What is left of a run that broke off, as part of a sentence."""
+    """The last checkpoint of a run that broke off, as part of a sentence."""
     saved = step_folders(directory)
     return f"the last checkpoint is {saved[-1]}" if saved else "there is no checkpoint yet"
