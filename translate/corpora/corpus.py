@@ -9,7 +9,6 @@ from translate.config.data import (
     FileSplit,
     HubConfig,
     HubSplits,
-    check,
     data_config,
 )
 from translate.corpora.filters import REASONS, count_overlap, filter_pairs, hold_out
@@ -66,7 +65,6 @@ def load_corpus(data: DataConfig) -> Corpus:
 
     Only the training split is filtered. Raises ``UserError`` for whatever is wrong with settings or files.
     """
-    check(data)
     found = _read(data)
     splits = _with_gold(found.splits, data)
     train, dropped, num_cleaned = filter_pairs(splits["train"], data)

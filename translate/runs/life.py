@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from omegaconf import DictConfig, OmegaConf
 
-from translate.config.schema import plain
 from translate.config.settings import Settings, check_config
+from translate.config.values import plain
 from translate.corpora.corpus import Corpus, load_corpus
 from translate.errors import UserError
 from translate.reports.profile import Profiler
