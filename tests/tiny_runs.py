@@ -7,7 +7,7 @@ from typing import Any
 from filelock import FileLock
 
 from translate.config import compose
-from translate.config.settings import SCHEMAS, check_config
+from translate.config.settings import check_config
 from translate.runs.life import train
 
 RECURRENT = ["model.embedding_size=24", "model.encoder_size=14", "model.decoder_size=26"]
@@ -65,7 +65,7 @@ def overrides_of(directory: Path, backend: str = "transformer", *overrides: str)
 
 def train_tiny(directory: Path, backend: str = "transformer", *overrides: str) -> int:
     """Train in this process; returns the exit code."""
-    return train(compose(overrides_of(directory, backend, *overrides), check=check_config, schemas=SCHEMAS))
+    return train(compose(overrides_of(directory, backend, *overrides), check=check_config))
 
 
 def shared_runs(folder: Path) -> dict[str, Path]:

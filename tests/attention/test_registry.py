@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 import yaml  # type: ignore[import-untyped]
+from mechanisms import mechanism_table, variants
 
 import translate.attention
-from scripts.mechanisms import mechanism_table, variants
 from tests.attention.cases import attends_within, missing_oracles
 from translate.attention import Attention, contract, create, mechanisms, names, register
 from translate.config import compose, config_directory
-from translate.config.settings import SCHEMAS, check_config
+from translate.config.settings import check_config
 from translate.config.targets import resolve_target
 
 CHOICES = config_directory() / "model" / "attention"
@@ -55,9 +55,7 @@ def test_those_that_attend_within_a_sequence_are_choices_of_self_attention() -> 
 
 @pytest.mark.parametrize("name", [name for name in names() if attends_within(name)])
 def test_self_attention_has_the_options_of_the_attention_file_and_the_heads_of_the_model(name: str) -> None:
-    config = compose(
-        [f"model/self_attention={name}", "model.num_heads=6"], schemas=SCHEMAS, check=check_config
-    )
+    config = compose([f"model/self_attention={name}", "model.num_heads=6"], check=check_config)
     expected = yaml.safe_load((CHOICES / f"{name}.yaml").read_text())
     assert dict(config.model.self_attention) == {**expected, "num_heads": 6}
 
@@ -76,7 +74,7 @@ def test_one_class_and_one_file_are_found_everywhere(tmp_path: Path, monkeypatch
         mechanism = create("tempered", query_size=5, key_size=5, temperature=3.0)
         assert mechanism.temperature == 3.0  # type: ignore[comparison-overlap]
         overrides = ["model=rnn_luong", "model/attention=tempered", "model.decoder_size=384"]
-        config = compose(overrides, [tmp_path / "conf"], schemas=SCHEMAS, check=check_config)
+        config = compose(overrides, [tmp_path / "conf"], check=check_config)
         assert config.model.attention.temperature == 2.0
         assert missing_oracles() == ["no oracle for tempered: add it to tests/attention/cases.py"]
         assert "tempered" in [variant.name for variant in variants()]

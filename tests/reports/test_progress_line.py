@@ -52,7 +52,11 @@ def test_time_left_is_by_the_limit_that_ends_the_run_first(
     limits: dict[str, Any], left: float | None
 ) -> None:
     time_left = TimeLeft(
-        TrainingConfig(**limits), began=990.0, started=1000.0, start_step=20, start_epoch=0.5
+        TrainingConfig(**({"max_steps": None} | limits)),
+        began=990.0,
+        started=1000.0,
+        start_step=20,
+        start_epoch=0.5,
     )
     assert time_left.seconds(30, 1.5, now=1030.0) == (None if left is None else pytest.approx(left))
 

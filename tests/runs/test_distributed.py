@@ -17,7 +17,7 @@ import translate
 from tests.ranks import Ranks, surroundings
 from tests.tiny_runs import overrides_of, rows, train_tiny
 from translate.config import compose
-from translate.config.settings import SCHEMAS, check_config
+from translate.config.settings import check_config
 from translate.errors import UserError
 from translate.runs import validation
 from translate.runs.checks import check_buildable
@@ -242,7 +242,7 @@ def test_one_process_of_torchrun_trains_as_one_without(
 @pytest.mark.parametrize("name", ["Adafactor", "Muon"])
 def test_an_optimizer_of_whole_matrices_is_refused_for_parts(name: str, tmp_path: Path) -> None:
     overrides = overrides_of(tmp_path / "run", "rnn_luong", "runtime=fsdp", f"optimizer={name.lower()}")
-    settings = check_config(compose(overrides, check=check_config, schemas=SCHEMAS))
+    settings = check_config(compose(overrides, check=check_config))
     with pytest.raises(UserError, match=rf"optimizer: {name} needs whole matrices; use runtime=ddp"):
         check_buildable(settings)
     check_buildable(replace(settings, runtime=replace(settings.runtime, parallel="ddp")))
@@ -251,7 +251,7 @@ def test_an_optimizer_of_whole_matrices_is_refused_for_parts(name: str, tmp_path
 @pytest.mark.parametrize("override", ["training.out_of_memory=lower", "runtime.precision=float16"])
 def test_what_processes_cannot_heed_together_is_refused(override: str, tmp_path: Path) -> None:
     overrides = overrides_of(tmp_path / "run", "rnn_luong", "runtime=ddp", override)
-    settings = check_config(compose(overrides, check=check_config, schemas=SCHEMAS))
+    settings = check_config(compose(overrides, check=check_config))
     with pytest.raises(UserError, match=f"{override}: with runtime.parallel=ddp"):
         check_buildable(settings)
     check_buildable(replace(settings, runtime=replace(settings.runtime, parallel="none")))

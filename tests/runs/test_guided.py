@@ -43,9 +43,9 @@ def test_word_alignment_learns_from_gold_of_the_validation_pairs_unless_told_not
 
 
 def test_shift_is_0_or_1(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="guided_shift: expected 0 or 1, got 2"):
+    with pytest.raises(UserError, match="guided_shift: expected one of 0, 1, got 2"):
         train_tiny(tmp_path / "run", "transformer", "training.guided_shift=2")
-    with pytest.raises(UserError, match="guided_shift: has no effect without guided_alignment"):
+    with pytest.raises(UserError, match="guided_shift: it has no effect without guided_alignment"):
         train_tiny(tmp_path / "run", "transformer", "training.guided_shift=1")
 
 

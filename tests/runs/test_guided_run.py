@@ -13,8 +13,8 @@ from translate.aligner.symmetrise import majority
 from translate.alignment.directions import symmetrised
 from translate.config import compose
 from translate.config.data import data_config
-from translate.config.schema import plain
-from translate.config.settings import SCHEMAS, check_config
+from translate.config.settings import check_config
+from translate.config.values import plain
 from translate.corpora.corpus import Corpus, load_corpus
 from translate.corpora.split import Split
 from translate.errors import UserError
@@ -77,13 +77,13 @@ def test_wrong_links(tmp_path: Path, text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("training.guided_links=x", "guided_links: has no effect without guided_alignment"),
-        ("training.guided_whitespace=true", "guided_whitespace: says how guided_links counts words"),
+        ("training.guided_links=x", "guided_links: it has no effect without guided_alignment"),
+        ("training.guided_whitespace=true", "guided_whitespace: it has no effect without guided_links"),
     ],
 )
 def test_settings_that_would_be_ignored_are_refused(override: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
-        compose([override], check=check_config, schemas=SCHEMAS)
+        compose([override], check=check_config)
 
 
 def test_sides_are_swapped() -> None:
@@ -100,7 +100,7 @@ def test_sides_are_swapped() -> None:
 
 @pytest.mark.slow
 def test_recipe_goes_on_where_it_ended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    config = compose(overrides_of(tmp_path / "x", "transformer", *TINY), check=check_config, schemas=SCHEMAS)
+    config = compose(overrides_of(tmp_path / "x", "transformer", *TINY), check=check_config)
     out = tmp_path / "recipe"
     assert guide(config, out) == 0
     directions = [(RunDirectory(out / name), name) for name in ("forward", "backward", "guided")]

@@ -81,7 +81,7 @@ def test_limits() -> None:
     assert limits.reached(Progress(step=8, epoch=2)) is None
     assert limits.reached(Progress(step=9)) == "max_steps"
     assert limits.reached(Progress(epoch=3)) == "max_epochs"
-    assert Limits(TrainingConfig(), began=0.0).reached(Progress(step=10**9)) is None
+    assert Limits(TrainingConfig(max_steps=None), began=0.0).reached(Progress(step=10**9)) is None
 
 
 def test_time_counts_from_when_the_process_began(monkeypatch: pytest.MonkeyPatch) -> None:

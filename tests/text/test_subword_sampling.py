@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ print(hashlib.sha256(repr(drawn).encode()).hexdigest())
 """
 
 
-def tokenizer_of(kind: str, size: int = 60) -> Tokenizer:
+def tokenizer_of(kind: Any, size: int = 60) -> Tokenizer:
     return train_tokenizer(LINES, TokenizerConfig(model_type=kind, vocabulary_size=size)).tokenizer
 
 

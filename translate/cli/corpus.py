@@ -25,13 +25,13 @@ def corpus(
 ) -> None:
     """Write a corpus so that other tools can use it: one sentence a line, gold links beside it."""
     from translate.config import compose
-    from translate.config.settings import SCHEMAS, check_config
+    from translate.config.settings import check_config
     from translate.corpora.corpus import load_corpus, write_corpus
 
     for override in overrides or []:
         if not override.lstrip("+~").startswith("data."):
             raise UserError(f"{override}: a corpus takes settings of data alone, such as data.num_train=1000")
-    composed = compose([f"data={data}", *(overrides or [])], check=check_config, schemas=SCHEMAS)
+    composed = compose([f"data={data}", *(overrides or [])], check=check_config)
     settings = check_config(composed).data
     found = load_corpus(settings)
     for line in found.summary_lines():

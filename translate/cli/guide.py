@@ -40,11 +40,11 @@ def guide(
     if that is 0, and guides the first head of training.guided_layer, the middle one if that is null.
     """
     from translate.config import compose
-    from translate.config.settings import SCHEMAS, check_config
+    from translate.config.settings import check_config
     from translate.runs.guided_run import guide as train_guided
 
     unbuffer_lines()
-    config = compose(overrides or [], check=check_config, schemas=SCHEMAS)
+    config = compose(overrides or [], check=check_config)
     code = train_guided(config, out, symmetrisation=symmetrise)
     if code:
         raise SystemExit(code)

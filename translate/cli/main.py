@@ -23,7 +23,19 @@ from translate.version import __version__
 
 # In the order of `translate --help`. Each is a function in a file of its name, with EXAMPLES and
 # CONTEXT_SETTINGS for typer if it has any; none of the files imports torch at its top.
-COMMANDS = ("train", "guide", "text", "align", "evaluate", "compare", "export", "serve", "corpus", "doctor")
+COMMANDS = (
+    "train",
+    "guide",
+    "text",
+    "align",
+    "evaluate",
+    "compare",
+    "export",
+    "serve",
+    "corpus",
+    "settings",
+    "doctor",
+)
 
 
 def _print_version(asked: bool) -> None:

@@ -6,7 +6,7 @@ import sys
 import tempfile
 import zlib
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -20,7 +20,7 @@ from translate.version import __version__
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
-    from translate.config import Composer
+    from translate.config.composer import Composer
 
 # Hydra reads its own options, --help included.
 CONTEXT_SETTINGS = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
@@ -31,32 +31,58 @@ MAX_SUFFIX = 150  # characters; a file name has 255 bytes
 HELP = """\
 Usage: translate train [NAME=VALUE ...] [OPTIONS]
 
-Trains a translator. Every setting has a value in conf/; name what should differ.
+Train a translator. Each setting has a default; name the ones to change.
+`translate settings` lists them all.
 
 Examples:
-  translate train                                      a transformer on the embedded corpus
-  translate train model=rnn_bahdanau data=multi30k     other choices
-  translate train model=rnn_luong model/attention=dot  a choice within a choice
+  translate train                                      a Transformer on the embedded corpus
+  translate train model=rnn_bahdanau data=multi30k     another model, another corpus
+  translate train model=rnn_luong model/attention=concat
+                                                       another attention mechanism
   translate train training.max_steps=500 optimizer.lr=2e-3 run.name=first
-  translate train --multirun training.seed=1,2,3       a sweep: one run each
-  translate train --config-dir my_conf experiment=mine files of your own beside those of conf/
-  translate train model=rnn_luong --cfg job            show the configuration, train nothing
+                                                       other values
+  translate train --multirun training.seed=1,2,3       a sweep: three runs
+  translate train --config-dir my_conf experiment=mine your own files beside those of conf/
+  translate train model=rnn_luong --cfg job            show the configuration and exit
 
-Choices (* is the default):
+Choices (* marks the default):
 {choices}
 
 Options:
   -m, --multirun         train once for each combination of the values given with commas
   -c, --cfg job          show the configuration and exit; with --resolve, --package training
   -cd, --config-dir DIR  a folder with groups as in conf/, for example DIR/experiment/mine.yaml
-  -cn, --config-name F   a primary file instead of config.yaml
-  --info                 what Hydra composed, and from where
-  --hydra-help           Hydra's own options
-  -h, --help             this text
+  -cn, --config-name F   the primary file, instead of config.yaml
+  --info                 show how Hydra composed the configuration
+  --hydra-help           show Hydra's own options
+  -h, --help             show this text
 
-The run is written to runs/NAME (run.name, run.directory); run.overwrite=true replaces a finished one,
+The run is written to runs/NAME (run.name, run.directory). run.overwrite=true replaces a finished run;
 training.resume=true continues one.
 """
+
+# The options of Hydra's command line that take a value, and those that are switches.
+VALUES = (
+    ("--cfg", "-c"),
+    ("--package", "-p"),
+    ("--config-path", "-cp"),
+    ("--config-name", "-cn"),
+    ("--config-dir", "-cd"),
+    ("--experimental-rerun",),
+    ("--info", "-i"),
+)
+SWITCHES = (
+    ("--help", "-h"),
+    ("--hydra-help",),
+    ("--resolve",),
+    ("--run", "-r"),
+    ("--multirun", "-m"),
+    ("--shell-completion", "-sc"),
+)
+CHOICES = {
+    "--cfg": ("job", "hydra", "all"),
+    "--info": ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath"),
+}
 
 
 def train(
@@ -74,7 +100,7 @@ def train(
 
 
 def run_job(config: "DictConfig") -> None:
-    """One job of Hydra: trains, and leaves with the exit code of :func:`translate.runs.life.train`."""
+    """One job of Hydra: trains, and exits with the code of :func:`translate.runs.life.train`."""
     from hydra.core.hydra_config import HydraConfig
 
     from translate.runs.life import train as build_and_train
@@ -96,13 +122,13 @@ def run_job(config: "DictConfig") -> None:
 
 
 def job_suffix(overrides: Sequence[str], excluded: Sequence[str]) -> str:
-    """What tells a job of a sweep from its siblings, fit for a file name: ``model=a,training.seed=2``."""
+    """The overrides that vary in a sweep, as part of a file name: ``model=a,training.seed=2``."""
     overrides = [override.lstrip("+") for override in overrides]
-    told = [each for each in overrides if each.split("=")[0] not in (*excluded, "run.name")]
-    suffix = re.sub(r"[^\w.=,+@-]+", "-", ",".join(told)).strip("-")
+    varied = [override for override in overrides if override.split("=")[0] not in (*excluded, "run.name")]
+    suffix = re.sub(r"[^\w.=,+@-]+", "-", ",".join(varied)).strip("-")
     if len(suffix) <= MAX_SUFFIX:
         return suffix
-    return f"{suffix[:MAX_SUFFIX]}-{zlib.crc32(suffix.encode()):08x}"  # siblings may differ in what is cut
+    return f"{suffix[:MAX_SUFFIX]}-{zlib.crc32(suffix.encode()):08x}"  # jobs may differ in what is cut
 
 
 def _name_job(config: "DictConfig", hydra_config: Any) -> None:
@@ -118,17 +144,32 @@ def _name_job(config: "DictConfig", hydra_config: Any) -> None:
     print(f"--- job {hydra_config.job.num}: {config.run.name}")
 
 
-def _parse(arguments: Sequence[str]) -> Namespace:
-    from translate.config import did_you_mean, nearest
+class _Parser(ArgumentParser):
+    """Reads the same options as Hydra, and raises ``UserError`` instead of exiting."""
 
-    parser = _hydra_parser()
+    def __init__(self) -> None:
+        super().__init__(prog="translate train", add_help=False)
+        self.add_argument("overrides", nargs="*", default=[])
+        for flags in SWITCHES:
+            self.add_argument(*flags, action="store_true", default=False)
+        for flags in VALUES:
+            optional: dict[str, Any] = {"nargs": "?", "const": "all"} if flags[0] == "--info" else {}
+            self.add_argument(*flags, choices=CHOICES.get(flags[0]), default=None, **optional)
+
+    def error(self, message: str) -> NoReturn:
+        raise UserError(f"translate train: {message}")
+
+
+def _parse(arguments: Sequence[str]) -> Namespace:
+    from translate.config.names import did_you_mean, nearest, shorten
+
     if "--version" in arguments:
         print(f"translate {__version__}")
         raise typer.Exit()
-    options, unknown = parser.parse_known_intermixed_args(list(arguments))
+    options, unknown = _Parser().parse_known_intermixed_args(list(arguments))
     for option in unknown:
-        flags = [flag for action in parser._actions for flag in action.option_strings]
-        raise UserError(f"{option}: no such option of translate train{did_you_mean(nearest(option, flags))}")
+        near = nearest(option, (flag for flags in (*SWITCHES, *VALUES) for flag in flags))
+        raise UserError(f"{shorten(option)}: no such option of translate train{did_you_mean(near)}")
     modes = ("run", "multirun", "cfg", "info")
     given = [f"--{mode}" for mode in modes if getattr(options, mode)]
     if len(given) > 1:
@@ -138,23 +179,11 @@ def _parse(arguments: Sequence[str]) -> Namespace:
     return options
 
 
-def _hydra_parser() -> ArgumentParser:
-    from hydra._internal.utils import get_args_parser
-
-    def refuse(message: str) -> NoReturn:
-        raise UserError(f"translate train: {message}")
-
-    parser: ArgumentParser = get_args_parser()
-    parser.error = refuse  # type: ignore[method-assign]
-    return parser
-
-
-def _composer(options: Namespace, schemas: Mapping[str, type]) -> "Composer":
-    from translate.config import Composer
+def _composer(options: Namespace) -> "Composer":
+    from translate.config.composer import Composer
 
     return Composer(
         [Path(options.config_dir)] if options.config_dir else [],
-        schemas=schemas,
         config_name=options.config_name or "config",
         root=Path(options.config_path).absolute() if options.config_path else None,
     )
@@ -162,9 +191,9 @@ def _composer(options: Namespace, schemas: Mapping[str, type]) -> "Composer":
 
 def _checked(options: Namespace) -> list[str]:
     """The overrides as Hydra wants them, after every job that they make has been composed and checked."""
-    from translate.config.settings import SCHEMAS, check_config
+    from translate.config.settings import check_config
 
-    composer = _composer(options, SCHEMAS)
+    composer = _composer(options)
     overrides = list(options.overrides)
     multirun = options.multirun or "hydra.mode=MULTIRUN" in overrides
     completed = composer.complete(overrides, multirun=multirun)
@@ -178,24 +207,18 @@ def _checked(options: Namespace) -> list[str]:
 def _run_hydra(options: Namespace) -> None:
     import hydra
 
-    from translate.config import config_directory
+    from translate.config.names import config_directory
 
-    arguments = []
-    for action in _hydra_parser()._actions:
-        value = getattr(options, action.dest, None)
-        if action.option_strings and value not in (None, False):
-            flag = action.option_strings[0]
-            arguments.append(flag if value is True else f"{flag}={value}")
     application: Callable[[], None] = hydra.main(
         version_base="1.3", config_path=str(config_directory()), config_name="config"
     )(run_job)
     before = sys.argv
     with tempfile.TemporaryDirectory() as scratch:
         overrides = list(options.overrides)
-        own = any(each.startswith(("hydra.sweep.", "hydra/launcher")) for each in overrides)
+        own = any(override.startswith(("hydra.sweep.", "hydra/launcher")) for override in overrides)
         if options.multirun and not own:
             overrides.append(f"hydra.sweep.dir='{scratch}'")  # where Hydra leaves its multirun.yaml
-        sys.argv = [f"{Path(before[0]).name} train", *arguments, *overrides]
+        sys.argv = [f"{Path(before[0]).name} train", *_flags(options), *overrides]
         shown = io.StringIO()
         shows = options.cfg or options.info or options.hydra_help
         try:
@@ -207,17 +230,23 @@ def _run_hydra(options: Namespace) -> None:
             print(shown.getvalue(), end="")
 
 
+def _flags(options: Namespace) -> list[str]:
+    """The options as Hydra's own parser reads them."""
+    found = []
+    for flag, *_ in (*SWITCHES, *VALUES):
+        value = getattr(options, flag.removeprefix("--").replace("-", "_"))
+        if flag == "--config-path" and value:
+            value = Path(value).absolute()  # Hydra would look beside this file
+        if value not in (None, False):
+            found.append(flag if value is True else f"{flag}={value}")
+    return found
+
+
 def _help(options: Namespace) -> str:
-    from omegaconf import OmegaConf
-
-    from translate.config import config_directory
-
-    defaults: dict[str, str] = {}
-    for entry in OmegaConf.load(config_directory() / "config.yaml").defaults:
-        if not isinstance(entry, str):
-            defaults.update({str(key): str(value) for key, value in entry.items()})
+    composer = _composer(options)
+    defaults = composer.chosen()
     lines = []
-    for group, names in _composer(options, {}).choices().items():
+    for group, names in composer.choices().items():
         marked = [f"{name}*" if defaults.get(group) == name else name for name in names]
         lines.append(f"  {group:<16} {', '.join(marked)}")
     return HELP.format(choices="\n".join(lines))

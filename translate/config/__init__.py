@@ -1,13 +1,16 @@
-"""Configuration: schemas that close the fixed sections, checked targets for the open ones, and ``conf/``."""
+"""Configuration: sections with declared types, checked targets, and their values in ``conf/``."""
 
-from translate.config.compose import Composer, check_sections, compose
+from typing import TYPE_CHECKING, Any
+
 from translate.config.names import config_directory, did_you_mean, nearest, suggest
-from translate.config.schema import to_schema
 from translate.config.targets import check_target, instantiate, resolve_target
+from translate.config.values import to_section
+
+if TYPE_CHECKING:
+    from translate.config.composer import Composer, compose
 
 __all__ = [
     "Composer",
-    "check_sections",
     "check_target",
     "compose",
     "config_directory",
@@ -16,5 +19,14 @@ __all__ = [
     "nearest",
     "resolve_target",
     "suggest",
-    "to_schema",
+    "to_section",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Only composing needs Hydra; using a trained model does not.
+    if name in ("Composer", "compose"):
+        from translate.config import composer
+
+        return getattr(composer, name)
+    raise AttributeError(f"module 'translate.config' has no attribute {name!r}")

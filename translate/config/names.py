@@ -26,6 +26,11 @@ def did_you_mean(suggestion: str | None) -> str:
     return f"; did you mean {suggestion}?" if suggestion else ""
 
 
+def shorten(text: str, limit: int = 300) -> str:
+    """``text``, cut at ``limit`` characters: a message must not repeat a page of somebody's input."""
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."
+
+
 def key_paths(values: Mapping[str, Any], prefix: str = "") -> list[str]:
     """The dotted path of every key, sections included."""
     paths = []

@@ -1,32 +1,35 @@
-"""The closed sections of a configuration, and the check that stops a wrong one before anything is read."""
+"""All sections of a configuration, and the check that refuses a wrong one before anything is read."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from omegaconf import DictConfig
 
-from translate.config import check_target, nearest, to_schema
 from translate.config.alignment import AlignmentConfig
 from translate.config.data import DataConfig
-from translate.config.schema import plain
+from translate.config.declare import YAML, declared
+from translate.config.names import did_you_mean, nearest, shorten
 from translate.config.search import SearchConfig
+from translate.config.targets import check_target
 from translate.config.tokenizer import TokenizerConfig
 from translate.config.training import RuntimeConfig, TrainingConfig
+from translate.config.values import plain, show, to_section
 from translate.errors import UserError
 
 
-@dataclass
+@declared("config.yaml", "run")
 class RunConfig:
-    """What the run is called, and where it is kept."""
+    """What the run is called, and where its folder is."""
 
     name: str
     directory: str
-    overwrite: bool = False
-    plugins: list[str] = field(default_factory=list)
+    overwrite: bool = YAML
+    plugins: list[str] = YAML
 
 
-SCHEMAS: dict[str, type] = {
+# The closed sections: their keys are the fields of a dataclass.
+SECTIONS: dict[str, type] = {
     "data": DataConfig,
     "tokenizer": TokenizerConfig,
     "training": TrainingConfig,
@@ -35,7 +38,8 @@ SCHEMAS: dict[str, type] = {
     "alignment": AlignmentConfig,
     "run": RunConfig,
 }
-# Open families, with what the builder gives their classes beside the configuration.
+# The open sections: their keys are the parameters of the class that `_target_` names, without these, which
+# the program gives.
 TARGETS: dict[str, tuple[str, ...]] = {
     "model": ("source_vocabulary", "target_vocabulary", "attention"),
     "optimizer": ("params",),
@@ -45,7 +49,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Settings:
-    """A checked configuration: the closed sections as dataclasses, the open ones as they were written."""
+    """A checked configuration: the closed sections as dataclasses, the open ones as plain values."""
 
     data: DataConfig
     tokenizer: TokenizerConfig
@@ -60,20 +64,28 @@ class Settings:
 
 
 def check_config(config: DictConfig | Mapping[str, Any]) -> Settings:
-    """Check every section; raises :class:`UserError` with the path, what came and the nearest valid name."""
+    """Check every section; raises ``UserError`` with the path, the value and the nearest valid name.
+
+    The closed sections come first: the classes of the open ones import torch, which takes seconds.
+    """
     values = plain(config)
-    known = [*SCHEMAS, *TARGETS]
-    for key in values:
-        if key not in known:
-            guess = nearest(str(key), known)
-            raise UserError(f"{key}: unknown key" + (f"; did you mean {guess}?" if guess else ""))
-    missing = [name for name in known if name not in values]
+    check_section_names(values)
+    missing = [name for name in (*SECTIONS, *TARGETS) if name not in values]
     if missing:
         raise UserError(f"the configuration has no section {missing[0]}")
     sections: dict[str, Any] = {
-        name: to_schema(values[name], schema, name) for name, schema in SCHEMAS.items()
+        name: to_section(values[name], section, name) for name, section in SECTIONS.items()
     }
-    plugins = sections["run"].plugins
     for name, provided in TARGETS.items():
-        check_target(values[name], name, plugins, provided)
+        check_target(values[name], name, sections["run"].plugins, provided)
     return Settings(**sections, **{name: values[name] for name in TARGETS})
+
+
+def check_section_names(values: Mapping[str, Any]) -> None:
+    """Raise ``UserError`` for a top-level key that is no section, or a section that holds no keys."""
+    known = (*SECTIONS, *TARGETS)
+    for key, value in values.items():
+        if key not in known:
+            raise UserError(f"{shorten(str(key))}: unknown section{did_you_mean(nearest(str(key), known))}")
+        if not isinstance(value, Mapping):
+            raise UserError(f"{key}: expected a section of keys and values, got {show(value)}")

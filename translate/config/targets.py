@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from translate.config.names import did_you_mean, nearest
-from translate.config.schema import convert, join_message, plain, understood
+from translate.config.values import convert, join_message, plain
 from translate.errors import UserError
 from translate.options import flat_hints, flat_parameters
 
@@ -146,6 +146,13 @@ def parameters_of(node: Mapping[str, Any], plugins: Sequence[str]) -> list[str]:
         return []
 
 
+def options_of(name: str) -> dict[str, tuple[Any, Any]]:
+    """Annotation and default of each option of a target; ``inspect.Parameter.empty`` if it has no default."""
+    target = resolve_target(name)
+    hints = flat_hints(target)
+    return {key: (hints.get(key, Any), parameter.default) for key, parameter in _parameters(target).items()}
+
+
 def _is_target(value: Any) -> bool:
     return isinstance(value, Mapping) and "_target_" in value
 
@@ -184,7 +191,7 @@ def _bind(node: Mapping[str, Any], path: str, plugins: Sequence[str], provided: 
     partial = convert(values.get("_partial_", False), bool, f"{path}._partial_")
     _check_names(options, parameters, path, name, provided, partial=partial)
     converted = {
-        key: value if _is_target(value) else convert(value, understood(hints.get(key, Any)), f"{path}.{key}")
+        key: value if _is_target(value) else convert(value, hints.get(key, Any), f"{path}.{key}")
         for key, value in options.items()
     }
     return Call(target, converted, partial)

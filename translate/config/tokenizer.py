@@ -1,15 +1,21 @@
-"""What the ``tokenizer`` section of the configuration holds; the values are in ``conf/tokenizer``."""
+"""The ``tokenizer`` section; ``conf/tokenizer/unigram.yaml`` holds defaults and meanings."""
 
-from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from annotated_types import Ge, Le
+
+from translate.config.declare import YAML, declared
+
+NUM_SPECIAL = 4  # padding, unknown, begin and end of sentence
 
 
-@dataclass
+@declared("tokenizer/unigram.yaml")
 class TokenizerConfig:
-    """How text becomes pieces; the values are in ``conf/tokenizer``."""
+    """How SentencePiece cuts text into pieces."""
 
-    model_type: str = "unigram"
-    vocabulary_size: int = 8000
-    shared: bool = True
-    character_coverage: float = 1.0
-    byte_fallback: bool = False
-    normalization: str = "nmt_nfkc"
+    model_type: Literal["unigram", "bpe", "word", "char"] = YAML
+    vocabulary_size: Annotated[int, Ge(NUM_SPECIAL + 1)] = YAML
+    shared: bool = YAML
+    character_coverage: Annotated[float, Ge(0.9), Le(1)] = YAML
+    byte_fallback: bool = YAML
+    normalization: Literal["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"] = YAML

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from translate.config.data import SPLITS, DataConfig, check
+from translate.config.data import SPLITS, DataConfig
 from translate.corpora.filters import REASONS, count_overlap, filter_pairs, hold_out
 from translate.corpora.local_files import has_side_by_side, load_directory, load_files
 from translate.corpora.split import RawCorpus, Split, check_gold
@@ -51,7 +51,6 @@ def load_corpus(data: DataConfig) -> Corpus:
     Raises:
         UserError: for wrong settings or files.
     """
-    check(data)
     raw = _read(data)
     splits = _with_gold(raw.splits, data)
     train, dropped, num_cleaned = filter_pairs(splits["train"], data)

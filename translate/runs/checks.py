@@ -2,7 +2,6 @@
 
 from translate.alignment.choice import AlignmentChoice
 from translate.config.settings import Settings
-from translate.config.tokenizer import TokenizerConfig
 from translate.corpora.corpus import Corpus
 from translate.errors import UserError
 from translate.models import Seq2Seq
@@ -13,15 +12,11 @@ from translate.text.subword_sampling import SAMPLED_TYPES
 from translate.training.schedules import Schedule
 
 SMALL = 11  # pieces
-NUM_SPECIAL = 4  # padding, unknown, begin and end of sentence
-MODEL_TYPES = ("unigram", "bpe", "word", "char")
 WHOLE_MATRICES = ("Adafactor", "Muon")  # optimizers that need a matrix as a whole
-NORMALIZATIONS = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity")
 
 
 def check_buildable(settings: Settings) -> None:
     """Build model, optimizer and schedule with a small vocabulary, so that wrong values show early."""
-    _check_tokenizer(settings.tokenizer)
     _check_parallel(settings)
     sizes = (SMALL, SMALL) if settings.tokenizer.shared else (SMALL, SMALL + 2)
     model = build_model(settings.model, sizes, settings.run.plugins)
@@ -53,22 +48,6 @@ def _check_parallel(settings: Settings) -> None:
         raise UserError(
             f"runtime.precision=float16: with runtime.parallel={parallel} a process does not see an "
             "overflow in another; use bfloat16 or float32"
-        )
-
-
-def _check_tokenizer(tokenizer: TokenizerConfig) -> None:
-    for name, known in (("model_type", MODEL_TYPES), ("normalization", NORMALIZATIONS)):
-        value = getattr(tokenizer, name)
-        if value not in known:
-            raise UserError(f"tokenizer.{name}: expected one of {', '.join(known)}, got {value!r}")
-    if tokenizer.vocabulary_size <= NUM_SPECIAL:
-        raise UserError(
-            f"tokenizer.vocabulary_size: expected more than the {NUM_SPECIAL} special pieces, "
-            f"got {tokenizer.vocabulary_size}"
-        )
-    if not 0.9 <= tokenizer.character_coverage <= 1.0:
-        raise UserError(
-            f"tokenizer.character_coverage: expected 0.9 to 1, got {tokenizer.character_coverage}"
         )
 
 

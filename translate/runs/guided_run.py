@@ -13,7 +13,7 @@ from translate.aligner.symmetrise import majority
 from translate.alignment.alignment import Alignment
 from translate.alignment.directions import symmetrised
 from translate.config.data import SPLITS
-from translate.config.schema import plain
+from translate.config.values import plain
 from translate.corpora.corpus import Split, load_corpus
 from translate.runs.calibration import choose_alignment, pairs_of_corpus, store
 from translate.runs.encoding import known_pairs

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
 
-from translate.config.schema import plain
 from translate.config.settings import Settings
+from translate.config.values import plain
 from translate.corpora.corpus import Corpus
 from translate.errors import UserError
 from translate.models import Seq2Seq

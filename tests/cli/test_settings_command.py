@@ -1,0 +1,75 @@
+"""`translate settings`: every setting with path, default, type and meaning; the page of the documentation."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import Command
+from translate.cli.settings import ORDER
+from translate.config import Composer
+from translate.config.settings import SECTIONS, TARGETS
+
+PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
+
+
+def test_sections_are_those_of_the_configuration() -> None:
+    assert sorted(ORDER) == sorted((*SECTIONS, *TARGETS))
+
+
+def test_a_section_is_readable_in_80_columns(translate_command: Command) -> None:
+    result = translate_command("settings", "training")
+    assert (result.code, result.err) == (0, "")
+    assert (
+        "  training.batch_tokens = 2048\n    an integer, at least 1: target tokens in a batch" in result.out
+    )
+    assert "search.beam_size" not in result.out
+    assert max(map(len, result.out.splitlines())) <= 80
+
+
+def test_every_setting_is_listed_as_json(translate_command: Command) -> None:
+    listed = json.loads(translate_command("settings", "--json").out)
+    paths = [setting["path"] for setting in listed]
+    assert len(paths) == len(set(paths))
+    assert {path.split(".")[0] for path in paths} == set(ORDER)
+    assert {"training.teacher_forcing.decay", "model.attention.kernel", "run.overwrite"} <= set(paths)
+    (metric,) = [setting for setting in listed if setting["path"] == "training.best_metric"]
+    assert metric["choices"] == ["bleu", "chrf", "ter", "nll", "aer", "loss"]
+    assert metric["default"] == "bleu"
+
+
+def test_what_composes_is_listed_with_the_same_value(translate_command: Command) -> None:
+    listed = {row["path"]: row["default"] for row in json.loads(translate_command("settings", "--json").out)}
+    composed = Composer().compose()
+    for path in ("optimizer.lr", "schedule.warmup", "model.tie", "data.num_train", "search.batch_size"):
+        section, name = path.split(".")
+        assert listed[path] == composed[section][name]
+
+
+def test_model_and_mechanism_may_be_chosen(translate_command: Command) -> None:
+    out = translate_command("settings", "model", "model=rnn_bahdanau", "model/attention=coverage").out
+    assert "model.attention.max_fertility = 2.0" in out
+    assert "model.word_in_query" in out
+    assert "model.pre_norm" not in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["trainig"], "trainig: no such section; did you mean training? (there are data, tokenizer, "),
+        (["model", "model=rnn_lung"], "model=rnn_lung: no such choice; did you mean model=rnn_luong?"),
+        (["--jsn"], "no such option --jsn; did you mean --json?"),
+    ],
+)
+def test_a_mistake_gets_the_nearest_name(
+    translate_command: Command, arguments: list[str], message: str
+) -> None:
+    result = translate_command("settings", *arguments)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith(f"error: {message}")
+    assert result.err.count("\n") == 1
+
+
+def test_the_page_of_the_documentation_is_up_to_date(translate_command: Command) -> None:
+    out = translate_command("settings", "--markdown").out
+    assert PAGE.read_text(encoding="utf-8") == out, "write it again: translate settings --markdown"

@@ -1,0 +1,183 @@
+"""Every file of conf/ composes, and every mistake is named with its path."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from translate.config import Composer, compose, config_directory
+from translate.config.settings import SECTIONS, check_config
+from translate.errors import UserError
+
+CHOICES = sorted(
+    file.relative_to(config_directory()).with_suffix("").as_posix()
+    for file in config_directory().rglob("*.yaml")
+    if file.parent != config_directory() and not file.name.startswith("_")
+)
+NEEDS = {"model/encoder": ("model=rnn_bahdanau",)}  # groups that not every model has
+
+
+COMPOSER = Composer()
+
+
+def checked(*overrides: str, config_dirs: tuple[Path, ...] = ()) -> Any:
+    composer = Composer(config_dirs) if config_dirs else COMPOSER
+    return composer.compose(overrides, check_config)
+
+
+def refusal(*overrides: str, config_dirs: tuple[Path, ...] = ()) -> str:
+    with pytest.raises(UserError) as caught:
+        checked(*overrides, config_dirs=config_dirs)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+class TestChoices:
+    @pytest.mark.parametrize("path", CHOICES)
+    def test_every_file_of_conf_composes_and_names_valid_targets(self, path):
+        group, _, choice = path.rpartition("/")
+        config = checked(*NEEDS.get(group, ()), f"{group}={choice}")
+        assert config.run.directory == f"runs/{config.run.name}"
+
+    def test_the_files_of_conf_are_what_is_offered(self):
+        offered = {f"{group}/{name}" for group, names in Composer().choices().items() for name in names}
+        assert offered == set(CHOICES)
+        assert {"model/transformer", "model/attention/additive", "data/grammar"} <= offered
+
+    def test_hydra_itself_leaves_no_trace_in_the_configuration(self):
+        assert set(compose()) == {*SECTIONS, "model", "optimizer", "schedule"}
+
+    def test_an_experiment_outranks_the_primary_file(self, tmp_path):
+        experiment = tmp_path / "experiment" / "mine.yaml"
+        experiment.parent.mkdir()
+        experiment.write_text(
+            "# @package _global_\ndefaults:\n  - override /model: rnn_luong\n"
+            "run:\n  name: seed-${training.seed}\ntraining:\n  seed: 17\n"
+        )
+        config = checked("experiment=mine", config_dirs=(tmp_path,))
+        assert (config.run.name, config.model.name) == ("seed-17", "rnn_luong")
+
+
+class TestOverrides:
+    @pytest.mark.parametrize(
+        ("override", "message"),
+        [
+            ("trainig.max_steps=3", "trainig.max_steps: unknown key; did you mean training.max_steps?"),
+            ("training.max_stepz=3", "training.max_stepz: unknown key; did you mean training.max_steps?"),
+            ("training.lr=1", "training.lr: unknown key; did you mean optimizer.lr?"),
+            ("modl=transformer", "modl: unknown key; did you mean model?"),
+            ("model/atention=dot", "model/atention: unknown key; did you mean model/attention?"),
+            (
+                "model.attention=dot",
+                "model.attention: this is a section; a choice is written model/attention=dot",
+            ),
+            ("optimizer.amsgrd=true", "optimizer.amsgrd: unknown key; did you mean optimizer.amsgrad?"),
+            ("+foo=3", "foo: unknown section"),
+            ("+model.foo=3", "model.foo: unknown option of translate.models.Transformer"),
+            ("~model.dropuot", "model.dropuot: unknown key; did you mean model.dropout?"),
+            (
+                "transformer",
+                "'transformer': an override is written name=value; did you mean model=transformer?",
+            ),
+            ("training.max_steps=many", "training.max_steps: expected an integer or null, got 'many'"),
+            ("training.resume=1", "training.resume: expected true or false, got 1"),
+            ("model.width=wide", "model.width: expected an integer, got 'wide'"),
+            ("optimizer.lr=fast", "optimizer.lr: expected a number, got 'fast'"),
+            ("optimizer.betas=[0.9]", "optimizer.betas: expected 2 values, got 1: [0.9]"),
+            ("run.plugins=mine", "run.plugins: expected a list, got 'mine'; write [mine]"),
+            ("run=5", "run: expected a section of keys and values, got 5"),
+        ],
+    )
+    def test_a_mistake_is_named_with_the_nearest_valid_name(self, override, message):
+        assert refusal(override) == message
+
+    def test_an_unknown_choice_lists_what_there_is(self):
+        message = refusal("model=transfomer")
+        assert message.startswith("model=transfomer: no such choice; did you mean model=transformer?")
+        assert "rnn_bahdanau, rnn_luong" in message
+
+    def test_malformed_override_quotes_it(self):
+        assert refusal("training.max_steps=[1").startswith("'training.max_steps=[1': not a valid override")
+
+    def test_several_values_need_a_sweep(self):
+        assert "--multirun" in refusal("training.seed=1,2")
+
+    def test_an_option_that_no_file_mentions_may_be_given(self):
+        assert "amsgrad" not in checked().optimizer
+        assert compose(["optimizer.amsgrad=true"]).optimizer.amsgrad is True
+        assert checked("optimizer.amsgrad=true").optimizer.amsgrad is True
+
+    def test_an_option_that_no_file_mentions_is_completed_for_hydra(self):
+        assert COMPOSER.complete(["optimizer.amsgrad=true", "optimizer.lr=1"]) == [
+            "++optimizer.amsgrad=true",
+            "optimizer.lr=1",
+        ]
+
+    def test_a_sweep_is_every_combination(self):
+        jobs = COMPOSER.jobs(
+            ["model=rnn_luong,transformer", "training.max_steps=5", "training.seed=range(1,4)"]
+        )
+        assert len(jobs) == 6
+        assert jobs[1] == ["model=rnn_luong", "training.max_steps=5", "training.seed=2"]
+
+    def test_one_wrong_choice_of_a_sweep_is_found(self):
+        with pytest.raises(UserError, match="model=transfomer: no such choice"):
+            COMPOSER.complete(["model=rnn_luong,transfomer"], multirun=True)
+
+    def test_a_key_that_one_job_of_a_sweep_lacks_is_found(self):
+        with pytest.raises(UserError, match=r"model\.feedforward: unknown key"):
+            COMPOSER.complete(["model=transformer,rnn_luong", "model.feedforward=gelu"], multirun=True)
+
+    def test_folder_and_primary_file_must_exist(self, tmp_path):
+        with pytest.raises(UserError, match="no such folder"):
+            Composer([tmp_path / "none"])
+        with pytest.raises(UserError, match="none: no such file"):
+            Composer(config_name="none")
+
+
+class TestFiles:
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            (
+                "training:\n  max_stepz: 3",
+                "training.max_stepz: unknown key; did you mean training.max_steps?",
+            ),
+            (
+                "training:\n  seed: 1\n  max_steps: no",
+                "training.max_steps: expected an integer or null, got false",
+            ),
+            ("traning:\n  seed: 1", "traning: unknown section; did you mean training?"),
+            (
+                "model:\n  wdth: 3",
+                "model.wdth: unknown option of translate.models.Transformer; did you mean model.width?",
+            ),
+            ("run:\n  name: ${trainig.seed}", "run.name: interpolation key 'trainig.seed' not found"),
+            (
+                "defaults:\n  - override /model: transfomer",
+                "model=transfomer: no such choice; did you mean model=transformer?",
+            ),
+            ("defaults:\n  - override /modl: transformer", "modl: no such group; did you mean model?"),
+            (
+                "training:\n  seed: [1",
+                "own/experiment/odd.yaml, line 4: not valid YAML "
+                "(expected ',' or ']', but got '<stream end>')",
+            ),
+        ],
+    )
+    def test_a_mistake_in_a_file_is_one_sentence(self, tmp_path, monkeypatch, text, message):
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "own" / "experiment").mkdir(parents=True)
+        (tmp_path / "own" / "experiment" / "odd.yaml").write_text(f"# @package _global_\n{text}\n")
+        assert refusal("experiment=odd", config_dirs=(Path("own"),)) == message
+
+    def test_a_mistake_on_the_command_line_is_found_beside_a_file(self, tmp_path):
+        (tmp_path / "experiment").mkdir()
+        (tmp_path / "experiment" / "fine.yaml").write_text("# @package _global_\ntraining:\n  max_steps: 3\n")
+        message = refusal("experiment=fine", "training.max_steps=x", config_dirs=(tmp_path,))
+        assert message == "training.max_steps: expected an integer or null, got 'x'"
+
+    def test_an_experiment_without_its_first_line_is_explained(self, tmp_path):
+        (tmp_path / "experiment").mkdir()
+        (tmp_path / "experiment" / "bare.yaml").write_text("training:\n  max_steps: 3\n")
+        assert "# @package _global_" in refusal("experiment=bare", config_dirs=(tmp_path,))

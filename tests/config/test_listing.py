@@ -1,0 +1,86 @@
+"""Every setting is listed with type, default and meaning, each from its one source."""
+
+from typing import Literal, get_args, get_origin, get_type_hints
+
+import pytest
+
+from tests.config.outer import FILE
+from translate.config import Composer, config_directory
+from translate.config.listing import Setting, chosen_settings, closed_settings, comments_in, merged
+from translate.config.settings import SECTIONS, TARGETS
+
+OPEN = {
+    (group, choice)
+    for group, choices in Composer().choices().items()
+    for choice in choices
+    if group.split("/")[0] in TARGETS
+}
+
+
+def by_path(settings: list[Setting]) -> dict[str, Setting]:
+    return {setting.path: setting for setting in settings}
+
+
+def test_type_limits_choices_default_and_comment() -> None:
+    settings = by_path(closed_settings("training"))
+    assert settings["training.batch_tokens"] == Setting(
+        "training.batch_tokens",
+        "an integer, at least 1",
+        2048,
+        (),
+        "target tokens in a batch, padding included",
+    )
+    metric = settings["training.best_metric"]
+    assert metric.choices == ("bleu", "chrf", "ter", "nll", "aer", "loss")
+    assert (metric.type, metric.default) == ("one of bleu, chrf, ter, nll, aer, loss", "bleu")
+    assert settings["training.ema"].type == "a number or null, more than 0 and less than 1"
+    assert settings["training.teacher_forcing.decay"].choices == ("linear", "exponential", "inverse_sigmoid")
+
+
+def test_a_choice_has_its_own_values() -> None:
+    assert (
+        by_path(closed_settings("runtime", merged("runtime/ddp.yaml")))["runtime.parallel"].default == "ddp"
+    )
+    assert by_path(chosen_settings("schedule", "halving"))["schedule.epochs"].default == 5
+
+
+def test_an_option_that_the_file_leaves_out_has_the_text_of_the_docstring() -> None:
+    causal = by_path(chosen_settings("model/attention", "multi_head"))["model.attention.causal"]
+    assert (causal.type, causal.default) == ("true or false", False)
+    assert causal.meaning.startswith("hide the keys in a query's future")
+
+
+def test_comments_are_read_with_their_continuation() -> None:
+    assert comments_in(FILE) == {
+        "": "Defaults of the sections that the tests declare.",
+        "limit": "a limit",
+        "inner.ratio": "a ratio, on two lines",
+        "width": "a \"#\" in quotes: '#'",
+    }
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_every_setting_of_a_section_says_what_it_means(section: str) -> None:
+    assert [setting.path for setting in closed_settings(section) if not setting.meaning] == []
+
+
+@pytest.mark.parametrize(("group", "choice"), sorted(OPEN))
+def test_every_option_of_a_file_says_what_it_means(group: str, choice: str) -> None:
+    assert [setting.path for setting in chosen_settings(group, choice) if not setting.meaning] == []
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_a_comment_names_every_choice(section: str) -> None:
+    """The reader of a YAML file sees the choices there; an old name that still works may be left out."""
+    for setting in closed_settings(section):
+        text = f"{setting.default} {setting.meaning}"
+        missing = [choice for choice in setting.choices if str(choice) not in text]
+        assert missing in ([], ["loss"]), setting.path
+
+
+def test_choices_are_those_of_the_types() -> None:
+    hints = get_type_hints(SECTIONS["tokenizer"], include_extras=True)
+    literal = get_args(hints["model_type"])[0]
+    assert get_origin(literal) is Literal
+    assert by_path(closed_settings("tokenizer"))["tokenizer.model_type"].choices == get_args(literal)
+    assert (config_directory() / "tokenizer").is_dir()

@@ -1,0 +1,170 @@
+"""Every setting with type, default and meaning: types from Python, values and comments from ``conf/``."""
+
+import functools
+import inspect
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, is_dataclass
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import yaml  # type: ignore[import-untyped]
+
+from translate.config.declare import DECLARED_IN, section_of
+from translate.config.names import config_directory
+from translate.config.settings import SECTIONS, TARGETS
+from translate.config.targets import PACKAGE, options_of, resolve_target
+from translate.config.values import described, understood
+
+SPECIAL = ("_target_", "_partial_", "name", "defaults")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting of the configuration.
+
+    ``type`` is in words, with limits. ``choices`` lists the values if there is a fixed number of them.
+    ``default`` is ``???`` if a value is required, and an interpolation if it follows from other settings.
+    """
+
+    path: str
+    type: str
+    default: Any
+    choices: tuple[Any, ...]
+    meaning: str
+
+
+@functools.cache
+def comments_in(file: str) -> dict[str, str]:
+    """The comment behind each key of a YAML file below ``conf/``, by dotted path; "" has the first lines'."""
+    text = (config_directory() / file).read_text(encoding="utf-8")
+    lines = text.splitlines()
+    head = [line.removeprefix("#").strip() for line in itertools.takewhile(_is_comment, lines)]
+    return {"": " ".join(head), **dict(_comments(yaml.compose(text, Loader=yaml.SafeLoader), "", lines))}
+
+
+def closed_settings(section: str, values: Mapping[str, Any] | None = None) -> list[Setting]:
+    """The settings of a closed section such as ``training``.
+
+    Args:
+        section: a key of ``SECTIONS``.
+        values: defaults that differ from those of the section's own file, as of ``conf/runtime/ddp.yaml``.
+    """
+    file, inner = DECLARED_IN[SECTIONS[section]]
+    defaults = {**section_of(file, inner), **(values or {})}
+    return list(_fields(SECTIONS[section], section, defaults, file, inner))
+
+
+def chosen_settings(group: str, choice: str, path: str = "") -> list[Setting]:
+    """The settings of one file of an open section, such as ``model/attention`` and ``additive``.
+
+    Options that the file leaves out are listed too, if the class is ours.
+    """
+    file = f"{group}/{choice}.yaml"
+    path = path or group.replace("/", ".")
+    inner = [entry.name for entry in (config_directory() / group).iterdir() if entry.is_dir()]
+    return list(_options(merged(file), path, comments_in(file), "", (*TARGETS.get(path, ()), *inner)))
+
+
+def merged(file: str) -> dict[str, Any]:
+    """A file of ``conf/`` with the files of its folder that it stands on."""
+    own = section_of(file)
+    found: dict[str, Any] = {}
+    for entry in _defaults_of(file):
+        if isinstance(entry, str) and entry != "_self_":
+            found = _merge(found, merged(f"{file.rpartition('/')[0]}/{entry}.yaml"))
+    return _merge(found, own)
+
+
+def _defaults_of(file: str) -> list[Any]:
+    text = (config_directory() / file).read_text(encoding="utf-8")
+    found: list[Any] = (yaml.safe_load(text) or {}).get("defaults", [])
+    return found
+
+
+def _merge(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    both = [key for key in first if isinstance(first[key], Mapping) and isinstance(second.get(key), Mapping)]
+    return {**first, **second, **{key: _merge(first[key], second[key]) for key in both}}
+
+
+def _fields(section: type, path: str, values: Mapping[str, Any], file: str, inner: str) -> Iterator[Setting]:
+    for name, annotation in get_type_hints(section, include_extras=True).items():
+        key = f"{inner}.{name}".removeprefix(".")
+        if is_dataclass(annotation) and isinstance(annotation, type):
+            yield from _fields(annotation, f"{path}.{name}", values[name], file, key)
+        else:
+            yield _setting(f"{path}.{name}", annotation, values[name], comments_in(file).get(key, ""))
+
+
+def _options(
+    node: Mapping[str, Any], path: str, comments: Mapping[str, str], inner: str, provided: tuple[str, ...]
+) -> Iterator[Setting]:
+    target = str(node["_target_"])
+    known = options_of(target)
+    documented = _documented(resolve_target(target))
+    ours = target.startswith(f"{PACKAGE}.")
+    for name in [*known, *(key for key in node if key not in known)]:
+        if name in SPECIAL or (name not in node and not ours):
+            continue
+        annotation, default = known.get(name, (Any, inspect.Parameter.empty))
+        key = f"{inner}.{name}".removeprefix(".")
+        if isinstance(node.get(name), Mapping) and "_target_" in node[name]:
+            yield from _options(node[name], f"{path}.{name}", comments, key, ())
+        elif name in node or (default is not inspect.Parameter.empty and name not in provided):
+            meaning = comments.get(key) or documented.get(name, "")
+            yield _setting(f"{path}.{name}", annotation, node.get(name, default), meaning)
+
+
+def _setting(path: str, annotation: Any, default: Any, meaning: str) -> Setting:
+    read = understood(annotation)
+    kind = described(read if read is not Any else _type_of(default))
+    choices = next((get_args(each) for each in _unwrapped(annotation) if get_origin(each) is Literal), ())
+    return Setting(path, kind, default, choices, meaning)
+
+
+def _type_of(value: Any) -> Any:
+    """A type for an option whose annotation is not understood, from its value."""
+    return Any if value is None else type(value)
+
+
+def _unwrapped(annotation: Any) -> list[Any]:
+    parts = [annotation, *get_args(annotation)]
+    return [*parts, *(inner for part in parts for inner in get_args(part))]
+
+
+def _documented(target: Any) -> dict[str, str]:
+    """What the docstrings of a class and its bases say about each argument."""
+    found: dict[str, str] = {}
+    for base in reversed(inspect.getmro(target) if inspect.isclass(target) else (target,)):
+        found |= _arguments(inspect.cleandoc(vars(base).get("__doc__") or ""))
+    return found
+
+
+def _arguments(docstring: str) -> dict[str, str]:
+    """The text on each argument in the ``Args:`` block of a docstring."""
+    block = re.search(r"^Args:\n((?:[ \t]+.*\n?|\n)*)", docstring, re.MULTILINE)
+    if block is None:
+        return {}
+    entries = re.findall(r"^ {4}(\w+): (.*(?:\n {5,}.*)*)", block[1], re.MULTILINE)
+    return {name: " ".join(text.replace("``", "`").split()).removesuffix(".") for name, text in entries}
+
+
+def _is_comment(line: str) -> bool:
+    return line.startswith("#")
+
+
+def _comments(node: Any, prefix: str, lines: list[str]) -> Iterator[tuple[str, str]]:
+    for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
+        path = f"{prefix}{key.value}"
+        is_block = isinstance(value, yaml.MappingNode) and not value.flow_style
+        end = key.end_mark if is_block else value.end_mark
+        rest = lines[end.line][end.column :].removeprefix(":").strip() if end.line < len(lines) else ""
+        if rest.startswith("#"):
+            column = lines[end.line].index("#", end.column)
+            found = [rest]
+            for line in lines[end.line + 1 :]:
+                if line[:column].strip() or line[column : column + 1] != "#":
+                    break
+                found.append(line[column:])
+            yield path, " ".join(each.removeprefix("#").strip() for each in found)
+        yield from _comments(value, f"{path}.", lines)
