@@ -1,3 +1,4 @@
+import io
 import json
 import os
 import random
@@ -183,7 +184,7 @@ def test_long_sources_are_cut_with_a_warning(run: Path, translate_command: Comma
         (["--threads", 0], "invalid value for '--threads'"),
         (["--format", "xml"], "xml"),
         (["--temperature", 0.5], "--temperature is for samples: add --sample or --mbr N"),
-        (["--sample", "--beam-size", 3], "--beam-size is read by beam search, and --sample and --mbr draw"),
+        (["--sample", "--beam-size", 3], "--beam-size is for beam search, but --sample and --mbr draw"),
         (["--sample", "--top-p", 0], "top_p: expected a probability above 0"),
         (["--mbr", 1], "mbr: expected at least 2 samples, got 1"),
         (["--mbr", 4, "--n-best", 5], "n_best: expected 1 to mbr=4, got 5"),
@@ -191,7 +192,10 @@ def test_long_sources_are_cut_with_a_warning(run: Path, translate_command: Comma
         (["--prefix", "\u65e5"], "prefix '\u65e5': '\u65e5' is not in the run's target vocabulary"),
         (["--constraint", " "], "constraint ' ': there is no word in it"),
         (["--min-length", 9, "--max-length", 3], "min_length: 9 is more than max_length=3"),
-        (["--split-sentences", "--align"], "--split-sentences joins sentences"),
+        (
+            ["--split-sentences", "--align"],
+            "--split-sentences joins the translations of several sentences: leave out --align",
+        ),
     ],
 )
 def test_impossible_options(
@@ -324,6 +328,24 @@ def test_without_standard_input(
     assert "standard input is closed" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("arguments", "noted"), [([], True), (["-"], True), ([SENTENCE], False)])
+def test_a_terminal_is_told_what_the_command_waits_for(
+    run: Path,
+    translator: Translator,
+    arguments: list[str],
+    noted: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    stdin = io.TextIOWrapper(io.BytesIO(f"{SENTENCE}\n".encode()))
+    monkeypatch.setattr(stdin, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert run_command(["text", str(run), *arguments]) == 0
+    out, err = capsys.readouterr()
+    assert out == translator.translate([SENTENCE])[0].text + "\n"
+    assert err == ("note: type sentences, one a line; Ctrl-D ends the input\n" if noted else "")
+
+
 def test_a_dash_is_standard_input_and_a_file_name_is_pointed_out(
     run: Path, tmp_path: Path, translate_command: Command
 ) -> None:
@@ -333,7 +355,9 @@ def test_a_dash_is_standard_input_and_a_file_name_is_pointed_out(
     path.write_text(SENTENCE, encoding="utf-8")
     result = translate_command("text", run, path)
     assert result.code == 0
-    assert f"warning: {path} is a file, and its name was translated; for its lines: < {path}" in result.err
+    assert (
+        f"warning: {path} is a file, but its name was translated; for its lines write < {path}" in result.err
+    )
     long = translate_command("text", run, "I love you . " * 400)  # longer than the name of a file can be
     assert (long.code, long.out.count("\n")) == (0, 1)
 

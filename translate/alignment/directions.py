@@ -41,7 +41,11 @@ class Direction(NamedTuple):
 
 
 def calibrate_directions(
-    forward: Direction, backward: Direction, *, device: torch.device | str = "cpu"
+    forward: Direction,
+    backward: Direction,
+    *,
+    batch_size: int | None = None,
+    device: torch.device | str = "cpu",
 ) -> tuple[Calibration, Calibration]:
     """The pair of choices, one for each model, whose links agree best (F1), and how well.
 
@@ -53,6 +57,7 @@ def calibrate_directions(
     Args:
         forward: the model whose source is the source.
         backward: the model of the other direction; its pairs are those of `forward` with their sides swapped.
+        batch_size: pairs in a batch; by default as many as a budget of tokens holds.
         device: of both models.
     Raises:
         UserError: if there are no pairs, or not the same on both sides.
@@ -60,13 +65,18 @@ def calibrate_directions(
     if not forward.pairs:
         raise UserError("alignment calibration: there are no sentence pairs to calibrate on")
     _check_swapped(forward.pairs, backward.pairs)
-    links, words, choices, kept = zip(*(_candidates(each, device) for each in (forward, backward)))
+    links, words, choices, kept = zip(
+        *(_candidates(each, batch_size, device) for each in (forward, backward))
+    )
     agreements = cross_agreement(*links, *words)  # (forward candidates, backward candidates)
     narrowed = np.where(np.outer(kept[0], kept[1]), agreements, -1.0)
     best = np.unravel_index(narrowed.argmax(), narrowed.shape)
     sides = (forward, backward)
     chosen = [choices[side][best[side]] for side in (0, 1)]
-    aligned = [align(each.model, each.pairs, choice, device=device) for each, choice in zip(sides, chosen)]
+    aligned = [
+        align(each.model, each.pairs, choice, batch_size=batch_size, device=device)
+        for each, choice in zip(sides, chosen)
+    ]
     found = []
     for side in (0, 1):
         values = agreements.max(axis=1 - side)
@@ -135,12 +145,12 @@ def symmetrised(
 
 
 def _candidates(
-    direction: Direction, device: torch.device | str
+    direction: Direction, batch_size: int | None, device: torch.device | str
 ) -> tuple[np.ndarray, Words, list, np.ndarray]:
     """Links, words, choices, and which candidates follow words."""
     space = Space.of(direction.model, direction.layer, direction.heads, direction.shift)
     words = Words.of(direction.pairs)
-    links = hard_links(direction.model, direction.pairs, words, space, device=device)
+    links = hard_links(direction.model, direction.pairs, words, space, batch_size=batch_size, device=device)
     repeated, values = consistency(links, words)
     kept = values >= HABIT * values.max() if repeated >= MIN_EVIDENCE else np.ones(len(links), dtype=bool)
     return links, words, space.choices(), kept

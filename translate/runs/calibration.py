@@ -20,17 +20,17 @@ from translate.translator import Translator
 
 
 class Development(NamedTuple):
-    """The pairs that an alignment is chosen or judged on."""
+    """The sentence pairs on which an alignment is chosen or judged."""
 
     name: str
     source: Sequence[str]
     target: Sequence[str]
     golds: Sequence[Gold] | None
-    whitespace: bool  # whether white space alone parts words, as gold links count them
+    whitespace: bool  # whether only white space separates words, as for gold links
 
 
 def development_of(corpus: Corpus, count: int) -> Development:
-    """The first pairs of the validation split; of the training split, without its gold, if there is none."""
+    """The first pairs of the validation split, or of the training split, without gold, if there is none."""
     name = "validation" if corpus.validation else "train"
     split = corpus.validation or Split(corpus.train.source, corpus.train.target)
     golds = None if split.gold is None else gold_links(split, count)
@@ -38,7 +38,7 @@ def development_of(corpus: Corpus, count: int) -> Development:
 
 
 def development_of_run(directory: RunDirectory, plugins: Sequence[str] = ()) -> Development:
-    """The pairs that the run's own training chose by; its corpus must still be where it was."""
+    """The pairs on which the training of the run chose; its corpus must still be in its old path."""
     settings = read_settings(directory, plugins)
     try:
         corpus = load_corpus(settings.data)
@@ -53,7 +53,7 @@ def development_of_run(directory: RunDirectory, plugins: Sequence[str] = ()) -> 
 def development_of_files(
     source: Path, target: Path, gold: Path | None, *, one_based: bool = False, whitespace: bool = False
 ) -> Development:
-    """Pairs in two files, with gold links if there are some, which count words between white space."""
+    """The pairs of two files, with gold links if given; gold links count words between white space."""
     split = pair_of(source, target)
     golds = None
     if gold is not None:
@@ -74,14 +74,17 @@ def choose_alignment(
     pairs: Development,
     wanted: AlignmentConfig,
     reverse: Translator | None = None,
+    *,
+    batch_size: int | None = None,
 ) -> dict[str, Any]:
-    """Which weights show the alignment, what they were chosen by, and all that was tried.
+    """Choose the weights that show the alignment; the choice, its criterion and the table of all candidates.
 
     Args:
-        translator: whose attention is chosen.
-        pairs: to choose by.
-        wanted: what is given in its configuration is not searched.
-        reverse: of the other direction, whose agreement decides where there is no gold.
+        translator: the run whose attention is chosen.
+        pairs: the pairs that decide.
+        wanted: a layer, heads, shift or threshold given here is not searched.
+        reverse: the run of the other direction; without gold links, agreement with it decides.
+        batch_size: pairs in a batch; by default as many as a budget of tokens holds.
     """
     encoded = translator.encode_pairs(pairs.source, pairs.target, whitespace=pairs.whitespace)
     if reverse is not None and pairs.golds is None:
@@ -90,7 +93,7 @@ def choose_alignment(
             translator.model, encoded, wanted.layer, wanted.heads, wanted.shift, wanted.threshold
         )
         backward = Direction(reverse.model, swapped)
-        found, _ = calibrate_directions(forward, backward, device=translator.device)
+        found, _ = calibrate_directions(forward, backward, batch_size=batch_size, device=translator.device)
     else:
         found = calibrate(
             translator.model,
@@ -100,13 +103,35 @@ def choose_alignment(
             heads=wanted.heads,
             shift=wanted.shift,
             threshold=wanted.threshold,
+            batch_size=batch_size,
             device=translator.device,
         )
     return found.to_dict() | {"split": pairs.name}
 
 
+def check_replaceable(directory: RunDirectory, pairs: Development, *, force: bool) -> None:
+    """Raise :class:`UserError` if a choice made without gold links would replace one made with them.
+
+    Args:
+        pairs: the pairs of the new choice.
+        force: replace it all the same.
+    """
+    try:
+        stored = json.loads(directory.alignment.read_text(encoding="utf-8"))
+        criterion, error, split = (stored.get(name) for name in ("criterion", "validation_aer", "split"))
+    except (OSError, ValueError, AttributeError):  # no choice, or a damaged one, which loading reports
+        return
+    if force or pairs.golds is not None or criterion != "aer":
+        return
+    measured = f", AER {100 * error:.2f} % on {split}" if isinstance(error, float | int) else ""
+    raise UserError(
+        f"{directory.alignment}: the stored choice was made with gold links{measured}; a choice without gold "
+        f"links would replace it and may be worse: give --gold FILE, or --force to replace it"
+    )
+
+
 def store(directory: RunDirectory, chosen: dict[str, Any], translator: Translator) -> None:
-    """Keep a choice with its run, and have the translator use it."""
+    """Store a choice with its run, and let the translator use it."""
     aside = directory.alignment.with_name(directory.alignment.name + ".new")
     aside.write_text(json.dumps(chosen, indent=2) + "\n", encoding="utf-8")
     aside.replace(directory.alignment)
@@ -114,17 +139,20 @@ def store(directory: RunDirectory, chosen: dict[str, Any], translator: Translato
 
 
 def choice_lines(chosen: dict[str, Any]) -> list[str]:
-    """What was chosen, and the table of all that was tried, for the terminal."""
+    """The table of all candidates, with a star at the choice, and the choice in words; for the terminal."""
     choice, table = AlignmentChoice.from_dict(chosen["choice"]), chosen["table"]
     names = ("aer", "precision", "recall", "f1", "agreement", "silver", "consistency")
-    measures = [name for name in names if any(name in row for row in table)]
-    lines = ["layer  heads        shift   links from  " + "  ".join(f"{name:>11}" for name in measures)]
+    widths = {name: max(len(name), 6) for name in names if any(name in row for row in table)}
+    measures = "  ".join(f"{name:>{width}}" for name, width in widths.items())
+    lines = [f"layer  {'heads':<15}  shift   links from  {measures}"]
     judged = any(row["threshold"] for row in table)  # else the threshold was given, or there is none
     for row in table:
-        tried = AlignmentChoice.from_dict({name: row[name] for name in choice.to_dict()})
-        values = [f"{row[name]:>11.4f}" if name in row else f"{'':>11}" for name in measures]
-        mark = " *" if tried == (choice if judged else replace(choice, threshold=0.0)) else ""
-        heads = ",".join(map(str, tried.heads))
-        place = f"{tried.layer:>5}  {heads:<11}  {tried.shift:>5}  {tried.links_from:>11}"
-        lines.append(f"{place}  {'  '.join(values)}{mark}")
+        candidate = AlignmentChoice.from_dict({name: row[name] for name in choice.to_dict()})
+        values = (
+            f"{row[name]:>{width}.4f}" if name in row else " " * width for name, width in widths.items()
+        )
+        mark = " *" if candidate == (choice if judged else replace(choice, threshold=0.0)) else ""
+        heads = ",".join(map(str, candidate.heads))
+        index = f"{candidate.layer:>5}  {heads:<15}  {candidate.shift:>5}  {candidate.links_from:>11}"
+        lines.append(f"{index}  {'  '.join(values)}{mark}")
     return [*lines, f"{choice}: chosen by {chosen['criterion']} on {chosen['split']}"]
