@@ -50,7 +50,7 @@ def test_arguments_standard_input_and_load_agree(
     tiny_runs: dict[str, Path], backend: str, sentences: list[str], translate_command: Command
 ) -> None:
     run = tiny_runs[backend]
-    wanted = [each.text for each in translate.load(run).translate(sentences)]
+    wanted = [result.text for result in translate.load(run).translate(sentences)]
     assert len(set(wanted)) > 1
     by_argument = translate_command("text", run, *sentences)
     by_input = translate_command("text", run, stdin="".join(line + "\n" for line in sentences).encode())
@@ -82,7 +82,7 @@ def test_odd_characters_keep_the_number_of_lines(run: Path, format: str, transla
         "\ufeff",
         "e\u0301",
     ]
-    lines = [each for line in odd for each in (line, "")]
+    lines = [text for line in odd for text in (line, "")]
     result = translate_command(
         "text", run, "--format", format, stdin="".join(f"{x}\n" for x in lines).encode()
     )
@@ -140,7 +140,7 @@ def test_json_lines(run: Path, translator: Translator, translate_command: Comman
     found = translator.translate([SENTENCE], n_best=2, alignments=True)[0]
     assert rows[0]["source"] == SENTENCE
     assert (rows[0]["text"], rows[0]["score"]) == (found.text, pytest.approx(found.score, abs=1e-5))
-    assert [each["text"] for each in rows[0]["n_best"]] == [each.text for each in found.n_best]
+    assert [candidate["text"] for candidate in rows[0]["n_best"]] == [result.text for result in found.n_best]
     assert found.alignment is not None
     alignment = rows[0]["alignment"]
     assert alignment["links"] == found.alignment.pharaoh()
@@ -156,7 +156,7 @@ def test_n_best_and_links_stand_on_the_line(
     result = translate_command("text", run, "--n-best", 2, "--align", SENTENCE)
     found = translator.translate([SENTENCE], n_best=2, alignments=True)[0]
     assert found.alignment is not None
-    parts = [*(each.text for each in found.n_best), found.alignment.pharaoh()]
+    parts = [*(candidate.text for candidate in found.n_best), found.alignment.pharaoh()]
     assert result.out == "\t".join(parts) + "\n"
 
 
@@ -215,8 +215,8 @@ def test_an_ensemble_of_other_vocabularies_is_refused(
     assert translate_command("text", run, "--ensemble", other, SENTENCE).code == 0
     models = sorted((other / "tokenizer").glob("*.model"))
     tokenizer = train_tokenizer(["une autre phrase"] * 9, TokenizerConfig(vocabulary_size=20)).tokenizer
-    for each in models:
-        each.write_bytes(tokenizer.model)
+    for path in models:
+        path.write_bytes(tokenizer.model)
     translator = translate.load(run)
     stranger = replace(
         translate.load(tiny_runs["rnn_luong"]), tokenizers=TokenizerPair.load(other / "tokenizer")
@@ -250,7 +250,7 @@ def test_paragraphs_stay_paragraphs(run: Path, translator: Translator, translate
     paragraphs = ["I love you. It rains. The cat sleeps.", "", "You love me."]
     stdin = "\n".join(paragraphs).encode()
     result = translate_command("text", run, "--split-sentences", stdin=stdin)
-    texts = [each.text for each in translator.translate(["I love you.", "It rains.", "The cat sleeps."])]
+    texts = [result.text for result in translator.translate(["I love you.", "It rains.", "The cat sleeps."])]
     assert result.out.split("\n")[:2] == [" ".join(texts), ""]
     assert result.out.count("\n") == 3
     rows = translate_command(
