@@ -27,8 +27,8 @@ CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 LARGEST = 200 * 1024  # bytes
 
 
-def photograph(page: Path, place: str, out: Path, height: int, *, dark: bool = False) -> None:
-    """A picture of a page as Chromium shows it, at the state behind the `#`."""
+def photograph(page: Path, state: str, out: Path, height: int, *, dark: bool = False) -> None:
+    """Write a picture of a page as Chromium shows it; the fragment `state` sets the view."""
     chromium = next((found for name in CHROMIUM if (found := shutil.which(name))), None)
     if chromium is None:
         raise SystemExit("the picture of the page needs Chromium; on Debian: apt install chromium")
@@ -37,12 +37,12 @@ def photograph(page: Path, place: str, out: Path, height: int, *, dark: bool = F
         command += [f"--user-data-dir={profile}", f"--window-size=1100,{height}", f"--screenshot={out}"]
         command += ["--blink-settings=preferredColorScheme=0"] if dark else []
         subprocess.run(
-            [*command, f"{page.resolve().as_uri()}#{place}"], check=True, capture_output=True, timeout=120
+            [*command, f"{page.resolve().as_uri()}#{state}"], check=True, capture_output=True, timeout=120
         )
 
 
 def corpus_statistics(translator: Translator, pairs: int) -> CorpusStatistics:
-    """Of the first test pairs of the embedded corpus."""
+    """The statistics of the first test pairs of the embedded corpus."""
     with tempfile.TemporaryDirectory() as folder:
         if code := run_command(["corpus", "--data", "grammar", "--out", folder]):
             raise SystemExit(code)
@@ -57,16 +57,16 @@ def corpus_statistics(translator: Translator, pairs: int) -> CorpusStatistics:
 
 
 def draw_runs(runs: Path, out: Path) -> Path:
-    """The demo's runs side by side, by the command that a user would type."""
+    """Draw the demo's runs side by side, with the command that a user would type."""
     first, *others = (str(runs / name) for name in ("transformer", "rnn_bahdanau", "rnn_luong"))
-    beside = [part for each in others for part in ("--with", each)]
-    if code := run_command(["align", first, *beside, *PAIR, "--whitespace", "--out", str(out)]):
+    beside = [part for other in others for part in ("--with", other)]
+    if code := run_command(["align", "compare", first, *beside, *PAIR, "--whitespace", "--out", str(out)]):
         raise SystemExit(code)
     return out
 
 
 def main(arguments: list[str]) -> None:
-    """Draw them all, and check that none is too large for a repository."""
+    """Draw all pictures, and check that none is too large for a repository."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -77,7 +77,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--pairs", type=int, default=500, help="test pairs for the picture of the corpus")
     given = parser.parse_args(arguments)
     translators = {name: translate.load(given.runs / name, device="cpu") for name in BACKENDS}
-    classic = [each.align([CLASSIC[0]], [CLASSIC[1]])[0] for each in translators.values()]
+    classic = [translator.align([CLASSIC[0]], [CLASSIC[1]])[0] for translator in translators.values()]
     titles = [TITLES[name] for name in BACKENDS]
     transformer = translators["transformer"]
     pictures = [
@@ -89,16 +89,15 @@ def main(arguments: list[str]) -> None:
     gold = parse_gold(
         GOLD, where="GOLD", source_length=len(PAIR[0].split()), target_length=len(PAIR[1].split())
     )
-    others = [
-        each.text for each in transformer.translate([PAIR[0]], n_best=3)[0].n_best if each.text != PAIR[1]
-    ]
+    (translation,) = transformer.translate([PAIR[0]], n_best=3)
+    others = [candidate.text for candidate in translation.n_best if candidate.text != PAIR[1]]
     page = page_of(transformer, PAIR[0], [PAIR[1], *others], gold=gold, whitespace=True, note="Transformer")
     with tempfile.TemporaryDirectory() as folder:
         path = page.write(Path(folder) / "page.html")
         choice = transformer.choice
-        place = f"view=attention&layer={choice.layer}&head={choice.heads[0]}&target=3"
+        state = f"view=attention&layer={choice.layer}&head={choice.heads[0]}&target=3"
         for name, dark in (("page.png", False), ("page-dark.png", True)):
-            photograph(path, place, given.out / name, 1400, dark=dark)
+            photograph(path, state, given.out / name, 1400, dark=dark)
             pictures.append(given.out / name)
     for picture in pictures:
         size = picture.stat().st_size

@@ -24,8 +24,8 @@ def test_every_view_is_what_the_method_gives(translator: Translator) -> None:
     assert list(page.source_words) == SOURCE.split()
     assert page.note.startswith(f"here: layer {translator.choice.layer}, head")
     assert page.languages == translator.languages
-    assert [each.gold for each in page.alternatives] == [gold, None]
-    assert [each.score for each in page.alternatives] == [-0.5, -1]
+    assert [alternative.gold for alternative in page.alternatives] == [gold, None]
+    assert [alternative.score for alternative in page.alternatives] == [-0.5, -1]
     for target, alternative in zip(TARGETS, page.alternatives, strict=True):
         for method in METHODS:
             (expected,) = translator.align([SOURCE], [target], method=method)
@@ -47,7 +47,7 @@ def test_words_of_which_attention_and_erasure_differ_are_marked(translator: Tran
         differ = other[target].any() and one[target].argmax() != other[target].argmax()
         assert (target in alternative.doubtful) == differ
         if differ:
-            first, second = (SOURCE.split()[each[target].argmax()] for each in (one, other))
+            first, second = (SOURCE.split()[weights[target].argmax()] for weights in (one, other))
             assert alternative.doubtful[target] == f"attention says {first}, erasure {second}"
 
 

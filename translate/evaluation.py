@@ -1,4 +1,4 @@
-"""Scores of translations: BLEU, chrF and TER by sacrebleu, with their signatures."""
+"""BLEU, chrF and TER of translations, computed by sacrebleu, with their signatures."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from translate.errors import UserError
 
 
 class CorpusScores(NamedTuple):
-    """From 0 to 100; ``ter`` is an error rate, lower is better."""
+    """Scores from 0 to 100. ``ter`` is an error rate, so lower is better, and it may exceed 100."""
 
     bleu: float
     chrf: float
@@ -19,7 +19,7 @@ class CorpusScores(NamedTuple):
 
 
 def bleu_score(hypotheses: Sequence[str], references: Sequence[str], *, target_language: str = "") -> float:
-    """BLEU alone, for validation; raises as :func:`corpus_scores`."""
+    """BLEU alone, for validation; raises the errors of :func:`corpus_scores`."""
     _check(hypotheses, references)
     return _score(_bleu(target_language), hypotheses, references)
 
@@ -27,10 +27,10 @@ def bleu_score(hypotheses: Sequence[str], references: Sequence[str], *, target_l
 def corpus_scores(
     hypotheses: Sequence[str], references: Sequence[str], *, target_language: str = ""
 ) -> CorpusScores:
-    """BLEU (cased; 13a, or the language's own tokenizer), chrF and TER.
+    """BLEU (cased; tokenised by 13a or by the tokenizer of the language), chrF and TER.
 
     Raises:
-        UserError: if there are not as many references as translations, or there are none.
+        UserError: if the numbers of translations and references differ, or there are none.
     """
     _check(hypotheses, references)
     metrics: dict[str, BLEU | CHRF | TER] = {"bleu": _bleu(target_language), "chrf": CHRF(), "ter": TER()}
@@ -41,7 +41,7 @@ def corpus_scores(
 
 def _score(metric: BLEU | CHRF | TER, hypotheses: Sequence[str], references: Sequence[str]) -> float:
     score = float(metric.corpus_score(list(hypotheses), [list(references)]).score)
-    # sacrebleu takes the mean of logarithms, and a perfect BLEU is 100.00000000000004.
+    # Rounding of the mean of logarithms in sacrebleu makes a perfect BLEU 100.00000000000004.
     return score if isinstance(metric, TER) else min(score, 100.0)
 
 
@@ -53,6 +53,6 @@ def _check(hypotheses: Sequence[str], references: Sequence[str]) -> None:
 
 
 def _bleu(target_language: str) -> BLEU:
-    # sacrebleu warns of tokenised text in upper case on standard error; `force` says that we know.
+    # `force` suppresses sacrebleu's warning about tokenised references on standard error.
     tokenizer = {"zh": "zh", "ja": "char", "ko": "char"}.get(target_language, "13a")
     return BLEU(tokenize=tokenizer, force=True)

@@ -1,8 +1,10 @@
-"""All that can be seen of the alignment of a pair: as a page, or as small pictures of every head."""
+"""The alignment of a pair in full: as a page with all methods, or as small pictures of every head."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+
+import numpy as np
 
 from translate.aligner.links import Gold
 from translate.alignment.alignment import Alignment
@@ -24,57 +26,43 @@ def page_of(
     whitespace: bool = False,
     note: str = "",
 ) -> Page:
-    """The page of a source sentence and its translations, each forced on it.
+    """The page of a source sentence and its translations, aligned by teacher forcing.
 
-    The views are `alignment`, the attention that calibration chose; every layer and head as `attention`, if
-    there are several; and the other methods that the backend has. Words of which attention and erasure say
-    different things are marked.
+    The views are `alignment`, the attention that calibration chose; `attention`, every layer and head, if
+    there are several; and the other methods that the backend supports. The page marks target words on which
+    attention and erasure disagree.
 
     Args:
-        targets: one translation, or the n best; the first is shown first.
-        scores: one a translation.
+        targets: one translation, or the n best; the page opens with the first.
+        scores: one for each translation.
         gold: links of the first translation.
-        first: the method that is shown first.
-        whitespace: count words at white space alone, as gold links do.
+        first: the method that the page shows first.
+        whitespace: split words only at white space, as gold links do.
         note: shown at the top, before the layer and heads.
     Raises:
         UserError: for a side without words.
-        ValueError: if there are no targets, not one score each, or a gold link outside its sentences.
+        ValueError: if there are no targets, not one score for each, or a gold link outside its sentences.
     """
     if not targets or (scores is not None and len(scores) != len(targets)):
         raise ValueError(f"{len(targets)} targets with {len(scores or ())} scores")
     found = _by_method(translator, source, targets, whitespace)
-    choice = translator.choice
     alternatives = []
-    for place, target in enumerate(targets):
-        own = {method: alignments[place] for method, alignments in found.items()}
-        alignment = own.pop("attention")
-        if not alignment.weights.size:
-            raise UserError(
-                f"nothing to show: {len(alignment.source_words)} source and "
-                f"{len(alignment.target_words)} target words"
-            )
-        views = {"alignment": alignment.weights}
-        pair = translator.encode_pair(source, target, whitespace=whitespace)
-        heads = attention_heads(translator.model, pair, choice.shift, device=translator.device)
-        if heads.shape[:2] != (1, 1):  # a single head is the alignment
-            views["attention"] = heads
-        views |= {method: each.weights for method, each in own.items()}
-        if first in own:
-            views = {first: views[first], **views}
+    for index, target in enumerate(targets):
+        alignments = {method: of_method[index] for method, of_method in found.items()}
+        heads = _heads(translator, source, target, whitespace)
         alternatives.append(
             Alternative(
-                alignment.target_words,
-                views,
-                gold if place == 0 else None,
-                None if scores is None else scores[place],
-                _disputed(alignment, own["erasure"]) if "erasure" in own else {},
+                alignments["attention"].target_words,
+                _views(alignments, heads, first),
+                gold if index == 0 else None,
+                None if scores is None else scores[index],
+                _disputed(alignments["attention"], alignments["erasure"]) if "erasure" in alignments else {},
             )
         )
-    source_words = found["attention"][0].source_words
+    choice = translator.choice
     chosen = f"{choice.place}, shift {choice.shift}"
     return Page(
-        source_words,
+        found["attention"][0].source_words,
         alternatives,
         chosen=(choice.layer, choice.heads),
         languages=translator.languages,
@@ -91,7 +79,7 @@ def draw_heads_of(
     whitespace: bool = False,
     colour_map: str = "gray",
 ) -> Path:
-    """Draw every layer and head of a pair, those that calibration chose framed; as in `draw_heads`."""
+    """Draw every layer and head of a pair as `draw_heads` does, with a frame around the chosen ones."""
     from translate.pictures.multiples import draw_heads  # matplotlib is slow to import
 
     pair = translator.encode_pair(source, target, whitespace=whitespace)
@@ -110,20 +98,42 @@ def draw_heads_of(
 def _by_method(
     translator: Translator, source: str, targets: Sequence[str], whitespace: bool
 ) -> dict[str, list[Alignment]]:
-    """Alignments of all targets by every method that the backend has; attention always."""
+    """Alignments of all targets by attention, and by every other method that the backend supports."""
     sources = [source] * len(targets)
     found = {"attention": translator.align(sources, targets, whitespace=whitespace)}
     for method in METHODS:
         if method not in found:
-            # What attention can do and this cannot, the backend has not been taught.
+            # Attention has accepted the same sentences, so an error means a missing method.
             with suppress(UserError):
                 found[method] = translator.align(sources, targets, method=method, whitespace=whitespace)
     return found
 
 
+def _heads(translator: Translator, source: str, target: str, whitespace: bool) -> np.ndarray:
+    """The attention of every layer and head: (layers, heads, target words, source words)."""
+    pair = translator.encode_pair(source, target, whitespace=whitespace)
+    if not pair.source_words or not pair.target_words:
+        raise UserError(
+            f"nothing to show: {len(pair.source_words)} source and {len(pair.target_words)} target words"
+        )
+    return attention_heads(translator.model, pair, translator.choice.shift, device=translator.device)
+
+
+def _views(alignments: Mapping[str, Alignment], heads: np.ndarray, first: str) -> dict[str, np.ndarray]:
+    """The weights of each view, in the order in which the page offers them."""
+    views = {"alignment": alignments["attention"].weights}
+    if heads.shape[:2] != (1, 1):  # a single head is the alignment
+        views["attention"] = heads
+    others = {method: found.weights for method, found in alignments.items() if method != "attention"}
+    views |= others
+    return {first: views[first], **views} if first in others else views
+
+
 def _disputed(attention: Alignment, erasure: Alignment) -> dict[int, str]:
-    """Target words whose largest weight is on another source word by attention than by erasure, and why."""
-    one, other = ({target: source for source, target in each.links(0)} for each in (attention, erasure))
+    """For each target word that attention and erasure link to different source words: a text that says so."""
+    one, other = (
+        {target: source for source, target in alignment.links(0)} for alignment in (attention, erasure)
+    )
     return {
         target: (
             f"attention says {attention.source_words[one[target]]}, "

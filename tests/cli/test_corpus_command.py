@@ -68,7 +68,7 @@ def test_nothing_that_exists_is_harmed(tmp_path: Path, translate_command: Comman
     [
         (["--data", "gramar"], "did you mean data=grammar?"),
         (["--data", "grammar", "data.num_trian=3"], "did you mean data.num_train?"),
-        (["--data", "grammar", "model=rnn_luong"], "model=rnn_luong: a corpus takes settings of data alone"),
+        (["--data", "grammar", "model=rnn_luong"], "model=rnn_luong: expected a setting of the section data"),
         (["--data", "grammar", "data.num_train=0"], "data.num_train"),
         (["--data", "files"], "data.train.source"),
     ],

@@ -39,7 +39,7 @@ def test_scores_agree_with_sacrebleu(run: Path, files: Files, translate_command:
     result = translate_command("evaluate", run, *arguments)
     assert (result.code, result.err) == (0, "")
     row = json.loads(result.out)
-    texts = [each.text for each in translate.load(run).translate(files.lines("source"))]
+    texts = [result.text for result in translate.load(run).translate(files.lines("source"))]
     references = [files.lines("reference")]
     metrics = {
         "bleu": sacrebleu.metrics.BLEU(),
@@ -98,7 +98,7 @@ def test_8_bits_cost_what_their_translations_lose(
     bleu = {}
     for int8 in (False, True):
         texts = translate.load(run, int8=int8).translate(files.lines("source"), beam_size=1)
-        bleu[int8] = metric.corpus_score([each.text for each in texts], [files.lines("reference")]).score
+        bleu[int8] = metric.corpus_score([result.text for result in texts], [files.lines("reference")]).score
     assert row["int8"]["bleu"] == pytest.approx(bleu[True])
     assert row["int8"]["cost"] == pytest.approx(bleu[False] - bleu[True])
     assert row["int8"]["time_ratio"] > 0

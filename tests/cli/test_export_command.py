@@ -14,7 +14,7 @@ SENTENCES = ["I love you .", "", "the cat sleeps on the bed ."]
 @pytest.fixture
 def sentences(tmp_path: Path) -> Path:
     path = tmp_path / "sentences.en"
-    path.write_text("".join(f"{each}\n" for each in SENTENCES), encoding="utf-8")
+    path.write_text("".join(f"{sentence}\n" for sentence in SENTENCES), encoding="utf-8")
     return path
 
 
@@ -27,10 +27,10 @@ def test_a_bundle_translates_and_aligns_like_its_run(
     assert (result.code, result.err) == (0, "")
     proof = "3 sentences translated by both: 0 differ, greatest difference of a score 0.00e+00"
     assert result.out.splitlines() == [proof, f"bundle written to {out}"]
-    ours, theirs = (translate.load(each).translate(SENTENCES, alignments=True) for each in (run, out))
-    assert [each.text for each in ours] == [each.text for each in theirs]
-    assert [each.alignment.weights.tolist() for each in ours if each.alignment] == [
-        each.alignment.weights.tolist() for each in theirs if each.alignment
+    ours, theirs = (translate.load(folder).translate(SENTENCES, alignments=True) for folder in (run, out))
+    assert [result.text for result in ours] == [result.text for result in theirs]
+    assert [result.alignment.weights.tolist() for result in ours if result.alignment] == [
+        result.alignment.weights.tolist() for result in theirs if result.alignment
     ]
     card = (out / "README.md").read_text(encoding="utf-8")
     assert card.startswith("# mine\n")

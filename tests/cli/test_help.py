@@ -1,7 +1,8 @@
-"""What ``--help`` shows is what was written: nothing is taken for markup."""
+"""`--help` shows the text as it was written, and fits into 80 columns."""
 
 import inspect
 import re
+from collections.abc import Iterator
 from typing import get_args, get_type_hints
 
 import pytest
@@ -10,21 +11,33 @@ import typer
 from tests.cli.commands import Command
 from translate.cli.main import build_app
 
-# Hydra writes the help of the first.
-NAMES = [each.name for each in build_app().registered_commands if each.name != "train"]
+
+def written_texts(
+    app: typer.Typer, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], list[str]]]:
+    """Each command line and the texts of its help: docstring, examples, arguments and options."""
+    for command in app.registered_commands:
+        function = command.callback
+        assert function is not None
+        assert command.name is not None
+        texts = [inspect.getdoc(function) or "", command.epilog or ""]
+        for hint in get_type_hints(function, include_extras=True).values():
+            for part in get_args(hint):
+                if isinstance(part, typer.models.ParameterInfo):
+                    texts.append(part.help or "")
+        yield (*path, command.name), texts
+    for group in app.registered_groups:
+        assert group.name is not None
+        assert group.typer_instance is not None
+        assert group.typer_instance.registered_callback is not None
+        callback = group.typer_instance.registered_callback
+        assert callback.callback is not None
+        yield (*path, group.name), [inspect.getdoc(callback.callback) or "", callback.epilog or ""]
+        yield from written_texts(group.typer_instance, (*path, group.name))
 
 
-def written(name: str) -> list[str]:
-    """The docstring, the examples, and the help of each option of a command."""
-    (command,) = [each for each in build_app().registered_commands if each.name == name]
-    function = command.callback
-    assert function is not None
-    texts = [inspect.getdoc(function) or "", command.epilog or ""]
-    for hint in get_type_hints(function, include_extras=True).values():
-        for each in get_args(hint):
-            if isinstance(each, typer.models.ParameterInfo):
-                texts.append(each.help or "")
-    return texts
+# Hydra writes the help of train.
+WRITTEN = {path: texts for path, texts in written_texts(build_app()) if path != ("train",)}
 
 
 def words(text: str) -> list[str]:
@@ -32,24 +45,55 @@ def words(text: str) -> list[str]:
     return re.sub(r"[│╭╮╰╯─]", " ", text).split()
 
 
+def test_every_command_has_its_help() -> None:
+    assert {("text",), ("evaluate",), ("align",), ("align", "pair"), ("align", "calibrate")} <= WRITTEN.keys()
+    assert all(all(texts[:1]) for texts in WRITTEN.values())
+
+
 @pytest.mark.parametrize("width", [80, 120])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("path", WRITTEN, ids=" ".join)
 def test_every_word_is_shown_and_no_flag_wants_a_value(
-    name: str, width: int, translate_command: Command, monkeypatch: pytest.MonkeyPatch
+    path: tuple[str, ...], width: int, translate_command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     monkeypatch.setenv("TERMINAL_WIDTH", str(width))
-    result = translate_command(name, "--help")
+    result = translate_command(*path, "--help")
     assert (result.code, result.err) == (0, "")
     shown = words(result.out)
     assert max(map(len, result.out.splitlines())) <= width
-    assert not {"<bool>", "<boolean>"} & {each.lower() for each in shown}
-    for text in written(name):
+    assert not {"<bool>", "<boolean>"} & {word.lower() for word in shown}
+    for text in WRITTEN[path]:
         for word in words(text.replace("\\[", "[")):
             assert word in shown, f"{word!r} of {text!r}"
+
+
+@pytest.mark.parametrize("path", WRITTEN, ids=" ".join)
+def test_examples_are_shown_unchanged(path: tuple[str, ...], translate_command: Command) -> None:
+    examples = WRITTEN[path][1]
+    assert examples in translate_command(*path, "--help").out + "\n"
+    for line in examples.splitlines():
+        assert len(line) <= 80
+        assert line.startswith(("Example", "  ")) or not line
+
+
+@pytest.mark.parametrize("path", WRITTEN, ids=" ".join)
+def test_help_is_readable_where_output_is_no_terminal(
+    path: tuple[str, ...], translate_command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    out = translate_command(*path, "--help").out
+    assert "\x1b" not in out
+    assert max(map(len, out.splitlines())) <= 80
 
 
 def test_flags_of_the_application_want_no_value(translate_command: Command) -> None:
     out = translate_command("--help").out
     assert "--version" in out
     assert "bool" not in out.lower()
+
+
+@pytest.mark.parametrize("line", [[], ["align"]])
+def test_a_group_without_a_command_shows_its_help(line: list[str], translate_command: Command) -> None:
+    result = translate_command(*line)
+    assert (result.code, result.err) == (2, "")
+    assert result.out.rstrip("\n") == translate_command(*line, "--help").out.rstrip("\n")

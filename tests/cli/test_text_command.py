@@ -1,3 +1,4 @@
+import io
 import json
 import os
 import random
@@ -49,7 +50,7 @@ def test_arguments_standard_input_and_load_agree(
     tiny_runs: dict[str, Path], backend: str, sentences: list[str], translate_command: Command
 ) -> None:
     run = tiny_runs[backend]
-    wanted = [each.text for each in translate.load(run).translate(sentences)]
+    wanted = [result.text for result in translate.load(run).translate(sentences)]
     assert len(set(wanted)) > 1
     by_argument = translate_command("text", run, *sentences)
     by_input = translate_command("text", run, stdin="".join(line + "\n" for line in sentences).encode())
@@ -81,7 +82,7 @@ def test_odd_characters_keep_the_number_of_lines(run: Path, format: str, transla
         "\ufeff",
         "e\u0301",
     ]
-    lines = [each for line in odd for each in (line, "")]
+    lines = [text for line in odd for text in (line, "")]
     result = translate_command(
         "text", run, "--format", format, stdin="".join(f"{x}\n" for x in lines).encode()
     )
@@ -139,7 +140,7 @@ def test_json_lines(run: Path, translator: Translator, translate_command: Comman
     found = translator.translate([SENTENCE], n_best=2, alignments=True)[0]
     assert rows[0]["source"] == SENTENCE
     assert (rows[0]["text"], rows[0]["score"]) == (found.text, pytest.approx(found.score, abs=1e-5))
-    assert [each["text"] for each in rows[0]["n_best"]] == [each.text for each in found.n_best]
+    assert [candidate["text"] for candidate in rows[0]["n_best"]] == [result.text for result in found.n_best]
     assert found.alignment is not None
     alignment = rows[0]["alignment"]
     assert alignment["links"] == found.alignment.pharaoh()
@@ -155,7 +156,7 @@ def test_n_best_and_links_stand_on_the_line(
     result = translate_command("text", run, "--n-best", 2, "--align", SENTENCE)
     found = translator.translate([SENTENCE], n_best=2, alignments=True)[0]
     assert found.alignment is not None
-    parts = [*(each.text for each in found.n_best), found.alignment.pharaoh()]
+    parts = [*(candidate.text for candidate in found.n_best), found.alignment.pharaoh()]
     assert result.out == "\t".join(parts) + "\n"
 
 
@@ -183,7 +184,7 @@ def test_long_sources_are_cut_with_a_warning(run: Path, translate_command: Comma
         (["--threads", 0], "invalid value for '--threads'"),
         (["--format", "xml"], "xml"),
         (["--temperature", 0.5], "--temperature is for samples: add --sample or --mbr N"),
-        (["--sample", "--beam-size", 3], "--beam-size is read by beam search, and --sample and --mbr draw"),
+        (["--sample", "--beam-size", 3], "--beam-size is for beam search, but --sample and --mbr draw"),
         (["--sample", "--top-p", 0], "top_p: expected a probability above 0"),
         (["--mbr", 1], "mbr: expected at least 2 samples, got 1"),
         (["--mbr", 4, "--n-best", 5], "n_best: expected 1 to mbr=4, got 5"),
@@ -191,7 +192,10 @@ def test_long_sources_are_cut_with_a_warning(run: Path, translate_command: Comma
         (["--prefix", "\u65e5"], "prefix '\u65e5': '\u65e5' is not in the run's target vocabulary"),
         (["--constraint", " "], "constraint ' ': there is no word in it"),
         (["--min-length", 9, "--max-length", 3], "min_length: 9 is more than max_length=3"),
-        (["--split-sentences", "--align"], "--split-sentences joins sentences"),
+        (
+            ["--split-sentences", "--align"],
+            "--split-sentences joins the translations of several sentences: leave out --align",
+        ),
     ],
 )
 def test_impossible_options(
@@ -211,8 +215,8 @@ def test_an_ensemble_of_other_vocabularies_is_refused(
     assert translate_command("text", run, "--ensemble", other, SENTENCE).code == 0
     models = sorted((other / "tokenizer").glob("*.model"))
     tokenizer = train_tokenizer(["une autre phrase"] * 9, TokenizerConfig(vocabulary_size=20)).tokenizer
-    for each in models:
-        each.write_bytes(tokenizer.model)
+    for path in models:
+        path.write_bytes(tokenizer.model)
     translator = translate.load(run)
     stranger = replace(
         translate.load(tiny_runs["rnn_luong"]), tokenizers=TokenizerPair.load(other / "tokenizer")
@@ -246,7 +250,7 @@ def test_paragraphs_stay_paragraphs(run: Path, translator: Translator, translate
     paragraphs = ["I love you. It rains. The cat sleeps.", "", "You love me."]
     stdin = "\n".join(paragraphs).encode()
     result = translate_command("text", run, "--split-sentences", stdin=stdin)
-    texts = [each.text for each in translator.translate(["I love you.", "It rains.", "The cat sleeps."])]
+    texts = [result.text for result in translator.translate(["I love you.", "It rains.", "The cat sleeps."])]
     assert result.out.split("\n")[:2] == [" ".join(texts), ""]
     assert result.out.count("\n") == 3
     rows = translate_command(
@@ -326,6 +330,24 @@ def test_without_standard_input(
     assert "standard input is closed" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("arguments", "noted"), [([], True), (["-"], True), ([SENTENCE], False)])
+def test_a_terminal_is_told_what_the_command_waits_for(
+    run: Path,
+    translator: Translator,
+    arguments: list[str],
+    noted: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    stdin = io.TextIOWrapper(io.BytesIO(f"{SENTENCE}\n".encode()))
+    monkeypatch.setattr(stdin, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert run_command(["text", str(run), *arguments]) == 0
+    out, err = capsys.readouterr()
+    assert out == translator.translate([SENTENCE])[0].text + "\n"
+    assert err == ("note: type sentences, one a line; Ctrl-D ends the input\n" if noted else "")
+
+
 def test_a_dash_is_standard_input_and_a_file_name_is_pointed_out(
     run: Path, tmp_path: Path, translate_command: Command
 ) -> None:
@@ -335,7 +357,9 @@ def test_a_dash_is_standard_input_and_a_file_name_is_pointed_out(
     path.write_text(SENTENCE, encoding="utf-8")
     result = translate_command("text", run, path)
     assert result.code == 0
-    assert f"warning: {path} is a file, and its name was translated; for its lines: < {path}" in result.err
+    assert (
+        f"warning: {path} is a file, but its name was translated; for its lines write < {path}" in result.err
+    )
     long = translate_command("text", run, "I love you . " * 400)  # longer than the name of a file can be
     assert (long.code, long.out.count("\n")) == (0, 1)
 

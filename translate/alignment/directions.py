@@ -41,7 +41,11 @@ class Direction(NamedTuple):
 
 
 def calibrate_directions(
-    forward: Direction, backward: Direction, *, device: torch.device | str = "cpu"
+    forward: Direction,
+    backward: Direction,
+    *,
+    batch_size: int | None = None,
+    device: torch.device | str = "cpu",
 ) -> tuple[Calibration, Calibration]:
     """Choose one attention of each model, so that the links of the two agree best (F1).
 
@@ -53,6 +57,7 @@ def calibrate_directions(
     Args:
         forward: the model of this direction.
         backward: the model of the other direction; its pairs are those of `forward` with their sides swapped.
+        batch_size: pairs in a batch; by default as many as a budget of tokens holds.
         device: of both models.
     Raises:
         UserError: if there are no pairs, or if the pairs of the two directions differ.
@@ -61,12 +66,15 @@ def calibrate_directions(
         raise UserError("alignment calibration: there are no sentence pairs to calibrate on")
     _check_swapped(forward.pairs, backward.pairs)
     sides = (forward, backward)
-    links, words, choices, kept = zip(*(_candidates(side, device) for side in sides))
+    links, words, choices, kept = zip(*(_candidates(side, batch_size, device) for side in sides))
     agreements = cross_agreement(*links, *words)  # (forward candidates, backward candidates)
     narrowed = np.where(np.outer(kept[0], kept[1]), agreements, -1.0)
     best = np.unravel_index(narrowed.argmax(), narrowed.shape)
     chosen = [choices[side][best[side]] for side in (0, 1)]
-    aligned = [align(side.model, side.pairs, choice, device=device) for side, choice in zip(sides, chosen)]
+    aligned = [
+        align(side.model, side.pairs, choice, batch_size=batch_size, device=device)
+        for side, choice in zip(sides, chosen)
+    ]
     found = []
     for side in (0, 1):
         values = agreements.max(axis=1 - side)
@@ -136,12 +144,12 @@ def symmetrised(
 
 
 def _candidates(
-    direction: Direction, device: torch.device | str
+    direction: Direction, batch_size: int | None, device: torch.device | str
 ) -> tuple[np.ndarray, PairWords, list, np.ndarray]:
     """Links, words and choices of all candidates, and True for candidates that follow words."""
     space = SearchSpace.of(direction.model, direction.layer, direction.heads, direction.shift)
     words = PairWords.of(direction.pairs)
-    links = hard_links(direction.model, direction.pairs, words, space, device=device)
+    links = hard_links(direction.model, direction.pairs, words, space, batch_size=batch_size, device=device)
     repeated, values = consistency(links, words)
     if repeated >= MIN_EVIDENCE:
         kept = values >= MIN_CONSISTENCY * values.max()

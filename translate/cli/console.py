@@ -1,53 +1,28 @@
-"""What the commands share: options, and how they print."""
+"""What commands do with the terminal and the streams: messages, progress, input lines; and loading a run."""
 
 import codecs
 import gc
 import os
 import sys
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO
-
-import typer
+from typing import TYPE_CHECKING, BinaryIO, TextIO, TypeVar
 
 from translate.errors import UserError
 
 if TYPE_CHECKING:
     from translate.translator import Translator
 
+Item = TypeVar("Item")
+
 WRONG_USE = 2
 INTERRUPTED = 130
-NOT_UTF_8 = "bytes that are not UTF-8, replaced by \ufffd; convert the input to UTF-8"
-READER_GONE = 1  # what typer makes of a closed pipe
+READER_GONE = 1  # the code that typer gives a closed pipe
 SYSTEM_FAILED = 1
-
-Device = Annotated[
-    str,
-    typer.Option(
-        "--device", metavar="NAME", help="cpu, cuda, cuda:1 ...; auto takes the GPU if there is one."
-    ),
-]
-Threads = Annotated[
-    int | None,
-    typer.Option("--threads", min=1, metavar="N", help="Threads on the CPU; torch's default if not given."),
-]
-BatchSize = Annotated[
-    int | None,
-    typer.Option("--batch-size", min=1, metavar="N", help="Sentences at a time; the run's own if not given."),
-]
-Precision = Annotated[
-    str,
-    typer.Option(
-        "--precision",
-        metavar="NAME",
-        help="float32; bfloat16 and float16 are meant for a GPU, and not exact.",
-    ),
-]
-Plugins = Annotated[
-    list[str] | None,
-    typer.Option("--plugin", metavar="MODULE", help="A module of yours that the run was trained with."),
-]
+NOT_UTF_8 = "bytes that are not UTF-8, replaced by \ufffd; convert the input to UTF-8"
+REFRESH = 0.5  # seconds between two updates of a rate
 
 
 def print_error(message: object) -> None:
@@ -60,21 +35,26 @@ def print_warning(message: object) -> None:
     print(f"warning: {message}", file=sys.stderr, flush=True)
 
 
+def print_note(message: object) -> None:
+    """``note: <message>`` on standard error."""
+    print(f"note: {message}", file=sys.stderr, flush=True)
+
+
 def unbuffer_lines() -> None:
-    """Have every printed line appear at once, in a pipe or a log file too."""
+    """Write every printed line at once, also into a pipe or a log file."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:  # not there when a test or a notebook has replaced the stream
+        if reconfigure is not None:  # a stream that a test or a notebook put there has no such method
             reconfigure(line_buffering=True)
 
 
 def silence_stdout() -> None:
-    """Give up standard output after its reader has left, so that Python's last flush does not complain."""
+    """Give up standard output after its reader has left, so that Python's last flush raises no error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def input_lines(warnings: Counter[str]) -> Iterator[str]:
-    """The lines of standard input, one at a time; what is not UTF-8 is replaced, and counted.
+    """The lines of standard input, one at a time. Bytes that are not UTF-8 are replaced and counted.
 
     Raises:
         UserError: if there is no standard input.
@@ -93,23 +73,23 @@ def input_lines(warnings: Counter[str]) -> Iterator[str]:
 
 
 def _raw_lines(stream: BinaryIO) -> Iterator[bytes]:
-    """Lines of a stream, without the line feed, as they come.
+    """The lines of a stream as they arrive, without the line feed.
 
-    They are read past Python's own buffer: a thread that waits for input holds its lock, on which the
-    interpreter would abort when the user ends the process.
+    Python's own buffer is bypassed: a thread that waits for input holds the buffer's lock, and the
+    interpreter aborts on that lock when the user ends the process.
     """
     try:
-        number = stream.fileno()
+        descriptor = stream.fileno()
     except OSError:  # a test's stream
         yield from (line.removesuffix(b"\n") for line in stream)
         return
     parts: list[bytes] = []
-    while chunk := os.read(number, 1 << 16):
+    while chunk := os.read(descriptor, 1 << 16):
         first, *others = chunk.split(b"\n")
         parts.append(first)
-        for each in others:
+        for part in others:
             yield b"".join(parts)
-            parts = [each]
+            parts = [part]
     if any(parts):
         yield b"".join(parts)
 
@@ -123,18 +103,76 @@ def load_translator(
     int8: bool = False,
     precision: str = "float32",
 ) -> "Translator":
-    """The translator of a run; torch is imported here, so that ``--help`` need not wait for it."""
+    """The translator of a run. Imports torch here, so that ``--help`` does not wait for it."""
     from translate.runs.load import load
     from translate.runs.runtime import find_device, use_runtime
 
     use_runtime(find_device(device), threads)
     translator = load(run, device=device, plugins=plugins or (), int8=int8, precision=precision)
-    # What is loaded now stays to the end: without this each full collection would visit it all, in 0.1 s.
+    # The loaded objects stay to the end. Frozen, they cost no full garbage collection 0.1 s.
     gc.freeze()
     return translator
 
 
 def print_warnings(translator: "Translator") -> None:
-    """Say on standard error what was cut, and how often."""
+    """Print on standard error what the translator had to cut or replace, and how often."""
     for kind, count in translator.warnings.items():
         print_warning(f"{count} {'sentence' if count == 1 else 'sentences'}: {kind}")
+
+
+class Rate:
+    """Shows how many items are done, and how many a second, on standard error if that is a terminal.
+
+    Args:
+        stream: standard error by default.
+        unit: the name of the items.
+        total: number of items of each part, if known.
+        quiet_meanwhile: whether standard output stays empty until the end. If it does not, and both streams
+            are the terminal, the rate is not shown, so that it does not cover the results.
+    """
+
+    def __init__(
+        self,
+        stream: TextIO | None = None,
+        *,
+        unit: str = "sentences",
+        total: int | None = None,
+        quiet_meanwhile: bool = False,
+    ) -> None:
+        self.stream = stream or sys.stderr
+        self.shown = self.stream.isatty() and (quiet_meanwhile or not sys.stdout.isatty())
+        self.unit, self.total = unit, total
+        self.part = ""
+        self.count = 0
+        self.began = self.counted = self.refreshed = time.monotonic()
+
+    def add(self, count: int, part: str = "") -> None:
+        """Count items of a part; parts need a name only if there are several."""
+        now = time.monotonic()
+        if part != self.part:
+            self.part, self.count, self.began = part, 0, self.counted
+        self.count += count
+        self.counted = now
+        if self.shown and now - self.refreshed >= REFRESH:
+            self.refreshed = now
+            self._show("\r")
+
+    def of(self, items: Iterable[Item]) -> Iterator[Item]:
+        """The items; each is counted when the next one is requested."""
+        for item in items:
+            yield item
+            self.add(1)
+        self.end()
+
+    def end(self) -> None:
+        """Show the last figures and end their line."""
+        if self.shown and self.count:
+            self._show("\r")
+            print(file=self.stream, flush=True)
+
+    def _show(self, start: str) -> None:
+        seconds = max(self.counted - self.began, 1e-9)
+        name = f"{self.part}: " if self.part else ""
+        of = "" if self.total is None else f" of {self.total:,}"
+        text = f"{name}{self.count:,}{of} {self.unit}, {self.count / seconds:,.1f} {self.unit}/s"
+        print(f"{start}{text:<50}", end="", file=self.stream, flush=True)

@@ -1,4 +1,4 @@
-"""``translate corpus``: writes a corpus as plain text, with gold links where there are some."""
+"""``translate corpus``: writes a corpus as plain text, with its gold links if it has any."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,28 +9,31 @@ from translate.errors import UserError
 
 EXAMPLES = """
 Examples:
-
   translate corpus --data grammar --out data/cache/grammar
-
   translate corpus --data multi30k --out multi30k data.path=shared/multi30k
 """
 
 
 def corpus(
-    data: Annotated[str, typer.Option(help="Name of a corpus: a file of conf/data.")],
-    out: Annotated[Path, typer.Option(help="Folder for train.LANG, dev.LANG, test.LANG and *.gold.")],
+    data: Annotated[str, typer.Option(metavar="NAME", help="Name of a corpus: a file of conf/data.")],
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder for train.LANG, dev.LANG, test.LANG and *.gold.")
+    ],
     overrides: Annotated[
-        list[str] | None, typer.Argument(help="Settings of the corpus, such as data.num_train=1000.")
+        list[str] | None,
+        typer.Argument(metavar="NAME=VALUE", help="Settings of the corpus, such as data.num_train=1000."),
     ] = None,
 ) -> None:
-    """Write a corpus so that other tools can use it: one sentence a line, gold links beside it."""
+    """Write a corpus as text files that other tools read: one sentence a line, gold links beside it."""
     from translate.config import compose
     from translate.config.settings import check_config
     from translate.corpora.corpus import load_corpus, write_corpus
 
     for override in overrides or []:
         if not override.lstrip("+~").startswith("data."):
-            raise UserError(f"{override}: a corpus takes settings of data alone, such as data.num_train=1000")
+            raise UserError(
+                f"{override}: expected a setting of the section data, such as data.num_train=1000"
+            )
     composed = compose([f"data={data}", *(overrides or [])], check=check_config)
     settings = check_config(composed).data
     found = load_corpus(settings)
@@ -38,7 +41,7 @@ def corpus(
         print(line)
     if settings.kind == "grammar":
         print(
-            f"split as for a training with data.num_train={settings.num_train}; one with another number "
+            f"split as a run with data.num_train={settings.num_train} sees it; a run with another number "
             "trains on some of these test pairs"
         )
     for path in write_corpus(found, out):

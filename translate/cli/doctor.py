@@ -1,4 +1,4 @@
-"""``translate doctor``: versions, device, threads, and which kernels run here."""
+"""``translate doctor``: versions, device, threads, and the kernels that run here."""
 
 import platform
 from importlib.metadata import PackageNotFoundError, version
@@ -19,7 +19,7 @@ PACKAGES = (
 
 
 def doctor() -> None:
-    """Show versions, device, threads and attention kernels of this machine."""
+    """Show the versions, the device, the threads and the attention kernels of this machine."""
     import torch
 
     from translate.attention.fused import kernels
@@ -38,7 +38,7 @@ def doctor() -> None:
     device = torch.cuda.get_device_name() if has_gpu else f"CPU, {torch.backends.cpu.get_cpu_capability()}"
     console.print(f"device: {device}")
     console.print(f"threads: {torch.get_num_threads()}")
-    compiled_by = compiler() or "none found: torch.compile, and kernels that need it, do not run on the CPU"
+    compiled_by = compiler() or "none found; torch.compile and the kernels that need it do not run on the CPU"
     console.print(f"C++ compiler: {compiled_by}")
     table = Table("kernel", "runs here", "why not", title="attention kernels", title_justify="left")
     for kernel in kernels(torch.device("cuda" if has_gpu else "cpu")):

@@ -1,21 +1,15 @@
-"""``translate evaluate``: BLEU, chrF and TER of a test set, and AER where gold links are known."""
+"""``translate evaluate``: BLEU, chrF and TER of a test set, and AER if gold links are known."""
 
 import json
 import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from translate.cli.console import (
-    BatchSize,
-    Device,
-    Plugins,
-    Precision,
-    Threads,
-    load_translator,
-    print_warnings,
-)
+from translate.cli.console import print_warnings
+from translate.cli.options import AsJson, Run, TranslationMachine, with_groups
 from translate.errors import UserError
 
 if TYPE_CHECKING:
@@ -26,124 +20,128 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
 Examples:
-
   translate evaluate runs/mine --source test.en --reference test.de
-
-  translate evaluate runs/demo/transformer --source test.en --reference test.fr --gold test.gold --json
-
+  translate evaluate runs/mine --source test.en --reference test.fr \\
+      --gold test.gold --json
   translate evaluate runs/mine --source test.en --reference test.de --int8
 """
+WARM_UP = 16  # sentences translated before times are compared
 
 
-def evaluate(
-    run: Annotated[Path, typer.Argument(help="Run directory.")],
-    source: Annotated[Path, typer.Option(help="File of source sentences.")],
-    reference: Annotated[Path, typer.Option(help="File of their translations.")],
+@dataclass(frozen=True)
+class EvaluationFiles:
+    """The files of a test set."""
+
+    PANEL: ClassVar = "Test set"
+
+    source: Annotated[Path, typer.Option(metavar="FILE", help="Source sentences, one a line.")]
+    reference: Annotated[Path, typer.Option(metavar="FILE", help="Their translations.")]
     gold: Annotated[
-        Path | None, typer.Option(help="File of gold links (i-j sure, ipj possible; or NAACL): adds AER.")
-    ] = None,
+        Path | None,
+        typer.Option(metavar="FILE", help="Gold links (i-j sure, ipj possible; or NAACL): adds AER."),
+    ] = None
     one_based: Annotated[
         bool, typer.Option("--one-based", help="The gold links i-j count from 1, not from 0.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    ] = False
+
+    def read(self) -> tuple["Split", list["Gold"] | None]:
+        """The sentence pairs and their gold links; raises :class:`UserError` if the files do not fit."""
+        from translate.aligner.links import read_gold
+        from translate.corpora.local_files import pair_of
+
+        if self.gold is None and self.one_based:
+            raise UserError("evaluate: --one-based describes the file of gold links; add --gold FILE")
+        pairs = pair_of(self.source, self.reference)
+        if self.gold is None:
+            return pairs, None
+        source, target = ([len(line.split()) for line in side] for side in (pairs.source, pairs.target))
+        golds = read_gold(self.gold, source_lengths=source, target_lengths=target, one_based=self.one_based)
+        return pairs, golds
+
+
+@with_groups
+def evaluate(
+    run: Run,
+    *,
+    files: EvaluationFiles,
+    as_json: AsJson = False,
     beam_size: Annotated[
-        int | None, typer.Option(help="Hypotheses kept; 1 is greedy. Default: the run's search.beam_size.")
+        int | None,
+        typer.Option(
+            metavar="N", help="Hypotheses that the beam holds. Default: search.beam_size of the run."
+        ),
     ] = None,
     int8: Annotated[
         bool,
-        typer.Option(
-            "--int8", help="Translate in 8 bits too (translate text --int8): what that costs in BLEU."
-        ),
+        typer.Option("--int8", help="Translate with 8-bit layers too: the loss in BLEU, the change in time."),
     ] = False,
-    batch_size: BatchSize = None,
-    device: Device = "auto",
-    threads: Threads = None,
-    precision: Precision = "float32",
-    plugin: Plugins = None,
+    machine: TranslationMachine,
 ) -> None:
-    """Translate a test set and score it with sacrebleu; with --gold, score the forced alignments too.
+    """Translate a test set and score it: BLEU, chrF, TER, and AER with gold links.
 
-    bleu, chrf and ter run from 0 to 100; aer, precision and recall from 0 to 1. --int8 compares the time of
-    one pass each.
+    bleu, chrf and ter run from 0 to 100; aer, precision and recall from 0 to 1. AER scores the alignments of
+    the source sentences with their references.
     """
-    from translate.corpora.local_files import pair_of
-
-    if gold is None and one_based:
-        raise UserError("evaluate: --one-based says how --gold FILE counts; give that")
-    pairs = pair_of(source, reference)
-    golds = None if gold is None else _read_gold(gold, pairs, one_based)
-    if int8 and precision != "float32":
-        raise UserError(f"evaluate: --int8 is compared with float32; leave out --precision {precision}")
-    translator = load_translator(run, device, threads, plugin, precision=precision)
-    in_8_bits = load_translator(run, device, threads, plugin, int8=True) if int8 else None
-    for each in () if in_8_bits is None else (translator, in_8_bits):  # warm up, for the times
-        each.translate(pairs.source[:16], beam_size=beam_size)
-        each.warnings.clear()
-    found, seconds = _translated(translator, pairs, beam_size, batch_size)
+    pairs, golds = files.read()
+    if int8 and machine.precision != "float32":
+        raise UserError(
+            f"evaluate: --int8 is compared with float32; leave out --precision {machine.precision}"
+        )
+    translator = machine.load(run)
+    rounded = machine.load(run, int8=True) if int8 else None
+    for warmed in () if rounded is None else (translator, rounded):
+        warmed.translate(pairs.source[:WARM_UP], beam_size=beam_size)
+        warmed.warnings.clear()
+    scores, seconds = _scored(translator, pairs, beam_size, machine.batch_size)
     row: dict[str, Any] = {
-        "bleu": found.bleu,
-        "chrf": found.chrf,
-        "ter": found.ter,
-        "signature": found.signature,
-        "signatures": found.signatures,
+        **{name: getattr(scores, name) for name in ("bleu", "chrf", "ter", "signature", "signatures")},
         "beam_size": beam_size or translator.search.beam_size,
         "length_penalty": translator.search.length_penalty,
         "sentences": len(pairs.source),
     }
     if golds is not None:
-        row |= _aligned(translator, pairs, golds, batch_size)
-    if in_8_bits is not None:
-        rounded, longer = _translated(in_8_bits, pairs, beam_size, batch_size)
-        row["int8"] = {
-            "bleu": rounded.bleu,
-            "cost": found.bleu - rounded.bleu,
-            "time_ratio": longer / seconds,
-        }
-    if as_json:
-        print(json.dumps(row))
-    else:
-        _print_table(row, found)
+        row |= _alignment_scores(translator, pairs, golds, machine.batch_size)
+    if rounded is not None:
+        found, longer = _scored(rounded, pairs, beam_size, machine.batch_size)
+        row["int8"] = {"bleu": found.bleu, "cost": scores.bleu - found.bleu, "time_ratio": longer / seconds}
+    print(json.dumps(row) if as_json else "\n".join(_table(row, scores)))
     print_warnings(translator)
 
 
-def _read_gold(path: Path, pairs: "Split", one_based: bool) -> list["Gold"]:
-    from translate.aligner.links import read_gold
-
-    source, target = ([len(line.split()) for line in side] for side in (pairs.source, pairs.target))
-    return read_gold(path, source_lengths=source, target_lengths=target, one_based=one_based)
-
-
-def _translated(
+def _scored(
     translator: "Translator", pairs: "Split", beam_size: int | None, batch_size: int | None
 ) -> tuple["CorpusScores", float]:
-    """The scores of the translations, and the seconds that these took."""
+    """The scores of the translations, and the seconds that translating took."""
     from translate.evaluation import corpus_scores
 
     begin = time.perf_counter()
     results = translator.translate(pairs.source, beam_size=beam_size, batch_size=batch_size)
     seconds = time.perf_counter() - begin
-    texts = [each.text for each in results]
+    texts = [result.text for result in results]
     return corpus_scores(texts, pairs.target, target_language=translator.languages[1]), seconds
 
 
-def _aligned(
+def _alignment_scores(
     translator: "Translator", pairs: "Split", golds: list["Gold"], batch_size: int | None
 ) -> dict[str, float]:
     from translate.aligner.error_rate import score
 
     aligned = translator.align(pairs.source, pairs.target, whitespace=True, batch_size=batch_size)
-    links = score([each.links() for each in aligned], golds)
+    links = score([alignment.links() for alignment in aligned], golds)
     return {"aer": links.aer, "precision": links.precision, "recall": links.recall, "f1": links.f1}
 
 
-def _print_table(row: dict[str, Any], found: "CorpusScores") -> None:
-    print(f"BLEU {found.bleu:.2f}   {found.signatures['bleu']}")
-    print(f"chrF {found.chrf:.2f}   {found.signatures['chrf']}")
-    print(f"TER  {found.ter:.2f}   {found.signatures['ter']}")
+def _table(row: dict[str, Any], scores: "CorpusScores") -> list[str]:
+    lines = [
+        f"BLEU {scores.bleu:.2f}   {scores.signatures['bleu']}",
+        f"chrF {scores.chrf:.2f}   {scores.signatures['chrf']}",
+        f"TER  {scores.ter:.2f}   {scores.signatures['ter']}",
+    ]
     if "aer" in row:
         measures = f"precision {row['precision']:.4f}, recall {row['recall']:.4f}"
-        print(f"AER  {100 * row['aer']:.2f} %   {measures}")
+        lines.append(f"AER  {100 * row['aer']:.2f} %   {measures}")
     if "int8" in row:
         bleu, cost, ratio = (row["int8"][name] for name in ("bleu", "cost", "time_ratio"))
         change = f"costs {cost:.2f}" if cost >= 0 else f"gains {-cost:.2f}"
-        print(f"int8 BLEU {bleu:.2f}, which {change}; {ratio:.2f} times the seconds of float32")
+        lines.append(f"int8 BLEU {bleu:.2f}, which {change}; {ratio:.2f} times the seconds of float32")
+    return lines

@@ -1,55 +1,58 @@
-"""``translate export``: a run for another engine, with the proof that it translates alike."""
+"""``translate export``: a run in the format of another engine, with a proof that both translate alike."""
 
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from translate.cli.console import Plugins, Threads, print_warning
+from translate.cli.console import print_warning
+from translate.cli.options import Plugins, Run, Threads
 
 EXAMPLES = """
 Examples:
-
   translate export runs/mine --format bundle --out mine
-
-  translate export runs/mine --format ctranslate2 --out mine-ct2 --quantization int8
-
-  translate export runs/mine --format onnx --out mine-onnx --sentences test.en --num-sentences 1000
+  translate export runs/mine --format ctranslate2 --out mine-ct2 \\
+      --quantization int8
+  translate export runs/mine --format onnx --out mine-onnx \\
+      --sentences test.en --num-sentences 1000
 """
 
 
 def export(
-    run: Annotated[Path, typer.Argument(help="Run directory.")],
+    run: Run,
     format: Annotated[
         Literal["bundle", "ctranslate2", "onnx", "huggingface"],
         typer.Option(
             metavar="NAME",
-            help="ctranslate2, onnx, huggingface; bundle: a run without what only training needs.",
+            help="ctranslate2, onnx, huggingface, or bundle: a run without the files that only training "
+            "needs.",
         ),
     ],
-    out: Annotated[Path, typer.Option(help="Folder to be made.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to create.")],
     sentences: Annotated[
         Path | None,
-        typer.Option(help="File of source sentences for the proof. Default: the run's validation split."),
+        typer.Option(
+            metavar="FILE", help="Source sentences for the proof. Default: the validation split of the run."
+        ),
     ] = None,
     num_sentences: Annotated[
-        int, typer.Option(min=1, metavar="N", help="How many of them are translated.")
+        int, typer.Option(min=1, metavar="N", help="How many of the sentences to translate.")
     ] = 100,
     quantization: Annotated[
         Literal["float32", "int8", "int8_float32", "int16", "float16", "bfloat16"] | None,
         typer.Option(
             metavar="TYPE",
-            help="Of ctranslate2, how weights are stored: float32 (the default), int8, int8_float32, int16, "
-            "float16, bfloat16.",
+            help="How ctranslate2 stores the weights: float32 (the default), int8, int8_float32, int16, "
+            "float16 or bfloat16.",
         ),
     ] = None,
     threads: Threads = None,
     plugin: Plugins = None,
 ) -> None:
-    r"""Write a trained run in the format of another engine, and translate with both to see that they agree.
+    r"""Write a trained run in the format of another engine, and translate with both to compare them.
 
-    ctranslate2 and huggingface can hold Transformers only; what they cannot represent is refused, setting by
-    setting. Formats but bundle need pip install 'seq2seq-translate\[export]'.
+    ctranslate2 and huggingface can hold only Transformers; a setting that they cannot represent is refused
+    by name. All formats but bundle need pip install 'seq2seq-translate\[export]'.
     """
     from translate.export.export_run import export_run
 

@@ -1,43 +1,45 @@
-"""``translate guide``: an aligned corpus from two models, taught to one head of a third; no other tool."""
+"""``translate guide``: links from two models and a statistical aligner, taught to a third model."""
 
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from translate.cli.align_options import Symmetrisation
 from translate.cli.console import unbuffer_lines
+from translate.cli.options import Symmetrisation
 
 EXAMPLES = """
 Examples:
-
   translate guide --out runs/guided data=multi30k training.max_steps=8000
-
-  translate guide --out runs/mine data=files data.train.source=train.en data.train.target=train.de
+  translate guide --out runs/mine data=files \\
+      data.train.source=train.en data.train.target=train.de
 """
 
 
 def guide(
     out: Annotated[
-        Path, typer.Option(help="Folder of the runs forward, backward and guided, and the links.")
+        Path,
+        typer.Option(metavar="DIR", help="Folder for the links and the runs forward, backward and guided."),
     ],
     overrides: Annotated[
-        list[str] | None, typer.Argument(help="Settings as of translate train, for all three runs.")
+        list[str] | None,
+        typer.Argument(metavar="NAME=VALUE", help="Settings of all three runs, as of translate train."),
     ] = None,
     symmetrise: Annotated[
         Literal[Symmetrisation, "majority"],
         typer.Option(
             metavar="NAME",
-            help="How the links of both directions become one: majority (what two of three say, of which the "
-            "third are links counted in the text), intersection, union, grow-diag, grow-diag-final or "
+            help="How to combine the links of both directions: majority (links that two of three aligners "
+            "found; the third is a statistical aligner), intersection, union, grow-diag, grow-diag-final or "
             "grow-diag-final-and.",
         ),
     ] = "majority",
 ) -> None:
-    """Train both directions, align by both, and train a model whose attention is guided by the links.
+    """Train both directions, align the corpus with them, and train a model guided by these links.
 
-    The same command goes on where it was interrupted. The loss has the weight training.guided_alignment, 0.05
-    if that is 0, and guides the first head of training.guided_layer, the middle one if that is null.
+    An interrupted command continues when you start it again. The links guide the first head of the layer
+    training.guided_layer (null: the middle layer). Their loss has the weight training.guided_alignment; if
+    that is 0, the weight is 0.05.
     """
     from translate.config import compose
     from translate.config.settings import check_config

@@ -1,6 +1,5 @@
-"""The entry of the ``translate`` command: registers the commands, and turns errors into exit codes."""
+"""The entry of the ``translate`` command: registers the commands and turns errors into exit codes."""
 
-import difflib
 import importlib
 import importlib.util
 import sys
@@ -8,7 +7,6 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
 
 from translate.cli.console import (
     INTERRUPTED,
@@ -18,11 +16,13 @@ from translate.cli.console import (
     print_error,
     silence_stdout,
 )
+from translate.cli.usage import Command, Group, usage_message
 from translate.errors import UserError
 from translate.version import __version__
 
-# In the order of `translate --help`. Each is a function in a file of its name, with EXAMPLES and
-# CONTEXT_SETTINGS for typer if it has any; none of the files imports torch at its top.
+# In the order of `translate --help`. A command is a function in a module of its name; a command with
+# subcommands is a package with their names in SUBCOMMANDS and a function that describes it. Either may
+# have EXAMPLES, CONTEXT_SETTINGS for typer, and a GROUP class. No module imports torch at its top.
 COMMANDS = (
     "train",
     "guide",
@@ -53,49 +53,51 @@ def _options(
     """Train translators, translate, and see which source words each target word looked at."""
 
 
-class _PlainFlags:
-    """Has ``--help`` show a flag as one: newer versions of typer say that it takes a <bool>."""
-
-    def get_params(self, context: Any) -> list[Any]:
-        params: list[Any] = super().get_params(context)  # type: ignore[misc]
-        for each in params:
-            if getattr(each, "is_flag", False):
-                each.metavar = ""
-        return params
-
-
-class _Command(_PlainFlags, TyperCommand):
-    pass
-
-
-class _Group(_PlainFlags, TyperGroup):
-    pass
+class _Commands(Group):
+    def list_commands(self, context: Any) -> list[str]:
+        return [name for name in COMMANDS if name in self.commands]  # typer lists groups last
 
 
 def build_app() -> typer.Typer:
     """The application with every command whose file exists."""
-    app = typer.Typer(
-        cls=_Group,
-        add_completion=False,
-        no_args_is_help=True,
-        pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["--help", "-h"]},
-    )
+    app = _typer(_Commands)
     app.callback()(_options)
     for name in COMMANDS:
-        if importlib.util.find_spec(f"translate.cli.{name}") is not None:
-            module: Any = importlib.import_module(f"translate.cli.{name}")
-            settings, examples = (getattr(module, name, None) for name in ("CONTEXT_SETTINGS", "EXAMPLES"))
-            app.command(name, cls=_Command, context_settings=settings, epilog=examples)(getattr(module, name))
+        _add(app, "translate.cli", name)
     return app
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Run a command line; returns the exit code.
+def _typer(group: type[Group]) -> typer.Typer:
+    return typer.Typer(
+        cls=group,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["--help", "-h"]},
+    )
 
-    0: done; 2: what the user gave is wrong, said in one line; 130: interrupted; 1: nobody reads the output,
-    or the system cannot read or write something.
-    A command may leave with a code of its own by ``SystemExit``.
+
+def _add(app: typer.Typer, package: str, name: str) -> None:
+    """Add the command of ``package.name`` to the application, with its subcommands if it has any."""
+    if importlib.util.find_spec(f"{package}.{name}") is None:
+        return
+    module: Any = importlib.import_module(f"{package}.{name}")
+    function, examples = getattr(module, name), getattr(module, "EXAMPLES", None)
+    if not hasattr(module, "SUBCOMMANDS"):
+        settings = getattr(module, "CONTEXT_SETTINGS", None)
+        app.command(name, cls=Command, context_settings=settings, epilog=examples)(function)
+        return
+    group = _typer(getattr(module, "GROUP", Group))
+    group.callback(epilog=examples)(function)
+    for subcommand in module.SUBCOMMANDS:
+        _add(group, f"{package}.{name}", subcommand)
+    app.add_typer(group, name=name)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command line and return the exit code.
+
+    0: done; 1: nobody reads the output, or the system cannot read or write; 2: the user gave something
+    wrong, described in one line; 130: interrupted. A command may leave with another code by ``SystemExit``.
     """
     try:
         code = build_app()(list(arguments), prog_name="translate", standalone_mode=False)
@@ -119,25 +121,12 @@ def run(arguments: Sequence[str]) -> int:
             silence_stdout()
         return SYSTEM_FAILED
     except Exception as error:
-        # click's errors of usage; typer brings its own copy of click, so they have no importable name
-        format_message = getattr(error, "format_message", None)
-        if format_message is None:
+        # A usage error. Some versions of typer bring their own copy of click, whose exceptions have no
+        # public name.
+        if not hasattr(error, "format_message"):
             raise
-        _print_usage_error(error, format_message())
+        print_error(usage_message(error))
         return WRONG_USE
-
-
-def _print_usage_error(error: Any, message: str) -> None:
-    message = message.replace("Value error, ", "")  # which newer versions of typer put before the reason
-    if not message:  # a command without arguments, whose help has been printed
-        return
-    option, possible = getattr(error, "option_name", None), getattr(error, "possibilities", None)
-    if option and possible:
-        near = difflib.get_close_matches(option, possible, n=1, cutoff=0)[0]
-        message = f"No such option {option}; did you mean {near}?"
-    context = getattr(error, "ctx", None)
-    path = context.command_path if context is not None else "translate"
-    print_error(f"{message[:1].lower()}{message[1:].rstrip('.')} (see {path} --help)")
 
 
 def main() -> None:

@@ -2,24 +2,25 @@
 
 import json
 import sys
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from translate.cli import text_flags as flags
-from translate.cli.console import (
-    BatchSize,
-    Device,
-    Plugins,
-    Precision,
-    Threads,
-    input_lines,
-    load_translator,
-    print_warning,
-    print_warnings,
+import typer
+
+from translate.cli.console import Rate, input_lines, print_note, print_warning, print_warnings
+from translate.cli.options import Run, with_groups
+from translate.cli.text_options import (
+    AlignmentOptions,
+    LengthOptions,
+    OutputOptions,
+    SampleOptions,
+    SearchOptions,
+    TextMachine,
+    check_paragraphs,
+    check_sampling,
+    search_config,
 )
-from translate.cli.rate import Rate
 from translate.errors import UserError
 
 if TYPE_CHECKING:
@@ -28,108 +29,78 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
 Examples:
-
   translate text runs/demo/transformer "I love you ."
-
   translate text runs/mine < sentences.en > sentences.de
-
   translate text runs/mine --n-best 5 --format jsonl "A man sleeps."
-
   translate text runs/mine --align "A man sleeps."
-
   translate text runs/mine --sample --top-p 0.9 --n-best 3 "A man sleeps."
-
-  translate text runs/mine --prefix "Ein Herr" --constraint "auf dem Sofa" "A man sleeps on the couch."
-
+  translate text runs/mine --prefix "Ein Herr" --constraint Sofa "A man sleeps."
   translate text runs/mine --ensemble runs/other --mbr 32 "A man sleeps."
-
   translate text runs/mine --markup "A <b>man</b> has {0} dogs."
 """
 
-# Some readers of lines end one at these, too.
-LINE_BREAKS = {ord(each): f"\\u{ord(each):04x}" for each in "\x85\u2028\u2029"}
+# Some readers of lines also end a line at these.
+LINE_BREAKS = {ord(character): f"\\u{ord(character):04x}" for character in "\x85\u2028\u2029"}
+
+Translate = Callable[[list[str]], "list[Translation]"]
 
 
+@with_groups
 def text(
-    run: flags.Run,
-    sentences: flags.Sentences = None,
-    beam_size: flags.BeamSize = None,
-    n_best: flags.NBest = 1,
-    length_penalty: flags.LengthPenalty = None,
-    length_normalisation: flags.LengthNormalisation = None,
-    coverage_penalty: flags.CoveragePenalty = None,
-    no_repeat_ngram: flags.NoRepeatNgram = None,
-    min_length: flags.MinLength = None,
-    max_length: flags.MaxLength = None,
-    min_length_ratio: flags.MinLengthRatio = None,
-    max_length_ratio: flags.MaxLengthRatio = None,
-    prefix: flags.Prefix = None,
-    constraint: flags.Constraint = None,
-    sample: flags.Sample = False,
-    temperature: flags.Temperature = None,
-    top_k: flags.TopK = None,
-    top_p: flags.TopP = None,
-    seed: flags.Seed = None,
-    mbr: flags.Mbr = None,
-    ensemble: flags.Ensemble = None,
-    int8: flags.Int8 = False,
-    split_sentences: flags.SplitSentences = False,
-    format: flags.Format = "text",
-    align: flags.Align = False,
-    markup: flags.Markup = False,
-    replace_unknown: flags.ReplaceUnknown = False,
-    batch_size: BatchSize = None,
-    device: Device = "auto",
-    threads: Threads = None,
-    precision: Precision = "float32",
-    plugin: Plugins = None,
+    run: Run,
+    sentences: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="SENTENCE",
+            help="Sentences to translate. Without any, or with -, the lines of standard input.",
+        ),
+    ] = None,
+    *,
+    output: OutputOptions,
+    alignment: AlignmentOptions,
+    search: SearchOptions,
+    lengths: LengthOptions,
+    samples: SampleOptions,
+    machine: TextMachine,
 ) -> None:
     """Translate sentences, given as arguments or on standard input.
 
-    The score is the log-probability divided by length^A (--length-penalty), end of sentence counted; what is
-    not given is as config.yaml of the run says under search.
+    The score of a translation is its log-probability divided by length^A (--length-penalty); the length
+    counts the end of sentence. An option of the search that you leave out has the value of the section
+    search in the run's config.yaml.
     """
     _check_encoding(sentences or [])
-    settings = {
-        "length_penalty": length_penalty,
-        "length_normalisation": length_normalisation,
-        "coverage_penalty": coverage_penalty,
-        "no_repeat_ngram": no_repeat_ngram,
-        "min_length": min_length,
-        "max_length": max_length,
-        "min_length_ratio": min_length_ratio,
-        "max_length_ratio": max_length_ratio,
-    }
-    drawing = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
-    _check_use(settings, drawing, beam_size=beam_size, sampled=sample or mbr is not None)
-    if split_sentences and (align or markup or n_best > 1):
-        raise UserError("--split-sentences joins sentences: --align, --markup and --n-best do not go with it")
+    check_sampling(search, samples)
+    check_paragraphs(output, alignment)
     translator, *others = (
-        load_translator(each, device, threads, plugin, int8=int8, precision=precision)
-        for each in (run, *(ensemble or ()))
+        machine.load(member, int8=machine.int8) for member in (run, *(search.ensemble or ()))
     )
     if others:
         translator = translator.join(others)
-    options: dict[str, Any] = {
-        "beam_size": beam_size,
-        "batch_size": batch_size,
-        "n_best": n_best,
-        "alignments": align or (format == "jsonl" and not split_sentences),
-        "prefix": prefix,
-        "constraints": constraint or None,
-        "mbr": mbr,
-        "markup": markup,
-        "replace_unknown": replace_unknown,
-        "search": _search(translator, {**settings, **drawing, "sample": sample or None}),
-    }
+    config = search_config(translator.search, search, lengths, samples)
+
+    def translate(block: list[str]) -> "list[Translation]":
+        return translator.translate(
+            block,
+            search=config,
+            batch_size=machine.batch_size,
+            n_best=output.n_best,
+            alignments=alignment.align or (output.format == "jsonl" and not output.split_sentences),
+            prefix=search.prefix,
+            constraints=search.constraint or None,
+            mbr=samples.mbr,
+            markup=alignment.markup,
+            replace_unknown=alignment.replace_unknown,
+        )
+
     rate = Rate()
     for block in _blocks(sentences, translator):
-        if split_sentences:
-            for row in _paragraphs(translator, block, format, options):
-                print(row)
+        if output.split_sentences:
+            rows = _paragraph_rows(translator, translate, block, output.format)
         else:
-            for source, result in zip(block, translator.translate(block, **options), strict=True):
-                print(_json(source, result) if format == "jsonl" else _plain(result, align=align))
+            rows = _sentence_rows(translate, block, output.format, align=alignment.align)
+        for row in rows:
+            print(row)
         sys.stdout.flush()
         rate.add(len(block))
     rate.end()
@@ -144,44 +115,18 @@ def _check_encoding(sentences: list[str]) -> None:
             raise UserError(f"sentence {number} of the arguments: not UTF-8; convert it to UTF-8") from error
 
 
-def _check_use(
-    settings: dict[str, Any], drawing: dict[str, Any], *, beam_size: int | None, sampled: bool
-) -> None:
-    """Raise :class:`UserError` for an option that would not be read."""
-
-    def option(name: str) -> str:
-        return "--" + name.replace("_", "-")
-
-    if not sampled:
-        for name, value in drawing.items():
-            if value is not None:
-                raise UserError(f"{option(name)} is for samples: add --sample or --mbr N")
-        return
-    for name, value in (("beam_size", beam_size), ("coverage_penalty", settings["coverage_penalty"])):
-        if value is not None:
-            raise UserError(
-                f"{option(name)} is read by beam search, and --sample and --mbr draw samples instead; "
-                f"leave out one or the other"
-            )
-
-
-def _search(translator: "Translator", given: dict[str, Any]) -> Any:
-    """The run's search with what the user gave in its place."""
-    try:
-        return replace(translator.search, **{name: each for name, each in given.items() if each is not None})
-    except ValueError as error:
-        raise UserError(str(error)) from error
-
-
 def _blocks(sentences: list[str] | None, translator: "Translator") -> Iterator[list[str]]:
+    """The sentences of the arguments, or blocks of lines as standard input provides them."""
     if sentences and sentences != ["-"]:
         if len(sentences) == 1 and _is_file(sentences[0]):
             print_warning(
-                f"{sentences[0]} is a file, and its name was translated; for its lines: < {sentences[0]}"
+                f"{sentences[0]} is a file, but its name was translated; for its lines write < {sentences[0]}"
             )
         return iter([sentences])
     from translate.text.lines import gather
 
+    if sys.stdin is not None and sys.stdin.isatty():
+        print_note("type sentences, one a line; Ctrl-D ends the input")
     return gather(input_lines(translator.warnings))
 
 
@@ -192,32 +137,38 @@ def _is_file(name: str) -> bool:
         return False
 
 
-def _paragraphs(
-    translator: "Translator", block: list[str], format: str, options: dict[str, Any]
+def _sentence_rows(translate: Translate, block: list[str], format: str, *, align: bool) -> Iterator[str]:
+    """One row for each sentence."""
+    for source, result in zip(block, translate(block), strict=True):
+        yield _json(source, result) if format == "jsonl" else _plain(result, align=align)
+
+
+def _paragraph_rows(
+    translator: "Translator", translate: Translate, block: list[str], format: str
 ) -> Iterator[str]:
-    """A row for each paragraph, whose sentences are translated one by one."""
+    """One row for each paragraph, whose sentences are translated one by one."""
     from translate.text.words import split_sentences
     from translate.translator import BLANK
 
-    split = [split_sentences(line) for line in block]
-    if blank := sum(not sentences for sentences in split):
+    paragraphs = [split_sentences(line) for line in block]
+    if blank := sum(not sentences for sentences in paragraphs):
         translator.warnings[BLANK] += blank
-    results = iter(translator.translate([each for sentences in split for each in sentences], **options))
-    for line, sentences in zip(block, split, strict=True):
+    results = iter(translate([sentence for sentences in paragraphs for sentence in sentences]))
+    for line, sentences in zip(block, paragraphs, strict=True):
         found = [next(results) for _ in sentences]
-        joined = " ".join(_plain(each, align=False) for each in found)
+        joined = " ".join(result.text for result in found)
         if format == "text":
             yield joined
             continue
         parts = [
-            {"source": source, "text": each.text, "score": each.score, "tokens": list(each.tokens)}
-            for source, each in zip(sentences, found, strict=True)
+            {"source": source, "text": result.text, "score": result.score, "tokens": list(result.tokens)}
+            for source, result in zip(sentences, found, strict=True)
         ]
         yield _dump({"source": line, "text": joined, "sentences": parts})
 
 
 def _plain(result: "Translation", *, align: bool) -> str:
-    parts = [each.text for each in result.n_best] or [result.text]
+    parts = [candidate.text for candidate in result.n_best] or [result.text]
     if align and result.alignment is not None:
         parts.append(result.alignment.pharaoh())
     return "\t".join(parts)
@@ -228,7 +179,8 @@ def _json(source: str, result: "Translation") -> str:
     row["tokens"] = list(result.tokens)
     if result.n_best:
         row["n_best"] = [
-            {"text": each.text, "score": each.score, "tokens": list(each.tokens)} for each in result.n_best
+            {"text": candidate.text, "score": candidate.score, "tokens": list(candidate.tokens)}
+            for candidate in result.n_best
         ]
     alignment = result.alignment
     assert alignment is not None

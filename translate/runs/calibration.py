@@ -69,6 +69,8 @@ def choose_alignment(
     pairs: CalibrationPairs,
     wanted: AlignmentConfig,
     reverse: Translator | None = None,
+    *,
+    batch_size: int | None = None,
 ) -> dict[str, Any]:
     """Choose layer, heads, shift and threshold; returns the choice, its criterion, and everything tried.
 
@@ -77,6 +79,7 @@ def choose_alignment(
         pairs: the criterion is computed on them.
         wanted: values given in the configuration are not searched.
         reverse: of the other direction; without gold, agreement with it is the criterion.
+        batch_size: pairs in a batch; by default as many as a budget of tokens holds.
     """
     encoded = translator.encode_pairs(pairs.source, pairs.target, whitespace=pairs.whitespace)
     if reverse is not None and pairs.golds is None:
@@ -85,7 +88,7 @@ def choose_alignment(
             translator.model, encoded, wanted.layer, wanted.heads, wanted.shift, wanted.threshold
         )
         backward = Direction(reverse.model, swapped)
-        found, _ = calibrate_directions(forward, backward, device=translator.device)
+        found, _ = calibrate_directions(forward, backward, batch_size=batch_size, device=translator.device)
     else:
         found = calibrate(
             translator.model,
@@ -95,9 +98,31 @@ def choose_alignment(
             heads=wanted.heads,
             shift=wanted.shift,
             threshold=wanted.threshold,
+            batch_size=batch_size,
             device=translator.device,
         )
     return found.to_dict() | {"split": pairs.name}
+
+
+def check_replaceable(directory: RunDirectory, pairs: CalibrationPairs, *, force: bool) -> None:
+    """Raise :class:`UserError` if a choice made without gold links would replace one made with them.
+
+    Args:
+        pairs: the pairs of the new choice.
+        force: replace it all the same.
+    """
+    try:
+        stored = json.loads(directory.alignment.read_text(encoding="utf-8"))
+        criterion, error, split = (stored.get(name) for name in ("criterion", "validation_aer", "split"))
+    except (OSError, ValueError, AttributeError):  # no choice, or a damaged one, which loading reports
+        return
+    if force or pairs.golds is not None or criterion != "aer":
+        return
+    measured = f", AER {100 * error:.2f} % on {split}" if isinstance(error, float | int) else ""
+    raise UserError(
+        f"{directory.alignment}: the stored choice was made with gold links{measured}; a choice without gold "
+        f"links would replace it and may be worse: give --gold FILE, or --force to replace it"
+    )
 
 
 def store(directory: RunDirectory, chosen: dict[str, Any], translator: Translator) -> None:
@@ -109,17 +134,20 @@ def store(directory: RunDirectory, chosen: dict[str, Any], translator: Translato
 
 
 def choice_lines(chosen: dict[str, Any]) -> list[str]:
-    """The table of everything tried and the choice, for the terminal."""
+    """The table of all candidates, with a star at the choice, and the choice in words; for the terminal."""
     choice, table = AlignmentChoice.from_dict(chosen["choice"]), chosen["table"]
     names = ("aer", "precision", "recall", "f1", "agreement", "silver", "consistency")
-    measures = [name for name in names if any(name in row for row in table)]
-    lines = ["layer  heads        shift   links from  " + "  ".join(f"{name:>11}" for name in measures)]
-    judged = any(row["threshold"] for row in table)  # otherwise the threshold was given, or there is none
+    widths = {name: max(len(name), 6) for name in names if any(name in row for row in table)}
+    measures = "  ".join(f"{name:>{width}}" for name, width in widths.items())
+    lines = [f"layer  {'heads':<15}  shift   links from  {measures}"]
+    judged = any(row["threshold"] for row in table)  # else the threshold was given, or there is none
     for row in table:
-        tried = AlignmentChoice.from_dict({name: row[name] for name in choice.to_dict()})
-        values = [f"{row[name]:>11.4f}" if name in row else f"{'':>11}" for name in measures]
-        mark = " *" if tried == (choice if judged else replace(choice, threshold=0.0)) else ""
-        heads = ",".join(map(str, tried.heads))
-        start = f"{tried.layer:>5}  {heads:<11}  {tried.shift:>5}  {tried.links_from:>11}"
-        lines.append(f"{start}  {'  '.join(values)}{mark}")
+        candidate = AlignmentChoice.from_dict({name: row[name] for name in choice.to_dict()})
+        values = (
+            f"{row[name]:>{width}.4f}" if name in row else " " * width for name, width in widths.items()
+        )
+        mark = " *" if candidate == (choice if judged else replace(choice, threshold=0.0)) else ""
+        heads = ",".join(map(str, candidate.heads))
+        index = f"{candidate.layer:>5}  {heads:<15}  {candidate.shift:>5}  {candidate.links_from:>11}"
+        lines.append(f"{index}  {'  '.join(values)}{mark}")
     return [*lines, f"{choice}: chosen by {chosen['criterion']} on {chosen['split']}"]

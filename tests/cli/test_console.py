@@ -3,8 +3,8 @@ import sys
 
 import pytest
 
-from translate.cli import rate as rate_module
-from translate.cli.rate import Rate
+from translate.cli import console
+from translate.cli.console import Rate
 
 
 class Terminal(io.StringIO):
@@ -16,7 +16,7 @@ class Terminal(io.StringIO):
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The time, as the test sets it."""
     now = [100.0]
-    monkeypatch.setattr(rate_module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(console.time, "monotonic", lambda: now[0])
     return now
 
 

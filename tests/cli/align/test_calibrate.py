@@ -1,0 +1,119 @@
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import translate
+from tests.cli.commands import Command
+from translate.aligner.error_rate import score
+from translate.corpora.split import Split
+from translate.runs.calibration import gold_links
+
+
+def test_gold_chooses_the_lowest_error_rate(
+    own_run: Path, files: list[object], gold: list[object], test_split: Split, translate_command: Command
+) -> None:
+    row = json.loads(translate_command("align", "calibrate", own_run, *files, *gold, "--json").out)
+    assert row["criterion"] == "aer"
+    assert row["validation_aer"] == pytest.approx(min(tried["aer"] for tried in row["table"]), abs=1e-6)
+    assert json.loads((own_run / "alignment.json").read_text()) == row
+    translator = translate.load(own_run, device="cpu")
+    assert translator.choice.to_dict() == row["choice"]
+    links = [a.links() for a in translator.align(test_split.source, test_split.target, whitespace=True)]
+    assert score(links, gold_links(test_split)).aer == pytest.approx(row["validation_aer"])
+    batches = translate_command("align", "calibrate", own_run, *files, *gold, "--json", "--batch-size", 3)
+    assert json.loads(batches.out)["choice"] == row["choice"]
+
+
+def test_the_table_of_the_validation_set(own_run: Path, translate_command: Command) -> None:
+    result = translate_command("align", "calibrate", own_run)
+    lines = result.out.splitlines()
+    assert (result.code, result.err) == (0, "")
+    assert sum(line.endswith(" *") for line in lines) == 1
+    assert lines[-2].endswith("chosen by aer on validation")
+    assert lines[-1] == f"stored in {own_run / 'alignment.json'}"
+    assert max(map(len, lines[:-1])) <= 80
+
+
+def test_the_other_direction_decides_without_gold(
+    own_run: Path, tiny_runs: dict[str, Path], files: list[object], translate_command: Command
+) -> None:
+    reverse = ("--reverse", tiny_runs["rnn_luong"])
+    result = translate_command("align", "calibrate", own_run, *files, *reverse, "--force")
+    lines = result.out.splitlines()
+    assert lines[-2].startswith("layer ")
+    assert ": chosen by directions on " in lines[-2]
+    assert max(map(len, lines[:-2])) <= 80
+    row = json.loads((own_run / "alignment.json").read_text())
+    assert row["criterion"] == "directions"
+    assert 0 <= row["agreement"] <= 1
+    assert row["validation_aer"] is None
+    again = translate_command(
+        "align", "calibrate", own_run, *files, *reverse, "--batch-size", 3, "--json"
+    )  # no gold is lost: it needs no --force
+    assert json.loads(again.out)["choice"] == row["choice"]
+
+
+def test_a_choice_made_with_gold_is_not_replaced_without(
+    tiny_runs: dict[str, Path], tmp_path: Path, files: list[object], translate_command: Command
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(tiny_runs["transformer"], run, symlinks=True)
+    stored = run / "alignment.json"
+    before = stored.read_text()
+    error = json.loads(before)["validation_aer"]
+    for options in ([], ["--reverse", tiny_runs["rnn_luong"]]):
+        result = translate_command("align", "calibrate", run, *files, *options)
+        assert (result.code, result.out) == (2, "")
+        assert result.err == (
+            f"error: {stored}: the stored choice was made with gold links, AER {100 * error:.2f} % on "
+            "validation; a choice without gold links would replace it and may be worse: give --gold FILE, or "
+            "--force to replace it\n"
+        )
+        assert stored.read_text() == before
+    assert translate_command("align", "calibrate", run, *files, "--force").code == 0
+    assert json.loads(stored.read_text())["criterion"] != "aer"
+    assert translate_command("align", "calibrate", run, *files).code == 0
+
+
+@pytest.mark.parametrize("text", [None, "[]", '{"criterion": "agreement"}', "{"])
+def test_only_a_stored_choice_by_gold_needs_force(tmp_path: Path, text: str | None) -> None:
+    from translate.runs.calibration import CalibrationPairs, check_replaceable
+    from translate.storage.run_directory import RunDirectory
+
+    if text is not None:
+        (tmp_path / "alignment.json").write_text(text)
+    check_replaceable(RunDirectory(tmp_path), CalibrationPairs("files", [], [], None, False), force=False)
+
+
+def test_gold_of_the_validation_set_decides_alone(
+    own_run: Path, tiny_runs: dict[str, Path], translate_command: Command
+) -> None:
+    result = translate_command("align", "calibrate", own_run, "--reverse", tiny_runs["rnn_luong"])
+    assert result.err == "note: validation has gold links, which decide alone; --reverse has no effect\n"
+    assert "chosen by aer on validation" in result.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--report"], "it is a command: translate align report"),
+        (["a"], "got unexpected extra argument"),
+        (["--out", "a.png"], "no such option --out of translate align calibrate; it belongs to "),
+        (["--source", "s"], "--source FILE needs --target FILE"),
+        (["--target", "s"], "--target FILE needs --source FILE"),
+        (["--gold", "g"], "--gold describes the files: add --source FILE and --target FILE"),
+        (["--whitespace"], "--whitespace describes the files: add --source FILE and --target FILE"),
+        (["--source", "s", "--target", "t", "--one-based"], "--one-based describes the file of gold links"),
+        (
+            ["--source", "s", "--target", "t", "--gold", "g", "--reverse", "r"],
+            "leave out --gold or --reverse",
+        ),
+    ],
+)
+def test_wrong_use(own_run: Path, arguments: list[str], message: str, translate_command: Command) -> None:
+    result = translate_command("align", "calibrate", own_run, *arguments)
+    assert (result.code, result.out) == (2, "")
+    assert message in result.err
+    assert len(result.err.splitlines()) == 1

@@ -1,0 +1,153 @@
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+import translate
+from tests.cli.align.pairs import PAIR
+from tests.cli.commands import Command
+from translate.alignment.alignment import Alignment
+from translate.translator import Translator
+
+NO_EFFECT = "has no effect on"
+
+
+def test_links_go_to_standard_output(run: Path, alignment: Alignment, translate_command: Command) -> None:
+    result = translate_command("align", "pair", run, *PAIR)
+    assert result == (0, alignment.pharaoh() + "\n", "")
+    largest = translate_command("align", "pair", run, *PAIR, "--threshold", 0)  # not that of the run
+    assert largest == (0, alignment.pharaoh(0) + "\n", "")
+    assert len(largest.out.split()) == 4
+
+
+def test_a_target_that_is_absent_is_translated(
+    run: Path, translator: Translator, translate_command: Command
+) -> None:
+    found = translator.translate([PAIR[0]], alignments=True)[0]
+    assert found.alignment is not None
+    result = translate_command("align", "pair", run, PAIR[0])
+    assert result.out == f"{found.text}\n{found.alignment.pharaoh()}\n"
+    scored = translator.align([PAIR[0]], [found.text], whitespace=True)[0]
+    result = translate_command("align", "pair", run, PAIR[0], "--whitespace")
+    assert result.out == f"{found.text}\n{scored.pharaoh()}\n"
+
+
+@pytest.mark.parametrize("method", ["gradient", "erasure", "norm"])
+def test_methods(own_run: Path, method: str, translate_command: Command) -> None:
+    found = translate.load(own_run, device="cpu").align([PAIR[0]], [PAIR[1]], method=method)[0]
+    result = translate_command("align", "pair", own_run, *PAIR, "--method", method, "--weights")
+    assert result == (0, found.pharaoh(weights=True) + "\n", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [("a.png", b"\x89PNG"), ("a.pdf", b"%PDF"), ("a.svg", b"<?xml"), ("A.PNG", b"\x89PNG")],
+)
+def test_heatmaps(run: Path, tmp_path: Path, name: str, begins: bytes, translate_command: Command) -> None:
+    out = tmp_path / name
+    result = translate_command("align", "pair", run, *PAIR, "--out", out, "--values")
+    assert result == (0, f"heatmap written to {out}\n", "")
+    content = out.read_bytes()
+    assert content.startswith(begins)
+    if name.endswith("svg"):
+        assert all(word.encode() in content for word in ("love", "aime"))
+
+
+def test_a_page(run: Path, tmp_path: Path, translator: Translator, translate_command: Command) -> None:
+    out = tmp_path / "a.html"
+    result = translate_command("align", "pair", run, *PAIR, "--out", out, "--links", "0-0 2p1")
+    assert result == (0, f"page written to {out}\n", "")
+    given = out.read_text(encoding="utf-8")
+    assert f"rnn_luong: layer {translator.choice.layer}" in given
+    assert '"gold":{"sure":[[0,0]],"possible":[[0,0],[2,1]]}' in given
+    result = translate_command("align", "pair", run, PAIR[0], "--out", out)
+    best = translator.translate([PAIR[0]], n_best=min(3, translator.search.beam_size))[0]
+    assert result == (0, f"{best.text}\npage written to {out}\n", "")
+    scores = ",".join(f'"score":{candidate.score}' for candidate in best.n_best if candidate.text)
+    found = re.findall(r'"score":[-0-9.e]+', out.read_text(encoding="utf-8"))
+    assert ",".join(found) == scores
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.LINKS", "a.pharaoh"])
+def test_links_to_a_file(
+    run: Path, tmp_path: Path, name: str, alignment: Alignment, translate_command: Command
+) -> None:
+    out = tmp_path / name
+    assert translate_command("align", "pair", run, *PAIR, "--out", out).out == f"links written to {out}\n"
+    assert out.read_text() == alignment.pharaoh() + "\n"
+
+
+def test_white_space_makes_words(run: Path, translator: Translator, translate_command: Command) -> None:
+    pair = ("l'homme I-love", "cherchez-le .")
+    result = translate_command("align", "pair", run, *pair, "--whitespace")
+    found = translator.align([pair[0]], [pair[1]], whitespace=True)[0]
+    assert (found.source_words, found.target_words) == (pair[0].split(), pair[1].split())
+    assert result.out == found.pharaoh() + "\n"
+
+
+def test_text_the_model_would_never_produce(own_run: Path, translate_command: Command) -> None:
+    pair = ("<script>alert(1)</script> 日本 ที่", "x\u0301\u0301y " * 30 + "\u2028zz 👩\u200d👧")
+    result = translate_command("align", "pair", own_run, *pair)
+    assert (result.code, result.err) == (0, "")
+    assert result.out.split()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([*PAIR, "--out", "a.jpg"], "a.jpg: expected one of .png, .pdf, .svg, .html, .txt"),
+        (
+            [*PAIR, "--out", "heatmap"],
+            "heatmap: expected one of .png, .pdf, .svg, .html, .txt, .pharaoh, .links, .tsv, "
+            ".json, .jsonl, .npz, got no extension",
+        ),
+        ([*PAIR, "--out", "none/a.png"], "none/a.png: there is no folder none"),
+        ([*PAIR, "--out", "folder.png"], "folder.png: expected a file; there is a folder of that name"),
+        ([*PAIR, "--values"], f"--values {NO_EFFECT} standard output; it is for .png, .pdf, .svg files"),
+        ([*PAIR, "--links", "0-0", "--out", "a.txt"], f"--links {NO_EFFECT} a.txt; it is for .png, .pdf"),
+        ([*PAIR, "--values", "--out", "a.html"], f"--values {NO_EFFECT} a.html; it is for .png, .pdf"),
+        ([*PAIR, "--colours", "gray", "--out", "a.html"], f"--colours {NO_EFFECT} a.html; it is for .png"),
+        ([*PAIR, "--colours", "virids", "--out", "a.png"], "'virids' is not known; did you mean 'viridis'"),
+        ([*PAIR, "--links", "0-9", "--out", "a.png"], "--links: link '0-9' points to target word 9"),
+        ([*PAIR, "--links", "a", "--out", "a.html"], "--links: 'a' is not a link"),
+        (["", "x", "--out", "a.html"], "nothing to show: 0 source and 1 target words"),
+        ([], "missing argument SOURCE: a source sentence; for files see translate align corpus"),
+        ([*PAIR, "c", "d"], "got unexpected extra argument"),
+        ([*PAIR, "--threshold", "1.5"], "--threshold is 1.5; expected a number from 0 to 1"),
+        ([*PAIR, "--out", "a.png", "--threshold", "0.5"], f"--threshold {NO_EFFECT} a.png; it is for .txt"),
+        ([*PAIR, "--out", "a.tsv", "--weights"], f"--weights {NO_EFFECT} a.tsv; it is for .txt, .pharaoh"),
+        ([*PAIR, "--method", "atention"], "'atention' is not one of"),
+        ([*PAIR, "--source", "a"], "it belongs to translate align corpus, symmetrise, calibrate and report"),
+        ([*PAIR, "--json"], "it belongs to translate align calibrate and report"),
+        ([*PAIR, "--gold", "g"], "it belongs to translate align calibrate and report"),
+        ([*PAIR, "--one-based"], "it belongs to translate align calibrate and report"),
+        ([*PAIR, "--heads"], "it is a command: translate align heads"),
+        ([*PAIR, "--report"], "it is a command: translate align report"),
+        ([*PAIR, "--with", "r"], "it belongs to translate align compare"),
+        ([*PAIR, "--reverse", "r"], "it belongs to translate align symmetrise and calibrate"),
+    ],
+)
+def test_wrong_use(
+    run: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    message: str,
+    translate_command: Command,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder.png").mkdir()
+    result = translate_command("align", "pair", run, *arguments)
+    assert (result.code, result.out) == (2, "")
+    assert message in result.err
+    assert len(result.err.splitlines()) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["folder.png"]
+
+
+def test_a_run_without_a_checkpoint(run: Path, tmp_path: Path, translate_command: Command) -> None:
+    shutil.copytree(run, tmp_path / "run", symlinks=True)
+    shutil.rmtree(tmp_path / "run" / "checkpoints")
+    result = translate_command("align", "pair", tmp_path / "run", *PAIR)
+    assert (result.code, result.out) == (2, "")
+    assert "no such checkpoint; has the run been trained?" in result.err

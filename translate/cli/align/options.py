@@ -1,0 +1,159 @@
+"""The options that subcommands of ``translate align`` share."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+import typer
+
+from translate.cli.options import MachineOptions
+from translate.errors import UserError
+
+if TYPE_CHECKING:
+    from translate.aligner.links import Gold
+    from translate.alignment.alignment import Alignment
+    from translate.translation import Candidate
+    from translate.translator import Translator
+
+CHUNK = 2048  # pairs of a corpus in memory at a time
+
+Source = Annotated[
+    str, typer.Argument(metavar="SOURCE", help="A source sentence; for files see translate align corpus.")
+]
+Target = Annotated[
+    str | None, typer.Argument(metavar="TARGET", help="Its translation. Default: the model translates.")
+]
+Whitespace = Annotated[
+    bool,
+    typer.Option("--whitespace", help="Split words only at white space, as tokenised corpora do."),
+]
+
+
+@dataclass(frozen=True)
+class AlignMachine(MachineOptions):
+    """Where a run is computed, and how many pairs at a time."""
+
+    batch_size: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Pairs in a batch. Default: as many as a budget of tokens holds."
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class WeightOptions:
+    """How weights between words are computed."""
+
+    PANEL: ClassVar = "Weights"
+
+    method: Annotated[
+        Literal["attention", "gradient", "erasure", "norm"],
+        typer.Option(
+            metavar="NAME",
+            help="attention: the chosen layer and heads; gradient: gradient times input; erasure: how much "
+            "the log-probability drops without the source word; norm: attention times the size of values.",
+        ),
+    ] = "attention"
+    whitespace: Whitespace = False
+
+    def align(
+        self, translator: "Translator", pairs: Iterable[tuple[str, str]], machine: AlignMachine
+    ) -> Iterator["Alignment"]:
+        """The alignment of each pair, computed in chunks."""
+        iterator = iter(pairs)
+        while chunk := list(islice(iterator, CHUNK)):
+            sources, targets = zip(*chunk, strict=True)
+            yield from translator.align(
+                sources,
+                targets,
+                method=self.method,
+                whitespace=self.whitespace,
+                batch_size=machine.batch_size,
+            )
+
+
+@dataclass(frozen=True)
+class LinkOptions:
+    """Which weights become links, and how links are written."""
+
+    PANEL: ClassVar = "Links"
+
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            metavar="W",
+            help="Link all weights from W on; 0: only the largest weight of each target word. Default: the "
+            "choice of the run.",
+        ),
+    ] = None
+    weights: Annotated[
+        bool, typer.Option("--weights", help="Write each link with its weight: 0-0:0.9412.")
+    ] = False
+
+    def __post_init__(self) -> None:
+        check_threshold(self.threshold)
+
+
+@dataclass(frozen=True)
+class PictureOptions:
+    """What a picture shows beside the weights."""
+
+    PANEL: ClassVar = "Picture"
+
+    values: Annotated[bool, typer.Option("--values", help="Write each weight into its cell.")] = False
+    links: Annotated[
+        str | None, typer.Option(metavar="LINKS", help="Frame the cells of known links: '0-0 1-2 2p1'.")
+    ] = None
+    colours: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Colour map: gray (the default), gray_r, viridis, cividis ..."),
+    ] = None
+
+    def __post_init__(self) -> None:
+        check_colours(self.colours)
+
+    @property
+    def colour_map(self) -> str:
+        return self.colours or "gray"
+
+    def known_links(self, alignment: "Alignment") -> "Gold | None":
+        """The links of ``--links``; raises :class:`UserError` if they do not fit the words."""
+        from translate.aligner.links import parse_gold
+
+        if self.links is None:
+            return None
+        S, T = len(alignment.source_words), len(alignment.target_words)
+        return parse_gold(self.links, where="--links", source_length=S, target_length=T)
+
+
+def check_threshold(threshold: float | None) -> None:
+    """Raise :class:`UserError` unless the threshold is a weight or not given."""
+    if threshold is not None and not 0 <= threshold <= 1:
+        raise UserError(f"align: --threshold is {threshold}; expected a number from 0 to 1")
+
+
+def check_colours(name: str | None) -> None:
+    """Raise :class:`UserError` for a colour map that does not exist."""
+    if name is not None:
+        from translate.pictures.figure import find_colour_map  # matplotlib is slow to import
+
+        find_colour_map(name)
+
+
+def translated(
+    translator: "Translator", source: str, target: str | None, n_best: int = 1
+) -> tuple[list["Candidate"], "Alignment | None"]:
+    """The given translation; without one the model's own, best first, and the alignment of the best.
+
+    Prints the best translation of the model.
+    """
+    from translate.translation import Candidate
+
+    if target is not None:
+        return [Candidate(target, 0.0)], None
+    (result,) = translator.translate([source], alignments=True, n_best=n_best)
+    print(result.text)
+    others = (other for other in result.n_best[1:] if other.text)
+    return [Candidate(result.text, result.score), *others], result.alignment

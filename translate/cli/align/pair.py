@@ -1,0 +1,110 @@
+"""``translate align pair``: the alignment of one pair as links, weights, a heatmap or a page."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from translate.cli.align.options import (
+    AlignMachine,
+    LinkOptions,
+    PictureOptions,
+    Source,
+    Target,
+    WeightOptions,
+    translated,
+)
+from translate.cli.align.output import (
+    LINKS,
+    PAGE,
+    PICTURES,
+    TABLES,
+    check_effect,
+    check_out,
+    extension,
+    write,
+)
+from translate.cli.options import Run, with_groups
+
+if TYPE_CHECKING:
+    from translate.alignment.alignment import Alignment
+    from translate.translation import Candidate
+    from translate.translator import Translator
+
+EXAMPLES = """
+Examples:
+  translate align pair runs/mine "I love you ."
+  translate align pair runs/mine "I love you ." "je t' aime ." --out pair.json
+  translate align pair runs/mine "I love you ." --out a.png --values
+  translate align pair runs/mine "I love you ." --out a.html
+"""
+ALTERNATIVES = 3  # the model's own translations on a page, at most
+
+
+@with_groups
+def pair(
+    run: Run,
+    source: Source,
+    target: Target = None,
+    *,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Heatmap (.png, .pdf, .svg), page (.html), links (.txt) or weights (.tsv, .json, .jsonl, "
+            ".npz). Default: links on standard output.",
+        ),
+    ] = None,
+    weighting: WeightOptions,
+    links: LinkOptions,
+    picture: PictureOptions,
+    machine: AlignMachine,
+) -> None:
+    """Show the alignment of one sentence pair as links, weights, a heatmap or a page.
+
+    Without TARGET the model translates SOURCE, and the translation is printed first.
+    """
+    check_out(out, (*PICTURES, PAGE, *LINKS, *TABLES))
+    check_effect(out, {"--threshold": links.threshold is not None}, (*LINKS, *TABLES))
+    check_effect(out, {"--weights": links.weights}, LINKS)
+    check_effect(out, {"--values": picture.values, "--colours": picture.colours is not None}, PICTURES)
+    check_effect(out, {"--links": picture.links is not None}, (*PICTURES, PAGE))
+    translator = machine.load(run)
+    wanted = min(ALTERNATIVES, translator.search.beam_size) if extension(out) == PAGE else 1
+    candidates, alignment = translated(translator, source, target, wanted)
+    if alignment is None or weighting != WeightOptions():
+        (alignment,) = weighting.align(translator, [(source, candidates[0].text)], machine)
+    if out is not None and extension(out) == PAGE:
+        name = run.resolve().name
+        _write_page(translator, source, candidates, alignment, out, weighting, picture, name)
+    elif out is not None and extension(out) in PICTURES:
+        gold = picture.known_links(alignment)
+        drawn = alignment.heatmap(out, values=picture.values, gold=gold, colour_map=picture.colour_map)
+        print(f"heatmap written to {drawn}")
+    else:
+        write([alignment], out, links)
+
+
+def _write_page(
+    translator: "Translator",
+    source: str,
+    candidates: list["Candidate"],
+    alignment: "Alignment",
+    out: Path,
+    weighting: WeightOptions,
+    picture: PictureOptions,
+    name: str,
+) -> None:
+    from translate.inspection import page_of
+
+    page = page_of(
+        translator,
+        source,
+        [candidate.text for candidate in candidates],
+        scores=[candidate.score for candidate in candidates] if len(candidates) > 1 else None,
+        gold=picture.known_links(alignment),
+        first=weighting.method,
+        whitespace=weighting.whitespace,
+        note=name,
+    )
+    print(f"page written to {page.write(out)}")

@@ -1,0 +1,108 @@
+"""``translate align symmetrise``: the links of two runs of opposite directions, combined into one set."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from translate.cli.align.options import (
+    CHUNK,
+    AlignMachine,
+    Target,
+    WeightOptions,
+    check_threshold,
+    translated,
+)
+from translate.cli.align.output import LINKS, check_out, write_lines
+from translate.cli.console import Rate
+from translate.cli.options import Run, Symmetrisation, with_groups
+from translate.errors import UserError
+
+if TYPE_CHECKING:
+    from translate.translator import Translator
+
+EXAMPLES = """
+Example:
+  translate align symmetrise runs/en-de --reverse runs/de-en \\
+      --source test.en --target test.de > test.links
+"""
+
+
+@with_groups
+def symmetrise(
+    run: Run,
+    sentence: Annotated[
+        str | None, typer.Argument(metavar="SOURCE", help="A source sentence, instead of files.")
+    ] = None,
+    translation: Target = None,
+    *,
+    reverse: Annotated[Path, typer.Option(metavar="RUN", help="Run of the opposite direction.")],
+    source: Annotated[Path | None, typer.Option(metavar="FILE", help="Source sentences, one a line.")] = None,
+    target: Annotated[Path | None, typer.Option(metavar="FILE", help="Their translations.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="File of links (.txt). Default: standard output."),
+    ] = None,
+    heuristic: Annotated[
+        Symmetrisation,
+        typer.Option(
+            metavar="NAME",
+            help="How to combine the links: intersection, union, grow-diag, grow-diag-final or "
+            "grow-diag-final-and.",
+        ),
+    ] = "grow-diag-final-and",
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            metavar="W",
+            help="Link all weights from W on; 0: only the largest weight of each target word. Default: the "
+            "choice of each run.",
+        ),
+    ] = None,
+    weighting: WeightOptions,
+    machine: AlignMachine,
+) -> None:
+    """Align with two runs of opposite directions, and combine their links into one set.
+
+    Give the files of a corpus, or a single SOURCE sentence with or without its TARGET.
+    """
+    from translate.corpora.local_files import pair_of
+
+    if (sentence is None) == (source is None and target is None) or (source is None) != (target is None):
+        raise UserError("align symmetrise: give either a sentence, or --source FILE and --target FILE")
+    check_out(out, LINKS)
+    check_threshold(threshold)
+    split = None if source is None or target is None else pair_of(source, target)
+    translators = machine.load(run), machine.load(reverse)
+    if split is None:
+        assert sentence is not None
+        (best, *_), _ = translated(translators[0], sentence, translation)
+        pairs: Iterable[tuple[str, str]] = [(sentence, best.text)]
+    else:
+        pairs = zip(split.source, split.target, strict=True)
+    total = 1 if split is None else len(split)
+    rate = Rate(unit="pairs", total=total, quiet_meanwhile=out is not None)
+    lines = _combined_links(translators, pairs, heuristic, threshold, weighting, machine)
+    write_lines(rate.of(lines), out)
+
+
+def _combined_links(
+    translators: tuple["Translator", "Translator"],
+    pairs: Iterable[tuple[str, str]],
+    heuristic: str,
+    threshold: float | None,
+    weighting: WeightOptions,
+    machine: AlignMachine,
+) -> Iterator[str]:
+    """A line of links for each pair."""
+    from translate.aligner.links import format_pharaoh
+    from translate.alignment.directions import symmetrised
+
+    forward, backward = translators
+    iterator = iter(pairs)
+    while chunk := list(islice(iterator, CHUNK)):
+        there = list(weighting.align(forward, chunk, machine))
+        back = list(weighting.align(backward, [(target, source) for source, target in chunk], machine))
+        yield from map(format_pharaoh, symmetrised(there, back, heuristic, threshold))

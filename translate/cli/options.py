@@ -1,0 +1,111 @@
+"""The options that commands share, and how a command takes a group of options as one value."""
+
+import inspect
+from collections.abc import Callable
+from copy import copy
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args, get_type_hints
+
+import typer
+
+from translate.cli.console import load_translator
+
+if TYPE_CHECKING:
+    from translate.translator import Translator
+
+Symmetrisation = Literal["intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"]
+
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.")]
+Threads = Annotated[int | None, typer.Option(min=1, metavar="N", help="CPU threads. Default: torch chooses.")]
+Plugins = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--plugin", metavar="MODULE", help="A Python module that the run needs; may be given several times."
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def with_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command take groups of options: a parameter whose type is a dataclass stands for its fields.
+
+    A field is declared as typer declares a parameter. ``PANEL`` of the dataclass is the heading of its
+    options in the help.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    groups = {name: hint for name, hint in hints.items() if is_dataclass(hint) and isinstance(hint, type)}
+    parameters: list[inspect.Parameter] = []
+    for parameter in inspect.signature(command).parameters.values():
+        if parameter.name in groups:
+            parameters += _parameters(groups[parameter.name])
+        else:
+            parameters.append(_parameter(parameter.name, hints[parameter.name], parameter.default))
+
+    def grouped(**given: Any) -> None:
+        collected = {
+            name: group(**{field.name: given.pop(field.name) for field in fields(group)})
+            for name, group in groups.items()
+        }
+        command(**given, **collected)
+
+    grouped.__name__, grouped.__doc__ = command.__name__, command.__doc__
+    grouped.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    grouped.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return grouped
+
+
+def _parameters(group: type) -> list[inspect.Parameter]:
+    hints, found = get_type_hints(group, include_extras=True), []
+    for field in fields(group):
+        type_, option = get_args(hints[field.name])
+        option = copy(option)
+        option.rich_help_panel = getattr(group, "PANEL", None)
+        default = inspect.Parameter.empty if field.default is MISSING else field.default
+        found.append(_parameter(field.name, Annotated[type_, option], default))
+    return found
+
+
+def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+@dataclass(frozen=True)
+class MachineOptions:
+    """Where and with which code a run is computed."""
+
+    PANEL: ClassVar = "Machine"
+
+    device: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="cpu, cuda, cuda:1 ...; auto takes a GPU if there is one."),
+    ] = "auto"
+    threads: Threads = None
+    plugin: Plugins = None
+
+    def load(self, run: Path) -> "Translator":
+        """The translator of a run."""
+        return load_translator(run, self.device, self.threads, self.plugin)
+
+
+@dataclass(frozen=True)
+class TranslationMachine(MachineOptions):
+    """Where, with which code and how exactly a run translates."""
+
+    batch_size: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Sentences in a batch. Default: search.batch_size of the run."),
+    ] = None
+    precision: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="float32, bfloat16 or float16; the last two are for a GPU and less exact.",
+        ),
+    ] = "float32"
+
+    def load(self, run: Path, *, int8: bool = False) -> "Translator":
+        """The translator of a run; with ``int8`` its linear layers compute in 8 bits."""
+        return load_translator(
+            run, self.device, self.threads, self.plugin, int8=int8, precision=self.precision
+        )

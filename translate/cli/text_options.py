@@ -1,0 +1,218 @@
+"""The options of ``translate text``, in the groups that its help shows."""
+
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import typer
+
+from translate.cli.options import TranslationMachine
+from translate.errors import UserError
+
+if TYPE_CHECKING:
+    from translate.config.search import SearchConfig
+
+
+@dataclass(frozen=True)
+class OutputOptions:
+    """What is printed for each sentence."""
+
+    PANEL: ClassVar = "Output"
+
+    n_best: Annotated[
+        int, typer.Option(metavar="N", help="Translations of each sentence: beam size at most, or samples.")
+    ] = 1
+    format: Annotated[
+        Literal["text", "jsonl"],
+        typer.Option(help="text: one line for each sentence; jsonl: one JSON object."),
+    ] = "text"
+    split_sentences: Annotated[
+        bool,
+        typer.Option(
+            "--split-sentences",
+            help="Take a line for a paragraph and translate its sentences one by one.",
+        ),
+    ] = False
+
+
+@dataclass(frozen=True)
+class AlignmentOptions:
+    """What the alignment adds to a translation."""
+
+    PANEL: ClassVar = "Alignment"
+
+    align: Annotated[
+        bool, typer.Option("--align", help="Add word links in Pharaoh format (source-target) after a tab.")
+    ] = False
+    markup: Annotated[
+        bool,
+        typer.Option(
+            "--markup", help="Carry tags (<b>, <br/>) and placeholders ({0}, %s) over to the aligned words."
+        ),
+    ] = False
+    replace_unknown: Annotated[
+        bool,
+        typer.Option(
+            "--replace-unknown", help="Replace an unknown piece with the source word that it is aligned to."
+        ),
+    ] = False
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How translations are searched for, where the run's configuration is not to decide."""
+
+    PANEL: ClassVar = "Search"
+
+    beam_size: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Hypotheses that the beam holds; 1 is greedy search."),
+    ] = None
+    length_penalty: Annotated[
+        float | None,
+        typer.Option(metavar="A", help="Rank hypotheses by log-probability / length^A."),
+    ] = None
+    length_normalisation: Annotated[
+        Literal["average", "gnmt"] | None,
+        typer.Option(
+            metavar="NAME", help="average: divide by length^A; gnmt: divide by ((5 + length) / 6)^A."
+        ),
+    ] = None
+    coverage_penalty: Annotated[
+        float | None,
+        typer.Option(
+            metavar="B",
+            help="Add B times the logarithm of the attention that each source piece received, where "
+            "that is below 1.",
+        ),
+    ] = None
+    no_repeat_ngram: Annotated[
+        int | None, typer.Option(metavar="N", help="Never write the same N pieces in a row twice.")
+    ] = None
+    prefix: Annotated[
+        str | None, typer.Option(metavar="WORDS", help="Begin every translation with these words.")
+    ] = None
+    constraint: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PHRASE", help="Put this phrase into every translation; may be given several times."
+        ),
+    ] = None
+    ensemble: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="RUN",
+            help="Average the probabilities with those of this run, which must have the same target "
+            "vocabulary; may be given several times.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class LengthOptions:
+    """Limits on the length of a translation, where the run's configuration is not to decide."""
+
+    PANEL: ClassVar = "Length of a translation (pieces, with the end of sentence)"
+
+    min_length: Annotated[int | None, typer.Option(metavar="N", help="Fewest pieces.")] = None
+    max_length: Annotated[int | None, typer.Option(metavar="N", help="Most pieces.")] = None
+    min_length_ratio: Annotated[
+        float | None, typer.Option(metavar="R", help="Fewest pieces: R times those of the source.")
+    ] = None
+    max_length_ratio: Annotated[
+        float | None,
+        typer.Option(
+            metavar="R",
+            help="Most pieces: R times those of the source, plus search.max_length_extra. If the limits "
+            "contradict each other, this one counts.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class SampleOptions:
+    """Samples instead of a search."""
+
+    PANEL: ClassVar = "Samples"
+
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Draw translations at random instead of searching.")
+    ] = False
+    temperature: Annotated[
+        float | None, typer.Option(metavar="T", help="Below 1, likely pieces are drawn more often.")
+    ] = None
+    top_k: Annotated[
+        int | None, typer.Option(metavar="K", help="Draw only from the K likeliest pieces; 0: from all.")
+    ] = None
+    top_p: Annotated[
+        float | None,
+        typer.Option(metavar="P", help="Draw only from the likeliest pieces that share probability P."),
+    ] = None
+    seed: Annotated[int | None, typer.Option(metavar="N", help="The same seed draws the same samples.")] = (
+        None
+    )
+    mbr: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Draw N samples and take the one that agrees best with all (chrF); the score is that "
+            "agreement, 0 to 100.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class TextMachine(TranslationMachine):
+    """As other commands that translate, and with 8-bit layers."""
+
+    int8: Annotated[
+        bool,
+        typer.Option(
+            "--int8",
+            help="Linear layers in 8 bits on the CPU: smaller, not exact. translate evaluate RUN --int8 "
+            "measures the loss in BLEU.",
+        ),
+    ] = False
+
+
+def check_sampling(search: SearchOptions, samples: SampleOptions) -> None:
+    """Raise :class:`UserError` for options of samples without samples, or of the beam with samples."""
+    if not samples.sample and samples.mbr is None:
+        for name in ("temperature", "top_k", "top_p", "seed"):
+            if getattr(samples, name) is not None:
+                raise UserError(f"{_flag(name)} is for samples: add --sample or --mbr N")
+        return
+    for name in ("beam_size", "coverage_penalty"):
+        if getattr(search, name) is not None:
+            raise UserError(
+                f"{_flag(name)} is for beam search, but --sample and --mbr draw samples: leave it out"
+            )
+
+
+def check_paragraphs(output: OutputOptions, alignment: AlignmentOptions) -> None:
+    """Raise :class:`UserError` for options that need one translation for each line."""
+    given = {"--align": alignment.align, "--markup": alignment.markup, "--n-best": output.n_best > 1}
+    for name in (name for name, value in given.items() if value and output.split_sentences):
+        raise UserError(f"--split-sentences joins the translations of several sentences: leave out {name}")
+
+
+def search_config(
+    default: "SearchConfig", search: SearchOptions, lengths: LengthOptions, samples: SampleOptions
+) -> "SearchConfig":
+    """The run's search with the given options in place of its own.
+
+    Raises:
+        UserError: for a value that is impossible.
+    """
+    options: dict[str, Any] = {**asdict(search), **asdict(lengths), **asdict(samples)}
+    options["sample"] = samples.sample or None
+    for name in ("prefix", "constraint", "ensemble", "mbr"):  # arguments of the call, not of the search
+        del options[name]
+    try:
+        return replace(default, **{name: value for name, value in options.items() if value is not None})
+    except ValueError as error:
+        raise UserError(str(error)) from error
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
