@@ -34,9 +34,10 @@ Usage: translate train [NAME=VALUE ...] [OPTIONS]
 Trains a translator. Every setting has a value in conf/; name what should differ.
 
 Examples:
-  translate train                                      a transformer on the embedded corpus
+  translate train experiment=demo_transformer          a small Transformer on the embedded corpus: minutes
+  translate train                                      a larger one, 20,000 steps: hours on a CPU
   translate train model=rnn_bahdanau data=multi30k     other choices
-  translate train model=rnn_luong model/attention=dot  a choice within a choice
+  translate train model=rnn_luong model/attention=concat  a choice within a choice
   translate train training.max_steps=500 optimizer.lr=2e-3 run.name=first
   translate train --multirun training.seed=1,2,3       a sweep: one run each
   translate train --config-dir my_conf experiment=mine files of your own beside those of conf/
