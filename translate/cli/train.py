@@ -35,7 +35,10 @@ Train a translator. Each setting has a default; name the ones to change.
 `translate settings` lists them all.
 
 Examples:
-  translate train                                      a Transformer on the embedded corpus
+  translate train experiment=demo_transformer          a small Transformer on the
+                                                       embedded corpus: minutes
+  translate train                                      a larger one, 20,000 steps:
+                                                       hours on a CPU
   translate train model=rnn_bahdanau data=multi30k     another model, another corpus
   translate train model=rnn_luong model/attention=concat
                                                        another attention mechanism

@@ -2,6 +2,7 @@
 
 import functools
 import importlib
+import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -68,10 +69,20 @@ def resolve_target(name: Any, plugins: Sequence[str] = (), path: str = "_target_
     return found
 
 
-def import_plugin(name: str) -> ModuleType:
-    """Import a module of ``run.plugins``, also from the working directory. Raises ``UserError``."""
+def find_plugin(name: str) -> bool:
+    """Whether a module that the user named exists, in the working directory or on Python's path."""
+    # The console script, unlike ``python -m``, does not search the working directory.
     if str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):  # of the package that should hold it, or of a malformed name
+        return False
+
+
+def import_plugin(name: str) -> ModuleType:
+    """Import a module of ``run.plugins``, also from the working directory. Raises ``UserError``."""
+    find_plugin(name)
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:

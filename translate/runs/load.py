@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from omegaconf import DictConfig, OmegaConf
 from translate.alignment.choice import AlignmentChoice
 from translate.config import instantiate
 from translate.config.settings import Settings, check_config
+from translate.config.targets import find_plugin
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.models.columns import store_by_columns
@@ -119,19 +119,12 @@ def read_settings(directory: RunDirectory, plugins: Sequence[str] = ()) -> Setti
                 f"--plugin {name}, in Python plugins=[{name!r}]"
             )
     for name in plugins:
-        if not _is_importable(name):
-            raise UserError(f"plugin {name}: there is no such module on Python's path")
+        if not find_plugin(name):
+            raise UserError(f"plugin {name}: there is no such module here or on Python's path")
     try:
         return check_config(config)
     except UserError as error:
         raise UserError(f"{directory.config}: {error}") from error
-
-
-def _is_importable(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except (ImportError, ValueError):  # a parent cannot be imported, or the name is malformed
-        return False
 
 
 def read_choice(directory: RunDirectory, model: Seq2Seq) -> AlignmentChoice:

@@ -1,0 +1,71 @@
+"""Every example of README and the documentation runs as it is typed; ``examples.py`` lists exceptions."""
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs.examples import PAGES, ROOT, Block, Reader, blocks, commands, furnish
+
+
+@pytest.fixture(scope="module")
+def furnished(tmp_path_factory: pytest.TempPathFactory, tiny_runs: dict[str, Path]) -> Path:
+    """A folder with the runs and files that the pages speak of; to be copied."""
+    from tests.tiny_runs import TRAINED, train_tiny
+
+    folder = tmp_path_factory.mktemp("docs")
+    runs = {f"runs/demo/{backend}": run for backend, run in tiny_runs.items()}
+    runs |= {"RUN2": tiny_runs["rnn_bahdanau"], "RUN": folder / "run", "RUN_BACK": folder / "back"}
+    short = [*TRAINED, "training.max_steps=20"]
+    # Every format of export can hold it.
+    assert train_tiny(runs["RUN"], "transformer", *short, "model.attention.num_heads=2") == 0
+    languages = ["data.source_language=fr", "data.target_language=en"]
+    assert train_tiny(runs["RUN_BACK"], "transformer", *short, *languages) == 0
+    furnish(folder / "reader", runs)
+    return folder / "reader"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_example_runs(
+    page: Path, furnished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "reader"
+    shutil.copytree(furnished, folder)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    reader = Reader(folder)
+    try:
+        for block in blocks(page):
+            reader.follow(block)
+    finally:
+        for name in reader.written:
+            sys.modules.pop(name, None)
+
+
+def test_words_of_a_command() -> None:
+    text = "translate text RUN 'a  b' \\\n    --n-best 5 > out.txt   # a comment\n\nmake demo\n"
+    assert commands(text) == [
+        ["translate", "text", "RUN", "a  b", "--n-best", "5", ">", "out.txt"],
+        ["make", "demo"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("bash", "curl example.org\n"),  # neither run nor listed
+        ("bash", "translate text nowhere hello\n"),
+        ("bash", "translate train training.max_stepz=3\n"),
+        ("bash", "python scripts/demo.py --no-such-option\n"),
+        ("bash", "make nothing\n"),
+        ("console", "$ translate --version\ntranslate 0.0.0\n"),
+        ("yaml", "a: 1\n"),
+        ("", "translate text RUN hello\n"),
+    ],
+)
+def test_a_wrong_example_fails(language: str, text: str, tmp_path: Path) -> None:
+    with pytest.raises(AssertionError):
+        Reader(tmp_path).follow(Block(tmp_path / "page.md", 1, language, text))

@@ -1,0 +1,193 @@
+"""What README and the documents mention exists: files, headings, options, settings; tables are current."""
+
+import importlib.util
+import json
+import re
+import tomllib
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import typer.main
+
+from tests.docs.examples import PAGES, ROOT, blocks
+from translate.cli.main import build_app
+
+LINKED = [*PAGES, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs" / "experiments").glob("*.md"))]
+CURRENT = [page for page in PAGES if page.name != "CHANGELOG.md"]
+ANCHOR = re.compile(r"\[[^]]*\]\(([^)\s]+)\)|(?:src|srcset|href)=\"([^\"]+)\"")
+# Options of other programs that the pages speak of.
+FOREIGN = {
+    "--max-restarts": "torchrun",
+    "--nproc-per-node": "torchrun",
+    "--standalone": "torchrun",
+    "--no-python": "torchrun",
+    "--logdir": "tensorboard",
+}
+SECTIONS = "data|model|tokenizer|optimizer|schedule|training|runtime|search|alignment|run"
+FILES = (".py", ".json", ".bin", ".lock", ".safetensors")
+
+
+def named(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def prose(page: Path) -> str:
+    """A page without its fenced blocks."""
+    return re.sub(r"^\s*```.*?^\s*```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+
+
+def anchors(page: Path) -> set[str]:
+    """The names by which a link reaches the headings of a page."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+
+
+@cache
+def options() -> frozenset[str]:
+    """Every option of every command, of `translate train` and of the scripts."""
+    found: set[str] = set(FOREIGN)
+    queue = [typer.main.get_command(build_app())]
+    while queue:
+        command = queue.pop()
+        queue += getattr(command, "commands", {}).values()
+        for parameter in command.params:
+            found.update(parameter.opts, parameter.secondary_opts)
+    from translate.cli.train import HELP
+
+    found |= set(re.findall(r"--[\w-]+", HELP))
+    for script in (ROOT / "scripts").glob("*.py"):
+        found |= set(re.findall(r'"(--[\w-]+)"', script.read_text(encoding="utf-8")))
+    return frozenset(found)
+
+
+@cache
+def settings() -> frozenset[str]:
+    """The dotted name of every setting that some configuration holds."""
+    import yaml  # type: ignore[import-untyped]
+
+    found: set[str] = set()
+    for file in (ROOT / "conf").rglob("*.yaml"):
+        content = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
+        group = "".join(f"{part}." for part in file.relative_to(ROOT / "conf").parts[:-1])
+        found |= {group.removesuffix("."), *keys_of(content, group)}
+    return frozenset(found)
+
+
+def keys_of(content: dict[str, Any], prefix: str) -> set[str]:
+    found = set()
+    for key, value in content.items():
+        found.add(f"{prefix}{key}")
+        if isinstance(value, dict):
+            found |= keys_of(value, f"{prefix}{key}.")
+    return found
+
+
+@pytest.mark.parametrize("page", LINKED, ids=named)
+def test_every_link_and_picture_exists(page: Path) -> None:
+    for groups in ANCHOR.findall(prose(page)):
+        target = groups[0] or groups[1]
+        if re.match(r"\w+:", target):
+            continue
+        name, _, heading = target.partition("#")
+        linked = (page.parent / name).resolve() if name else page
+        assert linked.exists(), f"{page.name}: {target}"
+        assert not heading or heading in anchors(linked), f"{page.name}: {target}"
+
+
+@pytest.mark.parametrize("page", CURRENT, ids=named)
+def test_every_option_exists(page: Path) -> None:
+    for span in re.findall(r"`([^`]+)`", prose(page)):
+        for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", span):
+            assert option in options(), f"{page.name}: {span}"
+
+
+@pytest.mark.parametrize("page", CURRENT, ids=named)
+def test_every_setting_exists(page: Path) -> None:
+    for span in re.findall(r"`([^`]+)`", prose(page)):
+        for setting in re.findall(rf"(?<![\w./-])((?:{SECTIONS})\.[a-z_]+(?:\.[a-z_]+)*)(?![\w(/])", span):
+            assert setting in settings() or setting.endswith(FILES), f"{page.name}: {span}"
+
+
+@pytest.mark.parametrize("page", CURRENT, ids=named)
+def test_commands_stand_where_they_are_run(page: Path) -> None:
+    for block in blocks(page):
+        if block.language in ("", "text"):
+            commands = re.findall(r"^(?:translate|python|make|pip) .*", block.text, flags=re.MULTILINE)
+            assert not commands, f"{page.name}:{block.line}: {commands[0]!r} is in a block that no test runs"
+    indented = re.findall(r"^ {4}(?:translate|python) .*", prose(page), flags=re.MULTILINE)
+    assert not indented, f"{page.name}: {indented[0]!r} is not in a block of bash"
+
+
+@pytest.mark.parametrize("page", CURRENT, ids=named)
+def test_every_file_of_the_code_exists(page: Path) -> None:
+    for name in re.findall(r"`((?:[\w.]+/)*\w+\.py)`", prose(page)):
+        if page.name == "README.md" and name == "my_attention.py":
+            continue
+        assert any((root / name).exists() for root in (ROOT, ROOT / "translate")), f"{page.name}: {name}"
+
+
+@pytest.mark.parametrize("walk", ["training", "translation"])
+def test_a_walk_through_the_house_is_about_ten_files(walk: str) -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    _, table, _ = page.split(f"<!-- walk: {walk} -->")
+    assert 8 <= len(re.findall(r"^\| `[\w/]+\.py` \|", table, flags=re.MULTILINE)) <= 12
+
+
+def test_every_dependency_is_explained() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    needed = {re.split(r"[<>=~ ]", each)[0] for each in project["dependencies"]}
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([\w, -]+) \|", page.partition("## Dependencies")[2], flags=re.MULTILINE)
+    assert {name for row in rows for name in row.split(", ")} - {"package", "---"} == needed
+
+
+def test_every_page_of_the_experiments_is_listed() -> None:
+    folder = ROOT / "docs" / "experiments"
+    listed = (folder / "README.md").read_text(encoding="utf-8")
+    for page in folder.glob("2*.md"):
+        assert f"({page.name})" in listed
+
+
+def test_readme_leads_to_every_page() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for page in (ROOT / "docs").glob("*.md"):
+        assert f"(docs/{page.name})" in readme, page.name
+
+
+class TestDemo:
+    """The table of the demo is that of its files."""
+
+    @pytest.fixture
+    def demo(self) -> ModuleType:
+        spec = importlib.util.spec_from_file_location("demo", ROOT / "scripts" / "demo.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    @pytest.mark.parametrize("page", ["README.md", "docs/results.md"])
+    def test_the_pages_have_the_figures_of_the_file(self, page: str, demo: ModuleType) -> None:
+        rows = json.loads((ROOT / "docs" / "demo.json").read_text(encoding="utf-8"))
+        _, table, _ = (ROOT / page).read_text(encoding="utf-8").split(demo.MARK)
+        assert table.strip() == demo.markdown(rows), "write it by scripts/demo.py --docs"
+
+    def test_several_seeds_give_a_range(self, demo: ModuleType) -> None:
+        rows = [
+            {
+                "backend": backend,
+                "seed": seed,
+                "parameters": 1200,
+                "seconds": 250 + seed,
+                "tokens_per_second": 3000.0,
+                "bleu": bleu,
+                "aer": 0.015,
+            }
+            for backend in demo.BACKENDS
+            for seed, bleu in ((1, 96.2), (2, 95.46), (3, 97.0))
+        ]
+        line = "| 1,200 | 251 to 253 | 3,000 | 95.46 to 97.00 | 1.50 | 3 |"
+        assert demo.markdown(rows).count(line) == 3
