@@ -5,7 +5,10 @@ from typing import Annotated, ClassVar, get_args
 import pytest
 import typer
 
-from translate.cli.options import MachineOptions, Run, TranslationMachine, with_groups
+from translate.aligner.symmetrise import SYMMETRISATIONS
+from translate.alignment import formats
+from translate.cli.align import output
+from translate.cli.options import MachineOptions, Symmetrisation, TranslationMachine, with_groups
 from translate.cli.text_options import (
     AlignmentOptions,
     LengthOptions,
@@ -13,6 +16,7 @@ from translate.cli.text_options import (
     SampleOptions,
     SearchOptions,
 )
+from translate.pictures.figure import check_extension
 
 
 @dataclass(frozen=True)
@@ -86,3 +90,11 @@ def test_options_left_out_decide_nothing(group: type) -> None:
 
 def test_shared_arguments_are_declared_once() -> None:
     assert get_args(Run)[1].metavar == "RUN"
+
+
+def test_names_that_help_lists_are_those_of_the_library() -> None:
+    """The command line spells them out, so that `--help` need not import numpy."""
+    assert get_args(Symmetrisation) == SYMMETRISATIONS
+    assert (output.LINKS, output.TABLES) == (formats.LINKS, formats.TABLES)
+    for suffix in output.PICTURES:
+        assert check_extension(f"a{suffix}").suffix == suffix

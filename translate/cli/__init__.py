@@ -1,1 +1,1 @@
-"""The command line: one file a command, no logic."""
+"""The command line: a file for each command, a package for each command with subcommands."""

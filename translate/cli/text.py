@@ -72,11 +72,7 @@ def text(
     _check_encoding(sentences or [])
     check_sampling(search, samples)
     check_paragraphs(output, alignment)
-    translator, *others = (
-        machine.load(member, int8=machine.int8) for member in (run, *(search.ensemble or ()))
-    )
-    if others:
-        translator = translator.join(others)
+    translator = _load([run, *(search.ensemble or ())], machine)
     config = search_config(translator.search, search, lengths, samples)
 
     def translate(block: list[str]) -> "list[Translation]":
@@ -105,6 +101,12 @@ def text(
         rate.add(len(block))
     rate.end()
     print_warnings(translator)
+
+
+def _load(runs: list[Path], machine: TextMachine) -> "Translator":
+    """The translator of a run, or of an ensemble of several."""
+    translator, *others = (machine.load(run, int8=machine.int8) for run in runs)
+    return translator.join(others) if others else translator
 
 
 def _check_encoding(sentences: list[str]) -> None:
