@@ -23,40 +23,40 @@ def _example() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return emission, null, generator.random(2 * MAX_JUMP + 1)
 
 
-def _step(jumps: np.ndarray, before: int, place: int) -> float:
+def _step(jumps: np.ndarray, before: int, position: int) -> float:
     total = sum(jumps[MAX_JUMP + other - before] for other in range(SOURCE))
-    near = jumps[MAX_JUMP + place - before] / total
+    near = jumps[MAX_JUMP + position - before] / total
     return float((1 - P0) * ((1 - EVEN_SHARE) * near + EVEN_SHARE / SOURCE))
 
 
 def _by_enumeration(
     emission: np.ndarray, null: np.ndarray, jumps: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of one pair: every sequence of states (place, is NULL), weighed by its probability."""
+    """Expectations for one pair, over all sequences of states (position, is NULL)."""
     links, unlinked, expected = np.zeros((TARGET, SOURCE)), np.zeros(TARGET), np.zeros(2 * MAX_JUMP + 1)
     total = 0.0
-    start = [_step(jumps, -1, place) for place in range(SOURCE)]
+    start = [_step(jumps, -1, position) for position in range(SOURCE)]
     for path in product(product(range(SOURCE), (False, True)), repeat=TARGET):
         probability, before = 1.0, -1
-        for j, (place, is_null) in enumerate(path):
-            if is_null and j and place != before:
-                probability = 0.0  # NULL remembers the place that was left
+        for j, (position, is_null) in enumerate(path):
+            if is_null and j and position != before:
+                probability = 0.0  # NULL remembers the position before
                 break
             if is_null:
-                at_start = start[place] / sum(start) if j == 0 else 1.0
+                at_start = start[position] / sum(start) if j == 0 else 1.0
                 probability *= P0 * at_start * null[j]
             else:
-                probability *= _step(jumps, before, place) * emission[j, place]
-            before = place
+                probability *= _step(jumps, before, position) * emission[j, position]
+            before = position
         total += probability
         before = -1
-        for j, (place, is_null) in enumerate(path):
+        for j, (position, is_null) in enumerate(path):
             if is_null:
                 unlinked[j] += probability
             else:
-                links[j, place] += probability
-                expected[MAX_JUMP + place - before] += probability
-            before = place
+                links[j, position] += probability
+                expected[MAX_JUMP + position - before] += probability
+            before = position
     return links / total, unlinked / total, expected / total
 
 

@@ -47,11 +47,11 @@ def _planted(planted, num_layers, num_heads, *, noise=0.1):
                 for t in range(T):
                     if (layer, head) == planted[:2]:
                         piece = target_in[t] if planted[2] else predicted[t]
-                        place = source_ids.index(piece) if piece in source_ids else S - 1
+                        position = source_ids.index(piece) if piece in source_ids else S - 1
                     else:  # a sink on the last word, or the diagonal, or the diagonal behind
                         habits = (S - 2, min(t, S - 2), max(0, min(t - 1, S - 2)))
-                        place = habits[(layer + head) % 3]
-                    weights[layer, head, t, place] += 1
+                        position = habits[(layer + head) % 3]
+                    weights[layer, head, t, position] += 1
         return weights / weights.sum(-1, keepdims=True)
 
     return attend
@@ -72,7 +72,7 @@ def test_gold_finds_the_planted_head(fake_model, planted):
     assert len({row.choice for row in result.table}) == len(result.table) == 3 * 6 * 2 + len(THRESHOLDS)
 
 
-def test_table_is_what_align_and_score_say(fake_model):
+def test_table_equals_align_and_score(fake_model):
     pairs, golds = _pairs(11, names=True)
     golds = [Gold(frozenset(list(gold.sure)[::2]), gold.possible) for gold in golds]
     model = fake_model(_planted((1, 0, 1), 2, 2, noise=1.5), 2, 2)
@@ -122,7 +122,7 @@ def test_without_evidence_rows_are_not_shifted(fake_model):
 def test_agreement_of_layers_decides_without_other_evidence(fake_model):
     def attend(
         source_ids, target_in
-    ):  # layers 0 and 2 look at the first word, layer 1 at the word in its place
+    ):  # layers 0 and 2 look at the first word, layer 1 at the word at its position
         weights = np.full((3, 1, len(target_in), len(source_ids)), 0.01)
         weights[[0, 2], :, :, 0] += 1
         for t in range(len(target_in)):
@@ -162,7 +162,7 @@ def test_gold_finds_words_with_two_links_and_with_none(fake_model):
     assert [each.links() for each in align(model, [pair], result.choice)] == [links]
 
 
-def test_what_is_given_is_not_searched(fake_model):
+def test_given_parts_are_not_searched(fake_model):
     pairs, golds = _pairs(20, names=False)
     model = fake_model(_planted((1, 2, 1), 3, 5), 3, 5)
     result = calibrate(model, pairs, golds, layer=2)

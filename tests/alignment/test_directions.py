@@ -35,7 +35,7 @@ def _pairs(count, seed=0, *, untranslated=False):
 
 
 def _attend(planted):
-    """The planted (layer, head, shift) finds its word; every other head looks at its own place."""
+    """The planted (layer, head, shift) finds its word; every other head looks at its own position."""
 
     def attend(source_ids, target_in):
         S, T = len(source_ids), len(target_in)

@@ -49,7 +49,7 @@ def test_table(tmp_path):
 
 @pytest.mark.parametrize("name", ["a.json", "a.jsonl", "a.npz"])
 @pytest.mark.parametrize("given", [ALL, [FIRST], [EMPTY], [ODD, FIRST], [OWN, FIRST]])
-def test_what_is_written_reads_back(tmp_path, name, given):
+def test_written_alignments_read_back(tmp_path, name, given):
     found = read_alignments(write_alignments(given, tmp_path / name))
     assert len(found) == len(given)
     for one, other in zip(given, found, strict=True):

@@ -43,7 +43,7 @@ def log_probabilities(model: Seq2Seq, source: list[int], target: list[int], embe
     with torch.no_grad():
         hidden = model.read_target(model.encode_embedded(embedded, None), torch.tensor([[BOS, *target]]))
         scores = torch.log_softmax(model.logits(hidden), dim=-1)[0]
-    return [scores[place, piece].item() for place, piece in enumerate(target)]
+    return [scores[position, piece].item() for position, piece in enumerate(target)]
 
 
 def normalised(rows: np.ndarray) -> np.ndarray:
@@ -107,7 +107,7 @@ def test_erasure_leaves_one_word_out_at_a_time(name: str) -> None:
 
 @pytest.mark.parametrize("shift", [0, 1])
 @pytest.mark.parametrize(("name", "heads"), [("bahdanau", (0,)), ("transformer", (0, 2))])
-def test_norm_is_the_length_of_what_is_added_to_the_context(
+def test_norm_is_the_length_of_the_vector_added_to_the_context(
     name: str, heads: tuple[int, ...], shift: int
 ) -> None:
     model = tiny_model(name)

@@ -10,7 +10,7 @@ SIDES = ([[4, 5, 6], [], [7]], [[8], [9, 10], [11, 12, 13, 14]], [[65536, 3], []
 
 
 @pytest.mark.parametrize("count", [2, 3])
-def test_what_is_written_is_read_back_without_a_copy(tmp_path: Path, count: int) -> None:
+def test_written_corpora_are_read_back_without_a_copy(tmp_path: Path, count: int) -> None:
     corpus, path = EncodedCorpus(*map(Ragged.of, SIDES[:count])), tmp_path / "a" / "b.arrow"
     assert read_encoded(path) is None
     write_encoded(path, corpus)

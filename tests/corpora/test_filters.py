@@ -1,4 +1,4 @@
-"""What is dropped from train and counted, and what is held out of it."""
+"""Pairs that are dropped from train, with their numbers, and pairs that are held out of it."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the tests of corpora share: the settings of conf/data, and the message of a refusal."""
+"""Shared by the tests of corpora: the settings of conf/data, and the message of a refusal."""
 
 from pathlib import Path
 from typing import Any

@@ -76,15 +76,15 @@ def of_transformer(**options: Any) -> Contents:
     )
 
 
-def forced(contents: Contents, source: list[int], target: list[int]) -> Tensor:
-    """Log-probabilities (T + 1, V) of what follows each piece of a target, the begin of sentence first."""
+def teacher_forced(contents: Contents, source: list[int], target: list[int]) -> Tensor:
+    """Log-probabilities (T + 1, V) of the next piece after begin of sentence and each target piece."""
     with torch.no_grad():
         hidden = contents.model(torch.tensor([source]), None, torch.tensor([[BOS, *target]]))
         return torch.log_softmax(contents.model.logits(hidden), -1)[0]
 
 
 def translations(contents: Contents) -> list[Rendered]:
-    """What the run itself makes of ``SOURCES``."""
+    """The translations of ``SOURCES`` by the run itself."""
     translator = Translator(
         contents.model, contents.tokenizers, contents.search, contents.choice, contents.languages
     )

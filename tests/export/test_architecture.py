@@ -1,4 +1,4 @@
-"""What other engines are not told is refused, all of it at once."""
+"""Settings that an export does not hold are refused, all in one message."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ def test_settings_of_the_search_that_others_do_not_have_are_named() -> None:
     )
 
 
-def test_what_they_have_is_not_named() -> None:
+def test_supported_settings_are_not_named() -> None:
     search = SearchConfig(beam_size=2, length_penalty=0.6, max_length_ratio=1.5, coverage_penalty=0.2)
     with pytest.raises(UserError) as told:
         refuse_search(search, "ctranslate2")

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.export.contents import SOURCES, TARGETS, forced, of_case, of_transformer, translations
+from tests.export.contents import SOURCES, TARGETS, of_case, of_transformer, teacher_forced, translations
 from translate.errors import UserError
 from translate.export import ctranslate2
 from translate.text.tokenizer import EOS
@@ -35,7 +35,7 @@ def test_every_piece_has_the_same_probability(options: dict[str, object], tmp_pa
         ids, wanted = contents.encode(source), both.target.encode(target)
         pieces = both.source.pieces(ids[:-1]), both.target.pieces(wanted)
         (found,) = engine.score_batch([pieces[0]], [pieces[1]])
-        ours = forced(contents, ids, wanted)[range(len(wanted) + 1), [*wanted, EOS]]
+        ours = teacher_forced(contents, ids, wanted)[range(len(wanted) + 1), [*wanted, EOS]]
         torch.testing.assert_close(torch.tensor(found.log_probs), ours, rtol=0, atol=2e-4)
 
 
@@ -61,7 +61,7 @@ def test_quantisation_leaves_the_run_as_it_is(tmp_path: Path) -> None:
         ("transformer-one-layer", "model.attention.attention_size=7 (it has width=12)"),
     ],
 )
-def test_what_it_cannot_represent_is_named(name: str, refused: str, tmp_path: Path) -> None:
+def test_unsupported_settings_are_named(name: str, refused: str, tmp_path: Path) -> None:
     with pytest.raises(UserError) as caught:
         ctranslate2.export(of_case(name), tmp_path / "out")
     assert str(caught.value).startswith("--format ctranslate2 cannot represent ")

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.export.contents import SOURCES, TARGETS, forced, of_case, of_transformer
+from tests.export.contents import SOURCES, TARGETS, of_case, of_transformer, teacher_forced
 from translate.errors import UserError
 from translate.export import huggingface
 from translate.text.tokenizer import BOS, EOS, PAD
@@ -36,7 +36,7 @@ def test_every_piece_has_the_same_probability(
         assert tokenizer.decode([BOS, *wanted, EOS, PAD], skip_special_tokens=True).split() == target.split()
         with torch.no_grad():
             found = model(torch.tensor([ids]), decoder_input_ids=torch.tensor([[BOS, *wanted]])).logits
-        ours = forced(contents, ids, wanted)
+        ours = teacher_forced(contents, ids, wanted)
         torch.testing.assert_close(torch.log_softmax(found[0], -1), ours, rtol=0, atol=1e-5)
 
 
@@ -48,7 +48,7 @@ def test_every_piece_has_the_same_probability(
         ({"tie": "target"}, "model.tie=target (it has all where model.pre_norm=true)"),
     ],
 )
-def test_what_it_cannot_represent_is_named(options: dict[str, object], refused: str, tmp_path: Path) -> None:
+def test_unsupported_settings_are_named(options: dict[str, object], refused: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="--format huggingface cannot represent") as caught:
         huggingface.export(of_transformer(**options), tmp_path / "out")
     assert refused in str(caught.value)

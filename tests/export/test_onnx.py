@@ -21,7 +21,7 @@ class Name(NamedTuple):
 
 
 class Session:
-    """A graph in the place of a session of onnxruntime."""
+    """A graph instead of a session of onnxruntime."""
 
     def __init__(self, graph: Reading | Step) -> None:
         self.graph = graph

@@ -239,7 +239,7 @@ def test_impossible_wishes_are_refused(numbers: tuple[int, int, int], target: st
         generate(*numbers, target=target)
 
 
-def test_the_sample_is_what_its_readme_says() -> None:
+def test_the_sample_matches_its_readme() -> None:
     folder = Path(__file__).parents[2] / "data" / "sample"
     columns = [(folder / f"sample.{end}").read_text("utf-8").splitlines() for end in ("en", "fr", "gold")]
     assert [Example(*row) for row in zip(*columns, strict=True)] == generate(200, 0, 0, seed=1)["train"]

@@ -74,11 +74,11 @@ class Browser:
         line, _, self._buffer = self._buffer.partition(b"\0")
         return json.loads(line)
 
-    def open(self, path: Path, place: str = "") -> None:
+    def open(self, path: Path, fragment: str = "") -> None:
         """Load a file, with what stands behind the `#`, and wait until it has run."""
         self.call("Page.navigate", url="about:blank")
         self.events.clear()
-        self.call("Page.navigate", url=f"{path.as_uri()}{place}")
+        self.call("Page.navigate", url=f"{path.as_uri()}{fragment}")
         deadline = time.monotonic() + SECONDS
         while self.run("document.readyState") != "complete" or self.run("location.href") == "about:blank":
             assert time.monotonic() < deadline, "the page does not load"
@@ -98,13 +98,13 @@ class Browser:
             self._mouse(kind, selector)
 
     def _mouse(self, kind: str, selector: str) -> None:
-        place = self.run(
+        point = self.run(
             f"(() => {{ const one = document.querySelector({json.dumps(selector)});"
             "one.scrollIntoView({block: 'nearest'}); const box = one.getBoundingClientRect();"
             "return [box.x + box.width / 2, box.y + box.height / 2]; })()"
         )
         pressed = {"button": "left", "clickCount": 1} if kind != "mouseMoved" else {}
-        self.call("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], **pressed)
+        self.call("Input.dispatchMouseEvent", type=kind, x=point[0], y=point[1], **pressed)
 
     def press(self, key: str) -> None:
         codes = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "End": 35, "Home": 36}

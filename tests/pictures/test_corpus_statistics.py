@@ -77,7 +77,7 @@ def test_known_corpora():
     assert even.mean_entropy == pytest.approx(6)
 
 
-def test_pairs_without_words_are_counted_and_no_more():
+def test_pairs_without_words_are_only_counted():
     statistics = CorpusStatistics()
     statistics.add(Alignment([], ["a"], np.zeros((1, 0))))
     statistics.add(Alignment(["a"], [], np.zeros((0, 1))))

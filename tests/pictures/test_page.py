@@ -38,7 +38,7 @@ HOSTILE = [
 
 
 def data_of(text: str) -> dict:
-    """What a browser gives to the script: the content of the data element, up to the first end tag."""
+    """The data as a browser gives it to the script: the content of the element up to the first end tag."""
     found = re.search(r'<script type="application/json" id="data">(.*?)</script', text, re.DOTALL)
     assert found is not None
     return json.loads(found[1])

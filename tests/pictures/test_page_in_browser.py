@@ -318,7 +318,7 @@ def test_short_and_long_sentences_on_phones_and_screens(
     size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
     browser.call("Emulation.setDeviceMetricsOverride", **size)
     browser.open(page.write(tmp_path / "a.html"), "#view=attention&layer=2&head=7&target=1")
-    assert browser.run("document.documentElement.scrollWidth") <= width  # what is wider scrolls in its box
+    assert browser.run("document.documentElement.scrollWidth") <= width  # wider parts scroll in their box
     boxes = browser.run(
         "[...document.querySelectorAll('.words .word')].map(one => one.getBoundingClientRect())"
         ".map(box => [box.left, box.top, box.right, box.bottom])"

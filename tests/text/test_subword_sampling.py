@@ -51,7 +51,7 @@ def test_another_process_draws_the_same(kind: str, tmp_path: Path) -> None:
     assert done.stdout.strip() == hashlib.sha256(repr(drawn).encode()).hexdigest(), done.stderr
 
 
-def test_without_dropout_bpe_gives_what_sentencepiece_gives() -> None:
+def test_without_dropout_bpe_equals_sentencepiece() -> None:
     tokenizer = tokenizer_of("bpe")
     texts = [*LINES, "", "unseen words: jumping, over", "the жук walks", "ж"]
     assert sample_corpus(tokenizer, texts, "bpe", 1e-12, [1]) == tokenizer.encode_corpus(texts)

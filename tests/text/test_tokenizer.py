@@ -196,7 +196,7 @@ def test_a_vocabulary_too_large_is_shrunk_with_a_message(kind: Any) -> None:
         (FRENCH, TokenizerConfig(vocabulary_size=9), "smaller than required_chars"),
     ],
 )
-def test_what_cannot_be_trained_is_an_error_of_the_user(
+def test_impossible_vocabularies_are_user_errors(
     sentences: list[str], config: TokenizerConfig, message: str
 ) -> None:
     with pytest.raises(UserError, match=f"tokenizer: .*{message}"):
@@ -260,5 +260,5 @@ def test_a_decoded_text_is_one_line_and_offsets_follow_it(parts: list[str]) -> N
     line, moved = tokenizer_module._collapsed(text, spans)
     assert line == " ".join(text.split())
     assert [line[begin:end] for begin, end in moved] == [text[begin:end] for begin, end in spans]
-    everything = [(place, place + 1) for place in range(len(text))]
+    everything = [(index, index + 1) for index in range(len(text))]
     assert all(0 <= a <= b <= len(line) for a, b in tokenizer_module._collapsed(text, everything)[1])

@@ -73,7 +73,7 @@ FRENCH = st.lists(
 
 @settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 @given(st.one_of(st.text(max_size=25), ODD, FRENCH.map("".join)))
-def test_splitting_is_idempotent_loses_nothing_and_knows_its_places(text: str) -> None:
+def test_splitting_is_idempotent_loses_nothing_and_keeps_positions(text: str) -> None:
     words = split_words(text)
     assert "".join(word.text for word in words) == "".join(text.split())
     assert all(text[word.start : word.end] == word.text for word in words)

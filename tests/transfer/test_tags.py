@@ -29,7 +29,7 @@ PIECES += ["%s", "{", "0}", "%", "s", "&amp;", "<!-- c -->", "\n", "é"]
         ("<<b>b>", "< b>", ["<b>"]),
     ],
 )  # fmt: skip
-def test_what_is_taken_out(sentence: str, text: str, items: list[str]) -> None:
+def test_removed_markup(sentence: str, text: str, items: list[str]) -> None:
     found = read_markup(sentence)
     assert found.text == text
     assert [each.text for each in found.items] == items
