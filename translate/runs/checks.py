@@ -6,6 +6,7 @@ from translate.config.tokenizer import TokenizerConfig
 from translate.corpora.corpus import Corpus
 from translate.errors import UserError
 from translate.models import Seq2Seq
+from translate.models.sizes import check_mechanism
 from translate.reports.wandb import check_installed
 from translate.runs.objects import build_model, build_optimizer, build_schedule
 from translate.runs.start_from import freeze
@@ -25,6 +26,8 @@ def check_buildable(settings: Settings) -> None:
     _check_parallel(settings)
     sizes = (SMALL, SMALL) if settings.tokenizer.shared else (SMALL, SMALL + 2)
     model = build_model(settings.model, sizes, settings.run.plugins)
+    for layer in range(model.num_attention_layers):
+        check_mechanism(model.source_attention(layer), model.widths)
     _check_recipe(settings, model)
     freeze(model, settings.training.freeze)
     build_optimizer(settings, model)
