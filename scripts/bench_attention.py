@@ -2,8 +2,8 @@
 
     python scripts/bench_attention.py [--lengths 64 128 ...] [--threads 2] [--repeats 7] [--device cpu]
 
-Each length runs in a process of its own. Times are medians of rounds in which the variants take turns. Memory
-is what a variant adds to its process (CPU: resident set; GPU: torch's allocator), at batch size 1.
+Every length runs in a new process. Times are medians of rounds in which the variants take turns. Memory
+is the peak that a variant adds to its process (CPU: resident set; GPU: torch's allocator), at batch size 1.
 """
 
 import argparse
@@ -78,7 +78,7 @@ def additive(kernel: str, device: str, batch: int, targets: int, sources: int) -
 
 
 def seconds(variants: dict[str, Callable[[], None]], repeats: int, device: str) -> dict[str, float]:
-    """The median of each variant; in each round every variant runs once."""
+    """The median time of every variant; each round runs all of them once."""
     import torch
 
     taken: dict[str, list[float]] = {name: [] for name in variants}
@@ -90,11 +90,11 @@ def seconds(variants: dict[str, Callable[[], None]], repeats: int, device: str) 
                 torch.cuda.synchronize()
             if round_number:  # the first warms up
                 taken[name].append(time.perf_counter() - began)
-    return {name: statistics.median(each) for name, each in taken.items()}
+    return {name: statistics.median(times) for name, times in taken.items()}
 
 
 def mebibytes(run: Callable[[], None], device: str) -> float:
-    """What one forward and backward pass adds to the peak."""
+    """The memory that one forward and backward pass adds to the peak."""
     import torch
 
     if device == "cuda":
@@ -169,31 +169,31 @@ def main() -> None:
 
     from translate.attention.fused import kernels
 
-    name = torch.cuda.get_device_name() if arguments.device == "cuda" else platform.processor() or "CPU"
-    print(f"{name}, {arguments.threads} threads, torch {torch.__version__}, {dtype_of(arguments.device)}\n")
+    device = torch.cuda.get_device_name() if arguments.device == "cuda" else platform.processor() or "CPU"
+    print(f"{device}, {arguments.threads} threads, torch {torch.__version__}, {dtype_of(arguments.device)}\n")
     print(f"Self-attention, causal, width {WIDTH}, {HEADS} heads, forward and backward; {TOKENS:,} tokens.\n")
     rows = []
     for length in arguments.lengths:
         taken = measure(arguments, "time", length)
         held = {variant: measure(arguments, "memory", length, variant) for variant in VARIANTS}
-        cells = [f"{length:,}", *(f"{1000 * taken[each]:.1f}" for each in VARIANTS)]
+        cells = [f"{length:,}", *(f"{1000 * taken[variant]:.1f}" for variant in VARIANTS)]
         cells += [f"{taken['explicit'] / taken['fused']:.2f}"]
         rows.append([*cells, *("-" if mib is None else f"{mib:.0f}" for mib in held.values())])
-    times = [f"{each}, ms" for each in VARIANTS]
-    print(table(["S", *times, "explicit / fused", *(f"{each}, MiB" for each in VARIANTS)], rows))
+    times = [f"{variant}, ms" for variant in VARIANTS]
+    print(table(["S", *times, "explicit / fused", *(f"{variant}, MiB" for variant in VARIANTS)], rows))
 
-    running = [each.name for each in kernels(torch.device(arguments.device)) if each.runs]
-    chosen = [each for each in ("explicit", "chunked", "compiled") if each in running]
+    running = [kernel.name for kernel in kernels(torch.device(arguments.device)) if kernel.runs]
+    chosen = [kernel for kernel in ("explicit", "chunked", "compiled") if kernel in running]
     taken = measure(arguments, "additive-time", variant=",".join(chosen))
     print(f"\nAdditive score, {ADDITIVE}, forward and backward.\n")
-    rows = [[each, f"{1000 * taken[each]:.1f}", f"{taken['explicit'] / taken[each]:.2f}"] for each in chosen]
+    rows = [[name, f"{1000 * taken[name]:.1f}", f"{taken['explicit'] / taken[name]:.2f}"] for name in chosen]
     print(table(["kernel", "ms", "explicit / it"], rows))
     print("\nAdditive score, B 8, T = S, A 512: MiB that one pass adds.\n")
-    lengths = [each for each in arguments.lengths if each <= 512]
+    lengths = [length for length in arguments.lengths if length <= 512]
     rows = [
         [
             f"{length:,}",
-            *(f"{measure(arguments, 'additive-memory', length, each) or 0:.0f}" for each in chosen),
+            *(f"{measure(arguments, 'additive-memory', length, kernel) or 0:.0f}" for kernel in chosen),
         ]
         for length in lengths
     ]

@@ -24,7 +24,7 @@ class Case:
     name: str
     oracle: Callable[..., oracles.Result]
     options: dict[str, Any] = field(default_factory=dict)
-    told: dict[str, Any] = field(default_factory=dict)  # arguments of the oracle beside the options
+    given: dict[str, Any] = field(default_factory=dict)  # arguments of the oracle beside the options
     sizes: tuple[int, int] = (QUERY_SIZE, KEY_SIZE)
 
     def build(self, dtype: torch.dtype = torch.float64) -> Attention:
@@ -38,7 +38,7 @@ class Case:
 
     def expected(self, mechanism: Attention, query: Tensor, states: Tensor, mask: Tensor) -> oracles.Result:
         parameters = {name: p.detach().double().numpy() for name, p in mechanism.named_parameters()}
-        oracle = partial(self.oracle, **{**self.options, **self.told})
+        oracle = partial(self.oracle, **{**self.options, **self.given})
         if self.name == "relative_bias":
             bias = oracles.relative_bias(
                 parameters, self.options["num_buckets"], self.options["max_distance"], causal=mechanism.causal
@@ -52,9 +52,9 @@ class Case:
 
 
 def case(
-    name: str, oracle: Callable[..., oracles.Result], told: Any = None, sizes: Any = None, **options: Any
+    name: str, oracle: Callable[..., oracles.Result], given: Any = None, sizes: Any = None, **options: Any
 ) -> Case:
-    return Case(name, oracle, options, told or {}, sizes or (QUERY_SIZE, KEY_SIZE))
+    return Case(name, oracle, options, given or {}, sizes or (QUERY_SIZE, KEY_SIZE))
 
 
 CASES: dict[str, Case] = {
@@ -82,10 +82,10 @@ CASES: dict[str, Case] = {
     "self_qkv": case("self_qkv", oracles.multi_head),
     "multi_head": case("multi_head", oracles.multi_head, **THREE_HEADS),
     "multi_head-no-bias": case(
-        "multi_head", oracles.multi_head, bias=False, told={"bias": None}, **THREE_HEADS
+        "multi_head", oracles.multi_head, bias=False, given={"bias": None}, **THREE_HEADS
     ),
     "multi_query": case(
-        "multi_head", oracles.multi_head, num_key_value_heads=1, told={"groups": 3}, **THREE_HEADS
+        "multi_head", oracles.multi_head, num_key_value_heads=1, given={"groups": 3}, **THREE_HEADS
     ),
     "grouped_query": case(
         "grouped_query",
@@ -93,17 +93,17 @@ CASES: dict[str, Case] = {
         num_heads=4,
         num_key_value_heads=2,
         attention_size=20,
-        told={"groups": 2},
+        given={"groups": 2},
     ),
     "sliding_window": case("sliding_window", oracles.multi_head, window=2, **THREE_HEADS),
-    "alibi": case("alibi", oracles.multi_head, told={"bias": oracles.alibi_bias(3)}, **THREE_HEADS),
+    "alibi": case("alibi", oracles.multi_head, given={"bias": oracles.alibi_bias(3)}, **THREE_HEADS),
     "alibi-power": case(
-        "alibi", oracles.multi_head, told={"bias": oracles.alibi_bias(4)}, num_heads=4, attention_size=20
+        "alibi", oracles.multi_head, given={"bias": oracles.alibi_bias(4)}, num_heads=4, attention_size=20
     ),
     "relative_bias": case("relative_bias", oracles.multi_head, num_buckets=6, max_distance=7, **THREE_HEADS),
     # Options compose.
     "alibi-window": case(
-        "alibi", oracles.multi_head, told={"bias": oracles.alibi_bias(3)}, window=3, **THREE_HEADS
+        "alibi", oracles.multi_head, given={"bias": oracles.alibi_bias(3)}, window=3, **THREE_HEADS
     ),
     "relative_bias-window-grouped": case(
         "relative_bias",
@@ -112,7 +112,7 @@ CASES: dict[str, Case] = {
         max_distance=7,
         window=2,
         num_key_value_heads=1,
-        told={"groups": 3},
+        given={"groups": 3},
         **THREE_HEADS,
     ),
     "linear": case("linear", oracles.linear, **THREE_HEADS),

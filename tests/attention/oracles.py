@@ -1,8 +1,8 @@
 """Every mechanism once more, in plain loops over numbers: nothing here is shared with the package.
 
 An oracle reads the parameters of a mechanism by name and one sentence: queries (T, Q), states (S, K), and
-which states are real. It gives weights (H, T, S) and contexts (T, C) as float64 arrays. A query stands at
-place t.
+which states are real. It gives weights (H, T, S) and contexts (T, C) as float64 arrays. Query t stands at
+position t.
 """
 
 import math
@@ -105,7 +105,7 @@ def factorized_positional(
     p: Parameters, queries: Array, states: Array, seen: list[bool], max_length: int, **_: Any
 ) -> Result:
     rows = [
-        [dot(p["target_places"][min(t, max_length - 1)], place) for place in p["source_places"]]
+        [dot(p["target_places"][min(t, max_length - 1)], source) for source in p["source_places"]]
         for t in range(len(queries))
     ]
     return fixed_length(rows, states, seen, max_length)
@@ -238,7 +238,7 @@ def multi_head(
     first: int = 0,
     **_: Any,
 ) -> Result:
-    """Query t stands at place ``first`` + t; ``bias(head, distance)`` is added to the scores."""
+    """Query t stands at position ``first`` + t; ``bias(head, distance)`` is added to the scores."""
     found = []
     for head, asked, keys, values in heads_of(p, queries, states, num_heads, groups):
         rows = []

@@ -191,7 +191,7 @@ def test_the_energies_are_never_in_memory_forward_or_backward(kernel: str, holds
     assert (largest.elements >= batch * targets * sources * width) == holds
 
 
-# What each kernel is told.
+# Patterns of visible keys and biases, by every kernel.
 
 
 @pytest.mark.parametrize("causal", [False, True])

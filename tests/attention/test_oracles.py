@@ -52,8 +52,8 @@ def test_without_a_mask_all_is_visible(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_steps_of_several_hypotheses_equal_all_places_at_once(case: Case) -> None:
-    """W hypotheses a sentence go through a target one place a step, and are reordered on the way."""
+def test_steps_of_several_hypotheses_equal_teacher_forcing(case: Case) -> None:
+    """W hypotheses a sentence go through a target one position a step, and are reordered on the way."""
     mechanism = case.build()
     query, states, mask = inputs(case)
     width = 2
@@ -105,7 +105,7 @@ def test_the_document_of_a_hierarchical_attention() -> None:
 
 def self_attention(key: str, *, causal: bool) -> tuple[Attention, Case]:
     own = CASES[key]
-    own = Case(own.name, own.oracle, {**own.options, "causal": causal}, own.told, (11, 11))
+    own = Case(own.name, own.oracle, {**own.options, "causal": causal}, own.given, (11, 11))
     return own.build(), own
 
 

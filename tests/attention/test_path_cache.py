@@ -1,4 +1,4 @@
-"""Hypotheses that share a cache, part, are given up and leave, against each path attended to as a whole."""
+"""Hypotheses that share a cache, branch and end: each equals attention to its whole path."""
 
 import pytest
 import torch
@@ -17,7 +17,7 @@ def test_paths_equal_whole_sequences(key: str) -> None:
     like = torch.zeros(1, dtype=torch.float64)
     paths = mechanism.start_paths(LAYERS, SENTENCES, like)
     assert paths is not None
-    read = torch.empty(SENTENCES, 0, 11, dtype=torch.float64)  # (N, T, D) what each hypothesis has read
+    read = torch.empty(SENTENCES, 0, 11, dtype=torch.float64)  # (N, T, D)
     width, sentences = 1, SENTENCES
     for place in range(LENGTH):
         new = torch.randn(sentences * width, 1, 11, dtype=torch.float64, generator=generator)
@@ -43,9 +43,9 @@ def test_paths_equal_whole_sequences(key: str) -> None:
 
 @torch.no_grad()
 def begun(seed: int, length: int) -> tuple[MultiHead, PathCache, torch.Tensor]:
-    """An attention, a cache that it has read ``length`` places with, and what was read (N, T, D).
+    """An attention, its cache after ``length`` positions, and the states so far (N, T, D).
 
-    With seed 0 each hypothesis goes on, else always the first alone.
+    With seed 0 every hypothesis goes on, else the first alone.
     """
     mechanism = self_attention("multi_head", causal=True)[0].eval()
     assert isinstance(mechanism, MultiHead)
@@ -91,7 +91,7 @@ def test_joined_caches_of_different_sizes_equal_whole_sequences(seeds: tuple[int
 
 
 @pytest.mark.parametrize("key", ["linear", "delta"])
-def test_what_has_no_places_has_no_paths(key: str) -> None:
+def test_fast_weights_have_no_paths(key: str) -> None:
     mechanism = self_attention(key, causal=True)[0]
     assert isinstance(mechanism, MultiHead)
     assert mechanism.start_paths(1, 1, torch.zeros(1)) is None

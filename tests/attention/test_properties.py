@@ -1,4 +1,4 @@
-"""What holds for which mechanism, on random input by hypothesis; docs/mechanisms.md has the same table."""
+"""Which properties each mechanism has, on random input; docs/mechanisms.md has the same table."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ from translate.attention import Attention, Linear, names
 SUMS, HULL, KEYS, QUERIES = "rows sum to 1", "inside the hull", "keys in any order", "queries in any order"
 
 # Where a property does not hold, and why.
-POSITIONS = "places count"
+POSITIONS = "positions count"
 EXCEPTIONS: dict[str, dict[str, str]] = {
     SUMS: {"local_p": "its Gaussian comes after the softmax", "delta": "values are corrected by later ones"},
     HULL: {"local_p": "its Gaussian comes after the softmax", "delta": "values are corrected by later ones"},

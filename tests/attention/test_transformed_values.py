@@ -1,4 +1,4 @@
-"""What each key adds to the context: with the weights, it is the context."""
+"""The weighted sum of the transformed values is the context."""
 
 import pytest
 import torch

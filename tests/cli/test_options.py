@@ -88,10 +88,6 @@ def test_options_left_out_decide_nothing(group: type) -> None:
         assert value == of_the_command[name] if name in of_the_command else not value
 
 
-def test_shared_arguments_are_declared_once() -> None:
-    assert get_args(Run)[1].metavar == "RUN"
-
-
 def test_names_that_help_lists_are_those_of_the_library() -> None:
     """The command line spells them out, so that `--help` need not import numpy."""
     assert get_args(Symmetrisation) == SYMMETRISATIONS

@@ -78,6 +78,6 @@ def test_copying_is_learnt_along_the_diagonal(name: str) -> None:
     with torch.no_grad():
         (weights,) = model.forced_weights(source, mask, target_in, [0])
     looks = weights.mean(1).argmax(-1)  # (B, T)
-    places = [int(looks[i, t]) - t for i, words in enumerate(unseen) for t in range(len(words))]
-    assert sum(place == 0 for place in places) >= share * len(places)
-    assert sum(place in (-1, 0) for place in places) >= 0.9 * len(places)
+    shifts = [int(looks[i, t]) - t for i, words in enumerate(unseen) for t in range(len(words))]
+    assert sum(shift == 0 for shift in shifts) >= share * len(shifts)
+    assert sum(shift in (-1, 0) for shift in shifts) >= 0.9 * len(shifts)

@@ -48,8 +48,8 @@ def torch_layer(ours: Layer, activation: str) -> nn.Module:
 
 
 def embed(model: Transformer, ids: Tensor, table: nn.Embedding) -> Tensor:
-    places = model.source_positions.table[: ids.shape[1]] if model.source_positions.kind == "learned" else 0.0
-    return table(ids) * WIDTH**0.5 + places
+    added = model.source_positions.table[: ids.shape[1]] if model.source_positions.kind == "learned" else 0.0
+    return table(ids) * WIDTH**0.5 + added
 
 
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
@@ -120,7 +120,7 @@ def test_swiglu_and_root_mean_square_norm() -> None:
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary"])
 @torch.no_grad()
-def test_places_matter_unless_there_are_none(positions: str) -> None:
+def test_positions_matter_unless_there_are_none(positions: str) -> None:
     swapped = torch.tensor([[5, 4, 6, 3]])
     source, target = torch.tensor([[4, 5, 6, 3]]), torch.tensor([[2, 9, 9]])
     placed, unplaced = build(positions=positions), build(positions="none")
@@ -131,7 +131,7 @@ def test_places_matter_unless_there_are_none(positions: str) -> None:
 
 
 @torch.no_grad()
-def test_a_sentence_longer_than_the_learned_places_is_refused() -> None:
+def test_a_sentence_longer_than_the_learned_positions_is_refused() -> None:
     model = build(positions="learned", max_length=4)
     source, target = torch.tensor([[4, 5, 6, 3]]), random_targets(1, 5, vocabulary=19)
     assert model(source, None, target[:, :4]).shape == (1, 4, WIDTH)

@@ -9,11 +9,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translate.attention import Attention, SizeMismatchError
-from translate.errors import UserError
 from translate.models.dropout import Dropout
 from translate.models.embedding import embeddings
 from translate.models.encoders import Encoder
 from translate.models.seq2seq import DecodeState, Encoded, Seq2Seq, attend_beside, beams, new_output
+from translate.models.sizes import Widths, mismatch
 from translate.options import option_group
 
 
@@ -92,9 +92,10 @@ class RecurrentSeq2Seq(Seq2Seq):
             source_vocabulary, target_vocabulary, sizes.embedding_size, tie=options.tie
         )
         self.encoder = build_encoder()
-        self.attention, self.word_in_query = build_attention(
+        self.attention, self.widths = build_attention(
             attention, sizes, self.encoder.output_size, word_in_query=word_in_query
         )
+        self.word_in_query = word_in_query or self.attention.reads_embedding
         self.num_attention_heads = self.attention.num_heads
         self.decoder_size = sizes.decoder_size
         self.output_weight = new_output(
@@ -212,34 +213,26 @@ class RecurrentSeq2Seq(Seq2Seq):
 
 def build_attention(
     build: Callable[[int, int], Attention], sizes: RecurrentSizes, state_size: int, *, word_in_query: bool
-) -> tuple[Attention, bool]:
-    """The cross-attention to source states, and whether its query starts with the last token's embedding.
+) -> tuple[Attention, Widths]:
+    """The cross-attention to source states; a query starts with the last token's embedding on request.
 
     Raises:
         UserError: if the mechanism needs queries as wide as the source states, and they are not.
     """
-    query_size, settings, others = sizes.decoder_size, "model.decoder_size", 0
+    decoder, states = "model.decoder_size", "2 x model.encoder_size"
+    widths = Widths(decoder, states, decoder)
     try:
-        attention = build(query_size, state_size)
+        attention = build(sizes.decoder_size, state_size)
         if not (word_in_query or attention.reads_embedding):
-            return attention, False
+            return attention, widths
     except SizeMismatchError as error:
         if not word_in_query:
-            raise _explain(error, settings, others) from error
-    others = sizes.embedding_size
+            raise mismatch(error.mechanism, error.query_size, error.key_size, widths) from error
+    widths = Widths(f"model.embedding_size + {decoder}", states, decoder, sizes.embedding_size)
     try:
-        return build(others + query_size, state_size), True
+        return build(sizes.embedding_size + sizes.decoder_size, state_size), widths
     except SizeMismatchError as error:
-        raise _explain(error, f"model.embedding_size + {settings}", others) from error
-
-
-def _explain(error: SizeMismatchError, settings: str, others: int) -> UserError:
-    fitting = error.key_size - others
-    change = f"set model.decoder_size={fitting}, or use" if fitting > 0 else "use"
-    return UserError(
-        f"model.attention: {error.mechanism} compares queries of {error.query_size} ({settings}) with source "
-        f"states of {error.key_size} (2 x model.encoder_size); {change} model/attention=general"
-    )
+        raise mismatch(error.mechanism, error.query_size, error.key_size, widths) from error
 
 
 def cell_weights(cell: nn.RNNBase, kind: str, layer: int = 0) -> tuple[Tensor, Tensor]:

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from translate.attention import Attention, Memory, PathCache, select_rows
 from translate.attention.memory import each_tensor, join_rows
+from translate.models.sizes import Widths
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,7 @@ class Seq2Seq(nn.Module):
     output_bias: nn.Parameter | None  # (V,)
     output_layer: nn.Module | None  # replaces weight and bias, if they are stored otherwise
     max_target_length: int | None = None  # positions of the decoder, the begin of sentence included
+    widths = Widths("model.width", "model.width")  # the settings of the sizes of the cross-attention
     num_attention_layers: int
     num_attention_heads: int
 

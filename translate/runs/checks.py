@@ -5,6 +5,7 @@ from translate.config.settings import Settings
 from translate.corpora.corpus import Corpus
 from translate.errors import UserError
 from translate.models import Seq2Seq
+from translate.models.sizes import check_mechanism
 from translate.reports.boards import check_installed
 from translate.runs.assembly import build_optimizer, build_schedule, freeze
 from translate.runs.load import build_model
@@ -20,6 +21,8 @@ def check_buildable(settings: Settings) -> None:
     _check_parallel(settings)
     sizes = (SMALL, SMALL) if settings.tokenizer.shared else (SMALL, SMALL + 2)
     model = build_model(settings.model, sizes, settings.run.plugins)
+    for layer in range(model.num_attention_layers):
+        check_mechanism(model.source_attention(layer), model.widths)
     _check_recipe(settings, model)
     freeze(model, settings.training.freeze)
     build_optimizer(settings, model)

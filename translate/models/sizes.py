@@ -1,0 +1,61 @@
+"""Whether a mechanism fits the widths of its model; if not, the message names the settings that made them."""
+
+from typing import NamedTuple
+
+import torch
+
+from translate.attention import Attention
+from translate.errors import UserError
+
+FAILURES = (RuntimeError, ValueError, IndexError, TypeError)  # of torch, for shapes that do not fit
+
+
+class Widths(NamedTuple):
+    """The settings that make queries and source states as wide as they are.
+
+    Attributes:
+        of_queries: as a user writes them, such as ``model.width``.
+        of_states: likewise.
+        changeable: the setting that can make queries as wide as the source states, or ``None``.
+        rest: the part of a query's width that this setting does not make.
+    """
+
+    of_queries: str
+    of_states: str
+    changeable: str | None = None
+    rest: int = 0
+
+
+def mismatch(name: str, query_size: int, key_size: int, widths: Widths, failure: str = "") -> UserError:
+    """The error for a mechanism called ``name`` whose two widths do not fit."""
+    fitting = key_size - widths.rest
+    change = f"set {widths.changeable}={fitting}, or " if widths.changeable and fitting > 0 else ""
+    return UserError(
+        f"model.attention: {name} compares queries of {query_size} ({widths.of_queries}) with source states "
+        f"of {key_size} ({widths.of_states}){failure and f' and fails ({failure})'}; "
+        f"{change}use model/attention=general"
+    )
+
+
+@torch.no_grad()
+def check_mechanism(mechanism: Attention, widths: Widths) -> None:
+    """Attend once from one query to two source states; a mechanism of a plugin may not fit them.
+
+    Raises:
+        UserError: if the mechanism fails, or its context is not ``context_size`` wide.
+    """
+    name, query_size, key_size = type(mechanism).__name__, mechanism.query_size, mechanism.key_size
+    chosen, mechanism.kernel = mechanism.kernel, "explicit"  # others may need a GPU, or be compiled first
+    try:
+        memory = mechanism.prepare(torch.zeros(1, 2, key_size))
+        context, _ = mechanism(torch.zeros(1, 1, query_size), memory, need_weights=True)
+    except FAILURES as error:
+        reason = str(error).split("\n")[0]
+        raise mismatch(name, query_size, key_size, widths, reason) from error
+    finally:
+        mechanism.kernel = chosen
+    if context.shape[-1] != mechanism.context_size:
+        raise UserError(
+            f"model.attention: {name} gives contexts of {context.shape[-1]}, but its context_size is "
+            f"{mechanism.context_size}; set self.context_size in its constructor"
+        )
