@@ -9,8 +9,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple, get_type_hints
 
+from translate.config.messages import join_message
 from translate.config.names import did_you_mean, nearest
-from translate.config.values import convert, join_message, plain
+from translate.config.values import convert, plain
 from translate.errors import UserError
 
 PACKAGE = "translate"
