@@ -167,6 +167,67 @@ def test_config_dir_adds_files_of_the_user(trained, tmp_path):
     assert trained[0].training.max_steps == 11
 
 
+def test_config_path_and_name_replace_the_files(trained, tmp_path):
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "mine.yaml").write_text("defaults:\n  - config\n  - _self_\n")
+    assert run("--config-dir", "own", "--config-name", "mine", "training.max_steps=3") == 0
+    assert trained[0].training.max_steps == 3
+    assert run("--config-path", "own", "--config-name", "config") == 2
+
+
+def test_a_sweep_may_be_kept_where_the_user_wants_it(trained, tmp_path):
+    assert run("-m", "training.seed=1,2", "hydra.sweep.dir=sweeps") == 0
+    assert (tmp_path / "sweeps" / "multirun.yaml").exists()
+    assert len(trained) == 2
+
+
+def test_info_is_hydras(trained, capsys):
+    assert run("--info", "searchpath") == 0
+    assert "Config search path" in capsys.readouterr().out
+    assert trained == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "training.max_stepz=3",
+        "training.max_steps=many",
+        "training.lr=1",
+        "modl=transformer",
+        "model=transfomer",
+        "search.beam_size=0",
+    ],
+)
+def test_a_mistake_is_reported_before_torch_is_imported(wrong):
+    code = (
+        f"import sys; from translate.cli.main import run; code = run(['train', {wrong!r}]); "
+        "sys.exit(3 if 'torch' in sys.modules else code)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: ")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [f"training.max_steps={'x' * 5000}"],
+        [f"training.{'x' * 5000}=1"],
+        [f"model={'x' * 5000}"],
+        ["x" * 5000],
+        [f"optimizer.lr={'x' * 5000}"],
+        [f"run.plugins={'x' * 5000}"],
+        [f"training.seed=[{'x' * 5000}"],
+        [f"--{'x' * 5000}"],
+    ],
+)
+def test_long_input_is_cut(trained, capsys, arguments):
+    assert run(*arguments) == 2
+    error = capsys.readouterr().err
+    assert error.count("x" * 280) <= 2
+    assert "x" * 301 not in error
+
+
 class TestMain:
     def test_version(self, capsys):
         assert main.run(["--version"]) == 0

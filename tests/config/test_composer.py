@@ -1,9 +1,13 @@
 """Every file of conf/ composes, and every mistake is named with its path."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
+import hydra
 import pytest
+from hydra.core.global_hydra import GlobalHydra
 
 from translate.config import Composer, compose, config_directory
 from translate.config.settings import SECTIONS, check_config
@@ -181,3 +185,15 @@ class TestFiles:
         (tmp_path / "experiment").mkdir()
         (tmp_path / "experiment" / "bare.yaml").write_text("training:\n  max_steps: 3\n")
         assert "# @package _global_" in refusal("experiment=bare", config_dirs=(tmp_path,))
+
+    def test_the_callers_hydra_is_left_alone(self, tmp_path):
+        (tmp_path / "config.yaml").write_text("own: 3\n")
+        with hydra.initialize_config_dir(str(tmp_path), version_base="1.3"):
+            assert compose(["training.seed=5"]).training.seed == 5
+            assert hydra.compose("config") == {"own": 3}
+        assert not GlobalHydra.instance().is_initialized()
+
+
+def test_using_a_trained_model_needs_no_hydra():
+    code = "import sys, translate.runs.load; sys.exit('hydra' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

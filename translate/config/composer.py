@@ -2,15 +2,12 @@
 
 import copy
 import itertools
-import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
 import hydra
-import yaml  # type: ignore[import-untyped]
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.global_hydra import GlobalHydra
@@ -19,13 +16,12 @@ from hydra.core.object_type import ObjectType
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.core.plugins import Plugins
-from hydra.errors import HydraException, MissingConfigException
+from hydra.errors import HydraException
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, OmegaConf, open_dict
-from omegaconf.errors import OmegaConfBaseException
 
-from translate.config.names import config_directory, did_you_mean, nearest, shorten
-from translate.config.overrides import apply, is_unwritten, malformed
+from translate.config.names import config_directory, did_you_mean, display_path, nearest, shorten
+from translate.config.overrides import FAILURES, apply, explain, is_unwritten, malformed
 from translate.config.settings import check_section_names
 from translate.config.values import plain
 from translate.errors import UserError
@@ -33,9 +29,6 @@ from translate.errors import UserError
 VERSION_BASE = "1.3"
 MAX_CHECKED_JOBS = 100  # of a sweep, before it starts
 EXPERIMENT = "experiment"  # the group whose files set keys of all sections
-
-# Malformed files make Hydra and OmegaConf raise the last four beside their own errors.
-_FAILURES = (HydraException, OmegaConfBaseException, OSError, ValueError, TypeError, AssertionError)
 
 Check = Callable[[DictConfig], Any]
 
@@ -91,7 +84,7 @@ class Composer:
         self._composed: dict[tuple[str, ...], DictConfig] = {}
         self._listed: dict[tuple[Any, ...], list[str]] = {}
         if not self._has_file(self.config_name):
-            raise UserError(f"{self.config_name}: no such file in {_display(self.root)}")
+            raise UserError(f"{self.config_name}: no such file in {display_path(self.root)}")
 
     def choices(self) -> dict[str, list[str]]:
         """Every group (``model``, ``model/attention`` ...) and its choices; ``_*.yaml`` is no choice."""
@@ -274,44 +267,5 @@ class Composer:
             yield
         except UserError:
             raise
-        except yaml.YAMLError as error:
-            raise UserError(_explain_yaml(error)) from error
-        except MissingConfigException as error:
-            raise UserError(self._missing_choice(error.missing_cfg_file or "")) from error
-        except _FAILURES as error:
-            raise UserError(self._explain(error)) from error
-
-    def _missing_choice(self, name: str) -> str:
-        """A defaults list chooses ``group/option``, which does not exist."""
-        group, _, option = name.rpartition("/")
-        choices = self.choices()
-        if group in choices:
-            near = nearest(option, choices[group])
-            return f"{group}={option}: no such choice{did_you_mean(near and f'{group}={near}')}"
-        return f"{group or option}: no such group{did_you_mean(nearest(group or option, choices))}"
-
-    def _explain(self, error: BaseException) -> str:
-        causes = [cause for cause in (error, error.__cause__) if cause]
-        lines = [line.strip() for cause in causes for line in str(cause).splitlines()]
-        message = "; ".join(line for line in lines if line) or type(error).__name__
-        group = re.search(r"Could not override '(.+?)'\. No match", message)
-        if group is None:
-            return f"configuration: {shorten(message)}"
-        return f"{group[1]}: no such group{did_you_mean(nearest(group[1], self.choices()))}"
-
-
-def _explain_yaml(error: Exception) -> str:
-    """What is wrong with a YAML file, and where."""
-    mark = getattr(error, "problem_mark", None)
-    problem = shorten(getattr(error, "problem", None) or str(error).splitlines()[0])
-    if mark is None:
-        return f"configuration: not valid YAML ({problem})"
-    return f"{_display(Path(mark.name))}, line {mark.line + 1}: not valid YAML ({problem})"
-
-
-def _display(file: Path) -> str:
-    """``file`` as seen from the working directory if it lies below it."""
-    try:
-        return os.fspath(file.resolve().relative_to(Path.cwd()))
-    except ValueError:
-        return os.fspath(file)
+        except FAILURES as error:
+            raise UserError(explain(error, self.choices)) from error

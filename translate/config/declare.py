@@ -10,8 +10,9 @@ from annotated_types import Ge, Gt, Le, Lt
 from pydantic import AllowInfNan, ConfigDict, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
 
+from translate.config.messages import explain
 from translate.config.names import config_directory
-from translate.config.values import explain, understood
+from translate.config.values import understood
 from translate.errors import UserError
 
 T = TypeVar("T")

@@ -11,10 +11,11 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import yaml  # type: ignore[import-untyped]
 
 from translate.config.declare import DECLARED_IN, section_of
+from translate.config.messages import described
 from translate.config.names import config_directory
 from translate.config.settings import SECTIONS, TARGETS
 from translate.config.targets import PACKAGE, options_of, resolve_target
-from translate.config.values import described, understood
+from translate.config.values import understood
 
 SPECIAL = ("_target_", "_partial_", "name", "defaults")
 

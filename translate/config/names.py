@@ -1,6 +1,7 @@
 """Where ``conf/`` is, and which valid name is nearest to a wrong one."""
 
 import difflib
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,14 @@ def config_directory() -> Path:
     package = Path(__file__).resolve().parents[1]
     installed = package / "conf"
     return installed if installed.is_dir() else package.parent / "conf"
+
+
+def display_path(file: Path) -> str:
+    """``file`` as seen from the working directory if it lies below it."""
+    try:
+        return os.fspath(file.resolve().relative_to(Path.cwd()))
+    except ValueError:
+        return os.fspath(file)
 
 
 def nearest(name: str, options: Iterable[str], cutoff: float = 0.6) -> str | None:

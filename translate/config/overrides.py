@@ -1,17 +1,28 @@
-"""Overrides such as ``model=rnn_luong`` or ``training.max_steps=10``, checked before Hydra sees them."""
+"""Overrides, checked before Hydra sees them, and what Hydra refuses after all, in one sentence."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any, NoReturn, get_type_hints
 
+import yaml  # type: ignore[import-untyped]
 from hydra.core.override_parser.types import Override
+from hydra.errors import HydraException, MissingConfigException
 from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf.errors import OmegaConfBaseException
 
-from translate.config.names import did_you_mean, key_paths, nearest, shorten, suggest
+from translate.config.names import did_you_mean, display_path, key_paths, nearest, shorten, suggest
 from translate.config.settings import SECTIONS
 from translate.config.targets import parameters_of
 from translate.config.values import has_field
 from translate.errors import UserError
+
+# Malformed files make Hydra and OmegaConf raise the last four beside their own errors.
+FAILURES = (
+    *(HydraException, OmegaConfBaseException, yaml.YAMLError),
+    *(OSError, ValueError, TypeError, AssertionError),
+)
 
 Choices = Callable[[], Mapping[str, list[str]]]
 
@@ -60,6 +71,39 @@ def malformed(text: str, reason: str, choices: Mapping[str, list[str]]) -> str:
         return f"{shorten(text)!r}: an override is written name=value{known}"
     quoting = "a value with special characters is quoted: \"name='a b, c'\""
     return f"{shorten(text)!r}: not a valid override ({shorten(reason)}); {quoting}"
+
+
+def explain(error: BaseException, choices: Choices) -> str:
+    """One sentence for an error of Hydra, OmegaConf or YAML."""
+    if isinstance(error, yaml.YAMLError):
+        return _explain_yaml(error)
+    if isinstance(error, MissingConfigException):
+        return _missing_choice(error.missing_cfg_file or "", choices())
+    causes = [cause for cause in (error, error.__cause__) if cause]
+    lines = [line.strip() for cause in causes for line in str(cause).splitlines()]
+    message = "; ".join(line for line in lines if line) or type(error).__name__
+    group = re.search(r"Could not override '(.+?)'\. No match", message)
+    if group is None:
+        return f"configuration: {shorten(message)}"
+    return f"{shorten(group[1])}: no such group{did_you_mean(nearest(group[1], choices()))}"
+
+
+def _missing_choice(name: str, choices: Mapping[str, list[str]]) -> str:
+    """A defaults list chooses ``group/option``, which does not exist."""
+    group, _, option = name.rpartition("/")
+    if group in choices:
+        near = nearest(option, choices[group])
+        return f"{group}={shorten(option)}: no such choice{did_you_mean(near and f'{group}={near}')}"
+    return f"{shorten(group or option)}: no such group{did_you_mean(nearest(group or option, choices))}"
+
+
+def _explain_yaml(error: Exception) -> str:
+    """What is wrong with a YAML file, and where."""
+    mark = getattr(error, "problem_mark", None)
+    problem = shorten(getattr(error, "problem", None) or str(error).splitlines()[0])
+    if mark is None:
+        return f"configuration: not valid YAML ({problem})"
+    return f"{display_path(Path(mark.name))}, line {mark.line + 1}: not valid YAML ({problem})"
 
 
 def _refuse(key: str, written: Mapping[str, Any], choices: Mapping[str, list[str]]) -> NoReturn:

@@ -6,16 +6,27 @@ from typing import Any
 
 from omegaconf import DictConfig
 
-from translate.config.alignment import AlignmentConfig
 from translate.config.data import DataConfig
-from translate.config.declare import YAML, declared
+from translate.config.declare import YAML, Fraction, Positive, Shift, declared
+from translate.config.messages import show
 from translate.config.names import did_you_mean, nearest, shorten
 from translate.config.search import SearchConfig
 from translate.config.targets import check_target
 from translate.config.tokenizer import TokenizerConfig
 from translate.config.training import RuntimeConfig, TrainingConfig
-from translate.config.values import plain, show, to_section
+from translate.config.values import plain, to_section
 from translate.errors import UserError
+
+
+@declared("alignment/calibrated.yaml")
+class AlignmentConfig:
+    """Which attention is shown. Calibration searches for the settings that are null."""
+
+    calibration_pairs: Positive = YAML
+    layer: int | None = YAML
+    heads: list[int] | None = YAML
+    shift: Shift | None = YAML
+    threshold: Fraction | None = YAML
 
 
 @declared("config.yaml", "run")

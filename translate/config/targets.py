@@ -10,8 +10,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from translate.config.messages import join_message
 from translate.config.names import did_you_mean, nearest
-from translate.config.values import convert, join_message, plain
+from translate.config.values import convert, plain
 from translate.errors import UserError
 from translate.options import flat_hints, flat_parameters
 

@@ -2,43 +2,24 @@
 
 import functools
 import math
-import reprlib
 import types
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from annotated_types import Ge, Gt, Le, Lt
 from omegaconf import OmegaConf
 from omegaconf.errors import InterpolationToMissingValueError, MissingMandatoryValue, OmegaConfBaseException
 from pydantic import BeforeValidator, TypeAdapter, ValidationError
 
-from translate.config.names import did_you_mean, nearest, shorten
+from translate.config.messages import explain
+from translate.config.names import shorten
 from translate.errors import UserError
 
 T = TypeVar("T")
 
 _LISTS: dict[Any, Any] = {Sequence: list, Iterable: list, Collection: list}
 _CONTAINERS = (list, tuple, set, frozenset, dict)
-_NAMES: dict[Any, str] = {
-    bool: "true or false",
-    int: "an integer",
-    float: "a number",
-    str: "text",
-    Path: "a path",
-    type(None): "null",
-}
-_BEYOND = ("greater_than_equal", "greater_than", "less_than_equal", "less_than")  # errors of pydantic
-_LIMITS: dict[type, tuple[str, str]] = {
-    Ge: ("ge", "at least"),
-    Gt: ("gt", "more than"),
-    Le: ("le", "at most"),
-    Lt: ("lt", "less than"),
-}
-_REPR = reprlib.Repr()
-_REPR.maxstring = _REPR.maxother = _REPR.maxlong = 300
-_REPR.maxlist = _REPR.maxdict = _REPR.maxtuple = 20
 
 
 def plain(node: Any, path: str = "") -> Any:
@@ -120,69 +101,6 @@ def has_field(section: type, parts: Sequence[str]) -> bool:
     return isinstance(annotation, type) and is_dataclass(annotation) and has_field(annotation, parts[1:])
 
 
-def show(value: Any) -> str:
-    """A value roughly as YAML would write it, cut after 300 characters."""
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    return shorten(_REPR.repr(value))
-
-
-def expected(annotation: Any) -> str:
-    """What a value of this type is called in messages: ``an integer or null``, ``one of a, b``."""
-    kinds = _members(annotation)
-    names = [_expected_kind(kind) for kind in kinds if kind is not type(None)]
-    if len(names) < len(kinds):
-        names = ["true, false" if name == _NAMES[bool] else name for name in names] + ["null"]
-    return " or ".join(names)
-
-
-def described(annotation: Any) -> str:
-    """The values that a setting of this type takes: ``an integer or null, at least 1``."""
-    return ", ".join(filter(None, (expected(annotation), limits(annotation))))
-
-
-def limits(annotation: Any) -> str:
-    """The limits of a number in words: ``at least 1``, ``0 to 1``; empty if there are none."""
-    if get_origin(annotation) in (Union, types.UnionType):
-        return next(filter(None, map(limits, get_args(annotation))), "")
-    metadata = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
-    found = {type(limit): limit for limit in metadata if type(limit) in _LIMITS}
-    if Ge in found and Le in found:
-        return f"{found[Ge].ge} to {found[Le].le}"
-    words = [(*_LIMITS[kind], limit) for kind, limit in found.items()]
-    return " and ".join(f"{word} {getattr(limit, name)}" for name, word, limit in words)
-
-
-def explain(error: ValidationError, annotation: Any, path: str, value: Any) -> str:
-    """The first mistake that pydantic found, as one sentence; unknown keys come first, missing ones last."""
-    order = {"unexpected_keyword_argument": -1, "invalid_key": -1, "missing": 1}
-    first = min(error.errors(include_url=False), key=lambda found: order.get(found["type"], 0))
-    location = list(first["loc"])
-    if first["type"] in ("unexpected_keyword_argument", "invalid_key"):
-        key = location.pop()
-        where, section, _ = _walk(location, annotation, path, value)
-        near = nearest(str(key), _field_names(section))
-        prefix = f"{where}." if where else ""
-        return f"{prefix}{shorten(str(key))}: unknown key{did_you_mean(near and prefix + near)}"
-    where, kind, got = _walk(location, annotation, path, value)
-    if first["type"] == "missing" and is_dataclass(kind):
-        return f"{where}.{location[-1]}: a value is required".removeprefix(".")
-    if first["type"] == "value_error" and is_dataclass(kind):  # of its __post_init__
-        return join_message(where, str(first["ctx"]["error"]), _field_names(kind))
-    if first["type"] in _BEYOND:
-        return f"{where}: expected {limits(kind)}, got {show(got)}"
-    if first["type"] == "finite_number":
-        return f"{where}: expected a finite number, got {show(got)}"
-    return f"{where}: {_refused(kind, got)}"
-
-
-def join_message(path: str, message: str, names: Iterable[str]) -> str:
-    """``path.name: ...`` if the message begins with one of ``names``, else ``path: message``."""
-    name = message.partition(":")[0].split(".")[0]
-    joined = f"{path}.{message}" if ":" in message and name in names else f"{path}: {message}"
-    return joined.removeprefix(".").removeprefix(": ")
-
-
 def _checked(value: Any, annotation: Any, path: str) -> Any:
     try:
         return _adapter(annotation).validate_python(value)
@@ -248,67 +166,3 @@ _READERS: dict[Any, Callable[[Any], Any]] = {
     bool: _flag,
     Path: _path,
 }
-
-
-def _bare(annotation: Any) -> Any:
-    while get_origin(annotation) is Annotated:
-        annotation = get_args(annotation)[0]
-    return annotation
-
-
-def _members(annotation: Any) -> list[Any]:
-    """The types of a union, without what limits them; of anything else, itself."""
-    annotation = _bare(annotation)
-    union = get_origin(annotation) in (Union, types.UnionType)
-    return [_bare(member) for member in get_args(annotation)] if union else [annotation]
-
-
-def _expected_kind(kind: Any) -> str:
-    if get_origin(kind) is Literal:
-        return "one of " + ", ".join(str(choice) for choice in get_args(kind))
-    if kind in _NAMES:
-        return _NAMES[kind]
-    if (get_origin(kind) or kind) is dict or is_dataclass(kind):
-        return "a section of keys and values"
-    return "a list" if (get_origin(kind) or kind) in _CONTAINERS else "any value"
-
-
-def _refused(annotation: Any, got: Any) -> str:
-    """``expected ..., got ...``, with what the user probably meant."""
-    kinds = _members(annotation)
-    hint = ""
-    for kind in kinds:
-        items = get_args(kind)
-        if get_origin(kind) is Literal and isinstance(got, str):
-            hint = did_you_mean(nearest(got, map(str, items)))
-        is_list = (get_origin(kind) or kind) in (list, tuple, set, frozenset)
-        if is_list and isinstance(got, str | int | float):
-            hint = f"; write [{shorten(str(got))}]"
-        if get_origin(kind) is tuple and isinstance(got, list | tuple) and ... not in items:
-            return f"expected {len(items)} values, got {len(got)}: {show(list(got))}"
-    return f"expected {expected(annotation)}, got {show(got)}{hint}"
-
-
-def _walk(location: Sequence[Any], annotation: Any, path: str, value: Any) -> tuple[str, Any, Any]:
-    """Path, annotation and value at pydantic's ``location``, as far as it names keys and indices."""
-    for part in location:
-        kind = next((each for each in _members(annotation) if get_args(each) or is_dataclass(each)), None)
-        items, origin = get_args(kind), get_origin(kind)
-        if is_dataclass(kind) and part in (hints := get_type_hints(kind, include_extras=True)):
-            inner, step = hints[part], f".{part}"
-        elif origin is dict and isinstance(part, str):
-            inner, step = items[1], f".{shorten(part)}"
-        elif origin in (list, tuple, set, frozenset) and isinstance(part, int):
-            inner, step = items[part if origin is tuple and ... not in items else 0], f"[{part}]"
-        else:
-            continue  # a label that pydantic gives to a member of a union
-        try:
-            value = getattr(value, part) if isinstance(part, str) and is_dataclass(value) else value[part]
-        except (LookupError, TypeError, AttributeError):  # a missing key, or item of a tuple
-            break
-        annotation, path = inner, f"{path}{step}".removeprefix(".")
-    return path, _members(annotation)[0] if is_dataclass(_bare(annotation)) else annotation, value
-
-
-def _field_names(section: Any) -> list[str]:
-    return [field.name for field in fields(section)] if is_dataclass(section) else []

@@ -10,7 +10,7 @@ from translate.aligner.links import Gold, read_gold
 from translate.alignment.calibrate import calibrate
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.directions import Direction, calibrate_directions
-from translate.config.alignment import AlignmentConfig
+from translate.config.settings import AlignmentConfig
 from translate.corpora.corpus import Corpus, Split, load_corpus
 from translate.corpora.local_files import pair_of
 from translate.errors import UserError
