@@ -1,9 +1,9 @@
-"""How much writing a checkpoint delays the training: steps with one against steps without, in one run.
+"""How much writing a checkpoint delays training: steps with and without one, in the same run.
 
     python scripts/bench_checkpoint.py [--threads 2] [--rounds 15]
 
-In each round as many steps are timed without a checkpoint as with one written beside them, in turn; what is
-compared are the medians of the rounds. The model is a Transformer of the default size.
+Rounds without a checkpoint alternate with rounds in which one is written beside the steps; their medians are
+compared. The model is a Transformer of the default size.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from translate.storage.writer import Writer
 from translate.training.stream import Position
 
 BATCH_TOKENS = 2048
-STEPS = 6  # timed together; a checkpoint is written within them
+STEPS = 6  # timed together, while a checkpoint is written
 
 
 def main() -> None:

@@ -1,12 +1,12 @@
-"""Optimizer steps on made-up sentences: target tokens a second, and the share of what the chip can multiply.
+"""Optimizer steps on made-up sentences: target tokens a second, and their share of the chip's peak product.
 
     python scripts/bench_steps.py [--sizes transformer rnn_bahdanau rnn_luong] [--compile] [--rounds 7]
     python scripts/bench_steps.py --device cuda --precision bfloat16 --sizes transformer_big
 
-Sentences have 8 to 20 pieces (Multi30k's lengths), or those of --lengths. With --compile each model is timed
-compiled as well (torch.compile, dynamic shapes): the layers of a Transformer, of a recurrent decoder what its
-loop does beside products; the variants take turns. FLOP are those of the matrix products that torch counts in
-the first batch, forward and backward. What the chip reaches is measured by a large product in that precision.
+Sentences have 8 to 20 pieces (Multi30k's lengths), or the lengths of --lengths. With --compile each model is
+also timed compiled (torch.compile, dynamic shapes): the layers of a Transformer, or the elementwise part of a
+recurrent decoder's loop; the variants alternate. FLOP are those of the matrix products that torch counts in
+the first batch, forward and backward. The peak of the chip is that of a large product in the same precision.
 """
 
 import argparse
@@ -45,7 +45,7 @@ RECURRENT: dict[str, Any] = {
 
 
 class Size(NamedTuple):
-    """A model to time: its vocabulary, and what builds it from that and its attention."""
+    """A model to time: its vocabulary, and the function that builds it from that and its attention."""
 
     vocabulary: int
     build: Callable[..., Seq2Seq]
@@ -86,7 +86,7 @@ def made_up(vocabulary: int, shortest: int, longest: int) -> EncodedCorpus:
 def training(
     size: Size, device: torch.device, precision: torch.dtype, batch_tokens: int, lengths: tuple[int, int]
 ) -> Training:
-    """What trains a model of ``size`` on made-up sentences, with Adam and averaged weights."""
+    """The training of a model of ``size`` on made-up sentences, with Adam and a moving average."""
 
     def attention(query_size: int, key_size: int) -> torch.nn.Module:
         heads = {"num_heads": size.options["num_heads"]} if "num_heads" in size.options else {}
@@ -111,7 +111,7 @@ COMPILED = tuple(torch.compile(step, dynamic=True) for step in EAGER)
 
 
 def use_cells(*, compiled: bool) -> None:
-    """Let recurrent decoders compute what their loop does beside products eagerly, or compiled."""
+    """Compile the elementwise part of recurrent decoders' loops, or not."""
     bahdanau.gru_step, luong.lstm_step = COMPILED if compiled else EAGER  # type: ignore[assignment]
 
 
@@ -167,7 +167,7 @@ class Timed:
         self.first_steps = time.perf_counter() - began  # seconds, compilation included
 
     def steps(self, count: int) -> None:
-        """Take so many steps, and keep their target tokens a second."""
+        """Take ``count`` steps, and record their target tokens a second."""
         use_cells(compiled=self.compiled)
         chosen = list(islice(self.batches, count))
         seconds = timed(self.run.update.device, lambda: [self.run.take_step([batch], 1) for batch in chosen])
@@ -197,12 +197,12 @@ def main() -> None:
         def fresh(size: Size = SIZES[name]) -> Training:
             return training(size, device, precision, options.batch_tokens, tuple(options.lengths))
 
-        counted = fresh()
-        work = flop(counted, next(batches(counted)))
+        trial = fresh()
+        work = flop(trial, next(batches(trial)))
         found = [Timed(fresh(), compiled=compiled) for compiled in ([False, True][: 1 + options.compile])]
         for _ in range(options.rounds):
-            for each in found:
-                each.steps(options.steps)
+            for timed_model in found:
+                timed_model.steps(options.steps)
         for each in found:
             speed = median(each.speeds[1:])  # the first warmed up
             print(

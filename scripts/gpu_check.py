@@ -1,12 +1,12 @@
-"""What a GPU is good for here: tests, kernels of attention, steps of large models, trainings, translating.
+"""Checks a GPU: tests, attention kernels, steps of large models, trainings, translating.
 
     python scripts/gpu_check.py --data MULTI30K_DIRECTORY [--seconds 120] [--out runs/gpu-check]
 
-Prints one table, in under 10 minutes: of each backend's training the seconds until 40 BLEU on validation; of
-a Transformer of the "big" size and the RNNs the target tokens a second and their share of what a bfloat16
-product reaches; and how fast the trained runs translate in bfloat16, beside CTranslate2 and Hugging Face
-where they are installed. Without a GPU its tests skip, attention is not timed, the steps are of small models
-in float32, trainings run on the CPU for the given time, and 200 sentences are translated there in float32.
+Prints one table, in under 10 minutes: the seconds until each backend reaches 40 BLEU on validation; the
+target tokens a second of a Transformer of the "big" size and of the RNNs, with their share of a bfloat16
+product's speed; and how fast the trained runs translate in bfloat16, beside CTranslate2 and Hugging Face if
+they are installed. Without a GPU the GPU tests skip, attention is not timed, small models take steps in
+float32, trainings run on the CPU for the given time, and 200 sentences are translated there in float32.
 """
 
 import argparse
@@ -22,7 +22,7 @@ AIM = 40.0  # BLEU on validation
 
 
 def run(command: list[str]) -> tuple[int, str, float]:
-    """Exit code, output and seconds of a command; what it prints is shown as it comes."""
+    """Exit code, output and seconds of a command, whose output is also shown as it comes."""
     print(f"\n$ {' '.join(command)}", flush=True)
     began = time.monotonic()
     lines = []
@@ -37,7 +37,7 @@ def run(command: list[str]) -> tuple[int, str, float]:
 
 
 def training(data: Path, backend: str, seconds: int, out: Path) -> list[str]:
-    """Train a backend on Multi30k en-de for so many seconds; a row of the table."""
+    """Train a backend on Multi30k en-de for ``seconds`` seconds; a row of the table."""
     directory = out / backend
     command = [sys.executable, "-m", "translate.cli.main", "train", "data=multi30k", f"data.path={data}"]
     command += [
@@ -87,11 +87,11 @@ def steps(*, has_gpu: bool) -> list[str]:
 
 def translating(data: Path, backends: list[str], out: Path, *, has_gpu: bool) -> list[str]:
     """How fast the trained runs translate; a row of the table."""
-    transformer, *others = sorted(backends, key=lambda each: each != "transformer")
+    transformer, *others = sorted(backends, key=lambda name: name != "transformer")
     if transformer != "transformer":
         return ["translating", "no Transformer was trained", "0"]
     command = [sys.executable, "scripts/bench_translate.py", str(out / transformer), "--data", str(data)]
-    command += [part for each in others for part in ("--rnn", str(out / each))]
+    command += [part for name in others for part in ("--rnn", str(out / name))]
     if has_gpu:
         command += ["--device", "cuda", "--precision", "bfloat16"]
     else:

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Trains one model on several machines of a SLURM cluster, and goes on after the time limit:
+# Trains one model on several machines of a SLURM cluster, and resumes after the time limit:
 #
 #   sbatch scripts/slurm.sh model=transformer data=wmt14 run.name=wmt14
 #
-# Two minutes before the limit the run is saved and the job queued again. What is installed and the run's
+# Two minutes before the limit the run is saved and the job is queued again. The installation and the run's
 # folder must be on a file system that all machines share. Adjust the lines below to the cluster.
 #SBATCH --job-name=translate
 #SBATCH --nodes=2
@@ -19,7 +19,7 @@ set -euo pipefail
 
 first=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
 
-export TORCH_ELASTIC_SHUTDOWN_TIMEOUT=90  # seconds to save in, when the processes are told to end
+export TORCH_ELASTIC_SHUTDOWN_TIMEOUT=90  # seconds to save before the processes are killed
 srun torchrun --nnodes "$SLURM_JOB_NUM_NODES" --nproc-per-node "$SLURM_GPUS_PER_NODE" --max-restarts 3 \
     --rdzv-id "$SLURM_JOB_ID" --rdzv-backend c10d --rdzv-endpoint "$first:29500" \
     --no-python translate train runtime="${RUNTIME:-ddp}" training.resume=true "$@" &

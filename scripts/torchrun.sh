@@ -6,8 +6,8 @@
 #   RUNTIME=fsdp scripts/torchrun.sh model.width=1024           each process holds a part of the model
 #   NODES=2 MEET=host1:29500 scripts/torchrun.sh ...            on each of two machines, with a shared run.directory
 #
-# A process that is lost is started again together with the others, RESTARTS times at most, and the run goes
-# on from its last checkpoint. So does a run that was ended, when this is started again.
+# If a process is lost, all are restarted, at most RESTARTS times, and the run resumes from its last checkpoint.
+# A run that was ended resumes when this script is started again.
 set -euo pipefail
 
 gpus=$(nvidia-smi --list-gpus 2>/dev/null | wc -l || true)

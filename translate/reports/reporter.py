@@ -55,8 +55,8 @@ class Reporter:
         boards: list[Board] = [TensorBoard(self.directory.tensorboard, purge_step=purge)]
         project = self.settings.training.wandb
         if project is not None:
-            name, told = self.settings.run.name, sections(self.settings)
-            boards.append(WeightsAndBiases(project, name, told, self.directory.wandb))
+            name, config = self.settings.run.name, sections(self.settings)
+            boards.append(WeightsAndBiases(project, name, config, self.directory.wandb))
         return boards
 
     def log(self, training: Training, report: StepReport) -> None:

@@ -102,5 +102,5 @@ def _test_scores(test: dict[str, Any] | None) -> list[str]:
         "| " + " | ".join(values) + " |",
         "",
         f"Beam {test['beam_size']}, length penalty {test['length_penalty']} (exponent of the length, end of "
-        f"sentence counted); BLEU signature `{test['signature']}`.",
+        f"sentence included); BLEU signature `{test['signature']}`.",
     ]

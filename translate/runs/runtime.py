@@ -55,7 +55,7 @@ def keep_freed_memory() -> None:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):  # another C library
         return
-    mallopt(-4, 0)  # M_MMAP_MAX: no block with a mapping of its own
+    mallopt(-4, 0)  # M_MMAP_MAX: no separate mapping for a block
     mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD
     mallopt(-2, 2**28)  # M_TOP_PAD
 

@@ -114,7 +114,7 @@ def _like(tensor: Tensor, own: Tensor) -> Tensor:
 
 
 def _map_tensors(value: Any, function: Callable[[str, Tensor], Tensor], name: str = "state") -> Any:
-    """A copy of nested dictionaries and lists, ``function`` applied to the name and value of tensors."""
+    """A copy of nested dictionaries and lists, with ``function`` applied to each tensor and its name."""
     if isinstance(value, Tensor):
         return function(name, value)
     if isinstance(value, Mapping):

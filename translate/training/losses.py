@@ -126,5 +126,7 @@ def divergence(first: Tensor, second: Tensor, weight: Tensor, bias: Tensor | Non
 
 def _divergence(first: Tensor, second: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     precise = torch.promote_types(first.dtype, torch.float32)
-    one, two = (torch.log_softmax(F.linear(each, weight, bias).to(precise), -1) for each in (first, second))
+    one, two = (
+        torch.log_softmax(F.linear(hidden, weight, bias).to(precise), -1) for hidden in (first, second)
+    )
     return 0.5 * ((one.exp() - two.exp()) * (one - two)).sum()

@@ -67,9 +67,10 @@ class Muon(torch.optim.Optimizer):
         kept = {id(model.output_weight), *embeddings}
         groups: list[dict[str, Any]] = []
         for group in parameter_groups(model, weight_decay):
-            matrices = [each for each in group["params"] if each.dim() == 2 and id(each) not in kept]
-            rest = [each for each in group["params"] if each.dim() != 2 or id(each) in kept]
-            groups += [{**group, "params": matrices, MUON: True}, {**group, "params": rest, MUON: False}]
+            parts: dict[bool, list[nn.Parameter]] = {True: [], False: []}
+            for parameter in group["params"]:
+                parts[parameter.dim() == 2 and id(parameter) not in kept].append(parameter)
+            groups += [{**group, "params": params, MUON: muon} for muon, params in parts.items()]
         return [group for group in groups if group["params"]]
 
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]

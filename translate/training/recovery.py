@@ -182,7 +182,7 @@ def parts(batch: Batch, batch_tokens: int | None) -> Iterator[Batch]:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether memory ran out; torch has a class of its own for that on GPUs only."""
+    """Whether memory ran out; torch raises its own class for that only on GPUs."""
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
         return True
     return isinstance(error, RuntimeError) and any(phrase in str(error) for phrase in OUT_OF_MEMORY)
