@@ -3,7 +3,7 @@
 #
 # Every attention mechanism takes four steps: project the source states to **keys and values**, **score** how
 # relevant each key is to the query, **align** by normalising the scores, and take the **weighted** sum of the
-# values. Here we take them one by one for one sentence of a trained model, and compare with what the model does.
+# values. We take these steps one by one for a sentence of a trained model, and compare the results with the model's.
 #
 # The model is the RNN + Bahdanau of `make demo`; set `TRANSLATE_RUN` to use another `rnn_bahdanau` run.
 
@@ -27,7 +27,7 @@ result.text
 # %% [markdown]
 # ## The source, read once
 #
-# The encoder reads the pieces of the sentence and gives one state for each.
+# The encoder reads the pieces of the sentence and gives one state for each piece.
 
 # %%
 source_ids = [*translator.tokenizers.source.encode(sentence), EOS]
@@ -40,7 +40,7 @@ memory = encoded.memories[0]
 # ## 1. Keys and values
 #
 # The keys are the states, projected by the matrix $U$ of Bahdanau et al. (2015), A.1.2; the values are the states
-# themselves. This happens once a sentence, before the first target word.
+# themselves. This happens once for a sentence, before the first target word.
 
 # %%
 attention = model.attention
@@ -52,15 +52,15 @@ keys.shape, values.shape
 # %% [markdown]
 # ## 2. Score
 #
-# The query is the decoder's state before the word. Let us walk to the word *aime*: the decoder has read the
-# beginning of the sentence and the words before it.
+# The query is the decoder's state before it writes a word. We let the decoder read the words before *aime*, so that
+# its state is the query for *aime*.
 
 # %%
 target_ids = translator.tokenizers.target.encode(result.text)
 pieces = translator.tokenizers.target.pieces(target_ids)
-place = next(i for i, piece in enumerate(pieces) if "aime" in piece) if "aime" in result.text else 0
+position = next(i for i, piece in enumerate(pieces) if "aime" in piece) if "aime" in result.text else 0
 state = model.start(encoded)
-for token in [BOS, *target_ids[:place]]:
+for token in [BOS, *target_ids[:position]]:
     query = state.tensors[0]  # s_{i-1}: what this step attends with
     _, state = model.step(torch.tensor([token]), state, encoded)
 
@@ -86,7 +86,7 @@ for piece, weight in zip(translator.tokenizers.source.pieces(source_ids), weight
 # %% [markdown]
 # ## 4. Weight
 #
-# The context is the weighted sum of the values: what the decoder learns of the source at this step.
+# The context is the weighted sum of the values. It is all that the decoder learns about the source at this step.
 
 # %%
 context = weights @ values
@@ -95,19 +95,19 @@ context.shape
 # %% [markdown]
 # ## The same by the model
 #
-# One forced pass over the finished translation gives the weights of all steps at once, and they are the ones that
-# we computed.
+# A single pass over the finished translation, by teacher forcing, gives the weights of all steps at once. They equal
+# the weights that we computed.
 
 # %%
 target_in = torch.tensor([[BOS, *target_ids]])
-(forced,) = model.forced_weights(torch.tensor([source_ids]), None, target_in, [0])
-assert torch.allclose(forced[0, 0, place], weights, atol=1e-4)
+(teacher_forced,) = model.forced_weights(torch.tensor([source_ids]), None, target_in, [0])
+assert torch.allclose(teacher_forced[0, 0, position], weights, atol=1e-4)
 by_model, _ = attention(query.unsqueeze(0), memory)
 assert torch.allclose(by_model[0, 0], context, atol=1e-4)
 result.alignment.pharaoh()
 
 # %% [markdown]
-# Between words, with the end of sentence left out, this is the picture that `translate align` draws:
+# With pieces joined to words and the end of sentence left out, this is the picture that `translate align` draws:
 
 # %%
 picture = result.alignment.heatmap(Path(os.environ.get("TRANSLATE_OUT", run)) / "by-hand.png", values=True)
