@@ -238,4 +238,4 @@ def test_gold_links(tmp_path: Path) -> None:
         text = message(train=files, test={**files, "gold": path})
         assert text.startswith(path)
         assert expected in text
-    assert "has no test files" in message(train=files, test={"gold": gold})
+    assert "has no test split" in message(train=files, test={"gold": gold})

@@ -1,1 +1,1 @@
-"""Attention weights to words, links, scores and pictures."""
+"""Alignments of a model: weights between words by several methods, and the choice of layer and heads."""
