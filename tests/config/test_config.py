@@ -73,6 +73,7 @@ class Outer:
 
 
 class TestChoices:
+    @pytest.mark.slow
     @pytest.mark.parametrize("path", CHOICES)
     def test_every_file_of_conf_composes_and_names_valid_targets(self, path):
         group, _, choice = path.rpartition("/")

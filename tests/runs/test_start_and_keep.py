@@ -10,6 +10,8 @@ from safetensors.torch import load_file
 from tests.tiny_runs import TRAINED, rows, train_tiny
 from translate.errors import UserError
 
+pytestmark = pytest.mark.slow
+
 
 def saved(run: Path, name: str = "last") -> dict[str, torch.Tensor]:
     return load_file(run / "checkpoints" / name / "model.safetensors")
@@ -95,7 +97,6 @@ def test_the_mean_is_kept_only_if_it_is_better(tmp_path: Path, capsys: pytest.Ca
     assert os.readlink(run / "checkpoints" / "best") == "step-00000010"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["chrf", "ter"])
 def test_any_metric_chooses_the_best(metric: str, tmp_path: Path) -> None:
     run = tmp_path / "run"
