@@ -30,6 +30,19 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow the variants of a model, and the tests of processes that train together."""
+    models = sys.modules.get("tests.tiny_models")
+    variants = models.CASES.keys() - models.CORE if models else set()
+    for item in items:
+        if not isinstance(item, pytest.Function):
+            continue
+        name = item.callspec.params.get("name") if hasattr(item, "callspec") else None
+        if "ranks" in item.fixturenames or (isinstance(name, str) and name in variants):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
 def tiny_runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
     """A finished run of each backend, trained just enough to say something. Tests must not change them."""

@@ -78,6 +78,7 @@ def test_batches_and_order_change_nothing(translator: Translator, batch_size: in
         assert [each.score for each in found] == pytest.approx([each.score for each in expected], abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", [SEARCH, replace(SEARCH, sample=True, seed=3)], ids=["beam", "sample"])
 def test_threads_change_nothing(translator: Translator, search: SearchConfig) -> None:
     sentences, before = SOURCES * 4, torch.get_num_threads()
@@ -206,6 +207,7 @@ def test_odd_lines_neither_fail_nor_disturb_others(translator: Translator, line:
     assert len(results[0].alignment.target_words) == len(results[0].alignment.weights)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BACKENDS)
 def test_the_alignment_of_a_translation_is_that_of_its_text(tokenizers: TokenizerPair, name: str) -> None:
     target = tokenizers.target

@@ -70,6 +70,7 @@ def test_batches_have_like_lengths_and_a_limit() -> None:
     assert list(length_batches([100], 3, max_pieces=16)) == [[0]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beam_size", [1, 3])
 @pytest.mark.parametrize("name", ["transformer", "bahdanau", "luong"])
 def test_alignments_of_the_search_are_those_of_a_forced_pass(

@@ -61,6 +61,11 @@ def _encoder(name: str) -> Callable[..., SelfEncoder]:
     return partial(SelfEncoder, attention=attention(name))
 
 
+# Each backend's main branches; `make test-fast` leaves out the tests of the other cases.
+CORE = {
+    *("bahdanau", "bahdanau-heads", "bahdanau-hierarchical", "luong", "luong-plain-deep", "luong-local-p"),
+    *("transformer", "transformer-post", "transformer-relative"),
+}
 CASES: dict[str, Callable[..., Seq2Seq]] = {
     "bahdanau": _bahdanau(attention("additive", attention_size=13), tie="none"),
     "bahdanau-linear": _bahdanau(attention("additive"), readout="linear", tie="target"),

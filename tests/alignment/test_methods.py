@@ -145,6 +145,7 @@ def _model(backend: str, mechanism: str) -> Seq2Seq:
     return kind(19, 23, build, **sizes).eval()  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", names())
 @pytest.mark.parametrize("backend", ["bahdanau", "luong", "transformer"])
 def test_every_mechanism_has_every_method(backend: str, mechanism: str) -> None:

@@ -308,6 +308,7 @@ def test_right_to_left(browser: Browser, tmp_path: Path) -> None:
     assert browser.run("document.activeElement.textContent") == "שלום"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("num_words", "width"), [(3, 360), (3, 1200), (80, 360), (80, 1200)])
 def test_short_and_long_sentences_on_phones_and_screens(
     browser: Browser, tmp_path: Path, num_words: int, width: int

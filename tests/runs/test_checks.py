@@ -17,6 +17,7 @@ def _no_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(translate.runs.life, "load_corpus", refuse)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("override", "message"),
     [

@@ -20,6 +20,8 @@ from translate.runs.resume import keep_threads
 from translate.storage.checkpoint import load_state
 from translate.storage.lock import locked
 
+pytestmark = pytest.mark.slow
+
 MORE = ("training.save_every=2", "training.keep_last=9")
 
 
@@ -143,7 +145,6 @@ def test_the_sentences_of_a_step_without_numbers_are_told(
     assert "not both finite" in capsys.readouterr().out
 
 
-@pytest.mark.slow
 def test_the_encoded_corpus_comes_from_the_cache_and_trains_alike(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

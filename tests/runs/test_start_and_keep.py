@@ -11,6 +11,8 @@ from tests.tiny_runs import TRAINED, rows, train_tiny
 from translate.errors import UserError
 from translate.training.update import Update
 
+pytestmark = pytest.mark.slow
+
 
 def saved(run: Path, name: str = "last") -> dict[str, torch.Tensor]:
     return load_file(run / "checkpoints" / name / "model.safetensors")
@@ -96,7 +98,6 @@ def test_the_mean_is_kept_only_if_it_is_better(tmp_path: Path, capsys: pytest.Ca
     assert os.readlink(run / "checkpoints" / "best") == "step-00000010"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["chrf", "ter"])
 def test_any_metric_chooses_the_best(metric: str, tmp_path: Path) -> None:
     run = tmp_path / "run"
