@@ -1,4 +1,5 @@
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -146,7 +147,7 @@ class Recurrent(nn.Module):
 def test_rates_and_teacher_forcing_are_set_before_each_step() -> None:
     model = Recurrent()
     weights = [nn.Parameter(torch.zeros(size)) for size in (2, 3)]
-    groups = [{"params": [weights[0]]}, {"params": [weights[1]], "lr": 0.1}]
+    groups: list[dict[str, Any]] = [{"params": [weights[0]]}, {"params": [weights[1]], "lr": 0.1}]
     optimizer = torch.optim.SGD(groups, lr=0.5)
     forcing = TeacherForcingConfig(decay="linear", steps=4)
     schedules = Schedules(optimizer, Halving(epochs=1, warmup=2), model, forcing)
