@@ -105,7 +105,7 @@ COMPILED = tuple(torch.compile(step, dynamic=True) for step in EAGER)
 
 
 def use_cells(*, compiled: bool) -> None:
-    """Compile the elementwise part of recurrent decoders' loops, or not."""
+    """Let recurrent decoders compute what their loop does beside products eagerly, or compiled."""
     bahdanau.gru_step, luong.lstm_step = COMPILED if compiled else EAGER
 
 
