@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import islice
 from statistics import median
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -35,7 +35,13 @@ from translate.training.weights import MovingAverage
 
 PAIRS = 4000
 WARM_UP = 4  # steps
-RECURRENT = {"embedding_size": 256, "encoder_size": 256, "decoder_size": 512, "tie": "all", "dropout": 0.1}
+RECURRENT: dict[str, Any] = {
+    "embedding_size": 256,
+    "encoder_size": 256,
+    "decoder_size": 512,
+    "tie": "all",
+    "dropout": 0.1,
+}
 
 
 class Size(NamedTuple):
@@ -44,10 +50,10 @@ class Size(NamedTuple):
     vocabulary: int
     build: Callable[..., Seq2Seq]
     attention: str
-    options: dict[str, int | str | float | bool]
+    options: dict[str, Any]
 
 
-def _transformer(width: int, feedforward_size: int, heads: int, layers: int) -> dict[str, int | str | float]:
+def _transformer(width: int, feedforward_size: int, heads: int, layers: int) -> dict[str, Any]:
     return {
         "width": width,
         "feedforward_size": feedforward_size,
@@ -105,8 +111,8 @@ COMPILED = tuple(torch.compile(step, dynamic=True) for step in EAGER)
 
 
 def use_cells(*, compiled: bool) -> None:
-    """Let recurrent decoders compute what their loop does beside products eagerly, or compiled."""
-    bahdanau.gru_step, luong.lstm_step = COMPILED if compiled else EAGER
+    """Compile the elementwise part of recurrent decoders' loops, or not."""
+    bahdanau.gru_step, luong.lstm_step = COMPILED if compiled else EAGER  # type: ignore[assignment]
 
 
 def compile_layers(model: Seq2Seq) -> None:
