@@ -20,6 +20,7 @@ import translate
 from translate.alignment.forced import BATCH_TOKENS, evaluation_mode
 from translate.corpora.batching import EncodedCorpus, Ragged, collate, sequential_batches
 from translate.corpora.local_files import pair_of
+from translate.runs.runtime import find_device, use_runtime
 from translate.training.losses import batch_loss
 from translate.translator import Translator
 
@@ -60,7 +61,8 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--device", default="cpu")
     arguments = parser.parse_args()
-    translator = translate.load(arguments.run, device=arguments.device, threads=arguments.threads)
+    use_runtime(find_device(arguments.device), arguments.threads)  # as the command does
+    translator = translate.load(arguments.run, device=arguments.device)
     split = pair_of(arguments.source, arguments.target)
     sides = split.source[: arguments.pairs], split.target[: arguments.pairs]
     tasks = {"score": lambda: score(translator, *sides), "align": lambda: align(translator, *sides)}

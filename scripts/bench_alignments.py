@@ -11,7 +11,10 @@ import statistics
 import time
 from pathlib import Path
 
+import torch
+
 import translate
+from translate.runs.runtime import use_runtime
 
 
 def main() -> None:
@@ -24,10 +27,11 @@ def main() -> None:
     parser.add_argument("--beams", type=int, nargs="+", default=[5, 1])
     arguments = parser.parse_args()
     sentences = arguments.source.read_text(encoding="utf-8").split("\n")[: arguments.sentences]
+    use_runtime(torch.device("cpu"), arguments.threads)  # as the command does
     print("| run | beam | without, s | with, s | cost |")
     print("| --- | ---: | ---: | ---: | ---: |")
     for run in arguments.runs:
-        translator = translate.load(run, device="cpu", threads=arguments.threads)
+        translator = translate.load(run, device="cpu")
         gc.freeze()  # as the command does
         translator.translate(sentences[:64], beam_size=1, alignments=True)  # warm up
         for beam in arguments.beams:

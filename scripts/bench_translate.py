@@ -99,11 +99,11 @@ def report(options: argparse.Namespace, translate: Callable[[Sequence[str]], lis
 
 def ours(options: argparse.Namespace) -> None:
     import translate
+    from translate.runs.runtime import find_device, use_runtime
 
-    translator = translate.load(
-        options.model, device=options.device, threads=options.threads, precision=options.precision
-    )
-    gc.freeze()  # as the command does
+    use_runtime(find_device(options.device), options.threads)  # as the command does
+    translator = translate.load(options.model, device=options.device, precision=options.precision)
+    gc.freeze()
     target = translator.tokenizers.target
 
     def run(sentences: Sequence[str]) -> list[tuple[str, int]]:

@@ -143,7 +143,7 @@ def skipped_steps(kind: Any) -> list[tuple[tuple[str, ...], float]]:
         pairs, found = corpus(), []
         for step in (1, 2, 3):
             broken = float("inf") if step == 2 and world.rank == 1 else 1.0
-            update_module.batch_loss = partial(spoiled, broken)  # type: ignore[assignment]
+            update_module.batch_loss = partial(spoiled, broken)
             report = take_step([collate(pairs, [world.rank])], step, num_tokens=8)
             total = sum(float(whole(tensor).abs().sum()) for tensor in model_tensors(model).values())
             found.append((report.notes, total))

@@ -55,7 +55,9 @@ def export(
     by name. All formats but bundle need pip install 'seq2seq-translate\[export]'.
     """
     from translate.export.export_run import export_run
+    from translate.runs.runtime import find_device, use_runtime
 
+    use_runtime(find_device("cpu"), threads)
     proof = export_run(
         run,
         format,
