@@ -2,44 +2,20 @@
 
 import inspect
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from typing import Any
 
 import pytest
 
 from translate.config import config_directory
+from translate.config.files import YAML, from_file
 from translate.config.listing import merged
-from translate.config.targets import PACKAGE, options_of
+from translate.config.targets import PACKAGE, options_of, resolve_target
+from translate.options import groups_of
+from translate.training import schedules
 
-# TODO: these signatures still have a default of their own; delete an entry with its default.
-DIFFERENT = {
-    "attention.ALiBi": {"num_heads"},
-    "attention.Delta": {"num_heads"},
-    "attention.GroupedQuery": {"num_heads", "num_key_value_heads"},
-    "attention.Linear": {"num_heads"},
-    "attention.MultiHead": {"num_heads"},
-    "attention.RelativeBias": {"num_heads"},
-    "attention.SlidingWindow": {"num_heads"},
-    "models.BahdanauRNN": {"embedding_size", "encoder_size", "decoder_size", "dropout", "tie"},
-    "models.LuongRNN": {"embedding_size", "encoder_size", "decoder_size", "dropout", "tie"},
-    "models.Transformer": {"width", "feedforward_size", "dropout"},
-    "training.muon.Muon": {"lr", "weight_decay"},
-    "training.optimizer.InverseSquareRoot": {"warmup"},
-}
-REPEATED = {
-    "models.BahdanauRNN": {"encoder_layers", "readout", "teacher_forcing", "word_in_query"},
-    "models.LuongRNN": {"input_feeding", "num_layers", "teacher_forcing"},
-    "models.Transformer": {
-        *("encoder_layers", "decoder_layers", "num_heads", "max_length", "tie", "positions"),
-        *("norm", "pre_norm", "feedforward", "feedforward_dropout"),
-    },
-    "training.muon.Muon": {"betas", "eps", "momentum"},
-    "training.optimizer.Constant": {"warmup"},
-    "training.optimizer.Cosine": {"minimum", "warmup"},
-    "training.optimizer.Halving": {"decay", "epochs", "warmup"},
-    "training.optimizer.Linear": {"minimum", "warmup"},
-    "training.optimizer.Plateau": {"decay", "minimum", "patience", "warmup"},
-}
-# `translate.attention.create(name, query_size=, key_size=)` needs no conf/: a mechanism may repeat a value.
+# `translate.attention.create(name, query_size=, key_size=)` serves without conf/: a mechanism may repeat a
+# value, and ``None`` there is an option that was left out, to be worked out from the sizes.
 CREATED_BY_NAME = "attention."
 FILES = sorted(
     file.relative_to(config_directory()).as_posix()
@@ -57,38 +33,59 @@ def nodes(values: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
             yield from nodes(value)
 
 
-def second_defaults(*, equal: bool) -> dict[str, set[str]]:
-    """By class the options whose default in the signature is equal, or not, to the value of a file."""
-    found: dict[str, set[str]] = {}
-    for node in (node for file in FILES for node in nodes(merged(file))):
-        for name, (_, default) in options_of(node["_target_"]).items():
-            value = tuple(node[name]) if isinstance(node.get(name), list) else node.get(name)
-            if name not in node or default is inspect.Parameter.empty or "${" in str(value):
-                continue
-            if (default == value) == equal:
-                found.setdefault(node["_target_"].removeprefix(f"{PACKAGE}."), set()).add(name)
+def own_defaults(target: Any) -> set[str]:
+    """Options of a class whose default is written in Python: in its constructor, or in an option group."""
+    constructor = inspect.unwrap(target.__init__ if inspect.isclass(target) else target)
+    groups = groups_of(target)
+    given = inspect.signature(constructor).parameters.values()
+    found = {each.name for each in given if each.default is not each.empty and each.name not in groups}
+    found -= getattr(constructor, "from_file", frozenset())
+    for group in groups.values():
+        found |= {field.name for field in fields(group)} - getattr(group, "from_file", frozenset())
     return found
 
 
-def unlisted(found: Mapping[str, set[str]], listed: Mapping[str, set[str]]) -> dict[str, set[str]]:
-    new = {target: names - listed.get(target, set()) for target, names in found.items()}
-    return {target: names for target, names in new.items() if names}
+def second_defaults(values: Mapping[str, Any]) -> dict[str, set[str]]:
+    """By class the options that have a default in Python beside the value of a file."""
+    found: dict[str, set[str]] = {}
+    for node in nodes(values):
+        target, known = node["_target_"], options_of(node["_target_"])
+        for name in own_defaults(resolve_target(target)) & node.keys():
+            value, default = node[name], known[name][1]
+            by_name = target.removeprefix(f"{PACKAGE}.").startswith(CREATED_BY_NAME)
+            derived = default is None and (by_name or value is None)  # left out, or null in the file, too
+            if not ("${" in str(value) or derived or (by_name and default == value)):
+                found.setdefault(target, set()).add(name)
+    return found
 
 
-def test_no_signature_has_another_default_than_the_file() -> None:
-    assert unlisted(second_defaults(equal=False), DIFFERENT) == {}
+@pytest.mark.parametrize("file", FILES)
+def test_a_default_stands_once(file: str) -> None:
+    assert second_defaults(merged(file)) == {}
 
 
-def test_no_signature_repeats_the_default_of_the_file() -> None:
-    found = second_defaults(equal=True)
-    found = {target: names for target, names in found.items() if not target.startswith(CREATED_BY_NAME)}
-    assert unlisted(found, REPEATED) == {}
+class Planted:
+    """A class with a default of its own."""
+
+    @from_file("schedule/plateau.yaml")
+    def __init__(self, decay: float = YAML, patience: int = 2, warmup: int = 7) -> None:
+        self.decay = decay
 
 
-def test_a_planted_default_is_found() -> None:
-    found = second_defaults(equal=False) | second_defaults(equal=True)
-    assert "warmup" in found["training.optimizer.InverseSquareRoot"] or not DIFFERENT
-    assert unlisted({"models.A": {"width", "depth"}}, {"models.A": {"width"}}) == {"models.A": {"depth"}}
+def test_a_planted_default_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert inspect.signature(Planted).parameters["decay"].default == 0.5
+    monkeypatch.setattr(Planted, "__module__", schedules.__name__)
+    monkeypatch.setattr(schedules, "Plateau", Planted)
+    assert second_defaults(merged("schedule/plateau.yaml")) == {
+        "translate.training.schedules.Plateau": {"patience", "warmup"}
+    }
+
+
+def test_an_option_that_no_file_has_is_refused() -> None:
+    with pytest.raises(KeyError, match="patients"):
+
+        @from_file("schedule/plateau.yaml")
+        def construct(patients: int = YAML) -> None: ...
 
 
 @pytest.mark.parametrize("file", FILES)

@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 
 from annotated_types import Ge
 
-from translate.config.declare import YAML, Count, Positive, declared, section_of
+from translate.config.declare import Count, Positive, declared
+from translate.config.files import YAML, section_of
 from translate.config.values import to_section
 
 SPLITS = ("train", "validation", "test")

@@ -5,13 +5,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import Annotated, Any, Literal, TypeVar, dataclass_transform, get_type_hints
 
-import yaml  # type: ignore[import-untyped]
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import AllowInfNan, ConfigDict, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
 
+from translate.config.files import YAML, is_open, section_of
 from translate.config.messages import explain
-from translate.config.names import config_directory
 from translate.config.values import understood
 from translate.errors import UserError
 
@@ -19,9 +18,6 @@ T = TypeVar("T")
 
 # The file of each declared class, and the dotted path of its keys there.
 DECLARED_IN: dict[type, tuple[str, str]] = {}
-
-# The default of a field stands in the section's YAML file, with a comment that says what it means.
-YAML: Any = ...
 
 Count = Annotated[int, Ge(0)]
 Positive = Annotated[int, Ge(1)]
@@ -69,25 +65,6 @@ def declared(file: str, section: str = "") -> Callable[[type[T]], type[T]]:
         return made
 
     return decorate
-
-
-def section_of(file: str, section: str = "") -> dict[str, Any]:
-    """What a file of ``conf/`` holds, or the section of it at a dotted path."""
-    values: Any = _read(file)
-    for part in section.split(".") if section else ():
-        values = values[part]
-    return {key: value for key, value in values.items() if key != "defaults"}
-
-
-def is_open(value: Any) -> bool:
-    """Whether a value of a file is still to be given: ``???``, or an interpolation."""
-    return isinstance(value, str) and (value == "???" or "${" in value)
-
-
-@functools.cache
-def _read(file: str) -> Any:
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return yaml.load((config_directory() / file).read_text(encoding="utf-8"), Loader=loader)
 
 
 def _default(annotation: Any, value: Any) -> Callable[[], Any]:

@@ -10,7 +10,8 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import yaml  # type: ignore[import-untyped]
 
-from translate.config.declare import DECLARED_IN, section_of
+from translate.config.declare import DECLARED_IN
+from translate.config.files import section_of
 from translate.config.messages import described
 from translate.config.names import config_directory
 from translate.config.settings import SECTIONS, TARGETS

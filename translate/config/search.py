@@ -4,7 +4,8 @@ from typing import Annotated, Literal
 
 from annotated_types import Gt, Le
 
-from translate.config.declare import YAML, AboveZero, Amount, Count, Finite, Positive, declared
+from translate.config.declare import AboveZero, Amount, Count, Finite, Positive, declared
+from translate.config.files import YAML
 
 
 @declared("search/beam.yaml")

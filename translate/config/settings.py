@@ -7,7 +7,8 @@ from typing import Any
 from omegaconf import DictConfig
 
 from translate.config.data import DataConfig
-from translate.config.declare import YAML, Fraction, Positive, Shift, declared
+from translate.config.declare import Fraction, Positive, Shift, declared
+from translate.config.files import YAML
 from translate.config.messages import show
 from translate.config.names import did_you_mean, nearest, shorten
 from translate.config.search import SearchConfig

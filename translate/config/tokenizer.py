@@ -4,7 +4,8 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, Le
 
-from translate.config.declare import YAML, declared
+from translate.config.declare import declared
+from translate.config.files import YAML
 
 NUM_SPECIAL = 4  # padding, unknown, begin and end of sentence
 

@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translate.attention import Attention
+from translate.config.files import YAML, from_file
 from translate.models.encoders import Encoder, RNNEncoder, initialise_recurrent
 from translate.models.rnn import (
     OPTIONS,
@@ -50,6 +51,7 @@ class BahdanauRNN(RecurrentSeq2Seq):
     """
 
     @flat_options
+    @from_file("model/rnn_bahdanau.yaml")
     def __init__(
         self,
         source_vocabulary: int,
@@ -58,9 +60,9 @@ class BahdanauRNN(RecurrentSeq2Seq):
         *,
         sizes: RecurrentSizes = SIZES,
         options: RecurrentOptions = OPTIONS,
-        encoder_layers: int = 1,
-        readout: str = "maxout",
-        word_in_query: bool = False,
+        encoder_layers: int = YAML,
+        readout: str = YAML,
+        word_in_query: bool = YAML,
         encoder: Callable[..., Encoder] | None = None,
     ) -> None:
         if readout not in READOUTS:

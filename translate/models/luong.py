@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translate.attention import Attention
+from translate.config.files import YAML, from_file
 from translate.models.encoders import Encoder, RNNEncoder, initialise_recurrent
 from translate.models.rnn import (
     OPTIONS,
@@ -46,6 +47,7 @@ class LuongRNN(RecurrentSeq2Seq):
     """
 
     @flat_options
+    @from_file("model/rnn_luong.yaml")
     def __init__(
         self,
         source_vocabulary: int,
@@ -54,8 +56,8 @@ class LuongRNN(RecurrentSeq2Seq):
         *,
         sizes: RecurrentSizes = SIZES,
         options: RecurrentOptions = OPTIONS,
-        num_layers: int = 1,
-        input_feeding: bool = True,
+        num_layers: int = YAML,
+        input_feeding: bool = YAML,
         encoder: Callable[..., Encoder] | None = None,
     ) -> None:
         embedding_size, decoder_size = sizes.embedding_size, sizes.decoder_size

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translate.attention import Attention, SizeMismatchError
+from translate.config.files import YAML, from_file
 from translate.models.dropout import Dropout
 from translate.models.embedding import embeddings
 from translate.models.encoders import Encoder
@@ -19,6 +20,7 @@ from translate.options import option_group
 
 @option_group
 @dataclass(frozen=True)
+@from_file("model/rnn_bahdanau.yaml")
 class RecurrentSizes:
     """The widths of a recurrent backend.
 
@@ -28,13 +30,14 @@ class RecurrentSizes:
         decoder_size: width of the decoder's state.
     """
 
-    embedding_size: int = 192
-    encoder_size: int = 192
-    decoder_size: int = 320
+    embedding_size: int = YAML
+    encoder_size: int = YAML
+    decoder_size: int = YAML
 
 
 @option_group
 @dataclass(frozen=True)
+@from_file("model/rnn_bahdanau.yaml")
 class RecurrentOptions:
     """How a recurrent backend is trained.
 
@@ -45,9 +48,9 @@ class RecurrentOptions:
             token that the model predicts.
     """
 
-    dropout: float = 0.3
-    tie: str = "all"
-    teacher_forcing: float = 1.0
+    dropout: float = YAML
+    tie: str = YAML
+    teacher_forcing: float = YAML
 
 
 SIZES, OPTIONS = RecurrentSizes(), RecurrentOptions()

@@ -8,6 +8,7 @@ from typing import cast
 from torch import Tensor, nn
 
 from translate.attention import Attention, LayerCache, MultiHead, PathCache
+from translate.config.files import YAML, from_file
 from translate.models.dropout import Dropout
 from translate.models.embedding import Positions, embeddings
 from translate.models.seq2seq import DecodeState, Encoded, Seq2Seq, new_output
@@ -17,6 +18,7 @@ from translate.options import flat_options, option_group
 
 @option_group
 @dataclass(frozen=True)
+@from_file("model/transformer.yaml")
 class TransformerSizes:
     """The widths and depths of a Transformer.
 
@@ -27,14 +29,15 @@ class TransformerSizes:
         decoder_layers: number of layers.
     """
 
-    width: int = 192
-    num_heads: int = 4
-    encoder_layers: int = 3
-    decoder_layers: int = 3
+    width: int = YAML
+    num_heads: int = YAML
+    encoder_layers: int = YAML
+    decoder_layers: int = YAML
 
 
 @option_group
 @dataclass(frozen=True)
+@from_file("model/transformer.yaml")
 class EmbeddingOptions:
     """How a Transformer embeds tokens and their positions.
 
@@ -44,9 +47,9 @@ class EmbeddingOptions:
         tie: ``all`` (one matrix for both embeddings and the output), ``target`` or ``none``.
     """
 
-    positions: str = "sinusoidal"
-    max_length: int = 1024
-    tie: str = "all"
+    positions: str = YAML
+    max_length: int = YAML
+    tie: str = YAML
 
 
 SIZES, LAYER, EMBEDDING = TransformerSizes(), LayerOptions(), EmbeddingOptions()

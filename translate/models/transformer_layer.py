@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translate.attention import Attention, LayerCache, Memory, MultiHead
+from translate.config.files import YAML, from_file
 from translate.models.dropout import Dropout
 from translate.models.embedding import rotate
 from translate.models.seq2seq import Encoded, attend_beside, beams
@@ -19,6 +20,7 @@ FEEDFORWARDS = ("relu", "gelu", "swiglu")
 
 @option_group
 @dataclass(frozen=True)
+@from_file("model/transformer.yaml")
 class LayerOptions:
     """How the layers of a Transformer are built.
 
@@ -31,12 +33,12 @@ class LayerOptions:
         pre_norm: norm before each part (Xiong et al. 2020) instead of after the residual.
     """
 
-    feedforward_size: int = 512
-    feedforward: str = "relu"
-    dropout: float = 0.2
-    feedforward_dropout: float = 0.0
-    norm: str = "layer"
-    pre_norm: bool = True
+    feedforward_size: int = YAML
+    feedforward: str = YAML
+    dropout: float = YAML
+    feedforward_dropout: float = YAML
+    norm: str = YAML
+    pre_norm: bool = YAML
 
 
 class FeedForward(nn.Module):

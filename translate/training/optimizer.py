@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from translate.config.files import YAML, from_file
 from translate.models import Seq2Seq
 
 MUON = "muon"  # marks Muon's groups among the parameter groups
@@ -37,14 +38,15 @@ class Muon(torch.optim.Optimizer):
         weight_decay: of groups without a value of their own.
     """
 
+    @from_file("optimizer/muon.yaml")
     def __init__(
         self,
         params: Iterable[dict[str, Any]],
-        lr: float = 1e-3,
-        momentum: float = 0.95,
-        betas: tuple[float, float] = (0.9, 0.98),
-        eps: float = 1e-9,
-        weight_decay: float = 0.0,
+        lr: float = YAML,
+        momentum: float = YAML,
+        betas: tuple[float, float] = YAML,
+        eps: float = YAML,
+        weight_decay: float = YAML,
     ) -> None:
         groups = list(params)
         super().__init__(groups, {"lr": lr, "weight_decay": weight_decay})

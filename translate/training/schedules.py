@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from translate.config.files import YAML, from_file
 from translate.config.training import TeacherForcingConfig
 
 
@@ -52,7 +53,8 @@ class Constant(Schedule):
         warmup: steps.
     """
 
-    def __init__(self, warmup: int = 0) -> None:
+    @from_file("schedule/constant.yaml")
+    def __init__(self, warmup: int = YAML) -> None:
         _check_warmup(warmup)
         self.warmup = warmup
 
@@ -69,7 +71,8 @@ class InverseSquareRoot(Schedule):
         warmup: steps.
     """
 
-    def __init__(self, warmup: int = 4000) -> None:
+    @from_file("schedule/inverse_square_root.yaml")
+    def __init__(self, warmup: int = YAML) -> None:
         if warmup < 1:
             raise ValueError(f"warmup: expected at least 1 step, got {warmup}")
         self.warmup = warmup
@@ -88,7 +91,10 @@ class Plateau(Schedule):
         minimum: smallest factor.
     """
 
-    def __init__(self, decay: float = 0.5, patience: int = 2, warmup: int = 0, minimum: float = 0.01) -> None:
+    @from_file("schedule/plateau.yaml")
+    def __init__(
+        self, decay: float = YAML, patience: int = YAML, warmup: int = YAML, minimum: float = YAML
+    ) -> None:
         if not 0.0 < decay < 1.0:
             raise ValueError(f"decay: expected a factor between 0 and 1, got {decay}")
         if patience < 1:
@@ -123,7 +129,8 @@ class _Decaying(Schedule):
         minimum: factor at the end.
     """
 
-    def __init__(self, total: int, warmup: int = 0, minimum: float = 0.0) -> None:
+    @from_file("schedule/linear.yaml")
+    def __init__(self, total: int, warmup: int = YAML, minimum: float = YAML) -> None:
         _check_total(total, warmup)
         self.total, self.warmup, self.minimum = total, warmup, minimum
 
@@ -167,7 +174,8 @@ class Halving(Schedule):
         warmup: steps of linear warm-up; none in the paper.
     """
 
-    def __init__(self, epochs: int = 5, decay: float = 0.5, warmup: int = 0) -> None:
+    @from_file("schedule/halving.yaml")
+    def __init__(self, epochs: int = YAML, decay: float = YAML, warmup: int = YAML) -> None:
         if epochs < 0:
             raise ValueError(f"epochs: expected at least 0, got {epochs}")
         if not 0.0 < decay < 1.0:

@@ -1,0 +1,68 @@
+"""Values of the files below ``conf/``, where each default of the configuration stands."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import yaml  # type: ignore[import-untyped]
+
+from translate.config.names import config_directory
+
+T = TypeVar("T", bound=Callable[..., Any])
+
+YAML: Any = ...  # stands for a default whose value is in a YAML file
+
+
+def section_of(file: str, section: str = "") -> dict[str, Any]:
+    """The content of a file of ``conf/``, or the section of it at a dotted path, without ``defaults``."""
+    values: Any = _read(file)
+    for part in section.split(".") if section else ():
+        values = values[part]
+    return {key: value for key, value in values.items() if key != "defaults"}
+
+
+def is_open(value: Any) -> bool:
+    """Whether a value of a file is still to be given: ``???``, or an interpolation."""
+    return isinstance(value, str) and (value == "???" or "${" in value)
+
+
+def from_file(file: str) -> Callable[[T], T]:
+    """Give a function, or a class that becomes a dataclass, the defaults of a file where it has ``YAML``.
+
+    The names of these defaults are kept in the attribute ``from_file``, for the test that finds others.
+
+    Args:
+        file: below ``conf/``, for example ``schedule/plateau.yaml``.
+    Raises:
+        KeyError: if the file has no such option.
+    """
+
+    def decorate(target: T) -> T:
+        values = section_of(file)
+
+        def default(name: str) -> Any:
+            return tuple(values[name]) if isinstance(values[name], list) else values[name]
+
+        if inspect.isclass(target):
+            names = [name for name in inspect.get_annotations(target) if vars(target).get(name) is YAML]
+            for name in names:
+                setattr(target, name, default(name))
+        else:
+            function: Any = target
+            parameters = inspect.signature(function).parameters.values()
+            names = [parameter.name for parameter in parameters if parameter.default is YAML]
+            given = [p for p in parameters if p.default is not p.empty and p.kind is not p.KEYWORD_ONLY]
+            function.__defaults__ = tuple(default(p.name) if p.name in names else p.default for p in given)
+            keywords = function.__kwdefaults__ or {}
+            function.__kwdefaults__ = keywords | {name: default(name) for name in names if name in keywords}
+        target.from_file = frozenset(names)  # type: ignore[attr-defined]
+        return target
+
+    return decorate
+
+
+@functools.cache
+def _read(file: str) -> Any:
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return yaml.load((config_directory() / file).read_text(encoding="utf-8"), Loader=loader)
