@@ -58,7 +58,7 @@ def test_model_and_mechanism_may_be_chosen(translate_command: Command) -> None:
     [
         (["trainig"], "trainig: no such section; did you mean training? (there are data, tokenizer, "),
         (["model", "model=rnn_lung"], "model=rnn_lung: no such choice; did you mean model=rnn_luong?"),
-        (["--jsn"], "no such option --jsn; did you mean --json?"),
+        (["--jsn"], "no such option --jsn of translate settings; did you mean --json?"),
     ],
 )
 def test_a_mistake_gets_the_nearest_name(

@@ -17,6 +17,7 @@ from translate.config.names import config_directory
 from translate.config.settings import SECTIONS, TARGETS
 from translate.config.targets import PACKAGE, options_of, resolve_target
 from translate.config.values import understood
+from translate.options import groups_of
 
 SPECIAL = ("_target_", "_partial_", "name", "defaults")
 
@@ -65,17 +66,26 @@ def chosen_settings(group: str, choice: str, path: str = "") -> list[Setting]:
     file = f"{group}/{choice}.yaml"
     path = path or group.replace("/", ".")
     inner = [entry.name for entry in (config_directory() / group).iterdir() if entry.is_dir()]
-    return list(_options(merged(file), path, comments_in(file), "", (*TARGETS.get(path, ()), *inner)))
+    comments = dict(item for each in (*_extended(file), file) for item in comments_in(each).items())
+    return list(_options(merged(file), path, comments, "", (*TARGETS.get(path, ()), *inner)))
 
 
 def merged(file: str) -> dict[str, Any]:
-    """A file of ``conf/`` with the files of its folder that it stands on."""
-    own = section_of(file)
+    """A file of ``conf/`` with the files that it extends."""
     found: dict[str, Any] = {}
+    for other in _extended(file):
+        found = _merge(found, merged(other))
+    return _merge(found, section_of(file))
+
+
+def _extended(file: str) -> Iterator[str]:
+    """The files whose values a file takes: of its own folder, or of another (``/group@_here_: choice``)."""
     for entry in _defaults_of(file):
         if isinstance(entry, str) and entry != "_self_":
-            found = _merge(found, merged(f"{file.rpartition('/')[0]}/{entry}.yaml"))
-    return _merge(found, own)
+            yield f"{file.rpartition('/')[0]}/{entry}.yaml"
+        for group, choice in entry.items() if isinstance(entry, Mapping) else ():
+            if group.endswith("@_here_"):
+                yield f"{group.removesuffix('@_here_').removeprefix('/')}/{choice}.yaml"
 
 
 def _defaults_of(file: str) -> list[Any]:
@@ -135,20 +145,22 @@ def _unwrapped(annotation: Any) -> list[Any]:
 
 
 def _documented(target: Any) -> dict[str, str]:
-    """What the docstrings of a class and its bases say about each argument."""
+    """The text on each argument in the docstrings of a class, its bases and its option groups."""
     found: dict[str, str] = {}
-    for base in reversed(inspect.getmro(target) if inspect.isclass(target) else (target,)):
-        found |= _arguments(inspect.cleandoc(vars(base).get("__doc__") or ""))
+    bases = reversed(inspect.getmro(target) if inspect.isclass(target) else (target,))
+    for documented in (*bases, *groups_of(target).values()):
+        found |= _arguments(inspect.cleandoc(vars(documented).get("__doc__") or ""))
     return found
 
 
 def _arguments(docstring: str) -> dict[str, str]:
-    """The text on each argument in the ``Args:`` block of a docstring."""
-    block = re.search(r"^Args:\n((?:[ \t]+.*\n?|\n)*)", docstring, re.MULTILINE)
+    """The text on each name in the ``Args:`` or ``Attributes:`` block of a docstring."""
+    block = re.search(r"^(?:Args|Attributes):\n((?:[ \t]+.*\n?|\n)*)", docstring, re.MULTILINE)
     if block is None:
         return {}
-    entries = re.findall(r"^ {4}(\w+): (.*(?:\n {5,}.*)*)", block[1], re.MULTILINE)
-    return {name: " ".join(text.replace("``", "`").split()).removesuffix(".") for name, text in entries}
+    entries = re.findall(r"^ {4}([\w, ]+): (.*(?:\n {5,}.*)*)", block[1], re.MULTILINE)
+    texts = ((names, " ".join(text.replace("``", "`").split()).removesuffix(".")) for names, text in entries)
+    return {name: text for names, text in texts for name in names.split(", ")}
 
 
 def _is_comment(line: str) -> bool:
