@@ -84,7 +84,7 @@ def test_one_class_and_one_file_are_found_everywhere(tmp_path: Path, monkeypatch
     try:
         assert "tempered" in names()
         mechanism = create("tempered", query_size=5, key_size=5, temperature=3.0)
-        assert mechanism.temperature == 3.0  # type: ignore[comparison-overlap]
+        assert mechanism.temperature == 3.0
         overrides = ["model=rnn_luong", "model/attention=tempered", "model.decoder_size=384"]
         config = compose(overrides, [tmp_path / "conf"], schemas=SCHEMAS, check=check_config)
         assert config.model.attention.temperature == 2.0
