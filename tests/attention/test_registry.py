@@ -49,6 +49,16 @@ def test_every_mechanism_has_a_file_of_its_name() -> None:
         assert target == f"translate.attention.{mechanism.__name__}"
 
 
+@pytest.mark.parametrize("name", names())
+def test_the_file_of_a_mechanism_builds_it_with_its_options(name: str) -> None:
+    node = yaml.safe_load((CHOICES / f"{name}.yaml").read_text())
+    built = translate.config.targets.instantiate(node, "model.attention", [])(24, 24)
+    assert type(built) is mechanisms()[name]
+    for option in ("num_heads", "num_key_value_heads", "window", "max_length", "num_buckets", "gaussian"):
+        if node.get(option) is not None:
+            assert getattr(built, option) == node[option]
+
+
 def test_those_that_attend_within_a_sequence_are_choices_of_self_attention() -> None:
     assert choices("self_attention") == {name for name in names() if attends_within(name)}
 
@@ -72,7 +82,7 @@ def test_one_class_and_one_file_are_found_everywhere(tmp_path: Path, monkeypatch
     try:
         assert "tempered" in names()
         mechanism = create("tempered", query_size=5, key_size=5, temperature=3.0)
-        assert mechanism.temperature == 3.0  # type: ignore[comparison-overlap]
+        assert mechanism.temperature == 3.0
         overrides = ["model=rnn_luong", "model/attention=tempered", "model.decoder_size=384"]
         config = compose(overrides, [tmp_path / "conf"], check=check_config)
         assert config.model.attention.temperature == 2.0

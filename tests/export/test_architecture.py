@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from tests.tiny_models import SELF_ATTENTIVE, attention
 from translate.config.search import SearchConfig
 from translate.errors import UserError
-from translate.export.architecture import refuse_search
+from translate.export.architecture import Refusals, refuse_attentions, refuse_search
+from translate.models import Transformer
 
 
 def test_settings_of_the_search_that_others_do_not_have_are_named() -> None:
@@ -24,3 +26,10 @@ def test_supported_settings_are_not_named() -> None:
         refuse_search(search, "ctranslate2")
     assert str(told.value) == "--format ctranslate2 cannot represent search.coverage_penalty=0.2 (it has 0.0)"
     refuse_search(replace(search, coverage_penalty=0.0), "ctranslate2")
+
+
+def test_a_window_is_named() -> None:
+    model = Transformer(23, 23, attention("multi_head", num_heads=2, window=3), **SELF_ATTENTIVE)
+    refusals = Refusals("ctranslate2")
+    refuse_attentions(model, refusals)
+    assert refusals.found == ["model.attention.window=3 (it has null)"]
