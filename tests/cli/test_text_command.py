@@ -185,7 +185,7 @@ def test_long_sources_are_cut_with_a_warning(run: Path, translate_command: Comma
         (["--format", "xml"], "xml"),
         (["--temperature", 0.5], "--temperature is for samples: add --sample or --mbr N"),
         (["--sample", "--beam-size", 3], "--beam-size is for beam search, but --sample and --mbr draw"),
-        (["--sample", "--top-p", 0], "top_p: expected a probability above 0"),
+        (["--sample", "--top-p", 0], "top_p: expected more than 0 and at most 1, got 0"),
         (["--mbr", 1], "mbr: expected at least 2 samples, got 1"),
         (["--mbr", 4, "--n-best", 5], "n_best: expected 1 to mbr=4, got 5"),
         (["--mbr", 4, "--constraint", "chat"], "constraints: they need beam search"),

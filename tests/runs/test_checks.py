@@ -34,11 +34,17 @@ def _no_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
         ("training.keep_last=0", "training.keep_last: expected at least 1, got 0"),
         ("training.seed=-1", "training.seed: expected at least 0, got -1"),
         ("training.patience=0", "training.patience: expected at least 1, got 0"),
-        ("training.label_smoothing=1", "training.label_smoothing: expected less than 1, got 1.0"),
-        ("training.label_smoothing=-0.1", "training.label_smoothing: expected at least 0, got -0.1"),
-        ("training.ema=1.5", "training.ema: expected less than 1, got 1.5"),
-        ("training.ema=0", "training.ema: expected more than 0, got 0.0"),
-        ("training.clip_norm=0", "training.clip_norm: expected more than 0, got 0.0"),
+        (
+            "training.label_smoothing=1",
+            "training.label_smoothing: expected at least 0 and less than 1, got 1",
+        ),
+        (
+            "training.label_smoothing=-0.1",
+            "training.label_smoothing: expected at least 0 and less than 1, got -0.1",
+        ),
+        ("training.ema=1.5", "training.ema: expected more than 0 and less than 1, got 1.5"),
+        ("training.ema=0", "training.ema: expected more than 0 and less than 1, got 0"),
+        ("training.clip_norm=0", "training.clip_norm: expected more than 0, got 0"),
         (
             "training.best_metric=bleau",
             "training.best_metric: expected one of bleu, chrf, ter, nll, aer, loss, got",

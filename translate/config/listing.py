@@ -39,7 +39,7 @@ class Setting:
 
 @functools.cache
 def comments_in(file: str) -> dict[str, str]:
-    """The comment behind each key of a YAML file below ``conf/``, by dotted path; "" has the first lines'."""
+    """The comment behind each key of a YAML file below ``conf/``, by dotted path; "" for the first lines."""
     text = (config_directory() / file).read_text(encoding="utf-8")
     lines = text.splitlines()
     head = [line.removeprefix("#").strip() for line in itertools.takewhile(_is_comment, lines)]
@@ -130,7 +130,7 @@ def _options(
 def _setting(path: str, annotation: Any, default: Any, meaning: str) -> Setting:
     read = understood(annotation)
     kind = described(read if read is not Any else _type_of(default))
-    choices = next((get_args(each) for each in _unwrapped(annotation) if get_origin(each) is Literal), ())
+    choices = next((get_args(part) for part in _unwrapped(annotation) if get_origin(part) is Literal), ())
     return Setting(path, kind, default, choices, meaning)
 
 
@@ -180,5 +180,5 @@ def _comments(node: Any, prefix: str, lines: list[str]) -> Iterator[tuple[str, s
                 if line[:column].strip() or line[column : column + 1] != "#":
                     break
                 found.append(line[column:])
-            yield path, " ".join(each.removeprefix("#").strip() for each in found)
+            yield path, " ".join(line.removeprefix("#").strip() for line in found)
         yield from _comments(value, f"{path}.", lines)

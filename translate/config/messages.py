@@ -138,7 +138,8 @@ def _refused(annotation: Any, got: Any) -> str:
 def _walk(location: Sequence[Any], annotation: Any, path: str, value: Any) -> tuple[str, Any, Any]:
     """Path, annotation and value at pydantic's ``location``, as far as it names keys and indices."""
     for part in location:
-        kind = next((each for each in _members(annotation) if get_args(each) or is_dataclass(each)), None)
+        members = _members(annotation)
+        kind = next((kind for kind in members if get_args(kind) or is_dataclass(kind)), None)
         items, origin = get_args(kind), get_origin(kind)
         if is_dataclass(kind) and part in (hints := get_type_hints(kind, include_extras=True)):
             inner, step = hints[part], f".{part}"

@@ -61,7 +61,7 @@ def suggest(path: str, known: Iterable[str]) -> str | None:
     found: list[str] = []
     for part in path.split("."):
         prefix = ".".join(found) + "." if found else ""
-        children = {each[len(prefix) :].split(".")[0] for each in known if each.startswith(prefix)}
+        children = {name[len(prefix) :].split(".")[0] for name in known if name.startswith(prefix)}
         near = part if part in children else nearest(part, children)
         if near is None:
             break
@@ -69,10 +69,10 @@ def suggest(path: str, known: Iterable[str]) -> str | None:
     else:
         return ".".join(found)
     leaf = path.rsplit(".", 1)[-1]
-    sections = {each.rpartition(".")[0] for each in known}
+    sections = {name.rpartition(".")[0] for name in known}
     leaves: dict[str, str] = {}
-    for each in known:
-        if each not in sections:
-            leaves.setdefault(each.rsplit(".", 1)[-1], each)
+    for name in known:
+        if name not in sections:
+            leaves.setdefault(name.rsplit(".", 1)[-1], name)
     near = nearest(leaf, leaves, cutoff=0.8)
     return leaves[near] if near else None
