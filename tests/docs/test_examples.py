@@ -17,11 +17,10 @@ def furnished(tmp_path_factory: pytest.TempPathFactory, tiny_runs: dict[str, Pat
     folder = tmp_path_factory.mktemp("docs")
     runs = {f"runs/demo/{backend}": run for backend, run in tiny_runs.items()}
     runs |= {"RUN2": tiny_runs["rnn_bahdanau"], "RUN": folder / "run", "RUN_BACK": folder / "back"}
-    short = [*TRAINED, "training.max_steps=20"]
     # Every format of export can hold it.
-    assert train_tiny(runs["RUN"], "transformer", *short, "model.attention.num_heads=2") == 0
-    languages = ["data.source_language=fr", "data.target_language=en"]
-    assert train_tiny(runs["RUN_BACK"], "transformer", *short, *languages) == 0
+    assert train_tiny(runs["RUN"], "transformer", *TRAINED, "model.attention.num_heads=2") == 0
+    back = ["training.max_steps=20", "data.source_language=fr", "data.target_language=en"]
+    assert train_tiny(runs["RUN_BACK"], "transformer", *TRAINED, *back) == 0
     furnish(folder / "reader", runs)
     return folder / "reader"
 
