@@ -70,7 +70,7 @@ class SlidingWindow(MultiHead):
         return replace(super().own_pattern(num_queries, memory), window=self.window)
 
     def step_self(
-        self, states: Tensor, cache: Tensor | LayerCache, place: int, turn: Any = None
+        self, states: Tensor, cache: Tensor | LayerCache, place: int | Tensor, turn: Any = None
     ) -> tuple[Tensor, Tensor | LayerCache]:
         if isinstance(cache, Tensor):
             # What the next place cannot see is forgotten: the cache has a constant size.

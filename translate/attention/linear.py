@@ -99,7 +99,7 @@ class _FastWeights(MultiHead):
         return self.merge(self.read_all(query, replace(memory, written=self.write(memory))))
 
     def _prepare_features(
-        self, states: Tensor, mask: Tensor | None, turn: Turn | None, place: int
+        self, states: Tensor, mask: Tensor | None, turn: Turn | None, place: int | Tensor
     ) -> tuple[Tensor, FastMemory]:
         query, plain = self.prepare_self(states, mask)
         keys = plain.keys
@@ -151,7 +151,7 @@ class Linear(_FastWeights):
         return like.new_zeros(num_rows, self.num_heads, self.head_size, self.head_size + 1)
 
     def step_self(
-        self, states: Tensor, cache: Tensor | LayerCache, place: int, turn: Turn | None = None
+        self, states: Tensor, cache: Tensor | LayerCache, place: int | Tensor, turn: Turn | None = None
     ) -> tuple[Tensor, Tensor | LayerCache]:
         assert isinstance(cache, Tensor)
         query, memory = self._prepare_features(states, None, turn, place)
@@ -227,7 +227,7 @@ class Delta(_FastWeights):
         return like.new_zeros(num_rows, self.num_heads, 2 * self.head_size, self.head_size)
 
     def step_self(
-        self, states: Tensor, cache: Tensor | LayerCache, place: int, turn: Turn | None = None
+        self, states: Tensor, cache: Tensor | LayerCache, place: int | Tensor, turn: Turn | None = None
     ) -> tuple[Tensor, Tensor | LayerCache]:
         assert isinstance(cache, Tensor)
         query, memory = self._prepare_features(states, None, turn, place)

@@ -18,7 +18,7 @@ from translate.attention.memory import Memory
 from translate.attention.path_cache import LayerCache, PathCache
 
 Turn = Callable[
-    [Tensor, int], Tensor
+    [Tensor, int | Tensor], Tensor
 ]  # queries or keys (B, H, L, E) from a place on, with their places put in
 
 
@@ -136,7 +136,7 @@ class MultiHead(DotProduct):
         return like.new_empty(num_rows, 2, self.num_key_value_heads, 0, self.head_size)
 
     def step_self(
-        self, states: Tensor, cache: Tensor | LayerCache, place: int, turn: Turn | None = None
+        self, states: Tensor, cache: Tensor | LayerCache, place: int | Tensor, turn: Turn | None = None
     ) -> tuple[Tensor, Tensor | LayerCache]:
         """One more place (N, 1, D) of each sequence.
 
@@ -164,7 +164,7 @@ class MultiHead(DotProduct):
             *(each[:, :, :1].expand(-1, -1, paths.length, -1) for each in (memory.keys, memory.values))
         )
         pattern = self.own_pattern(1, one_path)
-        if paths.width > 1:
+        if paths.parted:
             pattern = Pattern(extra=paths.added(pattern.total(1, paths.length, query)))
         return self.fuse(query, memory, pattern).flatten(0, 1).unsqueeze(1)
 

@@ -2,10 +2,12 @@
 
 Reordering hypotheses moves no keys and no values: what each hypothesis wrote stays where it is, and a mask
 says which of it lies on the path of each hypothesis. Now and then what lies on no path is thrown away: the
-hypotheses of a sentence soon have a common beginning, which is then held once.
+hypotheses of a sentence soon have a common beginning, which is then held once. All sentences have their rows
+in the same columns; a sentence that begins later than others has nothing on a path in the earlier columns.
 
 Shapes: A layers, B sentences, W hypotheses of each, N = B W, G key/value heads, R rows that fit, C rows so
-far, T places so far, E width of a head. A row is what one hypothesis wrote at one place.
+far, T positions so far, E width of a head. A row is what one hypothesis wrote at one position. Positions
+count from the oldest sentence's first: only distances between positions of a sentence mean anything.
 """
 
 import math
@@ -38,6 +40,7 @@ class PathCache:
         self._paths = like.new_empty(sentences, 0)  # (N, C): 0 on the path of a hypothesis, -inf beside it
         self._places = torch.empty(sentences, 0, dtype=torch.int64, device=like.device)  # (B, C) of each row
         self._crowded = 0  # rows from which on it is looked whether many lie on no path
+        self._masked = False  # whether a column lies on no path of some sentence, whatever the width
 
     @property
     def num_sentences(self) -> int:
@@ -48,9 +51,14 @@ class PathCache:
         """C."""
         return self._paths.shape[1]
 
+    @property
+    def parted(self) -> bool:
+        """Whether a hypothesis must not see all rows of its sentence."""
+        return self._masked or self.width > 1
+
     def extend(self) -> None:
-        """Make room for one more place, where each hypothesis writes for itself."""
-        if self.width > 1 and self.num_rows >= self._crowded:
+        """Make room for one more position, where each hypothesis writes for itself."""
+        if self.parted and self.num_rows >= self._crowded:
             self._compact()
         rows, capacity = self.num_rows + self.width, self._states.shape[4]
         if rows > capacity:
@@ -77,8 +85,8 @@ class PathCache:
 
         Returns (B or 1, 1 or H, W, C), or ``None`` if nothing is added.
         """
-        if self.width == 1:
-            return of_places  # a row is a place
+        if not self.parted:
+            return of_places  # a row is a position
         paths = self._paths.view(-1, 1, self.width, self.num_rows)
         if of_places is None:
             return paths
@@ -104,19 +112,33 @@ class PathCache:
         self._paths = self._paths.index_select(0, rows)
         self._places = self._places.index_select(0, sentences)
 
-    def join(self, other: "PathCache") -> None:
-        """Go on with the sentences of ``other`` behind one's own; both have read as many places, as wide."""
-        own, more = self._states, other._states
-        sizes, capacity = [own.shape[2], more.shape[2]], max(own.shape[4], more.shape[4])
-        rows = max(self.num_rows, other.num_rows)
-        joined = own.new_empty(*own.shape[:2], sum(sizes), own.shape[3], capacity, own.shape[5])
-        for part, each in zip(joined.split(sizes, dim=2), (self, other), strict=True):
-            part[:, :, :, :, : each.num_rows] = each._states[:, :, :, :, : each.num_rows]
-            part[:, :, :, :, each.num_rows : rows] = 0.0  # on no path, but no NaN either
-        self._states = joined
-        self._paths = torch.cat([_padded(each._paths, rows, float("-inf")) for each in (self, other)])
-        self._places = torch.cat([_padded(each._places, rows, 0) for each in (self, other)])
-        self._crowded = max(self._crowded, other._crowded)
+    def put(self, sentences: Tensor, other: "PathCache", chosen: Tensor, count: int) -> None:
+        """Replace the given sentences by the ``chosen`` ones of ``other``, which have no more rows.
+
+        Args:
+            sentences: (K,) places among the sentences, below ``count``.
+            other: as wide.
+            chosen: (K,) sentences of ``other``.
+            count: sentences afterwards.
+        """
+        assert other.width == self.width
+        assert other.num_rows <= self.num_rows
+        if count > self.num_sentences:
+            sizes = [*self._states.shape]
+            grown = self._states.new_zeros(*sizes[:2], count, *sizes[3:])  # on no path, but no NaN either
+            grown[:, :, : sizes[2]] = self._states
+            self._states = grown
+            more = count - sizes[2]
+            self._paths = torch.nn.functional.pad(self._paths, (0, 0, 0, more * self.width), value=-math.inf)
+            self._places = torch.nn.functional.pad(self._places, (0, 0, 0, more))
+        first = self.num_rows - other.num_rows
+        paths = self._paths.view(count, self.width, -1)
+        paths[sentences, :, :first] = -math.inf
+        paths[sentences, :, first:] = other._paths.view(-1, self.width, other.num_rows)[chosen]
+        self._places[sentences, first:] = other._places[chosen] + (self.length - other.length)
+        moved = other._states[:, :, chosen, :, : other.num_rows]
+        self._states[:, :, sentences, :, first : self.num_rows] = moved
+        self._masked = True
 
     def _compact(self) -> None:
         """Throw away rows on no path, if they are many; the sentence with most decides how many stay."""
@@ -132,15 +154,18 @@ class PathCache:
             rows = (starts + kept.unsqueeze(1)).flatten()  # (A, 2, B, G, R) of all rows there are
             moved = self._states.view(-1, size).index_select(0, rows)
             self._states[:, :, :, :, :count] = moved.view(*blocks, count, size)
+            self._count_from_the_oldest()
         self._crowded = self._next_look()
+
+    def _count_from_the_oldest(self) -> None:
+        """Move the positions, which would grow for ever where sentences enter and leave."""
+        seen = (self._paths == 0.0).view(self.num_sentences, self.width, -1).any(1)
+        oldest = int(self._places.masked_fill(~seen, self.length).min())
+        self._places = (self._places - oldest).clamp_min(0)
+        self.length -= oldest
 
     def _next_look(self) -> int:
         return max(int(WORTH * self.num_rows), FIRST_ROWS)
-
-
-def _padded(rows: Tensor, count: int, value: float) -> Tensor:
-    """(..., C) -> (..., count)"""
-    return torch.nn.functional.pad(rows, (0, count - rows.shape[1]), value=value)
 
 
 class LayerCache:

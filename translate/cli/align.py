@@ -14,7 +14,7 @@ from translate.cli.rate import Rate
 
 if TYPE_CHECKING:
     from translate.alignment.alignment import Alignment
-    from translate.translation import Candidate
+    from translate.translation import ScoredText
     from translate.translator import Translator
 
 EXAMPLES = """
@@ -132,18 +132,18 @@ def _pair(load: Callable[[Path], "Translator"], run: Path, options: Options) -> 
         _write(iter([found]), options)
 
 
-def _translated(translator: "Translator", options: Options) -> tuple[list["Candidate"], "Alignment | None"]:
+def _translated(translator: "Translator", options: Options) -> tuple[list["ScoredText"], "Alignment | None"]:
     """The translation that was given; else the model's own, which is printed, with others for a page."""
-    from translate.translation import Candidate
+    from translate.translation import ScoredText
 
     assert options.sentence is not None
     if options.translation is not None:
-        return [Candidate(options.translation, 0.0)], None
+        return [ScoredText(options.translation, 0.0)], None
     wanted = num_candidates(options.out, translator)
     (result,) = translator.translate([options.sentence], alignments=True, n_best=wanted)
     print(result.text)
     others = [each for each in result.n_best[1:] if each.text]
-    return [Candidate(result.text, result.score), *others], result.alignment
+    return [ScoredText(result.text, result.score), *others], result.alignment
 
 
 def _corpus(load: Callable[[Path], "Translator"], run: Path, options: Options) -> None:

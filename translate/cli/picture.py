@@ -10,7 +10,7 @@ from translate.errors import UserError
 if TYPE_CHECKING:
     from translate.aligner.links import Gold
     from translate.alignment.alignment import Alignment
-    from translate.translation import Candidate
+    from translate.translation import ScoredText
     from translate.translator import Translator
 
 ALTERNATIVES = 3  # translations that a page shows, where it shows the model's own
@@ -25,7 +25,7 @@ def num_candidates(out: Path | None, translator: "Translator") -> int:
 def draw_pair(
     options: Options,
     translator: "Translator",
-    candidates: "Sequence[Candidate]",
+    candidates: "Sequence[ScoredText]",
     found: "Alignment",
     *,
     name: str,

@@ -115,7 +115,7 @@ class Layer(nn.Module):
         states: Tensor,
         cache: Tensor | LayerCache,
         history: Any,
-        position: int,
+        position: int | Tensor,
         memory: Memory,
         encoded: Encoded,
         *,

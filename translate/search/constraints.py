@@ -11,7 +11,9 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
+from translate.attention.memory import put_rows
 from translate.search.candidates import Candidates, best_candidates
 from translate.search.hypothesis import Request
 from translate.search.rules import IMPOSSIBLE
@@ -47,7 +49,7 @@ class Constraints:
         self._firsts()
 
     def _firsts(self) -> None:
-        before = torch.nn.functional.pad(self.phrases[:, :-1], (1, 0), value=NONE)
+        before = pad(self.phrases[:, :-1], (1, 0), value=NONE)
         self.first = (self.phrases != before) & (self.pieces != NONE)  # (B, P)
 
     def candidates(self, log_probabilities: Tensor, scores: Tensor, count: int) -> Candidates:
@@ -74,6 +76,28 @@ class Constraints:
     def advance(self, chosen: Candidates) -> None:
         """Continue with the hypotheses that were chosen."""
         self.met, self.last = self._after(chosen)
+
+    @classmethod
+    def none(cls, sentences: int, width: int, device: torch.device) -> "Constraints":
+        """The state of sentences that ask for no phrase, with ``width`` hypotheses each."""
+        none = cls([Request()] * sentences, device)
+        none.met, none.last = none.met.expand(-1, width, -1), none.last.expand(-1, width)
+        return none
+
+    def put(self, slots: Tensor, other: "Constraints", chosen: Tensor, count: int) -> "Constraints":
+        """Replace the sentences in ``slots`` by the ``chosen`` ones of ``other``: then there are ``count``."""
+        size = max(self.pieces.shape[1], other.pieces.shape[1])
+        for constraints in (self, other):
+            missing = (0, size - constraints.pieces.shape[1])
+            constraints.pieces, constraints.phrases = (
+                pad(each, missing, value=NONE) for each in (constraints.pieces, constraints.phrases)
+            )
+            constraints.met = pad(constraints.met, missing, value=True)
+        for name in ("pieces", "phrases", "met", "last"):
+            new = getattr(other, name)[chosen]
+            setattr(self, name, put_rows(getattr(self, name), slots, new, count))
+        self._firsts()
+        return self
 
     def keep(self, sentences: Tensor) -> None:
         """Keep the sentences at the given places."""
@@ -108,7 +132,7 @@ class Constraints:
         met = met | now
         place = torch.where(now.any(2), now.int().argmax(2), NONE)
         # Inside a phrase as long as its next piece is of the same.
-        following = torch.nn.functional.pad(self.phrases[:, 1:], (0, 1), value=NONE)
+        following = pad(self.phrases[:, 1:], (0, 1), value=NONE)
         here, there = (each.gather(1, place.clamp_min(0)) for each in (self.phrases, following))
         return met, torch.where((place != NONE) & (here == there), place, NONE)
 
@@ -132,5 +156,5 @@ def _once(among: Candidates, vocabulary: int) -> Candidates:
     scores, origins, tokens = (each.gather(1, order) for each in among)
     places, order = (origins * vocabulary + tokens).sort(dim=1, stable=True)
     scores, origins, tokens = (each.gather(1, order) for each in (scores, origins, tokens))
-    again = torch.nn.functional.pad(places[:, 1:] == places[:, :-1], (1, 0))
+    again = pad(places[:, 1:] == places[:, :-1], (1, 0))
     return Candidates(scores.masked_fill(again, IMPOSSIBLE), origins, tokens)
