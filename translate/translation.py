@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from translate.alignment.alignment import Alignment
 from translate.alignment.choice import AlignmentChoice
@@ -11,6 +11,7 @@ from translate.alignment.coverage_penalty import coverage
 from translate.alignment.extract import align_recorded
 from translate.alignment.forced import EncodedPair
 from translate.config.search import SearchConfig
+from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.search import (
     Beam,
@@ -51,6 +52,34 @@ class TranslateOptions:
     search: SearchConfig | None = None
     markup: bool = False
     replace_unknown: bool = False
+
+    def search_config(self, search: SearchConfig, beam_size: int | None, n_best: int) -> SearchConfig:
+        """The search settings of one call.
+
+        Args:
+            search: the run's own.
+            beam_size: in place of theirs, if given.
+            n_best: number of texts wanted, which they must give.
+
+        Raises:
+            UserError: for settings that are impossible.
+        """
+        given: dict[str, Any] = {"beam_size": beam_size, "batch_size": self.batch_size}
+        given["sample"] = True if self.mbr else None
+        try:
+            search = replace(
+                self.search or search, **{name: value for name, value in given.items() if value is not None}
+            )
+        except ValueError as error:
+            raise UserError(str(error)) from error
+        if self.mbr is not None and self.mbr < 2:
+            raise UserError(f"mbr: expected at least 2 samples, got {self.mbr}")
+        most = self.mbr if self.mbr else None if search.sample else search.beam_size
+        if n_best < 1 or (most is not None and n_best > most):
+            limit = "at least 1" if most is None else f"1 to {'mbr' if self.mbr else 'beam_size'}={most}"
+            hint = "; a wider beam has more" if most is not None and not self.mbr else ""
+            raise UserError(f"n_best: expected {limit}, got {n_best}{hint}")
+        return search
 
 
 class OptionKeywords(TypedDict, total=False):

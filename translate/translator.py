@@ -1,4 +1,4 @@
-"""From text to text: translations, each with what it looked at."""
+"""From text to text: translations with their alignments."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,6 +17,7 @@ from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.search import length_batches, read_requests, share_out
+from translate.search.readers import MAX_BATCH_PIECES
 from translate.text.tokenizer import UNK, Pieces, TokenizerPair, one_line
 from translate.transfer.markup import place_markup
 from translate.transfer.tags import Marked, read_markup
@@ -46,9 +47,9 @@ class Translator:
         model: on its device, in evaluation mode.
         tokenizers: of both sides.
         search: defaults of the run.
-        choice: the attention that is shown as the alignment.
+        choice: the attention shown as the alignment.
         languages: of source and target.
-        warnings: counts of sentences that were blank, cut, or of which nothing is known, by kind.
+        warnings: counts of sentences that were blank, cut or unknown, by kind of warning.
         partners: further members of an ensemble; see :meth:`join`.
     """
 
@@ -114,7 +115,7 @@ class Translator:
         """
         _check_list("translate", sentences)
         options = replace(options or TranslateOptions(), **keywords)
-        config = self._config(options, beam_size, n_best)
+        config = options.search_config(self.search, beam_size, n_best)
         marked = self._read_markup(sentences) if options.markup else [Marked(each) for each in sentences]
         carried = options.markup or options.replace_unknown
         sources = self._sources(marked, options, config, words=alignments or carried)
@@ -139,7 +140,7 @@ class Translator:
     def stream(
         self, lines: Iterable[str], *, chunk: int = 1024, **options: Any
     ) -> Iterator[tuple[str, Translation]]:
-        """Translate lines as they come, ``chunk`` at a time, in order: each line with its translation."""
+        """Translate lines as they come, ``chunk`` at a time: each line with its translation, in order."""
         iterator = iter(lines)
         while block := list(islice(iterator, chunk)):
             yield from zip(block, self.translate(block, **options), strict=True)
@@ -153,18 +154,18 @@ class Translator:
         whitespace: bool = False,
         batch_size: int | None = None,
     ) -> list[Alignment]:
-        """The alignment of given pairs: each target is forced on its source.
+        """The alignments of given pairs, by teacher forcing.
 
         Args:
             sources: one sentence each.
             targets: their translations.
             method: ``attention``, ``gradient``, ``erasure`` or ``norm``.
-            whitespace: count words at white space alone, as gold links do.
-            batch_size: most pairs at a time; by default as many as a budget of tokens holds.
+            whitespace: split words at white space alone, as gold links do.
+            batch_size: most pairs at a time; limited by tokens alone by default.
 
         Raises:
-            UserError: if there are not as many targets as sources, for an unknown method, a pair longer than
-                the model can read, or a batch that is impossible.
+            UserError: for unequal numbers of sources and targets, an unknown method, a pair longer than the
+                model can read, or a batch size below 1.
         """
         _check_list("align", sources)
         _check_list("align", targets)
@@ -213,31 +214,14 @@ class Translator:
         # Groups smaller than the running batch leave less to wait for when the workers have taken the last.
         size = max(1, batch.config.batch_size // GROUPS)
         # Long ones first: the last sentences, which some workers may have to wait for, are short.
-        groups = list(length_batches([len(each.ids) for each in pieces], size))[::-1]
+        lengths = [len(each.ids) for each in pieces]
+        groups = list(length_batches(lengths, size, MAX_BATCH_PIECES // GROUPS))[::-1]
         with evaluation_mode(self.model):
             for index, result, met in share_out(batch.translate, groups, self.device):
                 results[index] = result
                 if not met:
                     self.warnings[UNMET] += 1
         return results
-
-    def _config(self, options: TranslateOptions, beam_size: int | None, n_best: int) -> SearchConfig:
-        """The search settings of one call."""
-        mbr, search = options.mbr, options.search or self.search
-        given: dict[str, Any] = {"beam_size": beam_size, "batch_size": options.batch_size}
-        given["sample"] = True if mbr else None
-        try:
-            search = replace(search, **{name: each for name, each in given.items() if each is not None})
-        except ValueError as error:
-            raise UserError(str(error)) from error
-        if mbr is not None and mbr < 2:
-            raise UserError(f"mbr: expected at least 2 samples, got {mbr}")
-        most = mbr if mbr else None if search.sample else search.beam_size
-        if n_best < 1 or (most is not None and n_best > most):
-            limit = "at least 1" if most is None else f"1 to {'mbr' if mbr else 'beam_size'}={most}"
-            hint = "; a wider beam has more" if most is not None and not mbr else ""
-            raise UserError(f"n_best: expected {limit}, got {n_best}{hint}")
-        return search
 
     def _read_markup(self, sentences: Sequence[str]) -> list[Marked]:
         marked = [read_markup(sentence) for sentence in sentences]
@@ -249,7 +233,7 @@ class Translator:
     def _carry(
         self, source: Marked, result: Translation, *, replace_unknown: bool, keep: bool
     ) -> Translation:
-        """The translation with the source's markup, and its words in the place of unknown ones."""
+        """The translation with the source's markup, and source words instead of unknown ones."""
         assert result.alignment is not None
         text, alignment = self._carry_text(source, result.text, result.alignment, replace_unknown)
         listed = result.n_best
@@ -277,7 +261,7 @@ class Translator:
         return one_line(place_markup(source, text, alignment)), alignment
 
     def _read(self, sentence: str, *, words: bool) -> Pieces:
-        """A source, cut where it is too long; with its words where they are asked for."""
+        """A source, cut if it is too long; with its words on request."""
         tokenizer = self.tokenizers.source
         pieces = tokenizer.encode_words(sentence) if words else Pieces(tokenizer.encode(sentence), [], [])
         limit = self.search.max_source_pieces

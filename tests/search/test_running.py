@@ -99,8 +99,7 @@ def test_entering_changes_nothing(name: str, beam_size: int, entered: list[tuple
 
 
 @pytest.mark.parametrize("batch_size", [1, 2, 5])
-@pytest.mark.parametrize("name", ["bahdanau-coverage", "luong-local-m", "transformer", "transformer-rotary",
-                                  "transformer-relative", "transformer-window", "transformer-delta"])  # fmt: skip
+@pytest.mark.parametrize("name", [*BACKENDS, "bahdanau-coverage", "luong-local-m", "transformer-rotary"])
 def test_sentences_of_any_length_in_any_order(
     name: str, batch_size: int, entered: list[tuple[int, int]]
 ) -> None:

@@ -79,9 +79,8 @@ class RunningBatch:
         self.recorder = None if record is None else Recorder(record.heads, count, device)
         phrases = any(request.phrases for request in group.requests)
         self.constraints = Constraints(group.requests, device) if phrases else None
-        self.heads = (
-            0 if record is None else len(record.heads or range(self.decoders.models[0].num_attention_heads))
-        )
+        heads = self.decoders.models[0].num_attention_heads
+        self.num_recorded = 0 if record is None else heads if record.heads is None else len(record.heads)
         self.scores = torch.zeros(count, 1, device=device)  # (B, W); -inf where there is no hypothesis
         self.ids = torch.full((count, 1, 1), BOS, device=device)  # (B, W, T)
 
@@ -99,8 +98,10 @@ class RunningBatch:
         """How many more sentences may enter, none longer than this one or those here."""
         live = [sentence for _, sentence in self.live] + [longest]
         pieces = max(sentence.lengths[0] for sentence in live)
-        recorded = pieces * max(sentence.longest for sentence in live) * self.policy.width * self.heads
-        most = min(self.config.batch_size, MAX_BATCH_PIECES // pieces, MAX_RECORDED // max(1, recorded))
+        most = min(self.config.batch_size, MAX_BATCH_PIECES // pieces)
+        if self.num_recorded:
+            steps = max(sentence.longest for sentence in live)
+            most = min(most, MAX_RECORDED // (pieces * steps * self.policy.width * self.num_recorded))
         return max(1, most) - len(live) + 1
 
     @torch.inference_mode()

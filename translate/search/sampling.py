@@ -111,10 +111,10 @@ class Draw:
 
 
 def draw(log_probabilities: Tensor, numbers: Tensor, config: SearchConfig) -> Tensor:
-    """One piece of each row (N, V), by inverting the cumulated probabilities at ``numbers`` (N,) in [0, 1).
+    """One token of each row (N, V), by inverting the cumulative distribution at ``numbers`` (N,) in [0, 1).
 
-    First the ``top_k`` likeliest are kept, then among them as few of the likeliest as have ``top_p`` together
-    (Holtzman et al. 2020, 3.1), at the chosen temperature.
+    At the chosen temperature, it keeps the ``top_k`` likeliest tokens, and of them the fewest likeliest that
+    have a probability of ``top_p`` together (Holtzman et al. 2020, 3.1).
     """
     tokens = None
     size = log_probabilities.shape[1]
@@ -126,7 +126,7 @@ def draw(log_probabilities: Tensor, numbers: Tensor, config: SearchConfig) -> Te
         before = likely.cumsum(1) - likely
         likely = likely.masked_fill(before >= config.top_p, 0.0)
     cumulated = likely.cumsum(1)
-    # What has no probability adds nothing to the sum, and is never the first place above a number.
+    # A token without probability adds nothing to the sum, so it is never the first above a number.
     wanted = numbers.to(cumulated.dtype).unsqueeze(1) * cumulated[:, -1:]
-    places = torch.searchsorted(cumulated, wanted, right=True).clamp_max(cumulated.shape[1] - 1)
-    return (places if tokens is None else tokens.gather(1, places)).squeeze(1)
+    ranks = torch.searchsorted(cumulated, wanted, right=True).clamp_max(cumulated.shape[1] - 1)
+    return (ranks if tokens is None else tokens.gather(1, ranks)).squeeze(1)
