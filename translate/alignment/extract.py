@@ -1,4 +1,4 @@
-"""Alignments from a model: one forced pass, the chosen layer, heads and shift, pieces to words."""
+"""Alignments from a model: teacher forcing, the chosen layer, heads and shift, pieces to words."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -36,10 +36,10 @@ def between_words(weights: Tensor, batch: ForcedBatch, shift: int) -> Tensor:
 
 
 def norm(model: Seq2Seq, batch: ForcedBatch, choice: AlignmentChoice) -> Tensor:
-    """The size of what each source word adds to the context: (B, target words, source words).
+    """The size of each source word's contribution to the context: (B, target words, source words).
 
     ||sum_h a_h(t, s) f_h(x_s)|| over the chosen heads, f_h the values as the output sees them: Kobayashi et
-    al. 2020, 2.3. A row belongs to the query of its place as a row of attention does, so it is shifted alike.
+    al. 2020, 2.3. A row belongs to the query of its position, so it is shifted as a row of attention is.
 
     Raises:
         UserError: if the backend does not say which mechanism attends to the source.
@@ -83,19 +83,19 @@ def align(
     device: torch.device | str = "cpu",
     progress: Callable[[int], None] | None = None,
 ) -> list[Alignment]:
-    """Force each target on its source, and say how much each target word owes to each source word.
+    """How much each target word owes to each source word, by teacher forcing.
 
     Args:
         choice: the layer, heads and shift of `attention` and `norm`; the others read none. Its threshold is
             that of `attention` alone.
         method: `attention`, `gradient`, `erasure` or `norm`.
-        batch_size: most pairs of a forced pass; by default as many as `BATCH_TOKENS` hold.
-        progress: is told after each batch how many more pairs are done.
+        batch_size: most pairs of a batch; by default as many as `BATCH_TOKENS` hold.
+        progress: called after each batch with the number of pairs in it.
     Returns:
-        One alignment a pair, in the order given.
+        One alignment for each pair, in the order given.
     Raises:
         UserError: for an unknown method, if the model does not have the chosen layer or heads, or for a pair
-            longer than the places that it has learned.
+            longer than the positions that it has learned.
     """
     if method not in METHODS:
         raise UserError(f"alignment method '{method}' is not known; choose one of {', '.join(METHODS)}")
@@ -155,5 +155,5 @@ def _in_order(
 
 
 def shift_rows(rows: Tensor, shift: int) -> Tensor:
-    """Rows (..., T, S) of `<s> y1..yn` to rows of y1..yn: where each is predicted (0) or is the input (1)."""
+    """Rows (..., T, S) of `<s> y1..yn` to rows of y1..yn, as predictions (shift 0) or as inputs (1)."""
     return rows[..., 1:, :] if shift else rows[..., :-1, :]

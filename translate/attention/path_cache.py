@@ -116,7 +116,7 @@ class PathCache:
         """Replace the given sentences by the ``chosen`` ones of ``other``, which have no more rows.
 
         Args:
-            sentences: (K,) places among the sentences, below ``count``.
+            sentences: (K,) indexes, below ``count``.
             other: as wide.
             chosen: (K,) sentences of ``other``.
             count: sentences afterwards.

@@ -84,7 +84,7 @@ class Decoders:
 
         Args:
             slots: (K,) indexes, below ``count``.
-            other: as wide, and no further.
+            other: as wide; it has read no more tokens.
             chosen: (K,) indexes of its sentences.
             count: sentences afterwards.
             lengths: most source pieces of a live sentence, for each model.
