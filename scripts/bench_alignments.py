@@ -1,4 +1,4 @@
-"""What alignments add to the time of translating: the aim is at most 15 %.
+"""The cost of alignments when translating: the aim is at most 15 %.
 
     python scripts/bench_alignments.py RUN... --source FILE [--sentences 1000] [--rounds 5] [--threads 2]
 

@@ -3,13 +3,13 @@
     python scripts/bench_translate.py runs/m30k-transformer --data DIRECTORY_OF_MULTI30K \\
         --rnn runs/m30k-rnn_bahdanau --rnn runs/m30k-rnn_luong --peers DIRECTORY_OF_PEERS
 
-Each engine translates test_2016_flickr in a process of its own, one at a time, rounds in turn, float32 unless
-it says int8, on so many threads; medians of the rounds are printed. CTranslate2 and Hugging Face translate
+Each engine translates test_2016_flickr in its own process, one at a time, in rounds, in float32 unless it
+says int8, on `--threads` threads; medians of the rounds are printed. CTranslate2 and Hugging Face translate
 with the weights of the run (pip install '.[export]'), CTranslate2 by one worker with all threads and by a
 worker for each, as ours does. OpenNMT-py is an environment `onmt/` below --peers; its
 checkpoints are `models/onmt_{T,Rb,Rl}/m_step_*.pt`. Its Transformer, of the sizes of ours and trained for a
 step or more, is given the run's weights (`opennmt_weights.py`); its RNNs translate with what they learnt.
-What is not there is said. Nothing else may run on the machine meanwhile.
+Missing engines are reported. Nothing else may run on the machine meanwhile.
 
 On a GPU: --device cuda --precision bfloat16. Ours, CTranslate2 and Hugging Face then compute in that
 precision, OpenNMT-py and 8 bits are left out, and memory is what torch held of the GPU's at most.

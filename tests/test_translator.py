@@ -13,7 +13,7 @@ from translate.config.tokenizer import TokenizerConfig
 from translate.errors import UserError
 from translate.search import beam_search
 from translate.text.tokenizer import EOS, TokenizerPair
-from translate.translation import Candidate, Translation
+from translate.translation import ScoredText, Translation
 from translate.translator import Translator
 
 SOURCES = [
@@ -139,7 +139,7 @@ def test_a_source_as_long_as_the_limit_is_whole(translator: Translator) -> None:
 def test_n_best(translator: Translator) -> None:
     for result in translator.translate(SOURCES, n_best=3):
         assert len(result.n_best) == 3
-        assert result.n_best[0] == Candidate(result.text, result.score, result.tokens)
+        assert result.n_best[0] == ScoredText(result.text, result.score, result.tokens)
         scores = [candidate.score for candidate in result.n_best]
         assert scores == sorted(scores, reverse=True)
     assert len(translator.translate(SOURCES[:1], beam_size=9, n_best=9)[0].n_best) == 9

@@ -1,7 +1,9 @@
 """What a translator makes of its search's settings."""
 
 import math
+import threading
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,10 +11,13 @@ import torch
 
 from tests.test_translator import SEARCH, SOURCES, build, tokenizers  # noqa: F401 (a fixture)
 from translate.alignment.choice import AlignmentChoice
-from translate.alignment.forced import encoded_batches
+from translate.alignment.extract import align
+from translate.alignment.forced import EncodedPair
 from translate.errors import UserError
-from translate.search import beam_search, length_batches
+from translate.search import Finished, beam_search, length_batches
+from translate.search.running import RunningBatch
 from translate.text.tokenizer import BOS, EOS, TokenizerPair
+from translate.translation import TranslateOptions
 
 
 @torch.no_grad()
@@ -71,28 +76,110 @@ def test_batches_have_like_lengths_and_a_limit() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("sampled", [False, True])
 @pytest.mark.parametrize("beam_size", [1, 3])
 @pytest.mark.parametrize("name", ["transformer", "bahdanau", "luong"])
-def test_alignments_of_the_search_are_those_of_a_forced_pass(
+def test_recorded_alignments_are_those_of_teacher_forcing(
     tokenizers: TokenizerPair,  # noqa: F811
     name: str,
     beam_size: int,
-    monkeypatch: pytest.MonkeyPatch,
+    *,
+    sampled: bool,
 ) -> None:
     lines = [*SOURCES, "", SOURCES[0] + " " + SOURCES[1]]
+    search = replace(SEARCH, sample=sampled)
     for shift in (0, 1):
         translator = build(tokenizers, name)
-        translator.choice = AlignmentChoice(translator.model.num_attention_layers - 1, (0,), shift)
-        plain = translator.translate(lines, beam_size=beam_size)
-        noted = translator.translate(lines, beam_size=beam_size, alignments=True)
-        with monkeypatch.context() as patched:
-            patched.setattr("translate.search.batch_search.MAX_NOTED", 0)  # as for long batches
-            forced = translator.translate(lines, beam_size=beam_size, alignments=True)
-            patched.setitem(encoded_batches.__kwdefaults__ or {}, "max_cells", 1)
-            parted = translator.translate(lines, beam_size=beam_size, alignments=True)
-        for one, *others in zip(plain, noted, forced, parted, strict=True):
-            for other in others:
-                assert replace(other, alignment=None) == one  # to the last bit
-                assert other.alignment.target_words == others[0].alignment.target_words
-                np.testing.assert_allclose(other.alignment.weights, others[0].alignment.weights, atol=1e-5)
-        assert any(each.alignment.weights.size > 4 for each in noted)
+        layer, heads = translator.model.num_attention_layers - 1, translator.model.num_attention_heads
+        translator.choice = AlignmentChoice(layer, (heads - 1, 0) if heads > 1 else (0,), shift)
+        options: dict[str, Any] = {"beam_size": beam_size, "search": search}
+        plain = translator.translate(lines, **options)
+        found = translator.translate(lines, alignments=True, **options)
+        assert [replace(each, alignment=None) for each in found] == plain  # to the last bit
+        for line, result in zip(lines, found, strict=True):
+            if not line:
+                continue
+            pieces = [tokenizers.target._processor.piece_to_id(piece) for piece in result.tokens]
+            pair = EncodedPair.of(
+                tokenizers.source.encode_words(line), tokenizers.target.decode_words(pieces)[1]
+            )
+            (expected,) = align(translator.model, [pair], translator.choice)
+            assert result.alignment.target_words == expected.target_words
+            np.testing.assert_allclose(result.alignment.weights, expected.weights, atol=1e-5)
+        assert any(each.alignment.weights.size > 4 for each in found)
+
+
+def test_batches_whose_attention_is_recorded_are_bounded(
+    tokenizers: TokenizerPair,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    translator = build(tokenizers)
+    sizes: list[int] = []
+    step = RunningBatch.step
+
+    def spy(running: RunningBatch) -> list[Finished]:
+        sizes.append(len(running.live))
+        return step(running)
+
+    monkeypatch.setattr(RunningBatch, "step", spy)
+    monkeypatch.setattr("translate.search.running.MAX_RECORDED", 1)
+    found = translator.translate(SOURCES * 2, batch_size=4)
+    assert max(sizes) > 1
+    sizes.clear()
+    bounded = translator.translate(SOURCES * 2, batch_size=4, alignments=True)
+    assert max(sizes) == 1
+    assert [each.text for each in bounded] == [each.text for each in found]
+
+
+def test_an_interrupted_stream_leaves_nothing_running(
+    tokenizers: TokenizerPair,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    translator, threads = build(tokenizers), torch.get_num_threads()
+    running = threading.active_count()
+    torch.set_num_threads(2)
+    try:
+        stream: Any = translator.stream(SOURCES * 8, chunk=20, batch_size=2)
+        next(stream)
+        stream.close()
+        assert threading.active_count() == running
+
+        steps = 0
+        step = RunningBatch.step
+
+        def interrupted(batch: RunningBatch) -> list[Finished]:
+            nonlocal steps
+            steps += 1
+            if steps == 9:
+                raise KeyboardInterrupt
+            return step(batch)
+
+        monkeypatch.setattr(RunningBatch, "step", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            translator.translate(SOURCES * 20, batch_size=2)
+        assert threading.active_count() == running
+        assert torch.get_num_threads() == 2
+        assert steps < 40  # the other worker stopped at its next step
+    finally:
+        torch.set_num_threads(threads)
+
+
+def test_options_are_the_keywords(tokenizers: TokenizerPair) -> None:  # noqa: F811
+    translator = build(tokenizers)
+    options = TranslateOptions(batch_size=2, prefix="les", constraints=["lit"])
+    expected = translator.translate(SOURCES, batch_size=2, prefix="les", constraints=["lit"])
+    assert translator.translate(SOURCES, options=options) == expected
+    assert translator.translate(SOURCES, options=options, constraints=None) == translator.translate(
+        SOURCES, prefix="les", batch_size=2
+    )
+    with pytest.raises(TypeError, match="prefixes"):
+        translator.translate(SOURCES, prefixes="les")  # type: ignore[call-arg]
+
+
+def test_the_representation_is_one_short_line(tokenizers: TokenizerPair) -> None:  # noqa: F811
+    translator = build(tokenizers)
+    sizes = f"vocabularies of {len(tokenizers.source)} and {len(tokenizers.target)}"
+    count = f"{translator.model.num_parameters():,} parameters"
+    assert repr(translator) == f"Translator(Transformer, en-fr, {count}, {sizes}, on cpu)"
+    both = translator.join([build(tokenizers)])
+    assert repr(both).endswith("on cpu, ensemble of 2)")

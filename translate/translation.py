@@ -1,36 +1,101 @@
-"""Translations, and how those of a batch of sentences are made."""
+"""Translations and their options, and the way from encoded sentences to translations."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeVar
-
-import torch
+from itertools import islice
+from typing import Any, TypedDict
 
 from translate.alignment.alignment import Alignment
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.coverage_penalty import coverage
-from translate.alignment.extract import align_found
+from translate.alignment.extract import align_recorded
 from translate.alignment.forced import EncodedPair
 from translate.config.search import SearchConfig
+from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.search import (
-    Found,
+    Beam,
+    Draw,
+    Finished,
+    Group,
     Hypothesis,
-    Reader,
+    Record,
     Request,
     Supply,
-    beam_searches,
-    decode,
     expected_chrf,
     read_sources,
+    search,
 )
 from translate.text.tokenizer import Pieces, Tokenizer
 
-Item = TypeVar("Item")
+TOGETHER = 16  # translations whose alignments are computed together
 
 
 @dataclass(frozen=True)
-class Candidate:
+class TranslateOptions:
+    """The less common options of :meth:`Translator.translate`.
+
+    Attributes:
+        batch_size: most sentences in the running batch; the run's own by default.
+        prefix: beginning of every translation, or of each sentence's.
+        constraints: phrases that every translation must contain, or a list of phrases for each sentence.
+        mbr: draw this many samples and take the one that agrees best with all: minimum Bayes risk with chrF.
+        search: all other settings: ``replace(translator.search, sample=True, seed=3)``; the run's by default.
+        markup: carry tags and placeholders over to the words aligned to theirs.
+        replace_unknown: replace an unknown word by the source word it is aligned to.
+    """
+
+    batch_size: int | None = None
+    prefix: str | Sequence[str] | None = None
+    constraints: Sequence[str] | Sequence[Sequence[str]] | None = None
+    mbr: int | None = None
+    search: SearchConfig | None = None
+    markup: bool = False
+    replace_unknown: bool = False
+
+    def search_config(self, search: SearchConfig, beam_size: int | None, n_best: int) -> SearchConfig:
+        """The search settings of one call.
+
+        Args:
+            search: the run's own.
+            beam_size: in place of theirs, if given.
+            n_best: number of texts wanted, which they must give.
+
+        Raises:
+            UserError: for settings that are impossible.
+        """
+        given: dict[str, Any] = {"beam_size": beam_size, "batch_size": self.batch_size}
+        given["sample"] = True if self.mbr else None
+        try:
+            search = replace(
+                self.search or search, **{name: value for name, value in given.items() if value is not None}
+            )
+        except ValueError as error:
+            raise UserError(str(error)) from error
+        if self.mbr is not None and self.mbr < 2:
+            raise UserError(f"mbr: expected at least 2 samples, got {self.mbr}")
+        most = self.mbr if self.mbr else None if search.sample else search.beam_size
+        if n_best < 1 or (most is not None and n_best > most):
+            limit = "at least 1" if most is None else f"1 to {'mbr' if self.mbr else 'beam_size'}={most}"
+            hint = "; a wider beam has more" if most is not None and not self.mbr else ""
+            raise UserError(f"n_best: expected {limit}, got {n_best}{hint}")
+        return search
+
+
+class OptionKeywords(TypedDict, total=False):
+    """:class:`TranslateOptions` as keywords."""
+
+    batch_size: int | None
+    prefix: str | Sequence[str] | None
+    constraints: Sequence[str] | Sequence[Sequence[str]] | None
+    mbr: int | None
+    search: SearchConfig | None
+    markup: bool
+    replace_unknown: bool
+
+
+@dataclass(frozen=True)
+class ScoredText:
     """One of the n best translations of a sentence."""
 
     text: str
@@ -40,7 +105,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Translation:
-    """A sentence's best translation; ``alignment`` and ``n_best`` if they were asked for.
+    """A sentence's best translation, with ``alignment`` and ``n_best`` on request.
 
     The score is the log-probability (natural logarithm), normalised by the length as the run's search says,
     or with minimum Bayes risk the mean chrF against the samples, 0 to 100.
@@ -49,29 +114,40 @@ class Translation:
     text: str
     score: float
     alignment: Alignment | None = None
-    n_best: tuple[Candidate, ...] = ()
+    n_best: tuple[ScoredText, ...] = ()
     tokens: tuple[str, ...] = ()  # pieces
 
 
-class Sentences(NamedTuple):
-    """A batch of sentences, as the models read them."""
+@dataclass(frozen=True)
+class Sources:
+    """All sentences of one call as the models read them; a sentence is known by its index."""
 
     pieces: Sequence[Pieces]  # of each sentence, for the first model
-    others: Sequence[Sequence[list[int]]]  # for each further model, ids of each sentence
-    requests: Sequence[Request]  # one a sentence
+    others: Sequence[Sequence[Sequence[int]]]  # for each further model, ids of each sentence
+    requests: Sequence[Request]  # one for each sentence
+
+    def group(self, models: Sequence[Seq2Seq], chosen: Sequence[int], *, constrained: bool = True) -> Group:
+        """Some sentences to search together."""
+        ids: list[list[Sequence[int]]] = [[self.pieces[i].ids for i in chosen]]
+        ids += [[sentences[i] for i in chosen] for sentences in self.others]
+        requests = [self.requests[i] for i in chosen]
+        if not constrained:
+            requests = [replace(request, phrases=()) for request in requests]
+        return Group(chosen, read_sources(models, ids), requests)
 
 
 @dataclass(frozen=True)
 class BatchTranslator:
-    """What the batches of one call have in common. Threads may translate with it side by side.
+    """Translates sentences of one call; threads may do so side by side.
 
     Attributes:
         models: one or an ensemble, in evaluation mode, on one device.
         target: the tokenizer of the translations.
-        config: how to search.
-        choice: the first model's attention that is shown.
-        n_best: how many candidates a translation lists, if more than 1.
-        mbr: how many samples choose the one that agrees best with all, if any.
+        config: search settings.
+        choice: the attention of the first model that is shown.
+        sources: the sentences.
+        n_best: number of texts that a translation lists, if more than 1.
+        mbr: number of samples, if minimum Bayes risk chooses among them.
         aligned: whether translations carry their alignments.
     """
 
@@ -79,114 +155,90 @@ class BatchTranslator:
     target: Tokenizer
     config: SearchConfig
     choice: AlignmentChoice
+    sources: Sources
     n_best: int
     mbr: int | None
     aligned: bool
 
-    def translate(
-        self, supply: Supply[Item], read: Callable[[Item], Sentences]
-    ) -> Iterator[tuple[Item, list[Translation], int]]:
-        """The translations of each batch, and for how many of them nothing met the constraints.
+    def translate(self, supply: Supply[list[int]]) -> Iterator[tuple[int, Translation, bool]]:
+        """Each sentence's index, its translation, and whether the translation meets its constraints.
 
         Args:
-            supply: batches, which other workers may take from, too.
-            read: what is known of a batch.
+            supply: indexes of sentences of similar length; other workers may take from it, too.
         """
-        layer = self.choice.layer if self.aligned else None
+        unmet: list[int] = []
+        found = self._search(supply, constrained=True)
+        yield from self._results((each for each in found if _has_ended(each, unmet)), met=True)
+        if unmet:
+            yield from self._results(self._search(Supply([unmet]), constrained=False), met=False)
 
-        def begin(item: Item) -> tuple[Sequence[Reader], Sequence[Request]]:
-            batch = read(item)
-            ids = [[each.ids for each in batch.pieces], *batch.others]
-            return read_sources(self.models, ids), batch.requests
+    def _search(self, supply: Supply[list[int]], *, constrained: bool) -> Iterator[Finished]:
+        def begin(chosen: list[int]) -> Group:
+            return self.sources.group(self.models, chosen, constrained=constrained)
 
-        def sampled() -> Iterator[Found[Item]]:
-            while (item := supply.take()) is not None:
-                readers, requests = begin(item)
-                yield Found(item, readers, decode(readers, self.config, requests, self.mbr or self.n_best))
+        policy = Draw(self.config, self.mbr or self.n_best) if self.config.sample else Beam(self.config)
+        covered = self.config.coverage_penalty > 0 and not self.config.sample
+        record = Record(self.choice.layer, self.choice.heads) if self.aligned or covered else None
+        return search(supply, begin, self.config, policy=policy, record=record)
 
-        searches = sampled() if self.config.sample else beam_searches(supply, begin, self.config, layer)
-        for item, readers, hypotheses in searches:
-            batch = read(item)
-            unmet = self._without_constraints(readers, batch.requests, hypotheses, layer)
-            if self.mbr:
-                hypotheses = [self._least_risk(samples) for samples in hypotheses]
-            elif self.config.coverage_penalty and not self.config.sample:
-                hypotheses = self._covered(readers[0], hypotheses)
-            yield item, self._results(readers[0], batch.pieces, hypotheses), unmet
+    def _results(self, found: Iterator[Finished], *, met: bool) -> Iterator[tuple[int, Translation, bool]]:
+        while part := list(islice(found, TOGETHER)):
+            indexes = [each.key for each in part]
+            chosen = [self._ranked(each.hypotheses) for each in part]
+            if self.aligned:
+                results = self._aligned(indexes, chosen)
+            else:
+                results = [self._result(each, self.target.decode(each[0].ids)) for each in chosen]
+            yield from ((index, result, met) for index, result in zip(indexes, results, strict=True))
 
-    def _without_constraints(
-        self,
-        readers: Sequence[Reader],
-        requests: Sequence[Request],
-        found: list[list[Hypothesis]],
-        layer: int | None,
-    ) -> int:
-        """Put hypotheses that need not meet the constraints where none does; gives for how many sentences."""
-        failed = [place for place, hypotheses in enumerate(found) if not hypotheses]
-        if failed:
-            rows = torch.tensor(failed, device=readers[0].source.device)
-            plain = [replace(requests[place], phrases=()) for place in failed]
-            without = decode([each.select(rows) for each in readers], self.config, plain, 1, layer=layer)
-            for place, hypotheses in zip(failed, without, strict=True):
-                found[place] = hypotheses
-        return len(failed)
-
-    def _results(
-        self, reader: Reader, pieces: Sequence[Pieces], hypotheses: Sequence[list[Hypothesis]]
-    ) -> list[Translation]:
-        if not self.aligned:
-            return [self._result(each, self.target.decode(each[0].ids)) for each in hypotheses]
-        targets = [self.target.decode_words(each[0].ids) for each in hypotheses]
-        found = [self._result(each, text) for each, (text, _) in zip(hypotheses, targets, strict=True)]
-        pairs = [EncodedPair.of(source, words) for source, (_, words) in zip(pieces, targets, strict=True)]
-        return self._with_alignments(found, reader, pairs, hypotheses)
+    def _ranked(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
+        """The hypotheses in the order of the scores that the configuration asks for."""
+        if self.mbr:
+            return self._least_risk(hypotheses)
+        if not self.config.coverage_penalty or self.config.sample:
+            return hypotheses
+        weights = [each.weights for each in hypotheses if each.weights is not None]
+        scored = [
+            each._replace(score=each.score + self.config.coverage_penalty * penalty)
+            for each, penalty in zip(hypotheses, coverage(weights, self.choice.shift), strict=True)
+        ]
+        return sorted(scored, key=lambda each: -each.score)
 
     def _least_risk(self, samples: list[Hypothesis]) -> list[Hypothesis]:
-        """Different texts among the samples, the one that agrees best with all first."""
+        """Different texts among the samples, first the one that agrees best with all."""
         texts = [self.target.decode(each.ids) for each in samples]
         scored = zip(texts, samples, expected_chrf(texts).tolist(), strict=True)
         unique = {text: each._replace(score=score) for text, each, score in scored}
         return sorted(unique.values(), key=lambda each: -each.score)
 
-    def _covered(self, reader: Reader, found: list[list[Hypothesis]]) -> list[list[Hypothesis]]:
-        """The same hypotheses in the order of scores with the coverage penalty."""
-        flat = [(index, each) for index, hypotheses in enumerate(found) for each in hypotheses]
-        sources = [
-            ids[: length - 1] for ids, length in zip(reader.source.tolist(), reader.lengths, strict=True)
-        ]
-        penalties = coverage(
-            reader.model,
-            [sources[index] for index, _ in flat],
-            [each.ids for _, each in flat],
-            self.choice,
-            batch_size=self.config.batch_size,
-            device=reader.source.device,
-        )
-        scored: list[list[Hypothesis]] = [[] for _ in found]
-        for (index, each), penalty in zip(flat, penalties, strict=True):
-            scored[index].append(each._replace(score=each.score + self.config.coverage_penalty * penalty))
-        return [sorted(each, key=lambda h: -h.score) for each in scored]
-
     def _result(self, hypotheses: list[Hypothesis], text: str) -> Translation:
-        """The translation that the best hypothesis is, whose text is given."""
+        """The translation with the best hypothesis, which has this text."""
         best = hypotheses[0]
-        candidate = Candidate(text, best.score, tuple(self.target.pieces(best.ids)))
+        first = ScoredText(text, best.score, tuple(self.target.pieces(best.ids)))
         listed = tuple(
-            Candidate(self.target.decode(each.ids), each.score, tuple(self.target.pieces(each.ids)))
+            ScoredText(self.target.decode(each.ids), each.score, tuple(self.target.pieces(each.ids)))
             for each in hypotheses[1 : self.n_best]
         )
-        n_best = (candidate, *listed) if self.n_best > 1 else ()
-        return Translation(text, best.score, n_best=n_best, tokens=candidate.tokens)
+        n_best = (first, *listed) if self.n_best > 1 else ()
+        return Translation(text, best.score, n_best=n_best, tokens=first.tokens)
 
-    def _with_alignments(
-        self,
-        results: Sequence[Translation],
-        reader: Reader,
-        pairs: Sequence[EncodedPair],
-        found: Sequence[Sequence[Hypothesis]],
-    ) -> list[Translation]:
-        """Each best path, piece by piece as it was found, with what it looked at."""
-        assert reader.encoded is not None
-        noted = [best.weights for best, *_ in found]
-        aligned = align_found(reader.model, pairs, self.choice, reader.encoded, noted)
-        return [replace(result, alignment=each) for result, each in zip(results, aligned, strict=True)]
+    def _aligned(self, indexes: Sequence[int], chosen: Sequence[list[Hypothesis]]) -> list[Translation]:
+        """Translations with the alignments of their best hypotheses, piece by piece as they were found."""
+        targets = [self.target.decode_words(each[0].ids) for each in chosen]
+        pairs = [
+            EncodedPair.of(self.sources.pieces[index], words)
+            for index, (_, words) in zip(indexes, targets, strict=True)
+        ]
+        recorded = [best.weights for best, *_ in chosen if best.weights is not None]
+        alignments = align_recorded(pairs, self.choice, recorded)
+        return [
+            replace(self._result(each, text), alignment=alignment)
+            for each, (text, _), alignment in zip(chosen, targets, alignments, strict=True)
+        ]
+
+
+def _has_ended(finished: Finished, unmet: list[int]) -> bool:
+    """Whether any hypothesis has ended; else the sentence is added to ``unmet``."""
+    if not finished.hypotheses:
+        unmet.append(finished.key)
+    return bool(finished.hypotheses)

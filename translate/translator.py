@@ -1,10 +1,10 @@
-"""From text to text: translations, each with what it looked at."""
+"""From text to text: translations with their alignments."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import torch
@@ -17,11 +17,18 @@ from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.search import length_batches, read_requests, share_out
+from translate.search.readers import MAX_BATCH_PIECES
 from translate.text.tokenizer import UNK, Pieces, TokenizerPair, one_line
 from translate.transfer.markup import place_markup
 from translate.transfer.tags import Marked, read_markup
 from translate.transfer.unknown import replace_unknown as with_source_words
-from translate.translation import BatchTranslator, Sentences, Translation
+from translate.translation import (
+    BatchTranslator,
+    OptionKeywords,
+    Sources,
+    TranslateOptions,
+    Translation,
+)
 
 CUT = "source cut at {} pieces"
 UNKNOWN = "only characters that the vocabulary does not have"
@@ -29,9 +36,10 @@ PARTLY_UNKNOWN = "some characters that the vocabulary does not have"
 UNMET = "constraints that could not be met"
 BLANK = "blank, translated by nothing"
 UNBALANCED = "tags without a partner or crossing, kept as well as possible"
+GROUPS = 4  # sentences are encoded in groups of one in this many of the running batch
 
 
-@dataclass
+@dataclass(repr=False)
 class Translator:
     """A trained model, ready to translate and to align.
 
@@ -39,9 +47,9 @@ class Translator:
         model: on its device, in evaluation mode.
         tokenizers: of both sides.
         search: defaults of the run.
-        choice: the attention that is shown as the alignment.
+        choice: the attention shown as the alignment.
         languages: of source and target.
-        warnings: counts of sentences that were blank, cut, or of which nothing is known, by kind.
+        warnings: counts of sentences that were blank, cut or unknown, by kind of warning.
         partners: further members of an ensemble; see :meth:`join`.
     """
 
@@ -52,6 +60,16 @@ class Translator:
     languages: tuple[str, str] = ("", "")
     warnings: Counter[str] = field(default_factory=Counter)
     partners: tuple["Translator", ...] = ()
+
+    def __repr__(self) -> str:
+        direction = "-".join(language or "?" for language in self.languages)
+        sizes = [f"{len(each):,}" for each in (self.tokenizers.source, self.tokenizers.target)]
+        ensemble = f", ensemble of {len(self._members)}" if self.partners else ""
+        return (
+            f"Translator({type(self.model).__name__}, {direction}, "
+            f"{self.model.num_parameters():,} parameters, "
+            f"vocabularies of {sizes[0]} and {sizes[1]}, on {self.device}{ensemble})"
+        )
 
     @property
     def device(self) -> torch.device:
@@ -77,84 +95,52 @@ class Translator:
         sentences: Sequence[str],
         *,
         beam_size: int | None = None,
-        batch_size: int | None = None,
         n_best: int = 1,
         alignments: bool = False,
-        prefix: str | Sequence[str] | None = None,
-        constraints: Sequence[str] | Sequence[Sequence[str]] | None = None,
-        mbr: int | None = None,
-        search: SearchConfig | None = None,
-        markup: bool = False,
-        replace_unknown: bool = False,
+        options: TranslateOptions | None = None,
+        **keywords: Unpack[OptionKeywords],
     ) -> list[Translation]:
         """Translate sentences; a blank one gives an empty translation.
 
         Args:
             sentences: one sentence each.
             beam_size: the run's own by default; 1 is greedy.
-            batch_size: sentences at a time; the run's own by default.
-            n_best: how many candidates each translation lists, at most the beam; with samples any number.
+            n_best: number of texts that each translation lists, at most the beam; any number of samples.
             alignments: whether each translation carries its alignment, between words without markup.
-            prefix: how translations begin; for all, or one a sentence.
-            constraints: phrases that must appear; for all, or a list a sentence.
-            mbr: of so many samples, the one that agrees best with all: minimum Bayes risk with chrF.
-            search: all other settings: ``replace(translator.search, sample=True, seed=3)``.
-            markup: carry tags and placeholders over, to the words that are aligned to theirs.
-            replace_unknown: put the source word that an unknown word is aligned to in its place.
+            options: see :class:`TranslateOptions`.
+            keywords: fields of ``options``, in place of those given there.
 
         Raises:
             UserError: for settings that are impossible.
         """
         _check_list("translate", sentences)
-        marked = self._read_markup(sentences) if markup else [Marked(sentence) for sentence in sentences]
-        sentences = [each.text for each in marked]
-        config = self._config(search or self.search, beam_size, batch_size, n_best, mbr)
-        members = (self, *self.partners)
-        places = [m.model.max_target_length for m in members if m.model.max_target_length is not None]
-        most = min(places, default=None)
-        requests = read_requests(self.tokenizers.target, len(sentences), prefix, constraints, most)
-        if config.sample and any(request.phrases for request in requests):
-            raise UserError("constraints: they need beam search; leave out sampling, or the constraints")
-        shown = alignments or markup or replace_unknown
-        pieces = [self._read(sentence, words=shown) for sentence in sentences]
-        if blank := sum(not (each.ids or m.items) for each, m in zip(pieces, marked, strict=True)):
-            self.warnings[BLANK] += blank
-        partners = [[member._read(each, words=False).ids for each in sentences] for member in self.partners]
-        results = [Translation("", 0.0, _nothing(each) if shown else None) for each in pieces]
+        options = replace(options or TranslateOptions(), **keywords)
+        config = options.search_config(self.search, beam_size, n_best)
+        marked = self._read_markup(sentences) if options.markup else [Marked(each) for each in sentences]
+        carried = options.markup or options.replace_unknown
+        sources = self._sources(marked, options, config, words=alignments or carried)
         batch = BatchTranslator(
-            [member.model for member in members],
+            [member.model for member in self._members],
             self.tokenizers.target,
             config,
             self.choice,
+            sources,
             n_best,
-            mbr,
-            aligned=shown,
+            options.mbr,
+            aligned=alignments or carried,
         )
-
-        def read(chosen: list[int]) -> Sentences:
-            others = [[ids[i] for i in chosen] for ids in partners]
-            return Sentences([pieces[i] for i in chosen], others, [requests[i] for i in chosen])
-
-        # Long ones first: the last batches, which some workers may have to wait for, are short.
-        batches = list(length_batches([len(each.ids) for each in pieces], config.batch_size))[::-1]
-        with evaluation_mode(self.model):
-            translated = share_out(lambda supply: batch.translate(supply, read), batches, self.device)
-            for chosen, found, unmet in translated:
-                if unmet:
-                    self.warnings[UNMET] += unmet
-                for place, result in zip(chosen, found, strict=True):
-                    results[place] = result
-        if markup or replace_unknown:
-            results = [
-                self._carry(source, result, replace_unknown=replace_unknown, keep=alignments)
-                for source, result in zip(marked, results, strict=True)
-            ]
-        return results
+        results = self._translate_all(batch)
+        if not carried:
+            return results
+        return [
+            self._carry(source, result, replace_unknown=options.replace_unknown, keep=alignments)
+            for source, result in zip(marked, results, strict=True)
+        ]
 
     def stream(
         self, lines: Iterable[str], *, chunk: int = 1024, **options: Any
     ) -> Iterator[tuple[str, Translation]]:
-        """Translate lines as they come, ``chunk`` at a time, in order: each line with its translation."""
+        """Translate lines as they come, ``chunk`` at a time: each line with its translation, in order."""
         iterator = iter(lines)
         while block := list(islice(iterator, chunk)):
             yield from zip(block, self.translate(block, **options), strict=True)
@@ -168,18 +154,18 @@ class Translator:
         whitespace: bool = False,
         batch_size: int | None = None,
     ) -> list[Alignment]:
-        """The alignment of given pairs: each target is forced on its source.
+        """The alignments of given pairs, by teacher forcing.
 
         Args:
             sources: one sentence each.
             targets: their translations.
             method: ``attention``, ``gradient``, ``erasure`` or ``norm``.
-            whitespace: count words at white space alone, as gold links do.
-            batch_size: most pairs at a time; by default as many as a budget of tokens holds.
+            whitespace: split words at white space alone, as gold links do.
+            batch_size: most pairs at a time; limited by tokens alone by default.
 
         Raises:
-            UserError: if there are not as many targets as sources, for an unknown method, a pair longer than
-                the model can read, or a batch that is impossible.
+            UserError: for unequal numbers of sources and targets, an unknown method, a pair longer than the
+                model can read, or a batch size below 1.
         """
         _check_list("align", sources)
         _check_list("align", targets)
@@ -201,28 +187,41 @@ class Translator:
             self.tokenizers.target.encode_words(target, whitespace=whitespace),
         )
 
-    def _config(
-        self,
-        search: SearchConfig,
-        beam_size: int | None,
-        batch_size: int | None,
-        n_best: int,
-        mbr: int | None,
-    ) -> SearchConfig:
-        given: dict[str, Any] = {"beam_size": beam_size, "batch_size": batch_size}
-        given["sample"] = True if mbr else None
-        try:
-            search = replace(search, **{name: each for name, each in given.items() if each is not None})
-        except ValueError as error:
-            raise UserError(str(error)) from error
-        if mbr is not None and mbr < 2:
-            raise UserError(f"mbr: expected at least 2 samples, got {mbr}")
-        most = mbr if mbr else None if search.sample else search.beam_size
-        if n_best < 1 or (most is not None and n_best > most):
-            limit = "at least 1" if most is None else f"1 to {'mbr' if mbr else 'beam_size'}={most}"
-            hint = "; a wider beam has more" if most is not None and not mbr else ""
-            raise UserError(f"n_best: expected {limit}, got {n_best}{hint}")
-        return search
+    @property
+    def _members(self) -> tuple["Translator", ...]:
+        return (self, *self.partners)
+
+    def _sources(
+        self, marked: Sequence[Marked], options: TranslateOptions, config: SearchConfig, *, words: bool
+    ) -> Sources:
+        """The sentences as every member reads them, with their requests."""
+        limits = [member.model.max_target_length for member in self._members]
+        most = min((limit for limit in limits if limit is not None), default=None)
+        tokenizer = self.tokenizers.target
+        requests = read_requests(tokenizer, len(marked), options.prefix, options.constraints, most)
+        if config.sample and any(request.phrases for request in requests):
+            raise UserError("constraints: they need beam search; leave out sampling, or the constraints")
+        pieces = [self._read(each.text, words=words) for each in marked]
+        if blank := sum(not (each.ids or m.items) for each, m in zip(pieces, marked, strict=True)):
+            self.warnings[BLANK] += blank
+        others = [[other._read(each.text, words=False).ids for each in marked] for other in self.partners]
+        return Sources(pieces, others, requests)
+
+    def _translate_all(self, batch: BatchTranslator) -> list[Translation]:
+        """The translations of all sources, in order."""
+        pieces = batch.sources.pieces
+        results = [Translation("", 0.0, _nothing(each) if batch.aligned else None) for each in pieces]
+        # Groups smaller than the running batch leave less to wait for when the workers have taken the last.
+        size = max(1, batch.config.batch_size // GROUPS)
+        # Long ones first: the last sentences, which some workers may have to wait for, are short.
+        lengths = [len(each.ids) for each in pieces]
+        groups = list(length_batches(lengths, size, MAX_BATCH_PIECES // GROUPS))[::-1]
+        with evaluation_mode(self.model):
+            for index, result, met in share_out(batch.translate, groups, self.device):
+                results[index] = result
+                if not met:
+                    self.warnings[UNMET] += 1
+        return results
 
     def _read_markup(self, sentences: Sequence[str]) -> list[Marked]:
         marked = [read_markup(sentence) for sentence in sentences]
@@ -234,7 +233,7 @@ class Translator:
     def _carry(
         self, source: Marked, result: Translation, *, replace_unknown: bool, keep: bool
     ) -> Translation:
-        """The translation with the source's markup, and its words in the place of unknown ones."""
+        """The translation with the source's markup, and source words instead of unknown ones."""
         assert result.alignment is not None
         text, alignment = self._carry_text(source, result.text, result.alignment, replace_unknown)
         listed = result.n_best
@@ -262,7 +261,7 @@ class Translator:
         return one_line(place_markup(source, text, alignment)), alignment
 
     def _read(self, sentence: str, *, words: bool) -> Pieces:
-        """A source, cut where it is too long; with its words where they are asked for."""
+        """A source, cut if it is too long; with its words on request."""
         tokenizer = self.tokenizers.source
         pieces = tokenizer.encode_words(sentence) if words else Pieces(tokenizer.encode(sentence), [], [])
         limit = self.search.max_source_pieces

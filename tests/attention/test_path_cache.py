@@ -74,20 +74,56 @@ def test_what_is_on_no_path_is_thrown_away() -> None:
     assert common.num_rows < 1.6 * LENGTH
 
 
-@pytest.mark.parametrize("seeds", [(0, 1), (1, 0)])
+@pytest.mark.parametrize("length", [1, LENGTH // 2, LENGTH])
+@pytest.mark.parametrize("seeds", [(0, 0), (0, 1), (1, 1)])
 @torch.no_grad()
-def test_joined_caches_of_different_sizes_equal_whole_sequences(seeds: tuple[int, int]) -> None:
+def test_sentences_that_enter_equal_whole_sequences(seeds: tuple[int, int], length: int) -> None:
+    """One comes in the place of another and one behind all, from a cache of another length."""
     mechanism, paths, read = begun(seeds[0], LENGTH)
-    _, other, more = begun(seeds[1], LENGTH)
-    paths.join(other)
-    assert paths.num_sentences == 2 * SENTENCES
-    read = torch.cat([read, more])
-    for place in range(LENGTH, LENGTH + 20):
-        new = torch.randn(len(read), 1, 11, dtype=torch.float64)
-        read = torch.cat([read, new], dim=1)
+    _, other, more = begun(seeds[1], length)
+    paths.put(torch.tensor([2, 0]), other, torch.tensor([0, 1]), SENTENCES + 1)
+    assert paths.num_sentences == SENTENCES + 1
+    reads = [more[WIDTH:], read[WIDTH:], more[:WIDTH]]  # (W, T, D) of each sentence
+    for place in range(LENGTH, LENGTH + 40):
+        new = torch.randn(len(reads) * WIDTH, 1, 11, dtype=torch.float64)
+        reads = [torch.cat(pair, dim=1) for pair in zip(reads, new.split(WIDTH), strict=True)]
         paths.extend()
         step, _ = mechanism.step_self(new, LayerCache(paths, 0), place)
-        assert torch.allclose(step, mechanism.attend_self(read)[:, -1:], atol=1e-10)
+        expected = torch.cat([mechanism.attend_self(each)[:, -1:] for each in reads])
+        assert torch.allclose(step, expected, atol=1e-10)
+        first = torch.arange(len(reads)).repeat_interleave(WIDTH) * WIDTH
+        paths.reorder(first)
+        reads = [each[:1].expand(WIDTH, -1, -1) for each in reads]
+    assert paths.length <= 2 * (LENGTH + 40)
+
+
+@pytest.mark.parametrize("key", [key for key in SELVES if key not in ("linear", "delta")])
+@torch.no_grad()
+def test_greedy_sentences_that_come_and_go_equal_whole_sequences(key: str) -> None:
+    mechanism = self_attention(key, causal=True)[0].eval()
+    assert isinstance(mechanism, MultiHead)
+    like = torch.zeros(1, dtype=torch.float64)
+    paths = mechanism.start_paths(1, SENTENCES, like)
+    assert paths is not None
+    reads = [torch.empty(1, 0, 11, dtype=torch.float64)] * SENTENCES
+    for place in range(4 * LENGTH):
+        if place % 5 == 4:  # the first is exchanged, then the last
+            fresh = mechanism.start_paths(1, 1, like)
+            assert fresh is not None
+            first = torch.randn(1, 1, 11, dtype=torch.float64)
+            fresh.extend()
+            mechanism.step_self(first, LayerCache(fresh, 0), 0)
+            slot = (place // 5 % SENTENCES) * (SENTENCES - 1)
+            paths.put(torch.tensor([slot]), fresh, torch.tensor([0]), SENTENCES)
+            reads[slot] = first
+        new = torch.randn(SENTENCES, 1, 11, dtype=torch.float64)
+        reads = [torch.cat(pair, dim=1) for pair in zip(reads, new.split(1), strict=True)]
+        paths.extend()
+        step, _ = mechanism.step_self(new, LayerCache(paths, 0), place)
+        expected = torch.cat([mechanism.attend_self(each)[:, -1:] for each in reads])
+        assert torch.allclose(step, expected, atol=1e-10)
+    assert paths.length < 2 * LENGTH  # neither rows nor positions pile up
+    assert paths.num_rows < 2 * LENGTH
 
 
 @pytest.mark.parametrize("key", ["linear", "delta"])

@@ -2,46 +2,26 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
-from translate.alignment.choice import AlignmentChoice
-from translate.alignment.extract import align
-from translate.alignment.forced import EncodedPair
-from translate.models.seq2seq import Seq2Seq
-from translate.text.tokenizer import EOS, NO_WORD
+from translate.alignment.pool import renormalise
 
 LEAST = 1e-6  # attention that a source piece has, so that its logarithm is finite
 
 
-def coverage(
-    model: Seq2Seq,
-    sources: Sequence[Sequence[int]],
-    targets: Sequence[Sequence[int]],
-    choice: AlignmentChoice,
-    *,
-    batch_size: int = 64,
-    device: torch.device | str = "cpu",
-) -> list[float]:
-    """sum_j log(min(sum_i a_ij, 1)) of each pair, 0 where all is covered: Wu et al. 2016, eq. 14.
+def coverage(weights: Sequence[Tensor], shift: int) -> list[float]:
+    """sum_j log(min(sum_i a_ij, 1)) of each translation, 0 where all is covered: Wu et al. 2016, eq. 14.
 
-    a_ij is the chosen attention of target piece i to source piece j. Deviation: the end of sentence is left
+    a_ij is the mean attention of target piece i to source piece j. Deviation: the end of sentence is left
     out of both, and the rows are normalised without it.
 
     Args:
-        sources: ids without the end of sentence.
-        targets: ids without begin and end of sentence.
+        weights: of translations of one sentence, (T + 1, H, S) each; row t predicts target piece t, and the
+            last source piece is the end of sentence.
+        shift: 0 takes the row that predicts a target piece, 1 the row that has it as input.
     """
-    pairs = [
-        EncodedPair(
-            [*source, EOS],
-            target,
-            [*range(len(source)), NO_WORD],
-            range(len(target)),
-            [""] * len(source),
-            [""] * len(target),
-        )
-        for source, target in zip(sources, targets, strict=True)
-    ]
-    aligned = align(model, pairs, choice, batch_size=batch_size, device=device)
-    return [float(np.log(each.weights.sum(0).clip(LEAST, 1.0)).sum()) for each in aligned]
+    rows = [each[1:] if shift else each[:-1] for each in weights]
+    heads = pad_sequence(rows, batch_first=True)[..., :-1].float().abs()  # (translations, T, H, S - 1)
+    means = renormalise(renormalise(heads).mean(2))
+    return [float(value) for value in means.sum(1).clamp(LEAST, 1.0).log().sum(1).tolist()]

@@ -1,10 +1,9 @@
-"""Alignments from a model: one forced pass, the chosen layer, heads and shift, pieces to words."""
+"""Alignments from a model: teacher forcing, the chosen layer, heads and shift, pieces to words."""
 
 from collections.abc import Callable, Iterable, Sequence
 
 import torch
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 
 from translate.alignment.alignment import Alignment
 from translate.alignment.choice import AlignmentChoice
@@ -12,7 +11,6 @@ from translate.alignment.forced import (
     EncodedPair,
     ForcedBatch,
     check_lengths,
-    encoded_batches,
     evaluation_mode,
     forced_batch,
     forced_batches,
@@ -20,28 +18,27 @@ from translate.alignment.forced import (
 from translate.alignment.pool import average_heads, pool_source, pool_target
 from translate.alignment.saliency import erasure, gradient
 from translate.errors import UserError
-from translate.models.seq2seq import Encoded, Seq2Seq
+from translate.models.seq2seq import Seq2Seq
 
 
 def attention(model: Seq2Seq, batch: ForcedBatch, choice: AlignmentChoice) -> Tensor:
     """The chosen attention between words: (B, target words, source words)."""
-    return between_words(batch.weights(model, choice.layer), batch, choice)
+    weights = batch.weights(model, choice.layer)[:, list(choice.heads)]
+    return between_words(weights, batch, choice.shift)
 
 
-def between_words(weights: Tensor, batch: ForcedBatch, choice: AlignmentChoice) -> Tensor:
-    """The chosen heads and rows of weights between pieces (B, H, T, S): (B, target words, source words)."""
-    # What was encoded with longer sentences has more places.
-    weights = weights[:, list(choice.heads), :, : batch.source.shape[1]]
+def between_words(weights: Tensor, batch: ForcedBatch, shift: int) -> Tensor:
+    """Weights between pieces (B, H, T, S), averaged over heads: (B, target words, source words)."""
     heads = pool_source(weights, batch.source_words)
-    rows = shift_rows(average_heads(heads), choice.shift)
+    rows = shift_rows(average_heads(heads), shift)
     return pool_target(rows, batch.target_words).squeeze(1)
 
 
 def norm(model: Seq2Seq, batch: ForcedBatch, choice: AlignmentChoice) -> Tensor:
-    """The size of what each source word adds to the context: (B, target words, source words).
+    """The size of each source word's contribution to the context: (B, target words, source words).
 
     ||sum_h a_h(t, s) f_h(x_s)|| over the chosen heads, f_h the values as the output sees them: Kobayashi et
-    al. 2020, 2.3. A row belongs to the query of its place as a row of attention does, so it is shifted alike.
+    al. 2020, 2.3. A row belongs to the query of its position, so it is shifted as a row of attention is.
 
     Raises:
         UserError: if the backend does not say which mechanism attends to the source.
@@ -85,19 +82,19 @@ def align(
     device: torch.device | str = "cpu",
     progress: Callable[[int], None] | None = None,
 ) -> list[Alignment]:
-    """Force each target on its source, and say how much each target word owes to each source word.
+    """How much each target word owes to each source word, by teacher forcing.
 
     Args:
         choice: the layer, heads and shift of `attention` and `norm`; the others read none. Its threshold is
             that of `attention` alone.
         method: `attention`, `gradient`, `erasure` or `norm`.
-        batch_size: most pairs of a forced pass; by default as many as `BATCH_TOKENS` hold.
-        progress: is told after each batch how many more pairs are done.
+        batch_size: most pairs of a batch; by default as many as `BATCH_TOKENS` hold.
+        progress: called after each batch with the number of pairs in it.
     Returns:
-        One alignment a pair, in the order given.
+        One alignment for each pair, in the order given.
     Raises:
         UserError: for an unknown method, if the model does not have the chosen layer or heads, or for a pair
-            longer than the places that it has learned.
+            longer than the positions that it has learned.
     """
     if method not in METHODS:
         raise UserError(f"alignment method '{method}' is not known; choose one of {', '.join(METHODS)}")
@@ -111,35 +108,22 @@ def align(
         return _in_order(pairs, found, named, choice.threshold if method == "attention" else 0.0, progress)
 
 
-def align_found(
-    model: Seq2Seq,
-    pairs: Sequence[EncodedPair],
-    choice: AlignmentChoice,
-    encoded: Encoded,
-    noted: Sequence[Tensor | None],
+def align_recorded(
+    pairs: Sequence[EncodedPair], choice: AlignmentChoice, recorded: Sequence[Tensor]
 ) -> list[Alignment]:
-    """As :func:`align`, by attention, of a batch that a search has translated.
-
-    The layer and heads of ``choice`` must exist, and targets must not be longer than the model can say.
+    """As :func:`align`, by attention, from weights that a search has recorded; no model is run.
 
     Args:
-        pairs: in the order of ``encoded``.
-        encoded: the sources.
-        noted: weights (T + 1, H, S) that the search has noted of each pair; where one has none, all targets
-            are forced.
+        pairs: of sources and the translations that were found.
+        recorded: (T + 1, H, S) of each pair, H the chosen heads of the chosen layer.
     """
-    named = f"attention, {choice.place}"
-    rows = [each for each in noted if each is not None]
-    if len(rows) == len(pairs):
-        batch = forced_batch(pairs, list(range(len(pairs))), rows[0].device)
-        # What was searched together with longer sentences has more places.
-        rows = [each[..., : batch.source.shape[1]] for each in rows]
-        weights = pad_sequence(rows, batch_first=True).transpose(1, 2)  # (B, H, T + 1, S)
-        return _in_order(pairs, [(batch, between_words(weights, batch, choice))], named, choice.threshold)
-    with evaluation_mode(model):
-        batches = encoded_batches(pairs, encoded)
-        forced = ((batch, attention(model, batch, choice)) for batch in batches)
-        return _in_order(pairs, forced, named, choice.threshold)
+    batch = forced_batch(pairs, list(range(len(pairs))), recorded[0].device)
+    sizes = len(pairs), recorded[0].shape[1], batch.target_in.shape[1], batch.source.shape[1]
+    weights = recorded[0].new_zeros(sizes)  # (B, H, T + 1, S)
+    for row, each in enumerate(recorded):
+        weights[row, :, : each.shape[0], : each.shape[2]] = each.transpose(0, 1)
+    words = between_words(weights, batch, choice.shift)
+    return _in_order(pairs, [(batch, words)], f"attention, {choice.place}", choice.threshold)
 
 
 def _in_order(
@@ -170,5 +154,5 @@ def _in_order(
 
 
 def shift_rows(rows: Tensor, shift: int) -> Tensor:
-    """Rows (..., T, S) of `<s> y1..yn` to rows of y1..yn: where each is predicted (0) or is the input (1)."""
+    """Rows (..., T, S) of `<s> y1..yn` to rows of y1..yn, as predictions (shift 0) or as inputs (1)."""
     return rows[..., 1:, :] if shift else rows[..., :-1, :]

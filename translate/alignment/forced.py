@@ -81,7 +81,7 @@ class ForcedBatch(NamedTuple):
     encoded: Encoded | None = None  # the encoded source, if there is one already
 
     def weights(self, model: Seq2Seq, layer: int) -> Tensor:
-        """Attention of a layer between pieces: (B, H, T, S), with more padding in S if `encoded` has it."""
+        """Attention of a layer between pieces: (B, H, T, S)."""
         if self.encoded is None:
             return model.forced_weights(self.source, self.source_mask, self.target_in, [layer])[0]
         return model.read_weights(self.encoded, self.target_in, [layer])[0]
@@ -117,30 +117,10 @@ def forced_batches(
             part = part[size:]
 
 
-def encoded_batches(
-    pairs: Sequence[EncodedPair], encoded: Encoded, *, max_cells: int = MAX_CELLS
-) -> Iterator[ForcedBatch]:
-    """Splits an encoded batch into batches of pairs with similar target lengths.
-
-    Args:
-        pairs: one for each sentence of ``encoded``, in its order.
-        max_cells: as in :func:`forced_batches`.
-    """
-    keys = encoded.memories[0].keys
-    order = sorted(range(len(pairs)), key=lambda index: len(pairs[index].target_ids))
-    while order:
-        longest = len(pairs[order[-1]].target_ids) + 1
-        size = max(1, min(len(order), max_cells // (longest * keys.shape[2])))
-        part, order = sorted(order[-size:]), order[:-size]
-        chosen = encoded if size == len(pairs) else encoded.select(torch.tensor(part, device=keys.device))
-        yield forced_batch(pairs, part, keys.device, chosen)
-
-
 def forced_batch(
     pairs: Sequence[EncodedPair],
     indices: list[int],
     device: torch.device | str,
-    encoded: Encoded | None = None,
 ) -> ForcedBatch:
     """The pairs at ``indices``, in their order."""
     chosen = [pairs[index] for index in indices]
@@ -163,7 +143,6 @@ def forced_batch(
             device,
             [pair.target_further for pair in chosen],
         ),
-        encoded=encoded,
     )
 
 

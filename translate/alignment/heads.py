@@ -11,10 +11,10 @@ from translate.models.seq2seq import Seq2Seq
 def attention_heads(
     model: Seq2Seq, pair: EncodedPair, shift: int, *, device: torch.device | str = "cpu"
 ) -> np.ndarray:
-    """Attention between words of each layer and head, by one forced pass.
+    """Attention between words of each layer and head, by teacher forcing.
 
     Args:
-        shift: 0 takes the row that predicts a target piece, 1 the row whose decoder input it is.
+        shift: 0 takes the row that predicts a target piece, 1 the row that has it as input.
     Returns:
         (layers, heads, T words, S words) float32; a row sums to 1, or is zero.
     """

@@ -1,7 +1,7 @@
 """Attention between pieces to attention between words, for a whole batch.
 
-Order matters, since end-of-sentence takes much of the attention: pieces that belong to no source word are
-left out and each head's row renormalised first; then heads are averaged, and last target pieces.
+The end of sentence takes much of the attention, so the order matters: first leave out the pieces that belong
+to no source word and renormalise each head's row, then average the heads, then the target pieces.
 """
 
 from collections.abc import Sequence
@@ -19,13 +19,13 @@ def piece_to_word(
     device: torch.device | str,
     further: Sequence[Sequence[tuple[int, int]]] = (),
 ) -> Tensor:
-    """Which share of each piece belongs to each word: (B, pieces, words) float32; padding has no word.
+    """The share of each piece that belongs to each word: (B, pieces, words) float32; padding has no word.
 
     Args:
         piece_words: the word of each piece, or -1.
         num_words: of the longest sentence.
-        device: where it shall lie.
-        further: (piece, word) for more words of a piece, for each sentence; its words have equal shares.
+        device: of the result.
+        further: for each sentence, (piece, word) for more words of a piece; its words have equal shares.
     """
     words = pad(piece_words, pad_id=NO_WORD)[0]  # (B, pieces)
     shares = (words.unsqueeze(-1) == torch.arange(num_words)).float()
@@ -40,8 +40,8 @@ def pool_source(weights: Tensor, source_words: Tensor) -> Tensor:
     """Sum the weights of each source word's pieces, and renormalise each row.
 
     Args:
-        weights: (B, H, T, S); source padding and end-of-sentence may carry weight, and lose it. The size of
-            a weight counts: the delta rule has negative ones.
+        weights: (B, H, T, S); weights of source padding and end of sentence are dropped. Absolute values are
+            taken: the delta rule has negative weights.
         source_words: (B, S, source words) from `piece_to_word`.
     Returns:
         (B, H, T, source words), rows that sum to 1, or are zero if no word has any weight.
@@ -52,7 +52,7 @@ def pool_source(weights: Tensor, source_words: Tensor) -> Tensor:
 
 
 def average_heads(heads: Tensor) -> Tensor:
-    """Average (B, H, T, source words) to (B, 1, T, source words); zero rows of a head do not count."""
+    """Average (B, H, T, source words) to (B, 1, T, source words); zero rows are left out."""
     return renormalise(heads.mean(dim=1, keepdim=True))
 
 

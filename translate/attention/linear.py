@@ -115,7 +115,7 @@ class FastWeights(MultiHead):
         return self.merge(self.read_all(query, replace(memory, written=self.write(memory))))
 
     def _prepare_features(
-        self, states: Tensor, mask: Tensor | None, turn: Turn | None, position: int
+        self, states: Tensor, mask: Tensor | None, turn: Turn | None, position: int | Tensor
     ) -> tuple[Tensor, FastMemory]:
         query, plain = self.prepare_self(states, mask)
         keys = plain.keys
@@ -167,7 +167,7 @@ class Linear(FastWeights):
         return like.new_zeros(num_rows, self.num_heads, self.head_size, self.head_size + 1)
 
     def step_self(
-        self, states: Tensor, cache: Tensor | LayerCache, position: int, turn: Turn | None = None
+        self, states: Tensor, cache: Tensor | LayerCache, position: int | Tensor, turn: Turn | None = None
     ) -> tuple[Tensor, Tensor | LayerCache]:
         assert isinstance(cache, Tensor)
         query, memory = self._prepare_features(states, None, turn, position)
@@ -238,7 +238,7 @@ class Delta(FastWeights):
         return like.new_zeros(num_rows, self.num_heads, 2 * self.head_size, self.head_size)
 
     def step_self(
-        self, states: Tensor, cache: Tensor | LayerCache, position: int, turn: Turn | None = None
+        self, states: Tensor, cache: Tensor | LayerCache, position: int | Tensor, turn: Turn | None = None
     ) -> tuple[Tensor, Tensor | LayerCache]:
         assert isinstance(cache, Tensor)
         query, memory = self._prepare_features(states, None, turn, position)

@@ -45,24 +45,34 @@ def select_rows(value: Any, rows: Tensor) -> Any:
     return each_tensor(value, lambda tensor: tensor.index_select(0, rows))
 
 
-def join_rows(first: Any, second: Any) -> Any:
-    """The rows of ``first`` and then those of ``second``, in every tensor of two values built alike.
+def put_rows(held: Any, rows: Tensor, new: Any, count: int) -> Any:
+    """``held`` with its ``rows`` replaced by ``new``, in every tensor of two values built alike.
 
-    Where one is smaller in the other dimensions, zeros follow it, in masks ``False``.
+    Writes in place unless a tensor must grow. Zeros (``False`` in a mask) fill the smaller of the two.
+
+    Args:
+        held: tensors (N, ...).
+        rows: (K,) int64, below ``count``.
+        new: tensors (K, ...).
+        count: rows of the result, N at least.
     """
-    if isinstance(first, Tensor):
-        if first.shape[1:] == second.shape[1:]:
-            return torch.cat([first, second])
-        sizes = [max(each) for each in zip(first.shape[1:], second.shape[1:], strict=True)]
-        joined = first.new_zeros(len(first) + len(second), *sizes)
-        for rows, each in zip(joined.split([len(first), len(second)]), (first, second), strict=True):
-            rows[(slice(None), *(slice(size) for size in each.shape[1:]))] = each
-        return joined
-    if isinstance(first, tuple):
-        return tuple(join_rows(*each) for each in zip(first, second, strict=True))
-    if is_dataclass(first) and not isinstance(first, type):
-        names = [field.name for field in fields(first)]
+    if isinstance(held, Tensor):
+        sizes = [count, *(max(pair) for pair in zip(held.shape[1:], new.shape[1:], strict=True))]
+        held = held if held.is_contiguous() and list(held.shape) == sizes else _grown(held, sizes)
+        return held.index_copy_(0, rows, _grown(new, [len(new), *sizes[1:]]))
+    if isinstance(held, tuple):
+        return tuple(put_rows(own, rows, more, count) for own, more in zip(held, new, strict=True))
+    if is_dataclass(held) and not isinstance(held, type):
+        names = [field.name for field in fields(held)]
         return replace(
-            first, **{name: join_rows(getattr(first, name), getattr(second, name)) for name in names}
+            held, **{name: put_rows(getattr(held, name), rows, getattr(new, name), count) for name in names}
         )
-    return first
+    return held
+
+
+def _grown(tensor: Tensor, sizes: list[int]) -> Tensor:
+    if list(tensor.shape) == sizes and tensor.is_contiguous():
+        return tensor
+    grown = tensor.new_zeros(sizes)
+    grown[tuple(slice(size) for size in tensor.shape)] = tensor
+    return grown

@@ -24,7 +24,7 @@ from translate.attention.path_cache import LayerCache, PathCache
 from translate.options import flat_options, option_group
 
 # Turns queries or keys (B, H, L, E) from a position on by their positions (rotary).
-Turn = Callable[[Tensor, int], Tensor]
+Turn = Callable[[Tensor, int | Tensor], Tensor]
 
 
 @option_group
@@ -185,7 +185,7 @@ class MultiHead(DotProduct):
         return like.new_empty(num_rows, 2, self.num_key_value_heads, 0, self.head_size)
 
     def step_self(
-        self, states: Tensor, cache: Tensor | LayerCache, position: int, turn: Turn | None = None
+        self, states: Tensor, cache: Tensor | LayerCache, position: int | Tensor, turn: Turn | None = None
     ) -> tuple[Tensor, Tensor | LayerCache]:
         """Attend from one more position (N, 1, D) of each sequence.
 
@@ -214,7 +214,7 @@ class MultiHead(DotProduct):
             *(part[:, :, :1].expand(-1, -1, paths.length, -1) for part in (memory.keys, memory.values))
         )
         pattern = self.own_pattern(1, one_path)
-        if paths.width > 1:
+        if paths.parted:
             pattern = Pattern(extra=paths.added(pattern.total(1, paths.length, query)))
         return self.fuse(query, memory, pattern).flatten(0, 1).unsqueeze(1)
 

@@ -2,10 +2,12 @@
 
 Reordering hypotheses moves no keys and no values. Each row stays where a hypothesis wrote it, and a mask says
 which rows lie on the path of each hypothesis. Rows on no path are dropped now and then: the hypotheses of a
-sentence soon share their beginning, which is then held once.
+sentence soon share their beginning, which is then held once. All sentences have their rows in the same
+columns; a sentence that begins later than others has nothing on a path in the earlier columns.
 
 Shapes: A layers, B sentences, W hypotheses of a sentence, N = B W, G key/value heads, R rows that fit, C rows
-so far, T positions so far, E width of a head. A row holds what one hypothesis wrote at one position.
+so far, T positions so far, E width of a head. A row holds what one hypothesis wrote at one position; positions
+count from the first of the oldest sentence: only distances between positions of one sentence have a meaning.
 """
 
 import math
@@ -39,6 +41,7 @@ class PathCache:
         # The position of each row, (B, C)
         self._positions = torch.empty(sentences, 0, dtype=torch.int64, device=like.device)
         self._crowded = 0  # number of rows at which to look for rows on no path
+        self._masked = False  # whether a column lies on no path of some sentence, whatever the width
 
     @property
     def num_sentences(self) -> int:
@@ -49,9 +52,14 @@ class PathCache:
         """C."""
         return self._paths.shape[1]
 
+    @property
+    def parted(self) -> bool:
+        """Whether a hypothesis must not see all rows of its sentence."""
+        return self._masked or self.width > 1
+
     def extend(self) -> None:
         """Make room for one more position, where each hypothesis writes a row."""
-        if self.width > 1 and self.num_rows >= self._crowded:
+        if self.parted and self.num_rows >= self._crowded:
             self._compact()
         rows, capacity = self.num_rows + self.width, self._states.shape[4]
         if rows > capacity:
@@ -78,7 +86,7 @@ class PathCache:
 
         Returns (B or 1, 1 or H, W, C), or ``None`` if nothing is added.
         """
-        if self.width == 1:
+        if not self.parted:
             return by_position  # every row is a position
         paths = self._paths.view(-1, 1, self.width, self.num_rows)
         if by_position is None:
@@ -105,19 +113,33 @@ class PathCache:
         self._paths = self._paths.index_select(0, rows)
         self._positions = self._positions.index_select(0, sentences)
 
-    def join(self, other: "PathCache") -> None:
-        """Go on with the sentences of ``other`` behind one's own; both have read as many places, as wide."""
-        own, more = self._states, other._states
-        sizes, capacity = [own.shape[2], more.shape[2]], max(own.shape[4], more.shape[4])
-        rows = max(self.num_rows, other.num_rows)
-        joined = own.new_empty(*own.shape[:2], sum(sizes), own.shape[3], capacity, own.shape[5])
-        for part, each in zip(joined.split(sizes, dim=2), (self, other), strict=True):
-            part[:, :, :, :, : each.num_rows] = each._states[:, :, :, :, : each.num_rows]
-            part[:, :, :, :, each.num_rows : rows] = 0.0  # on no path, but no NaN either
-        self._states = joined
-        self._paths = torch.cat([_padded(each._paths, rows, float("-inf")) for each in (self, other)])
-        self._positions = torch.cat([_padded(each._positions, rows, 0) for each in (self, other)])
-        self._crowded = max(self._crowded, other._crowded)
+    def put(self, sentences: Tensor, other: "PathCache", chosen: Tensor, count: int) -> None:
+        """Replace the given sentences by the ``chosen`` ones of ``other``, which have no more rows.
+
+        Args:
+            sentences: (K,) indexes, below ``count``.
+            other: as wide.
+            chosen: (K,) sentences of ``other``.
+            count: sentences afterwards.
+        """
+        assert other.width == self.width
+        assert other.num_rows <= self.num_rows
+        if count > self.num_sentences:
+            sizes = [*self._states.shape]
+            grown = self._states.new_zeros(*sizes[:2], count, *sizes[3:])  # on no path, but no NaN either
+            grown[:, :, : sizes[2]] = self._states
+            self._states = grown
+            more = count - sizes[2]
+            self._paths = torch.nn.functional.pad(self._paths, (0, 0, 0, more * self.width), value=-math.inf)
+            self._positions = torch.nn.functional.pad(self._positions, (0, 0, 0, more))
+        first = self.num_rows - other.num_rows
+        paths = self._paths.view(count, self.width, -1)
+        paths[sentences, :, :first] = -math.inf
+        paths[sentences, :, first:] = other._paths.view(-1, self.width, other.num_rows)[chosen]
+        self._positions[sentences, first:] = other._positions[chosen] + (self.length - other.length)
+        moved = other._states[:, :, chosen, :, : other.num_rows]
+        self._states[:, :, sentences, :, first : self.num_rows] = moved
+        self._masked = True
 
     def _compact(self) -> None:
         """Drop rows on no path, if they are many; the sentence with most other rows decides how many stay."""
@@ -133,15 +155,18 @@ class PathCache:
             rows = (starts + kept.unsqueeze(1)).flatten()  # (A, 2, B, G, R), among all rows
             moved = self._states.view(-1, size).index_select(0, rows)
             self._states[:, :, :, :, :count] = moved.view(*blocks, count, size)
+            self._count_from_the_oldest()
         self._crowded = self._next_look()
+
+    def _count_from_the_oldest(self) -> None:
+        """Move the positions, which would grow for ever where sentences enter and leave."""
+        seen = (self._paths == 0.0).view(self.num_sentences, self.width, -1).any(1)
+        oldest = int(self._positions.masked_fill(~seen, self.length).min())
+        self._positions = (self._positions - oldest).clamp_min(0)
+        self.length -= oldest
 
     def _next_look(self) -> int:
         return max(int(WORTH * self.num_rows), FIRST_ROWS)
-
-
-def _padded(rows: Tensor, count: int, value: float) -> Tensor:
-    """(..., C) -> (..., count)"""
-    return torch.nn.functional.pad(rows, (0, count - rows.shape[1]), value=value)
 
 
 class LayerCache:

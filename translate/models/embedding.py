@@ -30,27 +30,36 @@ def embeddings(
     return source, target
 
 
-def sinusoids(start: int, length: int, width: int, device: torch.device) -> Tensor:
+def positions_from(start: int | Tensor, length: int, device: torch.device) -> Tensor:
+    """The next ``length`` (L) positions from ``start``, one number or (B,): (L,) or (B, L) int64."""
+    if isinstance(start, Tensor):
+        return start.unsqueeze(1) + torch.arange(length, device=device)
+    return torch.arange(start, start + length, device=device)
+
+
+def sinusoids(start: int | Tensor, length: int, width: int, device: torch.device) -> Tensor:
     """Sine and cosine of geometrically growing wave lengths: Vaswani et al. 2017, 3.5. -> (L, D).
 
-    As in tensor2tensor all sines come before all cosines, and the longest wave is reached exactly.
+    For starts (B,) it is (B, L, D). As in tensor2tensor all sines come before all cosines, and the longest
+    wave is reached exactly.
     """
-    position = torch.arange(start, start + length, device=device, dtype=torch.float32).unsqueeze(1)
+    position = positions_from(start, length, device).float().unsqueeze(-1)
     half = (width + 1) // 2
     frequency = torch.exp(torch.arange(half, device=device) * (-math.log(10_000.0) / max(1, half - 1)))
     angle = position * frequency
-    return torch.cat([angle.sin(), angle.cos()], dim=1)[:, :width]
+    return torch.cat([angle.sin(), angle.cos()], dim=-1)[..., :width]
 
 
-def rotate(states: Tensor, start: int = 0) -> Tensor:
+def rotate(states: Tensor, start: int | Tensor = 0) -> Tensor:
     """Rotary positions (Su et al. 2021, eq. 34): turn pairs of features by an angle that grows with position.
 
     Args:
         states: queries or keys (B, H, T, E), E even.
-        start: position of the first of the T states.
+        start: position of the first of the T states, of all sequences or of each (B,).
     """
     length, width = states.shape[-2:]
-    position = torch.arange(start, start + length, device=states.device, dtype=torch.float32).unsqueeze(1)
+    position = positions_from(start, length, states.device).float().unsqueeze(-1)  # (L, 1) or (B, L, 1)
+    position = position.unsqueeze(1) if position.dim() == 3 else position  # (B, 1, L, 1): all heads alike
     half = width // 2
     frequency = 10_000.0 ** (-torch.arange(half, device=states.device, dtype=torch.float32) / half)
     cosine = (position * frequency).cos().to(states.dtype)
@@ -71,15 +80,22 @@ class Positions(nn.Module):
         if kind == "learned":
             self.table = nn.Parameter(torch.randn(max_length, width) * width**-0.5)
 
-    def forward(self, states: Tensor, start: int = 0) -> Tensor:
-        """(B, L, D), the first at position ``start``; raises ``ValueError`` past a learned table."""
+    def forward(self, states: Tensor, start: int | Tensor = 0) -> Tensor:
+        """(B, L, D) whose first position is ``start``, of all sequences or of each (B,).
+
+        Raises:
+            ValueError: past a learned table.
+        """
         length, width = states.shape[-2:]
         if self.kind == "sinusoidal":
             return states + sinusoids(start, length, width, states.device).to(states.dtype)
         if self.kind == "learned":
-            if start + length > self.max_length:
+            end = (int(start.max()) if isinstance(start, Tensor) else start) + length
+            if end > self.max_length:
                 raise ValueError(
-                    f"learned positions: {start + length} pieces are more than max_length={self.max_length}"
+                    f"learned positions: {end} pieces are more than max_length={self.max_length}"
                 )
-            return states + self.table[start : start + length]
+            if isinstance(start, Tensor):
+                return states + self.table[positions_from(start, length, states.device)]
+            return states + self.table[start:end]
         return states

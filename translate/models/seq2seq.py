@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translate.attention import Attention, Memory, PathCache, select_rows
-from translate.attention.memory import each_tensor, join_rows
+from translate.attention.memory import each_tensor, put_rows
 from translate.models.sizes import Widths
 
 
@@ -36,17 +36,34 @@ class Encoded:
             tuple(tensor.index_select(0, sentences) for tensor in self.final),
         )
 
-    @property
-    def joinable(self) -> bool:
-        """Whether :meth:`join` knows all that the mechanisms hold of the source."""
-        return all(type(memory) is Memory for memory in self.memories)
+    def narrow(self, length: int) -> "Encoded":
+        """The same without padding after the first ``length`` source positions, where that is possible."""
+        plain = all(type(memory) is Memory for memory in self.memories)
+        if not plain or self.memories[0].keys.shape[2] <= length:
+            return self
+        memories = tuple(
+            Memory(
+                memory.keys[:, :, :length].contiguous(),
+                memory.values[:, :, :length].contiguous(),
+                None if memory.mask is None else memory.mask[:, :length].contiguous(),
+            )
+            for memory in self.memories
+        )
+        mask = None if self.mask is None else self.mask[:, :length].contiguous()
+        return replace(self, memories=memories, mask=mask)
 
-    def join(self, other: "Encoded") -> "Encoded":
-        """These sentences and then those of ``other``; the shorter sources are padded."""
-        lengths = {each.memories[0].keys.shape[2] for each in (self, other)}
-        if len(lengths) == 1 and self.mask is other.mask is None:
-            return cast(Encoded, join_rows(self, other))
-        return cast(Encoded, join_rows(self._masked(), other._masked()))
+    def put(self, sentences: Tensor, other: "Encoded", count: int) -> "Encoded":
+        """Replace the given sentences by those of ``other``; writes in place where it can.
+
+        Args:
+            sentences: (K,) rows, below ``count``.
+            other: K sentences.
+            count: sentences of the result.
+        """
+        lengths = {encoded.memories[0].keys.shape[2] for encoded in (self, other)}
+        if len(lengths) == 1 and self.mask is other.mask is None and count == self.batch_size:
+            return cast(Encoded, put_rows(self, sentences, other, count))
+        return cast(Encoded, put_rows(self._masked(), sentences, other._masked(), count))
 
     def _masked(self) -> "Encoded":
         """The same with a mask, even if it hides nothing."""
@@ -65,14 +82,14 @@ class DecodeState:
     Steps write into a :class:`PathCache` that it holds, so that only the newest state is valid.
     """
 
-    position: int  # target tokens read so far
+    position: int | Tensor  # target tokens read so far: by all hypotheses, or by each (N,)
     tensors: tuple[Any, ...]  # tensors (N, ...), or a PathCache
     attention: Any = None  # states of mechanisms with a history: tensors (N, ...) in tuples or dataclasses
 
     def select(self, hypotheses: Tensor) -> "DecodeState":
         """The state of the hypotheses at the given rows, in that order, if all of it is tensors."""
-        tensors, attention = select_rows((self.tensors, self.attention), hypotheses)
-        return replace(self, tensors=tensors, attention=attention)
+        position, tensors, attention = select_rows((self.position, self.tensors, self.attention), hypotheses)
+        return DecodeState(position, tensors, attention)
 
     def reorder(self, hypotheses: Tensor) -> "DecodeState":
         """As :meth:`select`, for N hypotheses that stay within their sentences."""
@@ -86,24 +103,58 @@ class DecodeState:
             cache.keep(sentences, hypotheses)
         return self.select(hypotheses)
 
-    def join(self, other: "DecodeState") -> "DecodeState":
-        """The state of these hypotheses and then of those of ``other``, which have read as many tokens."""
+    def takes(self, other: "DecodeState") -> bool:
+        """Whether :meth:`put` is possible: of tensors that grow with the target only paths can be put."""
+        return all(
+            isinstance(own, PathCache) or own.shape[1:] == more.shape[1:]
+            for own, more in zip(self.tensors, other.tensors, strict=True)
+        )
+
+    def put(
+        self, sentences: Tensor, other: "DecodeState", chosen: Tensor, count: int, width: int
+    ) -> "DecodeState":
+        """Replace the given sentences by the ``chosen`` ones of ``other``, which have read fewer tokens.
+
+        Args:
+            sentences: (K,) rows, below ``count``.
+            other: of sentences with as many hypotheses.
+            chosen: (K,) sentences of ``other``.
+            count: sentences of the result.
+            width: W.
+        """
+        rows, chosen_rows = (rows_of(each, width) for each in (sentences, chosen))
         tensors = []
         for own, more in zip(self.tensors, other.tensors, strict=True):
             if isinstance(own, PathCache):
-                own.join(more)
-            tensors.append(own if isinstance(own, PathCache) else join_rows(own, more))
-        attention = join_rows(self.attention, other.attention)
-        return replace(self, tensors=tuple(tensors), attention=attention)
+                own.put(sentences, more, chosen, count)
+                tensors.append(own)
+            else:
+                tensors.append(put_rows(own, rows, more.index_select(0, chosen_rows), count * width))
+        attention = put_rows(self.attention, rows, select_rows(other.attention, chosen_rows), count * width)
+        device = sentences.device
+        position = self._positions(self._num_rows(width), device)
+        more = other._positions(other._num_rows(width), device)[chosen_rows]
+        position = put_rows(position, rows, more, count * width)
+        return DecodeState(position, tuple(tensors), attention)
+
+    def _num_rows(self, width: int) -> int:
+        first = self.tensors[0]
+        return first.num_sentences * width if isinstance(first, PathCache) else len(first)
+
+    def _positions(self, rows: int, device: torch.device) -> Tensor:
+        if isinstance(self.position, Tensor):
+            return self.position
+        return torch.full((rows,), self.position, device=device)
 
     def widen(self, num_hypotheses: int) -> "DecodeState":
         """Copy the one hypothesis of each sentence to ``num_hypotheses``."""
         for cache in self._caches():
             cache.widen(num_hypotheses)
-        tensors, attention = each_tensor(
-            (self.tensors, self.attention), lambda tensor: tensor.repeat_interleave(num_hypotheses, 0)
+        position, tensors, attention = each_tensor(
+            (self.position, self.tensors, self.attention),
+            lambda tensor: tensor.repeat_interleave(num_hypotheses, 0),
         )
-        return replace(self, tensors=tensors, attention=attention)
+        return DecodeState(position, tensors, attention)
 
     def _caches(self) -> list[PathCache]:
         return [each for each in self.tensors if isinstance(each, PathCache)]
@@ -224,6 +275,11 @@ class Seq2Seq(nn.Module):
                 raise ValueError(
                     f"attention layer: expected 0 to {self.num_attention_layers - 1}, got {layer}"
                 )
+
+
+def rows_of(sentences: Tensor, width: int) -> Tensor:
+    """The rows of the hypotheses of the given sentences: (K,) -> (K W,)."""
+    return (sentences.unsqueeze(1) * width + torch.arange(width, device=sentences.device)).flatten()
 
 
 def beams(states: Tensor, encoded: Encoded) -> Tensor:

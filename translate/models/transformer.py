@@ -212,5 +212,5 @@ class Transformer(Seq2Seq):
                 states = layer(states, None, memory)
         return [found[layer] for layer in layers]
 
-    def _embed_target(self, ids: Tensor, start: int) -> Tensor:
+    def _embed_target(self, ids: Tensor, start: int | Tensor) -> Tensor:
         return self.dropout(self.target_positions(self.target_embedding(ids) * self.width**0.5, start))

@@ -138,7 +138,7 @@ class Layer(nn.Module):
         states: Tensor,
         cache: Tensor | LayerCache,
         history: Any,
-        position: int,
+        position: int | Tensor,
         memory: Memory,
         encoded: Encoded,
         *,

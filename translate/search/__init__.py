@@ -1,28 +1,30 @@
-"""Search over the ``start``/``step`` contract; no backend is known by name."""
+"""Search over the ``start``/``step`` contract; no backend is known by name. The loop is in ``beam.py``."""
 
-from translate.search.beam import beam_search
-from translate.search.decoding import decode, length_batches, read_sources
-from translate.search.hypothesis import Hypothesis, Request
-from translate.search.progress import Reader
+from translate.search.beam import Beam, beam_search, search
+from translate.search.hypothesis import Finished, Hypothesis, Request
+from translate.search.readers import Group, Reader, length_batches, read_sources
+from translate.search.recording import Record
 from translate.search.requests import read_requests
 from translate.search.risk import expected_chrf
-from translate.search.sampling import sample
-from translate.search.turns import Found, beam_searches
+from translate.search.sampling import Draw, sample
 from translate.search.workers import Supply, share_out
 
 __all__ = [
-    "Found",
+    "Beam",
+    "Draw",
+    "Finished",
+    "Group",
     "Hypothesis",
     "Reader",
+    "Record",
     "Request",
     "Supply",
     "beam_search",
-    "beam_searches",
-    "decode",
     "expected_chrf",
     "length_batches",
     "read_requests",
     "read_sources",
     "sample",
+    "search",
     "share_out",
 ]

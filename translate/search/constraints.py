@@ -1,7 +1,7 @@
-"""Phrases that must stand in a translation: dynamic beam allocation, Post and Vilar 2018, in batches.
+"""Phrases that must appear in a translation: dynamic beam allocation, Post and Vilar 2018, in batches.
 
-A bank is the hypotheses that have met equally many pieces of the phrases. Candidates are chosen bank after
-bank in turn, so that every bank that has any gets its share of the beam, the fullest bank first.
+A bank holds the hypotheses that have met equally many pieces of the phrases. Candidates are taken from the
+banks in turn, the fullest first, so that every bank with candidates gets its share of the beam.
 
 Shapes: B sentences, W hypotheses of each, N = B W, V vocabulary, P pieces of all phrases of a sentence,
 C candidates, M candidates before the choice.
@@ -11,7 +11,9 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
+from translate.attention.memory import put_rows
 from translate.search.candidates import Candidates, best_candidates
 from translate.search.hypothesis import Request
 from translate.search.rules import IMPOSSIBLE
@@ -21,12 +23,12 @@ NONE = -1
 
 
 class Constraints:
-    """Which pieces of the phrases each hypothesis has met.
+    """The pieces of the phrases that each hypothesis has met.
 
-    A phrase that is broken off must be begun again, as in the paper.
+    A hypothesis that breaks off a phrase must begin it again, as in the paper.
 
     Args:
-        requests: one a sentence; prefixes are no part of it.
+        requests: one for each sentence; their prefixes are not read.
         device: of the scores.
     """
 
@@ -38,8 +40,10 @@ class Constraints:
             flat += [(NONE, NONE)] * (width - len(flat))
             pieces.append([piece for piece, _ in flat])
             phrases.append([n for _, n in flat])
-        self.pieces = torch.tensor(pieces, device=device)  # (B, P)
-        self.phrases = torch.tensor(phrases, device=device)  # (B, P) which phrase each piece belongs to
+        self.pieces = torch.tensor(pieces, dtype=torch.int64, device=device)  # (B, P)
+        self.phrases = torch.tensor(
+            phrases, dtype=torch.int64, device=device
+        )  # (B, P) which phrase each piece belongs to
         self.met = (self.pieces == NONE).unsqueeze(1)  # (B, W, P)
         self.last = torch.full(
             (len(requests), 1), NONE, device=device
@@ -47,7 +51,7 @@ class Constraints:
         self._firsts()
 
     def _firsts(self) -> None:
-        before = torch.nn.functional.pad(self.phrases[:, :-1], (1, 0), value=NONE)
+        before = pad(self.phrases[:, :-1], (1, 0), value=NONE)
         self.first = (self.phrases != before) & (self.pieces != NONE)  # (B, P)
 
     def candidates(self, log_probabilities: Tensor, scores: Tensor, count: int) -> Candidates:
@@ -72,11 +76,33 @@ class Constraints:
         return self._choose(_once(among, by_hypothesis.shape[2]), count)
 
     def advance(self, chosen: Candidates) -> None:
-        """Continue with the hypotheses that were chosen."""
+        """Continue with the chosen hypotheses."""
         self.met, self.last = self._after(chosen)
 
+    @classmethod
+    def none(cls, sentences: int, width: int, device: torch.device) -> "Constraints":
+        """The state of sentences that ask for no phrase, with ``width`` hypotheses each."""
+        none = cls([Request()] * sentences, device)
+        none.met, none.last = none.met.expand(-1, width, -1), none.last.expand(-1, width)
+        return none
+
+    def put(self, slots: Tensor, other: "Constraints", chosen: Tensor, count: int) -> "Constraints":
+        """Replace the sentences in ``slots`` by the ``chosen`` of ``other``: then there are ``count``."""
+        size = max(self.pieces.shape[1], other.pieces.shape[1])
+        for constraints in (self, other):
+            missing = (0, size - constraints.pieces.shape[1])
+            constraints.pieces, constraints.phrases = (
+                pad(each, missing, value=NONE) for each in (constraints.pieces, constraints.phrases)
+            )
+            constraints.met = pad(constraints.met, missing, value=True)
+        for name in ("pieces", "phrases", "met", "last"):
+            new = getattr(other, name)[chosen]
+            setattr(self, name, put_rows(getattr(self, name), slots, new, count))
+        self._firsts()
+        return self
+
     def keep(self, sentences: Tensor) -> None:
-        """Keep the sentences at the given places."""
+        """Keep the sentences at these indexes."""
         self.pieces, self.phrases, self.first = (
             each[sentences] for each in (self.pieces, self.phrases, self.first)
         )
@@ -91,7 +117,7 @@ class Constraints:
         return torch.where(inside, following, self.first.unsqueeze(1) & ~self.met)
 
     def _after(self, candidates: Candidates) -> tuple[Tensor, Tensor]:
-        """What is met (B, M, P) and the last piece (B, M) when each candidate is taken."""
+        """The pieces met (B, M, P) and the piece met last (B, M) if a candidate is taken."""
         size = self.pieces.shape[1]
         places = torch.arange(size, device=self.pieces.device)
         origins = candidates.origins
@@ -103,12 +129,12 @@ class Constraints:
         phrase = self.phrases.gather(1, last.clamp_min(0)).unsqueeze(2)  # (B, M, 1)
         met = met & ~(broken.unsqueeze(2) & (self.phrases.unsqueeze(1) == phrase))
         begins = equal & self.first.unsqueeze(1) & ~met & ~goes_on.any(2, keepdim=True)
-        begins = begins & (begins.cumsum(2) == 1)  # two phrases may begin alike: one of them
+        begins = begins & (begins.cumsum(2) == 1)  # of two phrases that begin alike, the first
         now = goes_on | begins
         met = met | now
         place = torch.where(now.any(2), now.int().argmax(2), NONE)
         # Inside a phrase as long as its next piece is of the same.
-        following = torch.nn.functional.pad(self.phrases[:, 1:], (0, 1), value=NONE)
+        following = pad(self.phrases[:, 1:], (0, 1), value=NONE)
         here, there = (each.gather(1, place.clamp_min(0)) for each in (self.phrases, following))
         return met, torch.where((place != NONE) & (here == there), place, NONE)
 
@@ -127,10 +153,10 @@ class Constraints:
 
 
 def _once(among: Candidates, vocabulary: int) -> Candidates:
-    """Of candidates that are there twice, all but the best get a score of -inf."""
+    """Give a score of -inf to all but the best of equal candidates."""
     order = among.scores.argsort(dim=1, descending=True)
     scores, origins, tokens = (each.gather(1, order) for each in among)
     places, order = (origins * vocabulary + tokens).sort(dim=1, stable=True)
     scores, origins, tokens = (each.gather(1, order) for each in (scores, origins, tokens))
-    again = torch.nn.functional.pad(places[:, 1:] == places[:, :-1], (1, 0))
+    again = pad(places[:, 1:] == places[:, :-1], (1, 0))
     return Candidates(scores.masked_fill(again, IMPOSSIBLE), origins, tokens)

@@ -1,19 +1,20 @@
-"""What one sentence asks of a search, and what it gives."""
+"""The request of one sentence, its state in a search, and the hypotheses it ends with."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 from torch import Tensor
 
 
 @dataclass(frozen=True)
 class Request:
-    """What one sentence asks of its translation.
+    """Pieces that a translation must have.
 
     Attributes:
         prefix: pieces that it begins with.
-        phrases: pieces that must stand in it side by side, in whatever order of the phrases.
+        phrases: sequences of pieces that must appear in it, in any order.
     """
 
     prefix: Sequence[int] = ()
@@ -21,7 +22,7 @@ class Request:
 
     @property
     def length(self) -> int:
-        """Pieces that are needed to fulfil it, without the end of sentence."""
+        """Pieces needed to fulfil it, without the end of sentence."""
         return len(self.prefix) + sum(map(len, self.phrases))
 
 
@@ -30,5 +31,38 @@ class Hypothesis(NamedTuple):
 
     ids: list[int]
     log_probability: float  # natural, of all pieces and the end of sentence
-    score: float  # log-probability, normalised by the length, the end of sentence counted
-    weights: Tensor | None = None  # (T + 1, H, S) of the layer that was asked for, by the row that predicts
+    score: float  # log-probability, normalised by the length with the end of sentence
+    weights: Tensor | None = None  # (T + 1, H, S) of the recorded heads; row t predicts piece t
+
+
+class Finished(NamedTuple):
+    """A sentence whose search is over."""
+
+    key: Any
+    hypotheses: list[Hypothesis]  # best first, samples in the order of their draw; none if none ended
+
+
+@dataclass
+class Sentence:
+    """A sentence in the running batch.
+
+    Attributes:
+        key: the caller's name for it.
+        request: see :class:`Request`.
+        ids: the source for the first model, with the end of sentence.
+        lengths: source pieces for each model, with the end of sentence.
+        shortest, longest: limits of the translation's length, with the end of sentence.
+        length: tokens of its hypotheses so far, with the begin of sentence.
+        ended: hypotheses that have ended, each with its number among the W.
+        numbers: random numbers for samples, (W, longest).
+    """
+
+    key: Any
+    request: Request
+    ids: Sequence[int]
+    lengths: Sequence[int]
+    shortest: int
+    longest: int
+    length: int = 1
+    ended: list[tuple[int, Hypothesis]] = field(default_factory=list)
+    numbers: np.ndarray | None = None

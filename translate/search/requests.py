@@ -1,4 +1,4 @@
-"""What a user asks of translations, from text to pieces."""
+"""From prefixes and constraints as text to requests in pieces."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,17 +15,17 @@ def read_requests(
     constraints: Sequence[str] | Sequence[Sequence[str]] | None,
     max_pieces: int | None,
 ) -> list[Request]:
-    """One request a sentence.
+    """One request for each sentence.
 
     Args:
         tokenizer: of the target.
         count: number of sentences.
-        prefix: what every translation begins with, or a beginning for each sentence.
-        constraints: phrases that every translation must have, or a list of phrases for each sentence.
-        max_pieces: most pieces that the model can say, end of sentence counted, or ``None``.
+        prefix: the beginning of every translation, or one for each sentence.
+        constraints: phrases that every translation must contain, or a list of phrases for each sentence.
+        max_pieces: most pieces of a translation that the model allows, with the end of sentence, or ``None``.
 
     Raises:
-        UserError: for a text with pieces that the vocabulary does not have, or lists of a wrong length.
+        UserError: for a text with pieces outside the vocabulary, or lists of a wrong length.
     """
     prefixes = [prefix or ""] * count if prefix is None or isinstance(prefix, str) else list(prefix)
     if prefix == "":

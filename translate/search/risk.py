@@ -1,7 +1,7 @@
 """The translation that agrees best with all others: minimum Bayes risk (Kumar and Byrne 2004) with chrF.
 
-Samples stand for what the model deems possible; of each, chrF against all of them is averaged (Eikema and
-Aziz 2020).
+Samples approximate the model's distribution; a sample's score is its mean chrF against all of them (Eikema
+and Aziz 2020).
 """
 
 from collections import Counter
@@ -16,8 +16,8 @@ RECALL_WEIGHT = 2.0  # beta of chrF2
 def expected_chrf(texts: Sequence[str]) -> np.ndarray:
     """The mean chrF2 (0 to 100) of each text against all of them, itself included: (number of texts,).
 
-    As sacrebleu computes it for a sentence: Popovic 2015; white space is left out, and orders that a text is
-    too short for are not counted.
+    Computed as sacrebleu does for a sentence: Popovic 2015, without white space and without the orders that
+    a text is too short for.
     """
     unique = list(dict.fromkeys(texts))
     counts = Counter(texts)
@@ -56,6 +56,6 @@ def _counts(texts: Sequence[str], order: int) -> np.ndarray:
             cells.append((row, columns.setdefault(gram, len(columns))))
     counts = np.zeros((len(texts), len(columns)), dtype=np.int32)
     if cells:
-        rows, places = np.array(cells).T
-        np.add.at(counts, (rows, places), 1)
+        rows, found = np.array(cells).T
+        np.add.at(counts, (rows, found), 1)
     return counts

@@ -1,6 +1,6 @@
-"""What a translation may not say at a step: lengths, forced beginnings, repetitions.
+"""Tokens that may not follow at a step: limits of length, required prefixes, repetitions.
 
-Shapes: B sentences, W hypotheses of each, N = B W, T pieces so far and begin of sentence, V vocabulary.
+Shapes: B sentences, W hypotheses of each, N = B W, T tokens so far, V vocabulary.
 """
 
 from collections.abc import Sequence
@@ -9,93 +9,79 @@ import torch
 from torch import Tensor
 
 from translate.config.search import SearchConfig
-from translate.search.hypothesis import Request
+from translate.search.hypothesis import Sentence
+from translate.search.readers import Group
 from translate.text.tokenizer import BOS, EOS, PAD
 
 IMPOSSIBLE = float("-inf")
-FREE = -1  # no piece is forced
 
 
-class Rules:
-    """The limits of a batch's sentences.
+def begin_sentences(group: Group, config: SearchConfig) -> list[Sentence]:
+    """The sentences of a group with their limits, before the first step."""
+    limits = [reader.model.max_target_length for reader in group.readers]
+    positions = min((limit for limit in limits if limit is not None), default=None)
+    lengths = list(zip(*(reader.lengths for reader in group.readers), strict=True))
+    sentences = []
+    for row, (key, request, ids) in enumerate(
+        zip(group.keys, group.requests, group.readers[0].source.tolist(), strict=True)
+    ):
+        length = lengths[row][0]
+        # A request is fulfilled even where that takes more pieces than a limit allows.
+        longest = max(config.longest(length), request.length + 1)
+        longest = longest if positions is None else min(longest, positions)
+        shortest = min(config.shortest(length), longest)
+        sentences.append(Sentence(key, request, ids[:length], lengths[row], shortest, longest))
+    return sentences
+
+
+def forbid(
+    log_probabilities: Tensor, ids: Tensor, sentences: Sequence[Sentence | None], config: SearchConfig
+) -> None:
+    """Write -inf over the tokens that may not follow.
 
     Args:
+        log_probabilities: (N, V), changed in place.
+        ids: (B, W, T), each sentence's from the begin of sentence on, with padding before it.
+        sentences: one for each of the B rows, or ``None``.
         config: see :class:`SearchConfig`.
-        lengths: source pieces of each sentence, end of sentence counted.
-        places: most target places that the model has, or ``None``.
-        requests: one a sentence.
-        device: of the scores.
     """
+    width, device = ids.shape[1], ids.device
+    live = [(slot, sentence) for slot, sentence in enumerate(sentences) if sentence is not None]
+    prefixed = [
+        (slot, sentence.request.prefix[sentence.length - 1])
+        for slot, sentence in live
+        if sentence.length <= len(sentence.request.prefix)
+    ]
+    early = [slot for slot, sentence in live if sentence.length < sentence.shortest]
+    late = [slot for slot, sentence in live if sentence.length >= sentence.longest]
 
-    def __init__(
-        self,
-        config: SearchConfig,
-        lengths: Sequence[int],
-        places: int | None,
-        requests: Sequence[Request],
-        device: torch.device,
-    ) -> None:
-        self.no_repeat = config.no_repeat_ngram
-        # A request is fulfilled even where that takes more pieces than a limit allows.
-        longest = [
-            max(config.longest(n), request.length + 1) for n, request in zip(lengths, requests, strict=True)
-        ]
-        self.longest = longest if places is None else [min(length, places) for length in longest]
-        self.shortest = [
-            min(config.shortest(n), limit) for n, limit in zip(lengths, self.longest, strict=True)
-        ]
-        self.device = device
-        width = max(len(request.prefix) for request in requests)
-        padded = [[*request.prefix, *[FREE] * (width - len(request.prefix))] for request in requests]
-        self.prefixes = torch.tensor(padded, dtype=torch.int64, device=device).view(len(requests), width)
+    def rows(slots: Sequence[int]) -> Tensor:
+        numbers = torch.tensor(slots, device=device).unsqueeze(1) * width
+        return (numbers + torch.arange(width, device=device)).flatten()
 
-    def apply(self, log_probabilities: Tensor, ids: Tensor) -> None:
-        """Write -inf over what may not follow ``ids`` (B, W, T) into (N, V)."""
-        length, width = ids.shape[2], ids.shape[1]  # with begin of sentence, so that the end would be counted
-        if length <= self.prefixes.shape[1]:  # what is forced is allowed, whatever else is forbidden
-            forced = self.prefixes[:, length - 1].repeat_interleave(width)
-            rows = (forced != FREE).nonzero().squeeze(1)
-            tokens = forced[rows]
-            kept = log_probabilities[rows, tokens]
-        log_probabilities[:, PAD] = IMPOSSIBLE
-        log_probabilities[:, BOS] = IMPOSSIBLE
-        if self.no_repeat and length > self.no_repeat:
-            self._forbid_repetition(log_probabilities, ids.flatten(0, 1))
-        if length < max(self.shortest):
-            early = self._rows([length < limit for limit in self.shortest], width)
-            log_probabilities[early, EOS] = IMPOSSIBLE
-        if length >= min(self.longest):
-            late = self._rows([length >= limit for limit in self.longest], width)
-            ends = log_probabilities[late, EOS]
-            log_probabilities[late] = IMPOSSIBLE
-            log_probabilities[late, EOS] = ends
-        if length <= self.prefixes.shape[1]:
-            log_probabilities[rows] = IMPOSSIBLE
-            log_probabilities[rows, tokens] = kept
+    if prefixed:  # a prefix is allowed, whatever else forbids it
+        required = rows([slot for slot, _ in prefixed])
+        tokens = torch.tensor([token for _, token in prefixed], device=device).repeat_interleave(width)
+        kept = log_probabilities[required, tokens]
+    log_probabilities[:, PAD] = IMPOSSIBLE
+    log_probabilities[:, BOS] = IMPOSSIBLE
+    if config.no_repeat_ngram and ids.shape[2] > config.no_repeat_ngram:
+        _forbid_repetition(log_probabilities, ids.flatten(0, 1), config.no_repeat_ngram)
+    if early:
+        log_probabilities[rows(early), EOS] = IMPOSSIBLE
+    if late:
+        ending = rows(late)
+        ends = log_probabilities[ending, EOS]
+        log_probabilities[ending] = IMPOSSIBLE
+        log_probabilities[ending, EOS] = ends
+    if prefixed:
+        log_probabilities[required] = IMPOSSIBLE
+        log_probabilities[required, tokens] = kept
 
-    def keep(self, sentences: Sequence[int], rows: Tensor) -> None:
-        """Keep the sentences at the given places, which ``rows`` holds too."""
-        self.longest = [self.longest[i] for i in sentences]
-        self.shortest = [self.shortest[i] for i in sentences]
-        self.prefixes = self.prefixes[rows]
 
-    def join(self, other: "Rules") -> None:
-        """Go on with the sentences of ``other`` behind one's own."""
-        self.longest += other.longest
-        self.shortest += other.shortest
-        width = max(self.prefixes.shape[1], other.prefixes.shape[1])
-        padded = [
-            torch.nn.functional.pad(each, (0, width - each.shape[1]), value=FREE)
-            for each in (self.prefixes, other.prefixes)
-        ]
-        self.prefixes = torch.cat(padded)
-
-    def _rows(self, chosen: list[bool], width: int) -> Tensor:
-        return torch.tensor(chosen, device=self.device).repeat_interleave(width)
-
-    def _forbid_repetition(self, log_probabilities: Tensor, ids: Tensor) -> None:
-        size = self.no_repeat
-        windows = ids.unfold(1, size, 1)  # (N, T - size + 1, size)
-        last = ids[:, ids.shape[1] - size + 1 :].unsqueeze(1)
-        rows, places = (windows[:, :, : size - 1] == last).all(2).nonzero(as_tuple=True)
-        log_probabilities[rows, windows[rows, places, -1]] = IMPOSSIBLE
+def _forbid_repetition(log_probabilities: Tensor, ids: Tensor, size: int) -> None:
+    """Forbid the last token of every n-gram of ``size`` whose beginning the ids (N, T) end with."""
+    windows = ids.unfold(1, size, 1)  # (N, T - size + 1, size)
+    last = ids[:, ids.shape[1] - size + 1 :].unsqueeze(1)
+    rows, starts = (windows[:, :, : size - 1] == last).all(2).nonzero(as_tuple=True)
+    log_probabilities[rows, windows[rows, starts, -1]] = IMPOSSIBLE

@@ -1,9 +1,10 @@
-"""Batches side by side: a step of a search is many small operations, which threads share badly."""
+"""Workers side by side: a step of a search is many small operations, which threads share badly."""
 
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 from typing import Generic, TypeVar
 
 import torch
@@ -15,7 +16,7 @@ MAX_WORKERS = 4  # Python runs one thread at a time, and about a quarter of a st
 
 
 class Supply(Generic[Item]):
-    """What workers take their work from, each item once, in order.
+    """Items that workers take, each item once, in order.
 
     Args:
         items: all there are.
@@ -24,52 +25,62 @@ class Supply(Generic[Item]):
     def __init__(self, items: Iterable[Item]) -> None:
         self._items = deque(items)
         self._lock = threading.Lock()
-        self.closed = False  # there is nothing more, and what was taken need not be finished
+        self.closed = False  # nothing more comes, and items that were taken need not be finished
 
     def __len__(self) -> int:
         return len(self._items)
 
-    @property
-    def empty(self) -> bool:
-        return not self._items
-
     def take(self) -> Item | None:
-        """The next item; ``None`` if there is none."""
+        """The next item; ``None`` if there is none now."""
         with self._lock:
             return self._items.popleft() if self._items and not self.closed else None
 
     def close(self) -> None:
+        """End the work at the next step."""
         self.closed = True
 
 
 def share_out(
     work: Callable[[Supply[Item]], Iterable[Result]], items: Iterable[Item], device: torch.device
 ) -> Iterator[Result]:
-    """What ``work`` makes of all items; on a CPU by as many workers as torch has threads, at most 4.
+    """The results of ``work`` on all items, as they come; on a CPU by up to 4 workers, one a thread of torch.
 
-    The workers share the threads and the items out among themselves. Gradients are off in each of them.
+    The workers share the threads and the items out among themselves. Gradients are off in each of them. When
+    the caller stops early, or a worker fails, all workers have ended before control returns.
     """
     supply, threads = Supply(items), torch.get_num_threads()
     workers = min(threads, len(supply), MAX_WORKERS)
     if device.type != "cpu" or workers < 2:
         yield from work(supply)
         return
+    results: SimpleQueue[tuple[Result] | BaseException | None] = SimpleQueue()  # None: a worker has ended
 
     def begin() -> None:
         torch.set_num_threads(threads // workers)  # of this worker alone
 
-    def run() -> list[Result]:
+    def run() -> None:
         try:
             with torch.no_grad():
-                return list(work(supply))
-        except BaseException:
+                for result in work(supply):
+                    results.put((result,))
+        except BaseException as error:
             supply.close()  # the other workers need not go on
-            raise
+            results.put(error)
+        finally:
+            results.put(None)
 
-    pool = ThreadPoolExecutor(workers, "translate", begin)
+    pool, busy = ThreadPoolExecutor(workers, "translate", begin), workers
     try:
-        for future in [pool.submit(run) for _ in range(workers)]:
-            yield from future.result()
+        for _ in range(workers):
+            pool.submit(run)
+        while busy:
+            result = results.get()
+            if isinstance(result, BaseException):
+                raise result
+            if result is None:
+                busy -= 1
+            else:
+                yield result[0]
     finally:
         supply.close()
         pool.shutdown()

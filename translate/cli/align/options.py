@@ -13,7 +13,7 @@ from translate.errors import UserError
 if TYPE_CHECKING:
     from translate.aligner.links import Gold
     from translate.alignment.alignment import Alignment
-    from translate.translation import Candidate
+    from translate.translation import ScoredText
     from translate.translator import Translator
 
 CHUNK = 2048  # pairs of a corpus in memory at a time
@@ -144,16 +144,16 @@ def check_colours(name: str | None) -> None:
 
 def translated(
     translator: "Translator", source: str, target: str | None, n_best: int = 1
-) -> tuple[list["Candidate"], "Alignment | None"]:
+) -> tuple[list["ScoredText"], "Alignment | None"]:
     """The given translation; without one the model's own, best first, and the alignment of the best.
 
     Prints the best translation of the model.
     """
-    from translate.translation import Candidate
+    from translate.translation import ScoredText
 
     if target is not None:
-        return [Candidate(target, 0.0)], None
+        return [ScoredText(target, 0.0)], None
     (result,) = translator.translate([source], alignments=True, n_best=n_best)
     print(result.text)
     others = (other for other in result.n_best[1:] if other.text)
-    return [Candidate(result.text, result.score), *others], result.alignment
+    return [ScoredText(result.text, result.score), *others], result.alignment

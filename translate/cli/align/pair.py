@@ -28,7 +28,7 @@ from translate.cli.options import Run, with_groups
 
 if TYPE_CHECKING:
     from translate.alignment.alignment import Alignment
-    from translate.translation import Candidate
+    from translate.translation import ScoredText
     from translate.translator import Translator
 
 EXAMPLES = """
@@ -88,7 +88,7 @@ def pair(
 def _write_page(
     translator: "Translator",
     source: str,
-    candidates: list["Candidate"],
+    candidates: list["ScoredText"],
     alignment: "Alignment",
     out: Path,
     weighting: WeightOptions,

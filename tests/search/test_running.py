@@ -1,0 +1,206 @@
+"""Sentences that enter and leave a running batch at any step against each sentence searched alone."""
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+import torch
+
+from tests.search.test_beam import short_tempered
+from tests.tiny_models import BACKENDS, CASES, padded, random_sources, tiny_model
+from translate.config.search import SearchConfig
+from translate.models import Seq2Seq
+from translate.search import (
+    Draw,
+    Group,
+    Hypothesis,
+    Reader,
+    Record,
+    Request,
+    Supply,
+    beam_search,
+    sample,
+    search,
+)
+from translate.search.running import RunningBatch
+
+LENGTHS = [[9, 8, 2, 1], [8, 7, 2, 2], [9, 6, 3, 1], [7, 5, 1, 1], [4, 4, 2, 1]]
+LIMITS: dict[str, Any] = {
+    "max_length_ratio": 1.0,
+    "max_length_extra": 1,
+}  # short sources are done long before long ones
+
+
+@pytest.fixture
+def entered(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """How many sentences ran and how many came, each time that some entered."""
+    found: list[tuple[int, int]] = []
+    enter = RunningBatch.enter
+
+    def spy(running: RunningBatch, other: RunningBatch) -> bool:
+        before = len(running.live)
+        moved = enter(running, other)
+        if moved:
+            found.append((before, len(running.live) - before))
+        return moved
+
+    monkeypatch.setattr(RunningBatch, "enter", spy)
+    return found
+
+
+def together(
+    models: Sequence[Seq2Seq],
+    groups: Sequence[list[list[int]]],
+    config: SearchConfig,
+    requests: Sequence[Request] | None = None,
+    record: Record | None = None,
+    samples: int = 0,
+) -> list[list[Hypothesis]]:
+    """The hypotheses of all sentences, in their order."""
+
+    def begin(number: int) -> Group:
+        source, mask = padded(groups[number])
+        first = sum(map(len, groups[:number]))
+        keys = range(first, first + len(source))
+        chosen = [requests[key] if requests else Request() for key in keys]
+        return Group(keys, [Reader(model, source, mask) for model in models], chosen)
+
+    policy = Draw(config, samples) if samples else None
+    finished = search(Supply(range(len(groups))), begin, config, policy=policy, record=record)
+    found = dict(finished)
+    assert found.keys() == set(range(sum(map(len, groups))))
+    return [found[key] for key in sorted(found)]
+
+
+def same(found: Sequence[list[Hypothesis]], expected: Sequence[list[Hypothesis]]) -> None:
+    for hypotheses, others in zip(found, expected, strict=True):
+        assert [each.ids for each in hypotheses] == [each.ids for each in others]
+        assert [each.score for each in hypotheses] == pytest.approx([each.score for each in others], rel=1e-9)
+        for one, other in zip(hypotheses, others, strict=True):
+            assert (one.weights is None) == (other.weights is None)
+            if one.weights is not None:
+                torch.testing.assert_close(one.weights, other.weights, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+@pytest.mark.parametrize("name", CASES)
+def test_entering_changes_nothing(name: str, beam_size: int, entered: list[tuple[int, int]]) -> None:
+    config = SearchConfig(beam_size=beam_size, batch_size=6, **LIMITS)
+    model = short_tempered(name) if beam_size > 1 else tiny_model(name)  # it may end at once, or at the limit
+    groups = [random_sources(lengths, seed=seed) for seed, lengths in enumerate(LENGTHS)]
+    found = together([model], groups, config, record=Record(0))
+    assert any(running > 0 for running, _ in entered)
+    sentences = [sentence for group in groups for sentence in group]
+    same(
+        found,
+        [beam_search(model, torch.tensor([each]), None, config, record=Record(0))[0] for each in sentences],
+    )
+    for sentence, hypotheses in zip(sentences, found, strict=True):
+        for each in hypotheses:
+            assert each.weights is not None
+            assert each.weights.shape == (len(each.ids) + 1, model.num_attention_heads, len(sentence))
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 5])
+@pytest.mark.parametrize("name", [*BACKENDS, "bahdanau-coverage", "luong-local-m", "transformer-rotary"])
+def test_sentences_of_any_length_in_any_order(
+    name: str, batch_size: int, entered: list[tuple[int, int]]
+) -> None:
+    generator = random.Random(batch_size)
+    lengths = [generator.randint(1, 13) for _ in range(16)]
+    sentences = random_sources(lengths)
+    model = short_tempered(name)
+    config = SearchConfig(beam_size=2, batch_size=batch_size, max_length_ratio=2.0, max_length_extra=3)
+    found = together([model], [[sentence] for sentence in sentences], config, record=Record(0, [0]))
+    assert sum(came for _, came in entered) > (8 if batch_size > 1 else -1)
+    expected = [
+        beam_search(model, torch.tensor([each]), None, config, record=Record(0, [0]))[0] for each in sentences
+    ]
+    same(found, expected)
+
+
+def test_prefixes_limits_and_repetitions_go_along(entered: list[tuple[int, int]]) -> None:
+    model = short_tempered("transformer")
+    groups = [random_sources(lengths, seed=seed) for seed, lengths in enumerate(LENGTHS)]
+    sentences = [sentence for group in groups for sentence in group]
+    config = SearchConfig(
+        beam_size=2,
+        batch_size=8,
+        min_length_ratio=0.5,
+        max_length_ratio=1.5,
+        max_length_extra=3,
+        no_repeat_ngram=2,
+    )
+    requests = [Request(prefix=[7, 5, 9, 6][: place % 5]) for place in range(len(sentences))]
+    found = together([model], groups, config, requests)
+    assert entered
+    for sentence, request, hypotheses in zip(sentences, requests, found, strict=True):
+        same([hypotheses], beam_search(model, torch.tensor([sentence]), None, config, requests=[request]))
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_phrases_go_along(name: str, entered: list[tuple[int, int]]) -> None:
+    model = short_tempered(name)
+    groups = [random_sources(lengths, seed=seed) for seed, lengths in enumerate(LENGTHS)]
+    sentences = [sentence for group in groups for sentence in group]
+    phrases = [[], [[5]], [[6, 5], [8]], [[9, 7, 5]]]
+    requests = [Request(phrases=phrases[(place // 4 + place) % 4]) for place in range(len(sentences))]
+    config = SearchConfig(beam_size=4, batch_size=6, **LIMITS)
+    found = together([model], groups, config, requests)
+    assert entered
+    for sentence, request, hypotheses in zip(sentences, requests, found, strict=True):
+        same([hypotheses], beam_search(model, torch.tensor([sentence]), None, config, requests=[request]))
+        for each in hypotheses:
+            pieces = " ".join(map(str, each.ids))
+            assert all(" ".join(map(str, phrase)) in pieces for phrase in request.phrases)
+
+
+def test_ensembles_go_along(entered: list[tuple[int, int]]) -> None:
+    models = [short_tempered(name) for name in BACKENDS]
+    groups = [random_sources(lengths, seed=seed) for seed, lengths in enumerate(LENGTHS)]
+    config = SearchConfig(beam_size=3, batch_size=6, **LIMITS)
+    found = together(models, groups, config)
+    assert entered
+    for sentence, hypotheses in zip((each for group in groups for each in group), found, strict=True):
+        source = torch.tensor([sentence])
+        others = [Reader(model, source, None) for model in models[1:]]
+        same([hypotheses], beam_search(models[0], source, None, config, others=others))
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_samples_go_along(name: str, entered: list[tuple[int, int]]) -> None:
+    model = short_tempered(name)
+    groups = [random_sources(lengths, seed=seed) for seed, lengths in enumerate(LENGTHS)]
+    config = SearchConfig(sample=True, batch_size=6, seed=4, **LIMITS)
+    found = together([model], groups, config, samples=3)
+    assert entered
+    for sentence, hypotheses in zip((each for group in groups for each in group), found, strict=True):
+        same([hypotheses], sample(model, torch.tensor([sentence]), None, config, 3))
+
+
+def test_a_sentence_is_given_as_soon_as_it_is_done() -> None:
+    model = short_tempered("luong")
+    groups = [random_sources([1, 9]), random_sources([1, 9])]
+
+    def begin(number: int) -> Group:
+        source, mask = padded(groups[number])
+        return Group([(number, 0), (number, 1)], [Reader(model, source, mask)], [Request()] * 2)
+
+    config = SearchConfig(
+        beam_size=2, batch_size=4, max_length_ratio=1, max_length_extra=1, min_length_ratio=1
+    )
+    keys = [each.key for each in search(Supply(range(2)), begin, config)]
+    assert [number for _, number in keys] == [0, 0, 1, 1]
+
+
+def test_a_closed_supply_ends_the_search() -> None:
+    supply = Supply(range(3))
+
+    def begin(number: int) -> Group:
+        supply.close()
+        source, mask = padded(random_sources(LENGTHS[number]))
+        return Group(range(len(source)), [Reader(short_tempered("luong"), source, mask)], [Request()] * 4)
+
+    config = SearchConfig(min_length_ratio=1)
+    assert list(search(supply, begin, config)) == []
