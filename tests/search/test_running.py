@@ -26,10 +26,8 @@ from translate.search import (
 from translate.search.running import RunningBatch
 
 LENGTHS = [[9, 8, 2, 1], [8, 7, 2, 2], [9, 6, 3, 1], [7, 5, 1, 1], [4, 4, 2, 1]]
-LIMITS: dict[str, Any] = {
-    "max_length_ratio": 1.0,
-    "max_length_extra": 1,
-}  # short sources are done long before long ones
+# Short sources are done long before long ones.
+LIMITS: dict[str, Any] = {"max_length_ratio": 1.0, "max_length_extra": 1}
 
 
 @pytest.fixture
@@ -113,7 +111,7 @@ def test_sentences_of_any_length_in_any_order(
     model = short_tempered(name)
     config = SearchConfig(beam_size=2, batch_size=batch_size, max_length_ratio=2.0, max_length_extra=3)
     found = together([model], [[sentence] for sentence in sentences], config, record=Record(0, [0]))
-    assert sum(came for _, came in entered) > (8 if batch_size > 1 else -1)
+    assert sum(came for _, came in entered) > (4 if batch_size > 1 else -1)
     expected = [
         beam_search(model, torch.tensor([each]), None, config, record=Record(0, [0]))[0] for each in sentences
     ]

@@ -6,8 +6,8 @@ sentence soon share their beginning, which is then held once. All sentences have
 columns; a sentence that begins later than others has nothing on a path in the earlier columns.
 
 Shapes: A layers, B sentences, W hypotheses of a sentence, N = B W, G key/value heads, R rows that fit, C rows
-so far, T positions so far, E width of a head. A row holds what one hypothesis wrote at one position; positions
-count from the first of the oldest sentence: only distances between positions of one sentence have a meaning.
+so far, T positions so far, E width of a head. A row holds what one hypothesis wrote at one position, numbered
+from the oldest sentence's first: only distances between positions of one sentence have a meaning.
 """
 
 import math

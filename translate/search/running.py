@@ -75,6 +75,8 @@ class RunningBatch:
         self.config = config
         self.policy = policy
         self.sentences: list[Sentence | None] = [*begin_sentences(group, config)]
+        # The longest free first: a slot's cache grows until another sentence enters.
+        self.free: list[int] = []
         self.decoders = Decoders(group.readers, None if record is None else record.layer)
         self.recorder = None if record is None else Recorder(record.heads, count, device)
         phrases = any(request.phrases for request in group.requests)
@@ -134,9 +136,9 @@ class RunningBatch:
         moving = waiting[: max(0, self.room(longest))] if self.decoders.takes(other.decoders) else []
         if not moving:
             return False
-        free = [slot for slot, sentence in enumerate(self.sentences) if sentence is None]
-        slots = [*free, *range(len(self.sentences), len(self.sentences) + len(moving))][: len(moving)]
-        count = max(len(self.sentences), slots[-1] + 1)
+        slots = [*self.free, *range(len(self.sentences), len(self.sentences) + len(moving))][: len(moving)]
+        self.free = self.free[len(moving) :]
+        count = max(len(self.sentences), max(slots) + 1)
         self.sentences += [None] * (count - len(self.sentences))
         for slot, (place, sentence) in zip(slots, moving, strict=True):
             self.sentences[slot], other.sentences[place] = sentence, None
@@ -201,6 +203,7 @@ class RunningBatch:
         }
         for slot in done:
             self.sentences[slot] = None
+        self.free += done
         for _, sentence in self.live:
             sentence.length += 1
         return done
@@ -225,7 +228,7 @@ class RunningBatch:
             self.decoders.reorder((slots * width + going.origins).flatten())
 
     def _keep(self, slots: Sequence[int]) -> None:
-        rows = torch.tensor(slots, device=self.ids.device)
+        rows, self.free = torch.tensor(slots, device=self.ids.device), []
         self.sentences = [self.sentences[slot] for slot in slots]
         self.scores, self.ids = self.scores[rows], self.ids[rows]
         self.decoders.keep(rows)
