@@ -68,11 +68,14 @@ def test_minimum_risk_does_not_depend_on_the_batch(tokenizers: TokenizerPair) ->
     assert all(each.n_best[0].score >= each.n_best[-1].score for each in together)
 
 
-def test_batches_have_like_lengths_and_a_limit() -> None:
+def test_batches_have_like_lengths_and_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     lengths = [5, 0, 3, 9, 4, 4, 0, 8]
-    batches = list(length_batches(lengths, 3, max_pieces=16))
+    monkeypatch.setattr("translate.search.readers.MAX_BATCH_PIECES", 16)
+    batches = list(length_batches(lengths, 3))
     assert batches == [[2, 4, 5], [0, 7], [3]]
-    assert list(length_batches([100], 3, max_pieces=16)) == [[0]]
+    assert list(length_batches([100], 3)) == [[0]]
+    monkeypatch.setattr("translate.search.readers.MAX_RECORDED", 40)
+    assert list(length_batches([4, 4, 5, 5], 3, lambda length: length**2)) == [[0, 1], [2], [3]]
 
 
 @pytest.mark.slow
@@ -122,7 +125,7 @@ def test_batches_whose_attention_is_recorded_are_bounded(
         return step(running)
 
     monkeypatch.setattr(RunningBatch, "step", spy)
-    monkeypatch.setattr("translate.search.running.MAX_RECORDED", 1)
+    monkeypatch.setattr("translate.search.readers.MAX_RECORDED", 1)
     found = translator.translate(SOURCES * 2, batch_size=4)
     assert max(sizes) > 1
     sizes.clear()

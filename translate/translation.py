@@ -1,6 +1,6 @@
 """Translations and their options, and the way from encoded sentences to translations."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, TypedDict
@@ -23,6 +23,7 @@ from translate.search import (
     Request,
     Supply,
     expected_chrf,
+    length_batches,
     read_sources,
     search,
 )
@@ -170,15 +171,35 @@ class BatchTranslator:
         found = self._search(supply, constrained=True)
         yield from self._results((each for each in found if _has_ended(each, unmet)), met=True)
         if unmet:
-            yield from self._results(self._search(Supply([unmet]), constrained=False), met=False)
+            again = Supply(self.groups(unmet))
+            yield from self._results(self._search(again, constrained=False), met=False)
+
+    def groups(self, sentences: Iterable[int]) -> list[list[int]]:
+        """The sentences in batches of similar lengths, the longest first: the last, which others may have to
+        wait for, are short.
+        """
+        chosen = list(sentences)
+        hypotheses = (self.mbr or self.n_best) if self.config.sample else self.config.beam_size
+        heads = len(self.choice.heads) if self._recorded else 0
+
+        def recorded(length: int) -> int:
+            return (length + 1) * self.config.longest(length + 1) * hypotheses * heads
+
+        lengths = [len(self.sources.pieces[index].ids) for index in chosen]
+        batches = length_batches(lengths, self.config.batch_size, recorded)
+        return [[chosen[place] for place in batch] for batch in batches][::-1]
+
+    @property
+    def _recorded(self) -> bool:
+        """Whether hypotheses carry their attention."""
+        return self.aligned or (self.config.coverage_penalty > 0 and not self.config.sample)
 
     def _search(self, supply: Supply[list[int]], *, constrained: bool) -> Iterator[Finished]:
         def begin(chosen: list[int]) -> Group:
             return self.sources.group(self.models, chosen, constrained=constrained)
 
         policy = Draw(self.config, self.mbr or self.n_best) if self.config.sample else Beam(self.config)
-        covered = self.config.coverage_penalty > 0 and not self.config.sample
-        record = Record(self.choice.layer, self.choice.heads) if self.aligned or covered else None
+        record = Record(self.choice.layer, self.choice.heads) if self._recorded else None
         return search(supply, begin, self.config, policy=policy, record=record)
 
     def _results(self, found: Iterator[Finished], *, met: bool) -> Iterator[tuple[int, Translation, bool]]:

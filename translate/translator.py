@@ -16,8 +16,7 @@ from translate.alignment.forced import EncodedPair, evaluation_mode
 from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq
-from translate.search import length_batches, read_requests, share_out
-from translate.search.readers import MAX_BATCH_PIECES
+from translate.search import read_requests, share_out
 from translate.text.tokenizer import UNK, Pieces, TokenizerPair, one_line
 from translate.transfer.markup import place_markup
 from translate.transfer.tags import Marked, read_markup
@@ -36,7 +35,6 @@ PARTLY_UNKNOWN = "some characters that the vocabulary does not have"
 UNMET = "constraints that could not be met"
 BLANK = "blank, translated by nothing"
 UNBALANCED = "tags without a partner or crossing, kept as well as possible"
-GROUPS = 4  # sentences are encoded in groups of one in this many of the running batch
 
 
 @dataclass(repr=False)
@@ -211,11 +209,7 @@ class Translator:
         """The translations of all sources, in order."""
         pieces = batch.sources.pieces
         results = [Translation("", 0.0, _nothing(each) if batch.aligned else None) for each in pieces]
-        # Groups smaller than the running batch leave less to wait for when the workers have taken the last.
-        size = max(1, batch.config.batch_size // GROUPS)
-        # Long ones first: the last sentences, which some workers may have to wait for, are short.
-        lengths = [len(each.ids) for each in pieces]
-        groups = list(length_batches(lengths, size, MAX_BATCH_PIECES // GROUPS))[::-1]
+        groups = batch.groups(range(len(pieces)))
         with evaluation_mode(self.model):
             for index, result, met in share_out(batch.translate, groups, self.device):
                 results[index] = result

@@ -114,7 +114,7 @@ class PathCache:
         self._positions = self._positions.index_select(0, sentences)
 
     def put(self, sentences: Tensor, other: "PathCache", chosen: Tensor, count: int) -> None:
-        """Replace the given sentences by the ``chosen`` ones of ``other``, which have no more rows.
+        """Replace the given sentences by the ``chosen`` ones of ``other``.
 
         Args:
             sentences: (K,) indexes, below ``count``.
@@ -123,23 +123,27 @@ class PathCache:
             count: sentences afterwards.
         """
         assert other.width == self.width
-        assert other.num_rows <= self.num_rows
-        if count > self.num_sentences:
-            sizes = [*self._states.shape]
-            grown = self._states.new_zeros(*sizes[:2], count, *sizes[3:])  # on no path, but no NaN either
-            grown[:, :, : sizes[2]] = self._states
+        self._masked |= other._masked or self.num_rows != other.num_rows
+        rows = max(self.num_rows, other.num_rows)
+        *blocks, old, num_heads, capacity, size = self._states.shape
+        if count > old or rows > capacity:
+            grown = self._states.new_empty(*blocks, count, num_heads, max(capacity, rows), size)
+            grown[:, :, :old, :, : self.num_rows] = self._states[:, :, :, :, : self.num_rows]
             self._states = grown
-            more = count - sizes[2]
-            self._paths = torch.nn.functional.pad(self._paths, (0, 0, 0, more * self.width), value=-math.inf)
-            self._positions = torch.nn.functional.pad(self._positions, (0, 0, 0, more))
-        first = self.num_rows - other.num_rows
+        if count > old or rows > self.num_rows:
+            self._states[:, :, :, :, self.num_rows : rows] = 0.0  # on no path, but no NaN either
+            self._states[:, :, old:, :, :rows] = 0.0
+            more, wider = count - old, rows - self.num_rows
+            self._paths = torch.nn.functional.pad(
+                self._paths, (0, wider, 0, more * self.width), value=-math.inf
+            )
+            self._positions = torch.nn.functional.pad(self._positions, (0, wider, 0, more))
         paths = self._paths.view(count, self.width, -1)
-        paths[sentences, :, :first] = -math.inf
-        paths[sentences, :, first:] = other._paths.view(-1, self.width, other.num_rows)[chosen]
-        self._positions[sentences, first:] = other._positions[chosen] + (self.length - other.length)
+        paths[sentences, :, other.num_rows :] = -math.inf
+        paths[sentences, :, : other.num_rows] = other._paths.view(-1, self.width, other.num_rows)[chosen]
+        self._positions[sentences, : other.num_rows] = other._positions[chosen] + (self.length - other.length)
         moved = other._states[:, :, chosen, :, : other.num_rows]
-        self._states[:, :, sentences, :, first : self.num_rows] = moved
-        self._masked = True
+        self._states[:, :, sentences, :, : other.num_rows] = moved
 
     def _compact(self) -> None:
         """Drop rows on no path, if they are many; the sentence with most other rows decides how many stay."""

@@ -131,6 +131,8 @@ class DecodeState:
             else:
                 tensors.append(put_rows(own, rows, more.index_select(0, chosen_rows), count * width))
         attention = put_rows(self.attention, rows, select_rows(other.attention, chosen_rows), count * width)
+        if isinstance(self.position, int) and self.position == other.position:
+            return DecodeState(self.position, tuple(tensors), attention)
         device = sentences.device
         position = self._positions(self._num_rows(width), device)
         more = other._positions(other._num_rows(width), device)[chosen_rows]

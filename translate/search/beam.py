@@ -24,6 +24,9 @@ from translate.text.tokenizer import EOS
 
 Item = TypeVar("Item")
 
+MAX_PARKED = 3  # a bound on memory
+NEAR = 4  # steps: rather than wait, a batch goes on to a parked one that is so near
+
 
 def search(
     supply: Supply[Item],
@@ -32,42 +35,59 @@ def search(
     *,
     policy: Policy | None = None,
     record: Record | None = None,
+    eager: bool = False,
 ) -> Iterator[Finished]:
     """Search sentences until there are no more; gives each as soon as it is done.
+
+    A step costs much the same for three sentences as for ten. So when half of a batch is done, the other half
+    is parked until a newer batch has come to the same step, and enters that one: sentences of the same age
+    share all columns of their caches. With ``eager``, sentences enter as soon as there is room, at any age,
+    which answers a newcomer sooner and costs about a tenth more time in all.
 
     Args:
         supply: items to take whenever there is room; other workers may take from it, too. Closing it ends
             the search at the next step.
-        begin: the sentences of an item. They are encoded together and make their first step together; then
-            each waits for a place in the running batch.
+        begin: the sentences of an item, which are encoded together and make their first step together.
         config: see :class:`SearchConfig`.
         policy: how hypotheses are continued; by default a beam.
         record: the attention that hypotheses carry.
+        eager: whether sentences of different ages run together.
     """
     policy = policy or Beam(config)
-    running: RunningBatch | None = None
-    waiting: RunningBatch | None = None
+    parked: list[RunningBatch] = []
     while not supply.closed:
-        while running is None or running.wants_more:
-            if waiting is None:
-                item = supply.take()
-                if item is None:
-                    break
-                waiting = RunningBatch(begin(item), config, policy, record)
-                yield from waiting.step()
-            if running is None:
-                running, waiting = waiting, None
-            elif waiting.live and not running.enter(waiting):
-                break
-            if waiting is not None and not waiting.live:
-                waiting = None
-        if running is None:
+        item = supply.take()
+        if item is not None:
+            running = RunningBatch(begin(item), config, policy, record)
+        elif parked:
+            running = parked.pop(parked.index(min(parked, key=lambda batch: batch.age)))
+        else:
             return
-        running.shrink()
-        if running.live:
+        while running.live and not supply.closed:
+            if eager and running.wants_more and (item := supply.take()) is not None:
+                newer = RunningBatch(begin(item), config, policy, record)
+                yield from newer.step()
+                parked += [newer] if newer.live else []
+            partner = next((batch for batch in parked if running.takes(batch, any_age=eager)), None)
+            if partner is not None:
+                running.enter(partner)
+                parked = [batch for batch in parked if batch.live]
+            elif not eager and _had_better_wait(running, parked, len(supply)):
+                parked.append(running)
+                break
+            running.shrink()
             yield from running.step()
-        if not running.live:
-            running = None
+
+
+def _had_better_wait(running: RunningBatch, parked: Sequence[RunningBatch], num_items: int) -> bool:
+    """Whether the rest of a batch is parked for a newer one: of the ``num_items`` left, or parked itself."""
+    if 2 * len(running.live) > running.full:
+        return False
+    partners = [batch for batch in parked if running.has_room(batch)]
+    if not num_items:
+        return any(batch.age < running.age for batch in partners)
+    near = any(0 < batch.age - running.age <= NEAR for batch in partners)
+    return len(parked) < MAX_PARKED and not near
 
 
 class Beam:

@@ -1,6 +1,6 @@
 """From sources of any length and order to encoded groups of sentences of similar length."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from torch import Tensor
@@ -10,6 +10,7 @@ from translate.models import Encoded, Seq2Seq
 from translate.search.hypothesis import Request
 from translate.text.tokenizer import EOS
 
+MAX_RECORDED = 1 << 26  # weights that a batch may record, 256 MiB; with more, it holds fewer sentences
 MAX_BATCH_PIECES = 8192  # of padded sources: bounds the memory of batches of long sentences
 
 
@@ -55,19 +56,32 @@ def read_sources(models: Sequence[Seq2Seq], sources: Sequence[Sequence[Sequence[
     return readers
 
 
+def most_sentences(batch_size: int, pieces: int, recorded: int = 0) -> int:
+    """How many sentences may run together.
+
+    Args:
+        batch_size: the most whatever their length.
+        pieces: of the longest source.
+        recorded: weights that a sentence may record.
+    """
+    most = min(batch_size, MAX_BATCH_PIECES // pieces)
+    return max(1, min(most, MAX_RECORDED // recorded) if recorded else most)
+
+
 def length_batches(
-    lengths: Sequence[int], batch_size: int, max_pieces: int = MAX_BATCH_PIECES
+    lengths: Sequence[int], batch_size: int, recorded: Callable[[int], int] = lambda length: 0
 ) -> Iterator[list[int]]:
     """Indexes of sources of similar lengths, shortest first; empty sources are left out.
 
     Args:
         lengths: pieces of each source.
         batch_size: most sources of a batch.
-        max_pieces: most pieces of a batch of several sources, with their padding.
+        recorded: weights that a sentence of so many pieces may record.
     """
     batch: list[int] = []
     for index in sorted((i for i, length in enumerate(lengths) if length), key=lambda i: lengths[i]):
-        if batch and (len(batch) == batch_size or (len(batch) + 1) * lengths[index] > max_pieces):
+        length = lengths[index]
+        if len(batch) >= most_sentences(batch_size, length, recorded(length)):
             yield batch
             batch = []
         batch.append(index)

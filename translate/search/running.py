@@ -16,12 +16,11 @@ from translate.search.candidates import Candidates
 from translate.search.constraints import Constraints
 from translate.search.decoders import Decoders
 from translate.search.hypothesis import Finished, Hypothesis, Sentence
-from translate.search.readers import MAX_BATCH_PIECES, Group
+from translate.search.readers import Group, most_sentences
 from translate.search.recording import Record, Recorder
 from translate.search.rules import IMPOSSIBLE, begin_sentences
 from translate.text.tokenizer import BOS, PAD
 
-MAX_RECORDED = 1 << 26  # weights that a batch may record, 256 MiB; with more, it holds fewer sentences
 ENTER = 16  # sentences enter when one slot in this many is free
 SHRINK = 8  # a batch is copied without its free slots when they are one in this many
 
@@ -85,6 +84,12 @@ class RunningBatch:
         self.num_recorded = 0 if record is None else heads if record.heads is None else len(record.heads)
         self.scores = torch.zeros(count, 1, device=device)  # (B, W); -inf where there is no hypothesis
         self.ids = torch.full((count, 1, 1), BOS, device=device)  # (B, W, T)
+        self.full = count  # the most sentences that the batch, or one that entered it, began with
+
+    @property
+    def age(self) -> int:
+        """Steps that the oldest sentence has made, and one."""
+        return max(sentence.length for _, sentence in self.live)
 
     @property
     def live(self) -> list[tuple[int, Sentence]]:
@@ -96,15 +101,26 @@ class RunningBatch:
         """Whether enough slots are free for others to enter."""
         return (self.config.batch_size - len(self.live)) * ENTER >= self.config.batch_size
 
-    def room(self, longest: Sentence) -> int:
-        """How many more sentences may enter, none longer than this one or those here."""
+    def has_room(self, other: "RunningBatch") -> bool:
+        """Whether all sentences of ``other`` may enter."""
+        return self.room(other) >= len(other.live)
+
+    def takes(self, other: "RunningBatch", *, any_age: bool) -> bool:
+        """Whether sentences of ``other`` can enter now: all, or with ``any_age`` some, however young."""
+        if self.decoders.width != other.decoders.width or not self.decoders.takes(other.decoders):
+            return False
+        if any_age:
+            return other.age <= self.age and self.room(other) > 0
+        return other.age == self.age > 1 and self.has_room(other)
+
+    def room(self, other: "RunningBatch") -> int:
+        """How many sentences of ``other`` may enter, whichever they are."""
+        longest = max((sentence for _, sentence in other.live), key=lambda sentence: sentence.lengths[0])
         live = [sentence for _, sentence in self.live] + [longest]
         pieces = max(sentence.lengths[0] for sentence in live)
-        most = min(self.config.batch_size, MAX_BATCH_PIECES // pieces)
-        if self.num_recorded:
-            steps = max(sentence.longest for sentence in live)
-            most = min(most, MAX_RECORDED // (pieces * steps * self.policy.width * self.num_recorded))
-        return max(1, most) - len(live) + 1
+        steps = max(sentence.longest for sentence in live)
+        recorded = pieces * steps * self.policy.width * self.num_recorded
+        return most_sentences(self.config.batch_size, pieces, recorded) - len(live) + 1
 
     @torch.inference_mode()
     def step(self) -> list[Finished]:
@@ -126,16 +142,10 @@ class RunningBatch:
         return [Finished(each.key, self.policy.finish(each)) for each in done.values()]
 
     @torch.inference_mode()
-    def enter(self, other: "RunningBatch") -> bool:
-        """Move sentences of ``other``, which has made one step, to free slots, as many as there is room for.
-
-        Returns whether any moved.
-        """
-        waiting = other.live
-        longest = max((sentence for _, sentence in waiting), key=lambda sentence: sentence.lengths[0])
-        moving = waiting[: max(0, self.room(longest))] if self.decoders.takes(other.decoders) else []
-        if not moving:
-            return False
+    def enter(self, other: "RunningBatch") -> None:
+        """Move sentences of ``other``, which has made no more steps, to slots here; see :meth:`takes`."""
+        moving = other.live[: self.room(other)]
+        self.full = max(self.full, other.full)
         slots = [*self.free, *range(len(self.sentences), len(self.sentences) + len(moving))][: len(moving)]
         self.free = self.free[len(moving) :]
         count = max(len(self.sentences), max(slots) + 1)
@@ -146,7 +156,6 @@ class RunningBatch:
         self._put(
             torch.tensor(slots, device=device), other, torch.tensor([p for p, _ in moving], device=device)
         )
-        return True
 
     def shrink(self) -> None:
         """Remove the free slots, if they are many."""
