@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import translate
-from translate.alignment.forced import BATCH_TOKENS, evaluation_mode
+from translate.alignment.pairs import BATCH_TOKENS, evaluation_mode
 from translate.corpora.batching import EncodedCorpus, Ragged, collate, sequential_batches
 from translate.corpora.local_files import pair_of
 from translate.runs.runtime import find_device, use_runtime

@@ -12,7 +12,7 @@ import torch
 from tests.test_translator import SEARCH, SOURCES, build, tokenizers  # noqa: F401 (a fixture)
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.extract import align
-from translate.alignment.forced import EncodedPair
+from translate.alignment.pairs import EncodedPair
 from translate.errors import UserError
 from translate.search import Finished, beam_search, length_batches
 from translate.search.running import RunningBatch

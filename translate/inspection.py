@@ -60,7 +60,7 @@ def page_of(
             )
         )
     choice = translator.choice
-    chosen = f"{choice.place}, shift {choice.shift}"
+    chosen = f"{choice.layer_and_heads}, shift {choice.shift}"
     return Page(
         found["attention"][0].source_words,
         alternatives,

@@ -9,7 +9,7 @@ from translate.alignment.alignment import Alignment
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.coverage_penalty import coverage
 from translate.alignment.extract import align_recorded
-from translate.alignment.forced import EncodedPair
+from translate.alignment.pairs import EncodedPair
 from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq
@@ -17,10 +17,10 @@ from translate.search import (
     Beam,
     Draw,
     Finished,
-    Group,
     Hypothesis,
     Record,
     Request,
+    SentenceGroup,
     Supply,
     expected_chrf,
     length_batches,
@@ -127,14 +127,16 @@ class Sources:
     others: Sequence[Sequence[Sequence[int]]]  # for each further model, ids of each sentence
     requests: Sequence[Request]  # one for each sentence
 
-    def group(self, models: Sequence[Seq2Seq], chosen: Sequence[int], *, constrained: bool = True) -> Group:
+    def group(
+        self, models: Sequence[Seq2Seq], chosen: Sequence[int], *, constrained: bool = True
+    ) -> SentenceGroup:
         """Some sentences to search together."""
         ids: list[list[Sequence[int]]] = [[self.pieces[i].ids for i in chosen]]
         ids += [[sentences[i] for i in chosen] for sentences in self.others]
         requests = [self.requests[i] for i in chosen]
         if not constrained:
             requests = [replace(request, phrases=()) for request in requests]
-        return Group(chosen, read_sources(models, ids), requests)
+        return SentenceGroup(chosen, read_sources(models, ids), requests)
 
 
 @dataclass(frozen=True)
@@ -195,7 +197,7 @@ class BatchTranslator:
         return self.aligned or (self.config.coverage_penalty > 0 and not self.config.sample)
 
     def _search(self, supply: Supply[list[int]], *, constrained: bool) -> Iterator[Finished]:
-        def begin(chosen: list[int]) -> Group:
+        def begin(chosen: list[int]) -> SentenceGroup:
             return self.sources.group(self.models, chosen, constrained=constrained)
 
         policy = Draw(self.config, self.mbr or self.n_best) if self.config.sample else Beam(self.config)

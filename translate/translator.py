@@ -12,7 +12,7 @@ import torch
 from translate.alignment.alignment import Alignment
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.extract import align
-from translate.alignment.forced import EncodedPair, evaluation_mode
+from translate.alignment.pairs import EncodedPair, evaluation_mode
 from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq

@@ -8,7 +8,7 @@ from translate.aligner.links import Gold
 from translate.alignment.calibrate import THRESHOLDS, calibrate
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.extract import align
-from translate.alignment.forced import EncodedPair
+from translate.alignment.pairs import EncodedPair
 from translate.errors import UserError
 from translate.text.tokenizer import EOS
 

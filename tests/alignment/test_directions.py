@@ -10,7 +10,7 @@ from translate.alignment.calibrate import THRESHOLDS
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.directions import Direction, calibrate_directions, cross_agreement, symmetrised
 from translate.alignment.evidence import PairWords
-from translate.alignment.forced import EncodedPair
+from translate.alignment.pairs import EncodedPair
 from translate.errors import UserError
 from translate.text.tokenizer import EOS
 

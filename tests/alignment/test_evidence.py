@@ -3,7 +3,7 @@ import pytest
 
 from translate.aligner.links import parse_gold
 from translate.alignment.evidence import PairWords, agreement, alignment_scores, consistency, silver_scores
-from translate.alignment.forced import EncodedPair
+from translate.alignment.pairs import EncodedPair
 
 
 def _pair(source, target):

@@ -6,7 +6,7 @@ from translate.aligner.error_rate import score
 from translate.aligner.links import Gold
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.extract import align
-from translate.alignment.forced import EncodedPair, forced_batches
+from translate.alignment.pairs import EncodedPair, pair_batches
 from translate.errors import UserError
 from translate.text.tokenizer import EOS, Pieces
 from translate.text.words import Word
@@ -104,13 +104,13 @@ def test_batching_changes_nothing_and_keeps_the_order(fake_model, batch_size):
 def test_long_pairs_make_small_batches():
     rng = np.random.default_rng(3)
     pairs = [_random_pair(rng) for _ in range(31)]
-    batches = list(forced_batches(pairs, 7, "cpu", max_cells=100))
+    batches = list(pair_batches(pairs, 7, "cpu", max_cells=100))
     assert sorted(index for batch in batches for index in batch.indices) == list(range(31))
     cells = [len(b.indices) * b.source.shape[1] * b.target_in.shape[1] for b in batches if len(b.indices) > 1]
     assert max(cells) <= 100
     assert len(batches) < 31
     with pytest.raises(UserError, match="batch size"):
-        next(forced_batches(pairs, 0, "cpu"))
+        next(pair_batches(pairs, 0, "cpu"))
 
 
 def test_sides_without_words(by_hand):

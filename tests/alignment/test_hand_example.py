@@ -8,7 +8,7 @@ from translate.aligner.links import Gold
 from translate.aligner.symmetrise import symmetrise
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.extract import align
-from translate.alignment.forced import EncodedPair
+from translate.alignment.pairs import EncodedPair
 from translate.text.tokenizer import EOS
 
 # look | it | u p | </s> to cherchez | - | le | donc; the rows are of <s>, cherchez, -, le, donc as input.

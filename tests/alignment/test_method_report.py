@@ -15,7 +15,6 @@ from translate.aligner.links import Gold
 from translate.alignment.alignment import Alignment
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.extract import align
-from translate.alignment.forced import EncodedPair
 from translate.alignment.method_report import (
     agree,
     compare_methods,
@@ -23,6 +22,7 @@ from translate.alignment.method_report import (
     head_entropies,
     rank_correlation,
 )
+from translate.alignment.pairs import EncodedPair
 
 VALUES = st.lists(st.integers(0, 3), min_size=2, max_size=7)
 

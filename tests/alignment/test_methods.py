@@ -11,7 +11,7 @@ import torch
 from tests.tiny_models import BACKENDS, RECURRENT, SELF_ATTENTIVE, attention, tiny_model
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.extract import METHODS, align
-from translate.alignment.forced import EncodedPair, forced_batches
+from translate.alignment.pairs import EncodedPair, pair_batches
 from translate.alignment.saliency import piece_gradients
 from translate.attention import names
 from translate.errors import UserError
@@ -198,7 +198,7 @@ def test_nothing_is_left_behind() -> None:
     align(model, PAIRS, ALL, method="gradient")
     assert model.training
     assert all(parameter.grad is None for parameter in model.parameters())
-    (batch,) = forced_batches(PAIRS, None, "cpu")
+    (batch,) = pair_batches(PAIRS, None, "cpu")
     assert not piece_gradients(model.eval(), batch).requires_grad
 
 

@@ -26,7 +26,7 @@ FOREIGN = {
     "--no-python": "torchrun",
     "--logdir": "tensorboard",
 }
-SECTIONS = "data|model|tokenizer|optimizer|schedule|training|runtime|search|alignment|run"
+SECTION = "data|model|tokenizer|optimizer|schedule|training|runtime|search|alignment|run"
 FILES = (".py", ".json", ".bin", ".lock", ".safetensors")
 
 
@@ -68,7 +68,13 @@ def settings() -> frozenset[str]:
     """The dotted name of every setting that some configuration holds."""
     import yaml  # type: ignore[import-untyped]
 
-    found: set[str] = set()
+    from translate.config.listing import chosen_settings, closed_settings
+    from translate.config.settings import SECTIONS
+
+    found = {setting.path for section in SECTIONS for setting in closed_settings(section)}
+    for file in (ROOT / "conf" / "model").rglob("*.yaml"):
+        group = file.relative_to(ROOT / "conf").parent.as_posix()
+        found |= {setting.path for setting in chosen_settings(group, file.stem)}
     for file in (ROOT / "conf").rglob("*.yaml"):
         content = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
         group = "".join(f"{part}." for part in file.relative_to(ROOT / "conf").parts[:-1])
@@ -107,7 +113,7 @@ def test_every_option_exists(page: Path) -> None:
 @pytest.mark.parametrize("page", CURRENT, ids=named)
 def test_every_setting_exists(page: Path) -> None:
     for span in re.findall(r"`([^`]+)`", prose(page)):
-        for setting in re.findall(rf"(?<![\w./-])((?:{SECTIONS})\.[a-z_]+(?:\.[a-z_]+)*)(?![\w(/])", span):
+        for setting in re.findall(rf"(?<![\w./-])((?:{SECTION})\.[a-z_]+(?:\.[a-z_]+)*)(?![\w(/])", span):
             assert setting in settings() or setting.endswith(FILES), f"{page.name}: {span}"
 
 

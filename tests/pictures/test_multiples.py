@@ -7,8 +7,8 @@ from matplotlib.image import imread
 
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.extract import align
-from translate.alignment.forced import EncodedPair
 from translate.alignment.heads import attention_heads
+from translate.alignment.pairs import EncodedPair
 from translate.errors import UserError
 from translate.pictures.multiples import draw_heads
 

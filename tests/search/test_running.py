@@ -13,11 +13,11 @@ from translate.config.search import SearchConfig
 from translate.models import Seq2Seq
 from translate.search import (
     Draw,
-    Group,
     Hypothesis,
     Reader,
     Record,
     Request,
+    SentenceGroup,
     Supply,
     beam_search,
     sample,
@@ -57,12 +57,12 @@ def together(
 ) -> list[list[Hypothesis]]:
     """The hypotheses of all sentences, in their order."""
 
-    def begin(number: int) -> Group:
+    def begin(number: int) -> SentenceGroup:
         source, mask = padded(groups[number])
         first = sum(map(len, groups[:number]))
         keys = range(first, first + len(source))
         chosen = [requests[key] if requests else Request() for key in keys]
-        return Group(keys, [Reader(model, source, mask) for model in models], chosen)
+        return SentenceGroup(keys, [Reader(model, source, mask) for model in models], chosen)
 
     policy = Draw(config, samples) if samples else None
     finished = search(Supply(range(len(groups))), begin, config, policy=policy, record=record, eager=eager)
@@ -185,9 +185,9 @@ def test_a_sentence_is_given_as_soon_as_it_is_done() -> None:
     model = short_tempered("luong")
     groups = [random_sources([1, 9]), random_sources([1, 9])]
 
-    def begin(number: int) -> Group:
+    def begin(number: int) -> SentenceGroup:
         source, mask = padded(groups[number])
-        return Group([(number, 0), (number, 1)], [Reader(model, source, mask)], [Request()] * 2)
+        return SentenceGroup([(number, 0), (number, 1)], [Reader(model, source, mask)], [Request()] * 2)
 
     config = SearchConfig(
         beam_size=2, batch_size=4, max_length_ratio=1, max_length_extra=1, min_length_ratio=1
@@ -199,10 +199,12 @@ def test_a_sentence_is_given_as_soon_as_it_is_done() -> None:
 def test_a_closed_supply_ends_the_search() -> None:
     supply = Supply(range(3))
 
-    def begin(number: int) -> Group:
+    def begin(number: int) -> SentenceGroup:
         supply.close()
         source, mask = padded(random_sources(LENGTHS[number]))
-        return Group(range(len(source)), [Reader(short_tempered("luong"), source, mask)], [Request()] * 4)
+        return SentenceGroup(
+            range(len(source)), [Reader(short_tempered("luong"), source, mask)], [Request()] * 4
+        )
 
     config = SearchConfig(min_length_ratio=1)
     assert list(search(supply, begin, config)) == []

@@ -9,7 +9,7 @@ import torch
 from translate.corpora.batching import EncodedCorpus, Ragged, collate
 from translate.text.tokenizer import BOS, EOS, PAD, UNK
 from translate.training import stream as stream_module
-from translate.training.stream import BatchStream, Group, Position, drop_words
+from translate.training.stream import BatchGroup, BatchStream, Position, drop_words
 
 PAIRS = 101
 
@@ -23,7 +23,7 @@ def stream() -> BatchStream:
     return BatchStream(EncodedCorpus(Ragged.of(sides[0]), Ragged.of(sides[1])), 61, accumulate=3, seed=5)
 
 
-def take(stream: BatchStream, start: Position, count: int) -> list[Group]:
+def take(stream: BatchStream, start: Position, count: int) -> list[BatchGroup]:
     groups = stream.from_position(start)
     try:
         return list(islice(groups, count))

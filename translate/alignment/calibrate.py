@@ -25,12 +25,12 @@ from translate.aligner.links import Gold
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.evidence import PairWords, agreement, alignment_scores, consistency, silver_scores
 from translate.alignment.extract import align, shift_rows
-from translate.alignment.forced import (
+from translate.alignment.pairs import (
     MAX_CELLS,
     EncodedPair,
     check_lengths,
     evaluation_mode,
-    forced_batches,
+    pair_batches,
 )
 from translate.alignment.pool import pool_source, pool_target, renormalise
 from translate.errors import UserError
@@ -222,7 +222,7 @@ def hard_links(
     for number, group in enumerate(groups):
         mean[number, list(group)] = 1 / len(group)
     with evaluation_mode(model):
-        for batch in forced_batches(pairs, batch_size, device, max_cells=max(1, MAX_CELLS // len(layers))):
+        for batch in pair_batches(pairs, batch_size, device, max_cells=max(1, MAX_CELLS // len(layers))):
             if batch.source_words.shape[-1] == 0 or batch.target_words.shape[-1] == 0:
                 continue
             candidates = []

@@ -40,7 +40,7 @@ class AlignmentChoice:
         check_threshold(self.threshold)
 
     @property
-    def place(self) -> str:
+    def layer_and_heads(self) -> str:
         """Layer and heads in words."""
         return f"layer {self.layer}, head{'s' * (len(self.heads) > 1)} {', '.join(map(str, self.heads))}"
 
@@ -50,7 +50,7 @@ class AlignmentChoice:
         return f"{self.threshold:g}" if self.threshold else "the largest"
 
     def __str__(self) -> str:
-        return f"{self.place}, shift {self.shift}, links from {self.links_from}"
+        return f"{self.layer_and_heads}, shift {self.shift}, links from {self.links_from}"
 
     def to_dict(self) -> dict[str, Any]:
         return {

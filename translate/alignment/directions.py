@@ -22,7 +22,7 @@ from translate.alignment.calibrate import (
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.evidence import PairWords, consistency
 from translate.alignment.extract import align
-from translate.alignment.forced import EncodedPair
+from translate.alignment.pairs import EncodedPair
 from translate.errors import UserError
 from translate.models.seq2seq import Seq2Seq
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from translate.aligner.error_rate import AlignmentScore, score_from_counts
 from translate.aligner.links import Gold
-from translate.alignment.forced import EncodedPair
+from translate.alignment.pairs import EncodedPair
 from translate.errors import UserError
 
 

@@ -7,13 +7,13 @@ from torch import Tensor
 
 from translate.alignment.alignment import Alignment
 from translate.alignment.choice import AlignmentChoice
-from translate.alignment.forced import (
+from translate.alignment.pairs import (
     EncodedPair,
-    ForcedBatch,
+    PairBatch,
     check_lengths,
     evaluation_mode,
-    forced_batch,
-    forced_batches,
+    pair_batch,
+    pair_batches,
 )
 from translate.alignment.pool import average_heads, pool_source, pool_target
 from translate.alignment.saliency import erasure, gradient
@@ -21,20 +21,20 @@ from translate.errors import UserError
 from translate.models.seq2seq import Seq2Seq
 
 
-def attention(model: Seq2Seq, batch: ForcedBatch, choice: AlignmentChoice) -> Tensor:
+def attention(model: Seq2Seq, batch: PairBatch, choice: AlignmentChoice) -> Tensor:
     """The chosen attention between words: (B, target words, source words)."""
     weights = batch.weights(model, choice.layer)[:, list(choice.heads)]
     return between_words(weights, batch, choice.shift)
 
 
-def between_words(weights: Tensor, batch: ForcedBatch, shift: int) -> Tensor:
+def between_words(weights: Tensor, batch: PairBatch, shift: int) -> Tensor:
     """Weights between pieces (B, H, T, S), averaged over heads: (B, target words, source words)."""
     heads = pool_source(weights, batch.source_words)
     rows = shift_rows(average_heads(heads), shift)
     return pool_target(rows, batch.target_words).squeeze(1)
 
 
-def norm(model: Seq2Seq, batch: ForcedBatch, choice: AlignmentChoice) -> Tensor:
+def norm(model: Seq2Seq, batch: PairBatch, choice: AlignmentChoice) -> Tensor:
     """The size of each source word's contribution to the context: (B, target words, source words).
 
     ||sum_h a_h(t, s) f_h(x_s)|| over the chosen heads, f_h the values as the output sees them: Kobayashi et
@@ -64,7 +64,7 @@ def norm(model: Seq2Seq, batch: ForcedBatch, choice: AlignmentChoice) -> Tensor:
 
 READ_ATTENTION = ("attention", "norm")  # the methods that read a layer and its heads
 
-METHODS: dict[str, Callable[[Seq2Seq, ForcedBatch, AlignmentChoice], Tensor]] = {
+METHODS: dict[str, Callable[[Seq2Seq, PairBatch, AlignmentChoice], Tensor]] = {
     "attention": attention,
     "gradient": lambda model, batch, choice: gradient(model, batch),  # no attention is chosen
     "erasure": lambda model, batch, choice: erasure(model, batch),
@@ -100,9 +100,9 @@ def align(
         raise UserError(f"alignment method '{method}' is not known; choose one of {', '.join(METHODS)}")
     choice.check(model)
     check_lengths(model, pairs)
-    named = f"{method}, {choice.place}" if method in READ_ATTENTION else method
+    named = f"{method}, {choice.layer_and_heads}" if method in READ_ATTENTION else method
     with evaluation_mode(model):
-        batches = forced_batches(pairs, batch_size, device)
+        batches = pair_batches(pairs, batch_size, device)
         found = ((batch, METHODS[method](model, batch, choice)) for batch in batches)
         # The threshold was chosen for what the attention is, not for the other methods.
         return _in_order(pairs, found, named, choice.threshold if method == "attention" else 0.0, progress)
@@ -117,18 +117,18 @@ def align_recorded(
         pairs: of sources and the translations that were found.
         recorded: (T + 1, H, S) of each pair, H the chosen heads of the chosen layer.
     """
-    batch = forced_batch(pairs, list(range(len(pairs))), recorded[0].device)
+    batch = pair_batch(pairs, list(range(len(pairs))), recorded[0].device)
     sizes = len(pairs), recorded[0].shape[1], batch.target_in.shape[1], batch.source.shape[1]
     weights = recorded[0].new_zeros(sizes)  # (B, H, T + 1, S)
     for row, each in enumerate(recorded):
         weights[row, :, : each.shape[0], : each.shape[2]] = each.transpose(0, 1)
     words = between_words(weights, batch, choice.shift)
-    return _in_order(pairs, [(batch, words)], f"attention, {choice.place}", choice.threshold)
+    return _in_order(pairs, [(batch, words)], f"attention, {choice.layer_and_heads}", choice.threshold)
 
 
 def _in_order(
     pairs: Sequence[EncodedPair],
-    found: Iterable[tuple[ForcedBatch, Tensor]],
+    found: Iterable[tuple[PairBatch, Tensor]],
     named: str,
     threshold: float,
     progress: Callable[[int], None] | None = None,

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from translate.alignment.extract import EncodedPair, evaluation_mode, forced_batches, shift_rows
+from translate.alignment.extract import EncodedPair, evaluation_mode, pair_batches, shift_rows
 from translate.alignment.pool import pool_source, pool_target
 from translate.models.seq2seq import Seq2Seq
 
@@ -19,7 +19,7 @@ def attention_heads(
         (layers, heads, T words, S words) float32; a row sums to 1, or is zero.
     """
     with evaluation_mode(model):
-        (batch,) = forced_batches([pair], 1, device)
+        (batch,) = pair_batches([pair], 1, device)
         layers = model.forced_weights(
             batch.source, batch.source_mask, batch.target_in, range(model.num_attention_layers)
         )

@@ -14,7 +14,7 @@ from translate.aligner.links import Gold
 from translate.alignment.alignment import Alignment
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.extract import METHODS, align
-from translate.alignment.forced import MAX_CELLS, EncodedPair, evaluation_mode, forced_batches
+from translate.alignment.pairs import MAX_CELLS, EncodedPair, evaluation_mode, pair_batches
 from translate.alignment.pool import pool_source, pool_target
 from translate.models.seq2seq import Seq2Seq
 
@@ -79,7 +79,7 @@ class MethodReport:
         choice, total = self.choice, self.num_target_words
         lines = [
             f"{len(self.alignments['attention']):,} pairs, {total:,} target words; attention and norm: "
-            f"{choice.place}, shift {choice.shift}",
+            f"{choice.layer_and_heads}, shift {choice.shift}",
             "",
             f"{'methods':<24} rank correlation  same link",
         ]
@@ -191,7 +191,7 @@ def head_entropies(
     totals = torch.zeros(len(layers), model.num_attention_heads, dtype=torch.float64)
     uniform, rows = 0.0, 0
     with evaluation_mode(model):
-        for batch in forced_batches(pairs, batch_size, device, max_cells=max(1, MAX_CELLS // len(layers))):
+        for batch in pair_batches(pairs, batch_size, device, max_cells=max(1, MAX_CELLS // len(layers))):
             if batch.source_words.shape[-1] == 0 or batch.target_words.shape[-1] == 0:
                 continue
             found = model.forced_weights(batch.source, batch.source_mask, batch.target_in, layers)

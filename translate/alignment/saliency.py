@@ -3,14 +3,14 @@
 import torch
 from torch import Tensor
 
-from translate.alignment.forced import ForcedBatch
+from translate.alignment.pairs import PairBatch
 from translate.alignment.pool import pool_source, pool_target, renormalise
 from translate.models.seq2seq import Seq2Seq
 
 MAX_SCORES = 2**22  # scores over the vocabulary in memory at a time
 
 
-def gradient(model: Seq2Seq, batch: ForcedBatch) -> Tensor:
+def gradient(model: Seq2Seq, batch: PairBatch) -> Tensor:
     """Gradient times input between words: (B, target words, source words), rows that sum to 1 or are zero.
 
     |x_s . d log p(y_t | y_<t, x) / d x_s| for the embedding x_s of each source piece, before positions are
@@ -21,7 +21,7 @@ def gradient(model: Seq2Seq, batch: ForcedBatch) -> Tensor:
     return pool_target(pool_source(pieces, batch.source_words), batch.target_words).squeeze(1)
 
 
-def piece_gradients(model: Seq2Seq, batch: ForcedBatch) -> Tensor:
+def piece_gradients(model: Seq2Seq, batch: PairBatch) -> Tensor:
     """Absolute gradient times input of each target piece and source piece: (B, T - 1, S)."""
     wanted = batch.target_in[:, 1:]
     # cuDNN refuses the backward pass of a recurrence in evaluation mode.
@@ -38,7 +38,7 @@ def piece_gradients(model: Seq2Seq, batch: ForcedBatch) -> Tensor:
     return torch.stack(rows, 1) if rows else hidden.new_zeros(len(wanted), 0, batch.source.shape[1])
 
 
-def erasure(model: Seq2Seq, batch: ForcedBatch) -> Tensor:
+def erasure(model: Seq2Seq, batch: PairBatch) -> Tensor:
     """Leave-one-out drops between words: (B, target words, source words), rows that sum to 1 or are zero.
 
     max(0, log p(w | x) - log p(w | x without v)) for the pieces of each target word w, given the target

@@ -16,7 +16,7 @@ from translate.cli.console import (
     print_error,
     silence_stdout,
 )
-from translate.cli.usage import Command, Group, usage_message
+from translate.cli.usage import Command, CommandGroup, usage_message
 from translate.errors import UserError
 from translate.version import __version__
 
@@ -53,7 +53,7 @@ def _options(
     """Train translators, translate, and see which source words each target word looked at."""
 
 
-class _Commands(Group):
+class _Commands(CommandGroup):
     def list_commands(self, context: Any) -> list[str]:
         return [name for name in COMMANDS if name in self.commands]  # typer lists groups last
 
@@ -67,7 +67,7 @@ def build_app() -> typer.Typer:
     return app
 
 
-def _typer(group: type[Group]) -> typer.Typer:
+def _typer(group: type[CommandGroup]) -> typer.Typer:
     return typer.Typer(
         cls=group,
         add_completion=False,
@@ -86,7 +86,7 @@ def _add(app: typer.Typer, package: str, name: str) -> None:
         settings = getattr(module, "CONTEXT_SETTINGS", None)
         app.command(name, cls=Command, context_settings=settings, epilog=examples)(function)
         return
-    group = _typer(getattr(module, "GROUP", Group))
+    group = _typer(getattr(module, "GROUP", CommandGroup))
     group.callback(epilog=examples)(function)
     for subcommand in module.SUBCOMMANDS:
         _add(group, f"{package}.{name}", subcommand)

@@ -40,7 +40,7 @@ class Command(_PlainHelp, TyperCommand):
     """A command whose epilog holds examples."""
 
 
-class Group(_PlainHelp, TyperGroup):
+class CommandGroup(_PlainHelp, TyperGroup):
     """A command with subcommands. Without arguments it shows its help."""
 
     def parse_args(self, context: Any, arguments: list[str]) -> list[str]:

@@ -15,7 +15,7 @@ IMPOSSIBLE = -np.inf
 Array = np.ndarray
 
 
-class Finished(NamedTuple):
+class OnnxHypothesis(NamedTuple):
     """A finished hypothesis."""
 
     ids: list[int]
@@ -54,7 +54,7 @@ class Graphs(NamedTuple):
 
 def search(
     graphs: Graphs, sources: Sequence[Sequence[int]], longest: Sequence[int], config: SearchConfig
-) -> list[Finished]:
+) -> list[OnnxHypothesis]:
     """The best translation of each sentence; a sentence is done when W of its hypotheses have ended.
 
     Args:
@@ -70,7 +70,7 @@ def search(
     scores = np.full((len(sources), width), IMPOSSIBLE)
     scores[:, 0] = 0.0  # the first step has one hypothesis for each sentence
     ids = np.full((len(sources), width, 1), BOS, dtype=np.int64)
-    finished: list[list[Finished]] = [[] for _ in sources]
+    finished: list[list[OnnxHypothesis]] = [[] for _ in sources]
     while len(active):
         length = ids.shape[2]  # with begin of sentence, without end of sentence
         log_probabilities, states = graphs.advance(ids, mask, memories, states)
@@ -84,7 +84,7 @@ def search(
         for row, rank in zip(*np.nonzero((tokens[:, :width] == EOS) & (best[:, :width] > IMPOSSIBLE))):
             path = ids[row, origins[row, rank], 1:].tolist()
             score = float(best[row, rank]) / length**config.length_penalty
-            finished[active[row]].append(Finished(path, score))
+            finished[active[row]].append(OnnxHypothesis(path, score))
         best[tokens == EOS] = IMPOSSIBLE
         going = np.argsort(-best, axis=1, kind="stable")[:, :width]
         origins, tokens, scores = (np.take_along_axis(x, going, axis=1) for x in (origins, tokens, best))

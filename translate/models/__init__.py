@@ -3,7 +3,8 @@
 from translate.models.bahdanau import BahdanauRNN
 from translate.models.encoders import RNNEncoder, SelfEncoder
 from translate.models.luong import LuongRNN
-from translate.models.seq2seq import DecodeState, Encoded, Seq2Seq
+from translate.models.seq2seq import Seq2Seq
+from translate.models.states import DecodeState, Encoded
 from translate.models.transformer import Transformer
 
 __all__ = [

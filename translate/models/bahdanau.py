@@ -24,7 +24,7 @@ from translate.models.rnn import (
     cell_weights,
     gru_step,
 )
-from translate.models.seq2seq import DecodeState, Encoded
+from translate.models.states import DecodeState, Encoded
 from translate.options import flat_options
 
 READOUTS = ("maxout", "linear")

@@ -23,7 +23,7 @@ from translate.models.rnn import (
     cell_weights,
     lstm_step,
 )
-from translate.models.seq2seq import DecodeState, Encoded
+from translate.models.states import DecodeState, Encoded
 from translate.options import flat_options
 
 

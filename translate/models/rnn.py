@@ -13,8 +13,9 @@ from translate.config.files import YAML, from_file
 from translate.models.dropout import Dropout
 from translate.models.embedding import embeddings
 from translate.models.encoders import Encoder
-from translate.models.seq2seq import DecodeState, Encoded, Seq2Seq, attend_beside, beams, new_output
+from translate.models.seq2seq import Seq2Seq, attend_beside, beams, new_output
 from translate.models.sizes import Widths, mismatch
+from translate.models.states import DecodeState, Encoded
 from translate.options import option_group
 
 

@@ -11,7 +11,8 @@ from translate.attention import Attention, LayerCache, MultiHead, PathCache
 from translate.config.files import YAML, from_file
 from translate.models.dropout import Dropout
 from translate.models.embedding import Positions, embeddings
-from translate.models.seq2seq import DecodeState, Encoded, Seq2Seq, new_output
+from translate.models.seq2seq import Seq2Seq, new_output
+from translate.models.states import DecodeState, Encoded
 from translate.models.transformer_layer import NORMS, FeedForward, Layer, LayerOptions
 from translate.options import flat_options, option_group
 

@@ -11,7 +11,8 @@ from translate.attention import Attention, LayerCache, Memory, MultiHead
 from translate.config.files import YAML, from_file
 from translate.models.dropout import Dropout
 from translate.models.embedding import rotate
-from translate.models.seq2seq import Encoded, attend_beside, beams
+from translate.models.seq2seq import attend_beside, beams
+from translate.models.states import Encoded
 from translate.options import option_group
 
 NORMS: dict[str, Callable[[int], nn.Module]] = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}

@@ -6,7 +6,7 @@ import torch
 
 from translate.alignment.alignment import Alignment
 from translate.alignment.calibrate import calibrate
-from translate.alignment.forced import evaluation_mode
+from translate.alignment.pairs import evaluation_mode
 from translate.config.settings import Settings
 from translate.corpora.batching import collate, sequential_batches
 from translate.corpora.corpus import Split

@@ -2,7 +2,7 @@
 
 from translate.search.beam import Beam, beam_search, search
 from translate.search.hypothesis import Finished, Hypothesis, Request
-from translate.search.readers import Group, Reader, length_batches, read_sources
+from translate.search.readers import Reader, SentenceGroup, length_batches, read_sources
 from translate.search.recording import Record
 from translate.search.requests import read_requests
 from translate.search.risk import expected_chrf
@@ -13,11 +13,11 @@ __all__ = [
     "Beam",
     "Draw",
     "Finished",
-    "Group",
     "Hypothesis",
     "Reader",
     "Record",
     "Request",
+    "SentenceGroup",
     "Supply",
     "beam_search",
     "expected_chrf",

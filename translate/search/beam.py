@@ -14,8 +14,8 @@ from translate.config.search import SearchConfig
 from translate.models import Seq2Seq
 from translate.search.candidates import best_candidates, going_on
 from translate.search.constraints import Constraints
-from translate.search.hypothesis import Finished, Hypothesis, Request, Sentence
-from translate.search.readers import Group, Reader
+from translate.search.hypothesis import Finished, Hypothesis, Request, SearchedSentence
+from translate.search.readers import Reader, SentenceGroup
 from translate.search.recording import Record
 from translate.search.rules import IMPOSSIBLE, forbid
 from translate.search.running import Chosen, Policy, RunningBatch
@@ -30,7 +30,7 @@ NEAR = 4  # steps: rather than wait, a batch goes on to a parked one that is so 
 
 def search(
     supply: Supply[Item],
-    begin: Callable[[Item], Group],
+    begin: Callable[[Item], SentenceGroup],
     config: SearchConfig,
     *,
     policy: Policy | None = None,
@@ -108,7 +108,7 @@ class Beam:
         log_probabilities: Tensor,
         scores: Tensor,
         ids: Tensor,
-        sentences: Sequence[Sentence | None],
+        sentences: Sequence[SearchedSentence | None],
         constraints: Constraints | None,
     ) -> Chosen:
         """See :class:`Policy`. Candidates that end and are among the first W end a hypothesis."""
@@ -124,7 +124,7 @@ class Beam:
         going = going_on(candidates, self.width) if self.width > 1 else candidates
         return Chosen(slots, candidates.origins[slots, ranks], first[slots, ranks], ranks, going)
 
-    def finish(self, sentence: Sentence) -> list[Hypothesis]:
+    def finish(self, sentence: SearchedSentence) -> list[Hypothesis]:
         """The best W hypotheses, best first."""
         found = [hypothesis for _, hypothesis in sentence.ended]
         return sorted(found, key=lambda hypothesis: -hypothesis.score)[: self.width]
@@ -154,6 +154,6 @@ def beam_search(
     """
     count = len(source)
     readers = [Reader(model, source, source_mask), *others]
-    group = Group(range(count), readers, requests or [Request()] * count)
+    group = SentenceGroup(range(count), readers, requests or [Request()] * count)
     found = dict(search(Supply([group]), lambda item: item, config, policy=policy, record=record))
     return [found[row] for row in range(count)]

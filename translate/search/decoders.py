@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from translate.attention.memory import each_tensor
-from translate.models.seq2seq import rows_of
+from translate.models.states import rows_of
 from translate.search.readers import Reader
 
 

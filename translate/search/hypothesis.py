@@ -43,7 +43,7 @@ class Finished(NamedTuple):
 
 
 @dataclass
-class Sentence:
+class SearchedSentence:
     """A sentence in the running batch.
 
     Attributes:

@@ -33,7 +33,7 @@ class Reader(NamedTuple):
         return self.model.encode(self.source, self.source_mask)
 
 
-class Group(NamedTuple):
+class SentenceGroup(NamedTuple):
     """Sentences that are encoded together and then searched one by one."""
 
     keys: Sequence[Any]  # the caller's name of each sentence

@@ -9,14 +9,14 @@ import torch
 from torch import Tensor
 
 from translate.config.search import SearchConfig
-from translate.search.hypothesis import Sentence
-from translate.search.readers import Group
+from translate.search.hypothesis import SearchedSentence
+from translate.search.readers import SentenceGroup
 from translate.text.tokenizer import BOS, EOS, PAD
 
 IMPOSSIBLE = float("-inf")
 
 
-def begin_sentences(group: Group, config: SearchConfig) -> list[Sentence]:
+def begin_sentences(group: SentenceGroup, config: SearchConfig) -> list[SearchedSentence]:
     """The sentences of a group with their limits, before the first step."""
     limits = [reader.model.max_target_length for reader in group.readers]
     positions = min((limit for limit in limits if limit is not None), default=None)
@@ -30,12 +30,12 @@ def begin_sentences(group: Group, config: SearchConfig) -> list[Sentence]:
         longest = max(config.longest(length), request.length + 1)
         longest = longest if positions is None else min(longest, positions)
         shortest = min(config.shortest(length), longest)
-        sentences.append(Sentence(key, request, ids[:length], lengths[row], shortest, longest))
+        sentences.append(SearchedSentence(key, request, ids[:length], lengths[row], shortest, longest))
     return sentences
 
 
 def forbid(
-    log_probabilities: Tensor, ids: Tensor, sentences: Sequence[Sentence | None], config: SearchConfig
+    log_probabilities: Tensor, ids: Tensor, sentences: Sequence[SearchedSentence | None], config: SearchConfig
 ) -> None:
     """Write -inf over the tokens that may not follow.
 

@@ -15,8 +15,8 @@ from translate.config.search import SearchConfig
 from translate.search.candidates import Candidates
 from translate.search.constraints import Constraints
 from translate.search.decoders import Decoders
-from translate.search.hypothesis import Finished, Hypothesis, Sentence
-from translate.search.readers import Group, most_sentences
+from translate.search.hypothesis import Finished, Hypothesis, SearchedSentence
+from translate.search.readers import SentenceGroup, most_sentences
 from translate.search.recording import Record, Recorder
 from translate.search.rules import IMPOSSIBLE, begin_sentences
 from translate.text.tokenizer import BOS, PAD
@@ -46,12 +46,12 @@ class Policy(Protocol):
         log_probabilities: Tensor,
         scores: Tensor,
         ids: Tensor,
-        sentences: Sequence[Sentence | None],
+        sentences: Sequence[SearchedSentence | None],
         constraints: Constraints | None,
     ) -> Chosen:
         """Continue hypotheses with ``scores`` (B, W or 1) and ``ids`` (B, W or 1, T) by (N, V)."""
 
-    def finish(self, sentence: Sentence) -> list[Hypothesis]:
+    def finish(self, sentence: SearchedSentence) -> list[Hypothesis]:
         """The hypotheses of a sentence that is done, in the order to report them."""
 
 
@@ -69,11 +69,13 @@ class RunningBatch:
     """
 
     @torch.no_grad()  # not inference_mode: a cache that the encoder fills may be needed by a training step
-    def __init__(self, group: Group, config: SearchConfig, policy: Policy, record: Record | None) -> None:
+    def __init__(
+        self, group: SentenceGroup, config: SearchConfig, policy: Policy, record: Record | None
+    ) -> None:
         count, device = len(group.keys), group.readers[0].source.device
         self.config = config
         self.policy = policy
-        self.sentences: list[Sentence | None] = [*begin_sentences(group, config)]
+        self.sentences: list[SearchedSentence | None] = [*begin_sentences(group, config)]
         # The longest free first: a slot's cache grows until another sentence enters.
         self.free: list[int] = []
         self.decoders = Decoders(group.readers, None if record is None else record.layer)
@@ -92,7 +94,7 @@ class RunningBatch:
         return max(sentence.length for _, sentence in self.live)
 
     @property
-    def live(self) -> list[tuple[int, Sentence]]:
+    def live(self) -> list[tuple[int, SearchedSentence]]:
         """The sentences with their slots."""
         return [(slot, each) for slot, each in enumerate(self.sentences) if each is not None]
 
@@ -203,7 +205,7 @@ class RunningBatch:
             pieces = pieces[len(pieces) - sentence.length + 1 :]
             sentence.ended.append((number, Hypothesis(pieces, score, normalised, found)))
 
-    def _leave(self) -> dict[int, Sentence]:
+    def _leave(self) -> dict[int, SearchedSentence]:
         """Free the slots of the sentences that are done: W hypotheses have ended, or the limit is reached."""
         done = {
             slot: sentence

@@ -14,7 +14,7 @@ from translate.models import Seq2Seq
 from translate.search.beam import beam_search
 from translate.search.candidates import Candidates
 from translate.search.constraints import Constraints
-from translate.search.hypothesis import Hypothesis, Request, Sentence
+from translate.search.hypothesis import Hypothesis, Request, SearchedSentence
 from translate.search.readers import Reader
 from translate.search.rules import IMPOSSIBLE, forbid
 from translate.search.running import Chosen
@@ -69,7 +69,7 @@ class Draw:
         log_probabilities: Tensor,
         scores: Tensor,
         ids: Tensor,
-        sentences: Sequence[Sentence | None],
+        sentences: Sequence[SearchedSentence | None],
         constraints: Constraints | None,
     ) -> Chosen:
         """See :class:`Policy`."""
@@ -94,11 +94,11 @@ class Draw:
         going = Candidates(scores.masked_fill(ended, IMPOSSIBLE), origins, tokens)
         return Chosen(slots, origins[slots, draws], scores[slots, draws], draws, going)
 
-    def finish(self, sentence: Sentence) -> list[Hypothesis]:
+    def finish(self, sentence: SearchedSentence) -> list[Hypothesis]:
         """All samples in the order of their draw."""
         return [hypothesis for _, hypothesis in sorted(sentence.ended, key=lambda pair: pair[0])]
 
-    def _numbers(self, sentence: Sentence | None) -> np.ndarray:
+    def _numbers(self, sentence: SearchedSentence | None) -> np.ndarray:
         """Numbers in [0, 1) of one step: (W,)."""
         if sentence is None:
             return np.zeros(self.width)

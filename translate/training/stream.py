@@ -24,7 +24,7 @@ class Position(NamedTuple):
     batch: int = 0
 
 
-class Group(NamedTuple):
+class BatchGroup(NamedTuple):
     """This process's batches of one optimizer step, and the position after them.
 
     If the last batches of an epoch do not suffice for all processes, the others get a spare one whose loss
@@ -72,12 +72,12 @@ class BatchStream:
         """Batches an epoch; with subword sampling the number varies a little."""
         return len(self._plan(self.corpus, 0))
 
-    def from_position(self, start: Position) -> Generator[Group]:
+    def from_position(self, start: Position) -> Generator[BatchGroup]:
         """Endless groups from ``start`` on; an epoch's last group may be smaller."""
-        ready: queue.Queue[Group | BaseException] = queue.Queue(maxsize=PREPARED)
+        ready: queue.Queue[BatchGroup | BaseException] = queue.Queue(maxsize=PREPARED)
         stopped = threading.Event()
 
-        def offer(item: Group | BaseException) -> None:
+        def offer(item: BatchGroup | BaseException) -> None:
             while not stopped.is_set():
                 try:
                     ready.put(item, timeout=0.1)
@@ -111,7 +111,7 @@ class BatchStream:
             corpus.source.lengths, corpus.target.lengths, self.batch_tokens, seed=self.seed, epoch=epoch
         )
 
-    def _groups(self, start: Position) -> Iterator[Group]:
+    def _groups(self, start: Position) -> Iterator[BatchGroup]:
         epoch, first = start
         while True:
             corpus = self.sample(self.seed, epoch) if self.sample else self.corpus
@@ -129,7 +129,7 @@ class BatchStream:
                 if self.word_dropout:
                     numbered = zip(mine, batches, strict=True)
                     batches = [self._noisy(batch, epoch, begin + i) for i, batch in numbered]
-                yield Group(batches, after, num_tokens, spare)
+                yield BatchGroup(batches, after, num_tokens, spare)
             epoch, first = epoch + 1, 0
 
     def _noisy(self, batch: Batch, epoch: int, number: int) -> Batch:

@@ -108,7 +108,10 @@ def test_text_the_model_would_never_produce(own_run: Path, translate_command: Co
         ([*PAIR, "--links", "0-0", "--out", "a.txt"], f"--links {NO_EFFECT} a.txt; it is for .png, .pdf"),
         ([*PAIR, "--values", "--out", "a.html"], f"--values {NO_EFFECT} a.html; it is for .png, .pdf"),
         ([*PAIR, "--colours", "gray", "--out", "a.html"], f"--colours {NO_EFFECT} a.html; it is for .png"),
-        ([*PAIR, "--colours", "virids", "--out", "a.png"], "'virids' is not known; did you mean 'viridis'"),
+        (
+            [*PAIR, "--colours", "virids", "--out", "a.png"],
+            "unknown colour map 'virids'; did you mean 'viridis'",
+        ),
         ([*PAIR, "--links", "0-9", "--out", "a.png"], "--links: link '0-9' points to target word 9"),
         ([*PAIR, "--links", "a", "--out", "a.html"], "--links: 'a' is not a link"),
         (["", "x", "--out", "a.html"], "nothing to show: 0 source and 1 target words"),

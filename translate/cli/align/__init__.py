@@ -3,7 +3,7 @@
 from typing import Any
 
 from translate.cli.align.old_spelling import as_subcommand
-from translate.cli.usage import Group
+from translate.cli.usage import CommandGroup
 
 EXAMPLES = """
 Examples:
@@ -17,7 +17,7 @@ Examples:
 SUBCOMMANDS = ("pair", "corpus", "heads", "compare", "symmetrise", "calibrate", "report")
 
 
-class AlignGroup(Group):
+class AlignGroup(CommandGroup):
     """The group of subcommands, which also reads lines that begin with a run."""
 
     def parse_args(self, context: Any, arguments: list[str]) -> list[str]:

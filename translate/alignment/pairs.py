@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from translate.alignment.pool import piece_to_word
 from translate.corpora.batching import pad, sequential_batches
 from translate.errors import UserError
-from translate.models.seq2seq import Encoded, Seq2Seq
+from translate.models.seq2seq import Seq2Seq
+from translate.models.states import Encoded
 from translate.text.tokenizer import BOS, EOS, NO_WORD, Pieces
 
 BATCH_TOKENS = 4096  # target tokens of one batch, padding included
@@ -69,7 +70,7 @@ class EncodedPair:
         )
 
 
-class ForcedBatch(NamedTuple):
+class PairBatch(NamedTuple):
     """A batch of pairs for a teacher-forced pass, with the words of their pieces."""
 
     indices: list[int]  # of the pairs
@@ -87,13 +88,13 @@ class ForcedBatch(NamedTuple):
         return model.read_weights(self.encoded, self.target_in, [layer])[0]
 
 
-def forced_batches(
+def pair_batches(
     pairs: Sequence[EncodedPair],
     batch_size: int | None,
     device: torch.device | str,
     *,
     max_cells: int = MAX_CELLS,
-) -> Iterator[ForcedBatch]:
+) -> Iterator[PairBatch]:
     """Batches of pairs with similar lengths.
 
     Args:
@@ -113,20 +114,20 @@ def forced_batches(
             cells = count * np.maximum.accumulate(sources[part]) * np.maximum.accumulate(targets[part])
             size = max(1, int((cells <= max_cells).sum()))
             size = size if batch_size is None else min(size, batch_size)
-            yield forced_batch(pairs, part[:size].tolist(), device)
+            yield pair_batch(pairs, part[:size].tolist(), device)
             part = part[size:]
 
 
-def forced_batch(
+def pair_batch(
     pairs: Sequence[EncodedPair],
     indices: list[int],
     device: torch.device | str,
-) -> ForcedBatch:
+) -> PairBatch:
     """The pairs at ``indices``, in their order."""
     chosen = [pairs[index] for index in indices]
     source, source_mask = pad([pair.source_ids for pair in chosen])
     target_in, _ = pad([[BOS, *pair.target_ids] for pair in chosen])
-    return ForcedBatch(
+    return PairBatch(
         indices=indices,
         source=source.to(device),
         source_mask=None if source_mask is None else source_mask.to(device),
