@@ -1,0 +1,86 @@
+"""Reading files that a stranger may have written: bounded in size, nesting and time, and free of code."""
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import yaml  # type: ignore[import-untyped]
+
+from translate.errors import UserError
+
+MAX_BYTES = 1 << 20  # of a configuration, a choice or a description
+MAX_DEPTH = 32  # sections within sections
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml where PyYAML has it
+SHOWN = 100  # characters of somebody's input that a message repeats
+
+
+def shorten(text: object, length: int = SHOWN) -> str:
+    """``text`` on one line, with at most ``length`` characters, for a message."""
+    line = " ".join(str(text)[: 4 * length].split())
+    return line if len(line) <= length else line[: length - 1] + "…"
+
+
+def read_bounded(path: Path, *, root: Path | None = None, limit: int = MAX_BYTES) -> bytes:
+    """The content of a regular file of at most ``limit`` bytes.
+
+    Args:
+        path: the file; a link is followed if it stays below ``root``.
+        root: the folder that it must lie in once links are resolved; anywhere if ``None``.
+        limit: bytes.
+    Raises:
+        FileNotFoundError: if there is no file.
+        UserError: for a FIFO, a device, a folder or another special file, a file that is too large or lies
+            outside ``root``, or one that cannot be read. Nothing of these is read, so that nothing blocks.
+    """
+    if root is not None and not path.resolve().is_relative_to(root.resolve()):
+        raise UserError(f"{path}: it is a link to a file outside of {root}; expected a file inside it")
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO would block
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise UserError(f"{path}: expected a regular file, got a folder, a pipe or a device")
+    with os.fdopen(descriptor, "rb") as file:
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise UserError(f"{path}: larger than {limit:,} bytes; expected a smaller file")
+    return content
+
+
+def read_json(path: Path, *, root: Path | None = None, limit: int = MAX_BYTES) -> Any:
+    """The value of a JSON file; errors as :func:`read_bounded`, and ``UserError`` if it is damaged."""
+    content = read_bounded(path, root=root, limit=limit)
+    try:
+        return json.loads(content.decode("utf-8"))
+    except RecursionError as error:
+        raise UserError(f"{path}: nested too deeply; expected at most {MAX_DEPTH} levels") from error
+    except ValueError as error:  # JSON and UTF-8 errors, numbers of too many digits
+        raise UserError(f"{path}: damaged ({shorten(error)})") from error
+
+
+def read_yaml(path: Path, *, root: Path | None = None, limit: int = MAX_BYTES) -> Any:
+    """The value of a YAML file without aliases and tags; errors as :func:`read_json`.
+
+    Aliases are refused: a few nested ones stand for billions of values.
+    """
+    content = read_bounded(path, root=root, limit=limit)
+    try:
+        text = content.decode("utf-8")
+        depth = 0
+        for event in yaml.parse(text, Loader=_LOADER):
+            if isinstance(event, yaml.AliasEvent):
+                raise UserError(
+                    f"{path}: has the alias *{shorten(event.anchor)}; expected YAML without aliases"
+                )
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+            if depth > MAX_DEPTH:
+                raise UserError(f"{path}: nested too deeply; expected at most {MAX_DEPTH} levels")
+        return yaml.load(text, Loader=_LOADER)
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
+        raise UserError(f"{path}: not readable as YAML ({shorten(error)})") from error
