@@ -6,8 +6,8 @@
 
 A case is made of its kind and number alone, so a finding can be repeated. Each runs in a process of its own,
 forked from one that has torch loaded, with 2 GiB of memory and 20 s. A command must end by itself with one
-of its exit codes, print no traceback, change no input, write nothing but its output, and answer each line with one
-line.
+of its exit codes, print no traceback, change no input, write nothing but its output, and answer each line
+with one line.
 """
 
 import argparse

@@ -76,7 +76,9 @@ BOMB = "a0: &a0 [x,x,x,x,x,x,x,x,x]\n" + "".join(
 def test_hostile_yaml(tmp_path: Path, text: str, reason: str) -> None:
     path = tmp_path / "config.yaml"
     path.write_text(text)
-    assert reason in refused(read_yaml, path)
+    message = refused(read_yaml, path)
+    assert reason in message
+    assert message.count(str(path)) == 1
 
 
 @pytest.mark.parametrize(

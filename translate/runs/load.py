@@ -1,12 +1,10 @@
 """A trained run, read from its folder."""
 
-import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
-from omegaconf import DictConfig, OmegaConf
 
 from translate.alignment.choice import AlignmentChoice
 from translate.config import instantiate
@@ -19,6 +17,7 @@ from translate.models.int8 import quantise
 from translate.runs.runtime import PRECISIONS, find_device, use_threads
 from translate.storage.checkpoint import load_weights
 from translate.storage.run_directory import RunDirectory
+from translate.text.bounded import read_json, read_yaml, shorten
 from translate.text.tokenizer import TokenizerPair
 from translate.training.weights import model_tensors
 from translate.translator import Translator
@@ -99,24 +98,31 @@ def vocabulary_sizes(tokenizers: TokenizerPair) -> tuple[int, int]:
 
 
 def read_settings(directory: RunDirectory, plugins: Sequence[str] = ()) -> Settings:
-    """The checked configuration of a run, which may import only the modules of ``plugins``."""
+    """The checked configuration of a run, which may import only the modules of ``plugins``.
+
+    A run may come from a stranger: the file is read in bounds, and nothing in it is interpolated.
+    """
     if not directory.path.is_dir():
         what = "a file, not a run directory" if directory.path.exists() else "no such run directory"
         raise UserError(f"{directory.path}: {what}")
-    if not directory.config.exists():
-        raise UserError(f"{directory.path}: not a run directory (it has no config.yaml)")
     try:
-        config = OmegaConf.load(directory.config)
-    except Exception as error:  # YAML errors are of many kinds
-        reason = " ".join(str(error).split())
-        raise UserError(f"{directory.config}: not readable as YAML ({reason})") from error
-    if not isinstance(config, DictConfig):
-        raise UserError(f"{directory.config}: expected the sections of a run, got a list")
-    for name in OmegaConf.select(config, "run.plugins") or []:
-        if name not in plugins:
+        config = read_yaml(directory.config, root=directory.path)
+    except FileNotFoundError as error:
+        raise UserError(f"{directory.path}: not a run directory (it has no config.yaml)") from error
+    if not isinstance(config, dict):
+        raise UserError(f"{directory.config}: expected the sections of a run, got {shorten(config)}")
+    for path, text in _texts(config):
+        if "${" in text:
             raise UserError(
-                f"{directory.path}: the run needs code of the module {name!r}; if you trust it, name it: "
-                f"--plugin {name}, in Python plugins=[{name!r}]"
+                f"{directory.config}: {path}: expected a plain value, got the interpolation {shorten(text)!r}"
+            )
+    run = config.get("run")
+    named = run.get("plugins") if isinstance(run, dict) else None
+    for name in named if isinstance(named, list) else ():
+        if isinstance(name, str) and name not in plugins:
+            raise UserError(
+                f"{directory.path}: the run needs code of the module {shorten(name)!r}; if you trust it, "
+                f"name it: --plugin {shorten(name)}, in Python plugins=[{shorten(name)!r}]"
             )
     for name in plugins:
         if not find_plugin(name):
@@ -127,16 +133,28 @@ def read_settings(directory: RunDirectory, plugins: Sequence[str] = ()) -> Setti
         raise UserError(f"{directory.config}: {error}") from error
 
 
+def _texts(values: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Every text in nested sections and lists, keys included, with its dotted path."""
+    if isinstance(values, str):
+        yield path, values
+    elif isinstance(values, dict):
+        for key, value in values.items():
+            yield path, str(key)
+            yield from _texts(value, f"{path}.{key}".removeprefix("."))
+    elif isinstance(values, list):
+        for value in values:
+            yield from _texts(value, path)
+
+
 def read_choice(directory: RunDirectory, model: Seq2Seq) -> AlignmentChoice:
     """The stored choice of layer, heads and shift; until a run has ended, all heads of the middle layer."""
-    if not directory.alignment.exists():
+    try:
+        choice = AlignmentChoice.from_dict(read_json(directory.alignment, root=directory.path)["choice"])
+    except FileNotFoundError:
         heads = tuple(range(model.num_attention_heads))
         return AlignmentChoice((model.num_attention_layers - 1) // 2, heads, 0)
-    try:
-        values = json.loads(directory.alignment.read_text(encoding="utf-8"))["choice"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{directory.alignment}: damaged ({error})") from error
-    choice = AlignmentChoice.from_dict(values)
+    except (KeyError, TypeError) as error:
+        raise UserError(f"{directory.alignment}: damaged ({shorten(error)})") from error
     choice.check(model)
     return choice
 

@@ -82,5 +82,7 @@ def read_yaml(path: Path, *, root: Path | None = None, limit: int = MAX_BYTES) -
             if depth > MAX_DEPTH:
                 raise UserError(f"{path}: nested too deeply; expected at most {MAX_DEPTH} levels")
         return yaml.load(text, Loader=_LOADER)
+    except UserError:
+        raise
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise UserError(f"{path}: not readable as YAML ({shorten(error)})") from error

@@ -13,12 +13,14 @@ import sentencepiece
 
 from translate.config.tokenizer import TokenizerConfig
 from translate.errors import UserError
+from translate.text.bounded import read_bounded, read_json
 from translate.text.words import Word, split_words, whitespace_words
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 NO_WORD = -1
 UNKNOWN = "⁇"  # the text of an unknown piece
 MAX_TRAINING_SENTENCES = 5_000_000
+MAX_MODEL_BYTES = 1 << 28  # of a SentencePiece model that is read
 
 
 class Pieces(NamedTuple):
@@ -237,9 +239,10 @@ class TokenizerPair:
     def load(cls, directory: Path) -> "TokenizerPair":
         """Read the files of :meth:`save`; raises :class:`UserError` if one is missing or damaged."""
         try:
-            description = json.loads((directory / "tokenizer.json").read_text(encoding="utf-8"))
+            description = read_json(directory / "tokenizer.json", root=directory)
             names = ["shared"] if description["shared"] else ["source", "target"]
-            models = [(directory / f"{name}.model").read_bytes() for name in names]
+            files = [directory / f"{name}.model" for name in names]
+            models = [read_bounded(file, root=directory, limit=MAX_MODEL_BYTES) for file in files]
             sides = [Tokenizer(model, tokenised=description["tokenised"]) for model in models]
         except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
             raise UserError(f"{directory}: not a tokenizer directory ({error})") from error
