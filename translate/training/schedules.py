@@ -38,7 +38,10 @@ def _check_warmup(warmup: int) -> None:
 def _check_total(total: int, warmup: int) -> None:
     _check_warmup(warmup)
     if total <= warmup:
-        raise ValueError(f"total: expected more steps than warmup={warmup}, got {total}")
+        raise ValueError(
+            f"total: expected more steps than warmup={warmup}, got {total}; it follows training.max_steps, "
+            f"so raise that, or lower schedule.warmup"
+        )
 
 
 def _risen(step: int, warmup: int) -> float:
