@@ -89,7 +89,7 @@ def test_hostile_yaml(tmp_path: Path, text: str, reason: str) -> None:
 def test_hostile_json(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "alignment.json"
     path.write_bytes(content)
-    refused(read_json, path)
+    assert refused(read_json, path).startswith(f"{path}: ")
 
 
 def test_what_is_sound_is_read(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def best_candidates(log_probabilities: Tensor, scores: Tensor, count: int) -> Ca
         best, cells = totals.flatten(1).topk(count, dim=1)
         return Candidates(best, cells // vocabulary, cells % vocabulary)
     depth, rest = divmod(vocabulary, GROUPS)
-    # SentenceGroup g is the columns g, g + GROUPS, g + 2 GROUPS ...
+    # Group g is the columns g, g + GROUPS, g + 2 GROUPS ...
     maxima = log_probabilities[:, : depth * GROUPS].unflatten(1, (depth, GROUPS)).amax(1)  # (N, GROUPS)
     if rest:
         maxima[:, :rest] = torch.maximum(maxima[:, :rest], log_probabilities[:, depth * GROUPS :])
