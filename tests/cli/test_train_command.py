@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import hydra
 import pytest
 
 import translate.runs.life
@@ -39,6 +40,37 @@ def test_overrides_reach_training_and_hydra_leaves_nothing(trained, tmp_path):
     assert "hydra" not in config
     assert list(tmp_path.iterdir()) == []
     assert Path.cwd() == tmp_path
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        [],
+        ["experiment=demo_rnn_luong", "training.max_steps=7", "optimizer.amsgrad=true"],
+        ["model=rnn_bahdanau", "model/attention=concat", "~run.plugins", "++data.seed=3"],
+    ],
+)
+def test_one_job_is_composed_once_and_as_hydra_would(trained, monkeypatch, overrides):
+    assert run(*overrides, "hydra.job.name=train") == 0  # through Hydra's own application
+    composed: list[str] = []
+    compose = hydra.compose
+
+    def counting(name: str, *given: Any, **named: Any) -> Any:
+        composed.append(name)
+        return compose(name, *given, **named)
+
+    monkeypatch.setattr(hydra, "compose", counting)
+    monkeypatch.setattr(hydra, "main", None)
+    assert run(*overrides) == 0
+    assert composed == ["config"]
+    assert trained[0] == trained[1]
+
+
+def test_a_missing_corpus_is_no_obstacle_to_resuming_a_finished_run(trained):
+    files = ["data=files", "data.train.source=none.en", "data.train.target=none.fr"]
+    assert run(*files) == 2
+    assert run(*files, "training.resume=true") == 0
+    assert len(trained) == 1
 
 
 def test_an_option_that_no_file_mentions_reaches_training(trained):
@@ -196,11 +228,13 @@ def test_info_is_hydras(trained, capsys):
         "modl=transformer",
         "model=transfomer",
         "search.beam_size=0",
+        "data=files data.train.source=none.en data.train.target=none.fr",
+        "data=multi30k data.path=nowhere",
     ],
 )
 def test_a_mistake_is_reported_before_torch_is_imported(wrong):
     code = (
-        f"import sys; from translate.cli.main import run; code = run(['train', {wrong!r}]); "
+        f"import sys; from translate.cli.main import run; code = run(['train', *{wrong.split()!r}]); "
         "sys.exit(3 if 'torch' in sys.modules else code)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

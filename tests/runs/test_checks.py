@@ -83,6 +83,68 @@ def test_impossible_values(tmp_path: Path, override: str, message: str) -> None:
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize(
+    ("backend", "overrides", "message"),
+    [
+        (
+            "transformer",
+            ["model.attention.kernel=cudnn"],
+            "model.attention.kernel=cudnn: cudnn cannot run here: it needs a GPU; "
+            "kernel=auto runs everywhere",
+        ),
+        (
+            "transformer",
+            ["model.self_attention.kernel=varlen"],
+            "model.self_attention.kernel=varlen: varlen cannot run here: it needs a GPU; "
+            "kernel=auto runs everywhere",
+        ),
+        (
+            "rnn_luong",
+            ["model/attention=scaled_dot", "model.decoder_size=28", "model.attention.kernel=flex"],
+            "model.attention.kernel=flex: flex cannot run here: FlexAttention has no backward on a CPU; "
+            "kernel=auto runs everywhere",
+        ),
+    ],
+)
+def test_a_kernel_that_the_device_lacks(
+    tmp_path: Path, backend: str, overrides: list[str], message: str
+) -> None:
+    with pytest.raises(UserError) as told:
+        train_tiny(tmp_path / "run", backend, *overrides)
+    assert str(told.value) == message
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("kernel", ["explicit", "math", "flash"])
+def test_kernels_of_a_cpu_pass(tmp_path: Path, kernel: str) -> None:
+    with pytest.raises(AssertionError, match="the corpus was read"):
+        train_tiny(tmp_path / "run", "transformer", f"model.attention.kernel={kernel}")
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (
+            ["data=files", "data.train.source=none.en", "data.train.target=none.fr"],
+            "data.train.source: none.en: no such file",
+        ),
+        (
+            ["training.guided_alignment=1", "training.guided_links=none.txt"],
+            "training.guided_links: none.txt: no such file",
+        ),
+        (["training.start_from=none"], "none: no such run directory"),
+    ],
+)
+def test_missing_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overrides: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError) as told:
+        train_tiny(tmp_path / "run", "transformer", *overrides)
+    assert str(told.value) == message
+    assert not (tmp_path / "run").exists()
+
+
 def test_possible_values_pass(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="the corpus was read"):
         train_tiny(tmp_path / "run")

@@ -97,9 +97,13 @@ def train(
     if options.help:
         print(_help(options), end="")
         return
+    config = None
     if not (options.hydra_help or options.shell_completion or options.experimental_rerun):
-        options.overrides = _checked(options)
-    _run_hydra(options)
+        options.overrides, config = _checked(options)
+    if config is None or _needs_hydra(options):
+        _run_hydra(options)
+    else:  # Hydra would compose the same configuration twice more, and do nothing else
+        run_job(config)
 
 
 def run_job(config: "DictConfig") -> None:
@@ -192,19 +196,43 @@ def _composer(options: Namespace) -> "Composer":
     )
 
 
-def _checked(options: Namespace) -> list[str]:
-    """The overrides as Hydra wants them, after every job that they make has been composed and checked."""
-    from translate.config.settings import check_config
+def _checked(options: Namespace) -> "tuple[list[str], DictConfig | None]":
+    """The overrides as Hydra wants them, after every job that they make has been composed and checked.
 
+    Returns:
+        The overrides, and the configuration of the last job.
+    """
     composer = _composer(options)
     overrides = list(options.overrides)
     multirun = options.multirun or "hydra.mode=MULTIRUN" in overrides
     completed = composer.complete(overrides, multirun=multirun)
+    config = None
     for job in composer.jobs(overrides) if multirun else [overrides]:
-        composer.compose(job, check_config)
+        config = composer.compose(job, _check_job)
     if multirun:
         completed.append(f"{EXCLUDED}=[{','.join(composer.fixed(overrides))}]")
-    return completed
+    return completed, config
+
+
+def _check_job(config: "DictConfig") -> None:
+    """Check the settings; then that the files of the corpus are there, without waiting for torch."""
+    from translate.config.data import data_config
+    from translate.config.settings import check_config
+    from translate.config.values import plain
+    from translate.corpora.presence import check_present
+
+    values = plain(config)
+    data, training = values.get("data"), values.get("training")
+    if isinstance(data, dict) and isinstance(training, dict) and training.get("resume") is not True:
+        check_present(data_config(data))  # a finished run needs its corpus no more
+    check_config(config)
+
+
+def _needs_hydra(options: Namespace) -> bool:
+    """Whether Hydra does more than compose: it shows, sweeps, or has settings or files of the user's own."""
+    given = (options.multirun, options.cfg, options.info, options.config_dir, options.config_path)
+    own = any(override.lstrip("+~").startswith("hydra") for override in options.overrides)
+    return own or any(given) or options.config_name is not None
 
 
 def _run_hydra(options: Namespace) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from translate.config.data import SPLITS, DataConfig
 from translate.corpora.filters import REASONS, count_overlap, filter_pairs, hold_out
 from translate.corpora.local_files import has_side_by_side, load_directory, load_files
+from translate.corpora.presence import check_present
 from translate.corpora.split import RawCorpus, Split, check_gold
 from translate.errors import UserError
 from translate.text.lines import read_lines
@@ -51,6 +52,7 @@ def load_corpus(data: DataConfig) -> Corpus:
     Raises:
         UserError: for wrong settings or files.
     """
+    check_present(data)
     raw = _read(data)
     splits = _with_gold(raw.splits, data)
     train, dropped, num_cleaned = filter_pairs(splits["train"], data)
@@ -104,11 +106,6 @@ def _read(data: DataConfig) -> RawCorpus:
 
         return load_hub(data, *languages)
     root = Path(data.path).expanduser()
-    if not root.is_dir():
-        problem = "is a file" if root.exists() else "does not exist"
-        raise UserError(
-            f"data.path={data.path}: {problem}; expected the directory of the corpus {data.name!r}"
-        )
     if has_side_by_side(root):
         return load_directory(root, *languages, data.test_name)
     from translate.corpora.clone import load_clone

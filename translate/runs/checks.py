@@ -1,14 +1,21 @@
 """Checks of settings that need objects: a model before the corpus is read, or the corpus before training."""
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+
 from translate.alignment.choice import AlignmentChoice
 from translate.config.settings import Settings
 from translate.corpora.corpus import Corpus
+from translate.corpora.presence import check_present, check_readable
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.models.sizes import check_mechanism
 from translate.reports.boards import check_installed
-from translate.runs.assembly import build_optimizer, build_schedule, freeze
+from translate.runs.assembly import build_optimizer, build_schedule, forward_precision, freeze
 from translate.runs.load import build_model
+from translate.runs.start import take_tokenizers
 from translate.text.subword_sampling import SAMPLED_TYPES
 from translate.training.schedules import Schedule
 
@@ -31,6 +38,47 @@ def check_buildable(settings: Settings) -> None:
         raise UserError("model: expected at least one layer that attends to the source, got none")
     wanted = settings.alignment
     AlignmentChoice(wanted.layer or 0, tuple(wanted.heads or (0,)), wanted.shift or 0).check(model)
+
+
+def check_given(settings: Settings, *, fresh: bool) -> None:
+    """Raise :class:`UserError` if a file or run that the settings name is missing or does not fit.
+
+    Args:
+        fresh: whether the run starts; one that is resumed does not need ``training.start_from`` any more.
+    """
+    check_present(settings.data)
+    if settings.training.guided_alignment and settings.training.guided_links is not None:
+        check_readable("training.guided_links", settings.training.guided_links)
+    if fresh and settings.training.start_from is not None:
+        take_tokenizers(settings)
+
+
+def check_kernels(settings: Settings, device: torch.device) -> None:
+    """Run the attention once on ``device`` if a kernel is asked for that may not run there."""
+    asked = dict(_kernels(settings.model, "model"))
+    if not asked:
+        return
+    sizes = (SMALL, SMALL) if settings.tokenizer.shared else (SMALL, SMALL + 2)
+    model = build_model(settings.model, sizes, settings.run.plugins).to(device)
+    source = torch.full((2, 3), SMALL - 1, device=device)
+    mask = torch.tensor([[True, True, True], [True, True, False]], device=device)  # a batch has padding
+    precision = forward_precision(settings.runtime, device)
+    try:
+        with torch.autocast(device.type, dtype=precision, enabled=precision != torch.float32):
+            model(source, mask, source)
+    except UserError as error:
+        names = " and ".join(f"{path}={kernel}" for path, kernel in asked.items())
+        reason = str(error).removeprefix("kernel: ")
+        raise UserError(f"{names}: {reason}; kernel=auto runs everywhere") from error
+
+
+def _kernels(section: Mapping[str, Any], path: str) -> Iterator[tuple[str, str]]:
+    """The path and name of every kernel below ``section`` that need not run everywhere."""
+    for key, value in section.items():
+        if isinstance(value, Mapping):
+            yield from _kernels(value, f"{path}.{key}")
+        elif key == "kernel" and value not in ("auto", "explicit"):
+            yield f"{path}.{key}", str(value)
 
 
 def _check_parallel(settings: Settings) -> None:

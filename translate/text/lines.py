@@ -15,8 +15,8 @@ WAIT = 0.05  # seconds that a line waits for more lines
 _GZIP = b"\x1f\x8b"
 
 
-def read_bytes(path: Path) -> bytes:
-    """The content of ``path``, decompressed if it is gzip; raises ``UserError`` if it cannot be read."""
+def check_file(path: Path) -> None:
+    """Raise ``UserError`` if ``path`` is no file, with the nearest name in its folder."""
     if not path.exists():
         folder = path.parent
         if not folder.is_dir():
@@ -25,6 +25,11 @@ def read_bytes(path: Path) -> bytes:
         raise UserError(f"{path}: no such file{did_you_mean(nearest(path.name, files))}")
     if path.is_dir():
         raise UserError(f"{path}: expected a file, got a folder")
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of ``path``, decompressed if it is gzip; raises ``UserError`` if it cannot be read."""
+    check_file(path)
     try:
         content = path.read_bytes()
         return gzip.decompress(content) if content.startswith(_GZIP) else content

@@ -1,0 +1,79 @@
+"""Files that are missing, or are no files, are told with their setting before any file is read."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+import translate.text.lines
+from translate.config.data import data_config
+from translate.corpora.presence import check_present
+from translate.errors import UserError
+
+
+@pytest.fixture(autouse=True)
+def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("train.en", "train.fr", "dev.en"):
+        (tmp_path / name).write_text("a\n")
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    monkeypatch.chdir(tmp_path)
+
+    def refuse(path: Path) -> bytes:
+        raise AssertionError(f"{path} was read")
+
+    monkeypatch.setattr(translate.text.lines, "read_bytes", refuse)
+
+
+def check(**values: object) -> None:
+    train = {"source": "train.en", "target": "train.fr"}
+    check_present(data_config({"name": "files", "kind": "files", "train": train, **values}))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (
+            {"train": {"source": "trian.en", "target": "train.fr"}},
+            "data.train.source: trian.en: no such file; did you mean train.en?",
+        ),
+        (
+            {"validation": {"source": "dev.en", "target": "nowhere/dev.fr"}},
+            "data.validation.target: nowhere/dev.fr: no such file, and no such folder nowhere",
+        ),
+        (
+            {"train": {"source": "train.en", "target": "folder"}},
+            "data.train.target: folder: expected a file, got a folder",
+        ),
+        (
+            {"train": {"source": "train.en", "target": "pipe"}},
+            "data.train.target: pipe: expected a regular file, since training may read it several times",
+        ),
+        (
+            {"train": {"source": "train.en", "target": "train.fr", "gold": "none.gold"}},
+            "data.train.gold: none.gold: no such file",
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_read(values: dict[str, object], message: str) -> None:
+    with pytest.raises(UserError) as told:
+        check(**values)
+    assert str(told.value) == message
+
+
+def test_a_name_longer_than_the_system_allows_is_cut() -> None:
+    with pytest.raises(UserError) as told:
+        check(test={"source": "x" * 5000, "target": "dev.fr"})
+    assert str(told.value).startswith("data.test.source: xxx")
+    assert len(str(told.value)) < 400
+
+
+@pytest.mark.parametrize(("path", "problem"), [("train.en", "is a file"), ("none", "does not exist")])
+def test_a_folder_that_is_none(path: str, problem: str) -> None:
+    with pytest.raises(UserError) as told:
+        check_present(data_config({"name": "multi30k", "kind": "hub", "path": path}))
+    assert str(told.value) == f"data.path={path}: {problem}; expected the directory of the corpus 'multi30k'"
+
+
+def test_files_that_are_there_pass() -> None:
+    check(validation={"source": "dev.en", "target": "dev.en"})
