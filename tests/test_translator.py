@@ -109,7 +109,7 @@ def test_blank_lines_stay_in_place(translator: Translator) -> None:
         assert blank.alignment.pharaoh() == ""
     assert translator.translate([]) == []
     assert translator.align([], []) == []
-    assert translator.warnings == {"blank, translated by nothing": 4}
+    assert translator.warnings == {"blank, so the translation is empty": 4}
 
 
 def test_too_long_a_source_is_cut_and_counted(translator: Translator) -> None:

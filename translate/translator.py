@@ -33,7 +33,7 @@ CUT = "source cut at {} pieces"
 UNKNOWN = "only characters that the vocabulary does not have"
 PARTLY_UNKNOWN = "some characters that the vocabulary does not have"
 UNMET = "constraints that could not be met"
-BLANK = "blank, translated by nothing"
+BLANK = "blank, so the translation is empty"
 UNBALANCED = "tags without a partner or crossing, kept as well as possible"
 
 

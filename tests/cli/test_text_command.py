@@ -120,7 +120,7 @@ def test_bad_lines_give_a_line_each_and_a_warning_a_kind(run: Path, translate_co
     assert result.out.count("\n") == 2 * len(lines)
     warnings = result.err.splitlines()
     assert len(warnings) == len(set(warnings)) == 5
-    assert "warning: 2 sentences: blank, translated by nothing\n" in result.err
+    assert "warning: 2 sentences: blank, so the translation is empty\n" in result.err
     assert "warning: 4 sentences: bytes that are not UTF-8, replaced by \ufffd" in result.err
     assert "warning: 4 sentences: only characters that the vocabulary does not have\n" in result.err
     assert "warning: 4 sentences: some characters that the vocabulary does not have\n" in result.err
@@ -408,4 +408,4 @@ def test_in_a_pipe(run: Path, translator: Translator) -> None:
     )
     text = translator.translate([SENTENCE])[0].text
     assert process.stdout.decode() == f"{text}\n\n{text}\n"
-    assert process.stderr == b"warning: 1 sentence: blank, translated by nothing\n"
+    assert process.stderr == b"warning: 1 sentence: blank, so the translation is empty\n"

@@ -1,5 +1,6 @@
 """Every setting is listed with type, default and meaning, each from its one source."""
 
+import re
 from typing import Literal, get_args, get_origin, get_type_hints
 
 import pytest
@@ -48,6 +49,24 @@ def test_an_option_that_the_file_leaves_out_has_the_text_of_the_docstring() -> N
     causal = by_path(chosen_settings("model/attention", "multi_head"))["model.attention.causal"]
     assert (causal.type, causal.default) == ("true or false", False)
     assert causal.meaning.startswith("hide the keys in a query's future")
+
+
+def test_an_option_takes_the_text_of_its_base_class_or_group() -> None:
+    for mechanism, option, meaning in (
+        ("alibi", "causal", "hide the keys in a query's future; the last query stands at the last key"),
+        ("delta", "bias", "whether the projections have a bias"),
+        ("delta", "causal", "hide the keys in a query's future; the last query stands at the last key"),
+    ):
+        found = by_path(chosen_settings("model/attention", mechanism))
+        assert found[f"model.attention.{option}"].meaning == meaning
+
+
+@pytest.mark.parametrize(("group", "choice"), sorted(OPEN))
+def test_every_meaning_can_be_read_by_itself(group: str, choice: str) -> None:
+    for setting in chosen_settings(group, choice):
+        assert len(setting.meaning.split()) > 1, setting
+        assert not re.match(r"(or|of|as|and) |[A-Z][,;]", setting.meaning), setting
+        assert not re.search(r":class:|\bNone\b", setting.meaning), setting
 
 
 def test_comments_are_read_with_their_continuation() -> None:

@@ -147,7 +147,7 @@ class Hierarchical(Additive):
         query_size: width of a query.
         key_size: width of a source state, C.
         attention_size: A; ``query_size`` if ``None``.
-        kernel: as :class:`Additive`.
+        kernel: ``chunked`` or ``compiled``, which hold no (B, T, S, A); ``explicit``, which does; ``auto``.
     """
 
     def __init__(

@@ -85,7 +85,7 @@ class Dot(DotProduct):
     Args:
         query_size: width of a query.
         key_size: width of a source state; equal to ``query_size``.
-        kernel: see ``translate doctor``.
+        kernel: how contexts are computed; see ``translate doctor``.
 
     Raises:
         SizeMismatchError: if the two widths differ.
@@ -115,7 +115,7 @@ class General(DotProduct):
     Args:
         query_size: width of a query.
         key_size: width of a source state.
-        kernel: see ``translate doctor``.
+        kernel: how contexts are computed; see ``translate doctor``.
     """
 
     def __init__(self, query_size: int, key_size: int, kernel: str = "auto") -> None:

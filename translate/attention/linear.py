@@ -38,7 +38,9 @@ class FastHeads:
     """The options of :class:`Heads` that a matrix of constant size has.
 
     Attributes:
-        num_heads, attention_size, bias: as :class:`Heads`.
+        num_heads: number of heads; divides ``attention_size``; the greatest of 4, 2 and 1 if ``None``.
+        attention_size: width of all heads together; ``query_size`` if ``None``.
+        bias: whether the projections have a bias.
         kernel: ``auto`` takes linear time, ``explicit`` computes the weights.
     """
 

@@ -33,13 +33,15 @@ class Heads:
     """How a multi-head attention is built, and how far its queries see.
 
     Attributes:
-        num_heads: H; divides ``attention_size``; if ``None``, the greatest of 4, 2 and 1 that does.
+        num_heads: number of heads; divides ``attention_size``; the greatest of 4, 2 and 1 if ``None``.
         attention_size: width of all heads together; ``query_size`` if ``None``.
-        num_key_value_heads: G; divides ``num_heads``; see the mechanism for ``None``.
-        bias: whether the projections have one.
-        kernel: see ``translate doctor``.
-        dropout: of the weights, in training. On a CPU it forces the explicit path, so it is off by default.
-        window: the greatest distance, in positions, at which a query sees a key; any if ``None``.
+        num_key_value_heads: number of heads of the keys and values; divides ``num_heads``; see the mechanism
+            for ``None``.
+        bias: whether the projections have a bias.
+        kernel: how contexts are computed; see ``translate doctor``.
+        dropout: probability of dropping a weight, in training. On a CPU it forces the explicit path, so it is
+            off by default.
+        window: the greatest distance, in positions, at which a query sees a key; no limit if ``None``.
     """
 
     num_heads: int | None = None
@@ -227,7 +229,7 @@ class ScaledDot(MultiHead):
         query_size: width of a query.
         key_size: width of a source state.
         attention_size: d; ``query_size`` if ``None``.
-        kernel: see ``translate doctor``.
+        kernel: how contexts are computed; see ``translate doctor``.
     """
 
     def __init__(

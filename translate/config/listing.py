@@ -19,6 +19,7 @@ from translate.config.targets import PACKAGE, options_of, resolve_target
 from translate.config.values import understood
 from translate.options import groups_of
 
+_ELSEWHERE = ("as :class:", "see :class:")  # such a text leaves what a base class says
 SPECIAL = ("_target_", "_partial_", "name", "defaults")
 
 
@@ -159,8 +160,14 @@ def _arguments(docstring: str) -> dict[str, str]:
     if block is None:
         return {}
     entries = re.findall(r"^ {4}([\w, ]+): (.*(?:\n {5,}.*)*)", block[1], re.MULTILINE)
-    texts = ((names, " ".join(text.replace("``", "`").split()).removesuffix(".")) for names, text in entries)
+    texts = ((names, _plain(text)) for names, text in entries if not text.startswith(_ELSEWHERE))
     return {name: text for names, text in texts for name in names.split(", ")}
+
+
+def _plain(text: str) -> str:
+    """A text of a docstring as a reader of the configuration knows its words."""
+    text = text.replace("``None``", "null").replace("``", "`")
+    return " ".join(text.split()).removesuffix(".")
 
 
 def _is_comment(line: str) -> bool:
