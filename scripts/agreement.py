@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
+import torch
 from ibm_model_2 import align_corpus
 
 import translate
@@ -27,6 +28,7 @@ from translate.aligner.statistical import estimate_links
 from translate.aligner.symmetrise import SYMMETRISATIONS, majority, symmetrise
 from translate.corpora.local_files import pair_of
 from translate.corpora.split import Split
+from translate.runs.runtime import use_runtime
 from translate.text.words import split_words
 
 Lines = Sequence[Sequence[str]]
@@ -54,6 +56,7 @@ def eflomal_links(command: str, sources: Lines, targets: Lines, method: str) -> 
 
 def neural_links(forward: Path, backward: Path | None, split: Split) -> list[list[Links]]:
     """Links of the calibrated attention: a list for the run, and one for the backward run if it is given."""
+    use_runtime(torch.device("cpu"))  # as the command does
     there = translate.load(forward, device="cpu").align(split.source, split.target)
     links = [[alignment.links() for alignment in there]]
     if backward is not None:

@@ -142,6 +142,7 @@ def show(rows: list[dict[str, Any]], out: Path) -> None:
 
     import translate
     from translate.pictures.heatmap import draw
+    from translate.runs.runtime import find_device, use_runtime
 
     console = Console(highlight=False)
     table = Table(title="test set of the embedded corpus", title_justify="left")
@@ -156,6 +157,7 @@ def show(rows: list[dict[str, Any]], out: Path) -> None:
     if len({row["seed"] for row in rows}) == 1:
         print("One seed: another seed or processor may give half a BLEU more or less (--seeds 1 2 3).")
     alignments = []
+    use_runtime(find_device("auto"))  # as the command does
     for backend in BACKENDS:
         translator = translate.load(out / backend)
         print(f"\n{backend}")

@@ -142,7 +142,9 @@ def draw_all(out: Path, file: Path) -> None:
     from matplotlib.figure import Figure
 
     import translate
+    from translate.runs.runtime import find_device, use_runtime
 
+    use_runtime(find_device("auto"))  # as the command does
     trained = [variant for variant in variants() if (directory_of(variant, out) / "scores.json").exists()]
     if not trained:
         return

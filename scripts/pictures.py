@@ -19,12 +19,13 @@ from translate.inspection import draw_heads_of, page_of
 from translate.pictures.corpus_statistics import CorpusStatistics
 from translate.pictures.heatmap import draw
 from translate.pictures.plots import draw_corpus
+from translate.runs.runtime import find_device, use_runtime
 from translate.translator import Translator
 
 PAIR = ("she does not like the green apples .", "elle n' aime pas les pommes vertes .")
 GOLD = "0-0 1-1 2-1 2-3 3-2 4-4 5-6 6-5 7-7"  # of PAIR: does not - n' ... pas, green apples - pommes vertes
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
-LARGEST = 200 * 1024  # bytes
+LARGEST = 256 * 1024  # bytes
 
 
 def photograph(page: Path, state: str, out: Path, height: int, *, dark: bool = False) -> None:
@@ -76,6 +77,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--out", type=Path, default=Path("docs/pictures"))
     parser.add_argument("--pairs", type=int, default=500, help="test pairs for the picture of the corpus")
     given = parser.parse_args(arguments)
+    use_runtime(find_device("cpu"))  # as the command does
     translators = {name: translate.load(given.runs / name, device="cpu") for name in BACKENDS}
     classic = [translator.align([CLASSIC[0]], [CLASSIC[1]])[0] for translator in translators.values()]
     titles = [TITLES[name] for name in BACKENDS]
@@ -97,7 +99,7 @@ def main(arguments: list[str]) -> None:
         choice = transformer.choice
         state = f"view=attention&layer={choice.layer}&head={choice.heads[0]}&target=3"
         for name, dark in (("page.png", False), ("page-dark.png", True)):
-            photograph(path, state, given.out / name, 1400, dark=dark)
+            photograph(path, state, given.out / name, 1490, dark=dark)
             pictures.append(given.out / name)
     for picture in pictures:
         size = picture.stat().st_size

@@ -15,6 +15,7 @@ import torch
 import translate
 from translate.config.search import SearchConfig
 from translate.corpora.batching import pad
+from translate.runs.runtime import use_runtime
 from translate.search import beam_search
 from translate.text.tokenizer import EOS
 from translate.translator import Translator
@@ -51,6 +52,7 @@ def main() -> None:
     parser.add_argument("--beam-size", type=int, default=5)
     arguments = parser.parse_args()
     lines = arguments.source.read_text(encoding="utf-8").splitlines()[: arguments.sentences]
+    use_runtime(torch.device("cpu"))  # as the command does
     translator = translate.load(arguments.run, device="cpu")
     config = SearchConfig(beam_size=arguments.beam_size)
     sources = [[*translator.tokenizers.source.encode(line), EOS] for line in lines]

@@ -89,7 +89,7 @@ def test_the_picture_names_the_words_and_is_the_same_each_time(tmp_path):
     for alignment in random_alignments(40):
         statistics.add(alignment)
     svg = draw_corpus(statistics, tmp_path / "new" / "a.svg").read_text()
-    for text in ("40 pairs, ", "t0  ", "s2  ", "entropy", "fertility", "mean distance"):
+    for text in ("40 pairs, ", "t0  ", "s2  ", "entropy", "fertility", "distance from the diagonal: mean"):
         assert text in svg
     assert draw_corpus(statistics, tmp_path / "b.svg").read_text() == svg
     assert (imread(draw_corpus(statistics, tmp_path / "a.png"))[:2, :, :3] == 1).all()

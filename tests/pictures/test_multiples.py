@@ -10,6 +10,7 @@ from translate.alignment.extract import align
 from translate.alignment.heads import attention_heads
 from translate.alignment.pairs import EncodedPair
 from translate.errors import UserError
+from translate.pictures import multiples
 from translate.pictures.multiples import draw_heads
 
 SOURCE, TARGET = ["I", "love", "you"], ["je", "t'"]
@@ -45,13 +46,36 @@ def test_layers_heads_words_and_frames(tmp_path):
     path = draw_heads(WEIGHTS, SOURCE, TARGET, tmp_path / "new" / "a.svg", chosen=(2, [0, 6]))
     root = ElementTree.fromstring(path.read_bytes())
     texts = ["".join(one.itertext()) for one in root.iter("{http://www.w3.org/2000/svg}text")]
-    for name in ("layer 0", "layer 4", "head 0", "head 6", "attention"):
+    title = ("attention by layer and head", "in the frame: used for alignments")
+    for name in ("layer 0", "layer 4", "head 0", "head 6", "weight", *title):
         assert texts.count(name) == 1
     assert texts.count("love") == 7  # above the first layer
     assert texts.count("t'") == 5  # beside the first head
     svg = path.read_text()
     assert len(re.findall(r"stroke: #ff7f0e", svg)) == 2 * 4  # two panels of four sides
     assert draw_heads(WEIGHTS, SOURCE, TARGET, tmp_path / "b.svg", chosen=(2, [0, 6])).read_text() == svg
+
+
+@pytest.mark.parametrize("words", [1, 2, 16])
+def test_names_and_title_overlap_nothing_and_stay_inside(tmp_path, monkeypatch, words):
+    kept = []
+    monkeypatch.setattr(multiples, "save", lambda figure, path: kept.append(figure))
+    for targets, sources in ((words, words), (words, 1), (1, words)):
+        weights = np.full((3, 12, targets, sources), 1 / sources)
+        draw_heads(weights, ["w"] * sources, ["word"] * targets, tmp_path / "a.png", chosen=(0, [0]))
+        figure = kept.pop()
+        renderer = figure.canvas.get_renderer()
+        boxes = [text.get_window_extent(renderer) for text in figure.texts]
+        labels = [
+            label for axes in figure.axes[:-1] for label in (*axes.get_xticklabels(), *axes.get_yticklabels())
+        ]
+        figure.draw(renderer)
+        words_boxes = [label.get_window_extent(renderer) for label in labels if label.get_text()]
+        width, height = figure.canvas.get_width_height()
+        for number, box in enumerate(boxes):
+            assert 0 <= box.x0 < box.x1 <= width
+            assert 0 <= box.y0 < box.y1 <= height
+            assert not any(box.overlaps(other) for other in [*boxes[:number], *words_boxes])
 
 
 def test_many_words_make_a_picture_of_bearable_size(tmp_path):

@@ -18,7 +18,7 @@ COLUMNS = ("pair", "source", "source_word", "target", "target_word", "weight", "
 
 def write_alignments(
     alignments: Iterable[Alignment],
-    path: Path,
+    path: str | Path,
     *,
     threshold: float | None = None,
     weights: bool = False,
@@ -37,6 +37,7 @@ def write_alignments(
     Raises:
         UserError: for another extension.
     """
+    path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in (*LINKS, *TABLES):
         expected = ", ".join((*LINKS, *TABLES))
@@ -54,8 +55,9 @@ def write_alignments(
     return path
 
 
-def read_alignments(path: Path) -> list[Alignment]:
+def read_alignments(path: str | Path) -> list[Alignment]:
     """Read `.json`, `.jsonl` or `.npz` of `write_alignments`; raises UserError for anything else."""
+    path = Path(path)
     suffix = path.suffix.lower()
     read: Mapping[str, Callable[[Path], list[Alignment]]] = {
         ".json": _read_json,

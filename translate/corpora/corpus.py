@@ -151,12 +151,13 @@ def _with_gold(splits: dict[str, Split], data: DataConfig) -> dict[str, Split]:
     return result
 
 
-def write_corpus(corpus: Corpus, directory: Path) -> list[Path]:
+def write_corpus(corpus: Corpus, directory: str | Path) -> list[Path]:
     """Write ``{train,dev,test}.{source,target,gold}`` and return the paths.
 
     Raises:
         UserError: if ``directory`` is a file, or one of the files exists already.
     """
+    directory = Path(directory)
     if directory.exists() and not directory.is_dir():
         raise UserError(f"{directory}: expected a folder, got a file")
     texts: dict[Path, list[str]] = {}

@@ -46,7 +46,7 @@ def language_of(path: str) -> str | None:
     return parts[-1] if len(parts) > 1 and _LANGUAGE.fullmatch(parts[-1]) else None
 
 
-def pair_of(source: Path, target: Path) -> Split:
+def pair_of(source: str | Path, target: str | Path) -> Split:
     """Read two parallel files; raises ``UserError`` if one is longer or both are empty."""
     source_lines, target_lines = read_lines(source), read_lines(target)
     if len(source_lines) != len(target_lines):

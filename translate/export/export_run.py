@@ -23,11 +23,11 @@ ASIDE = ".writing-"  # before the name of a folder that is not complete
 
 
 def export_run(
-    run: Path,
+    run: str | Path,
     export_format: str,
-    out: Path,
+    out: str | Path,
     *,
-    sentences: Path | None = None,
+    sentences: str | Path | None = None,
     num_sentences: int = 100,
     quantization: str | None = None,
     threads: int | None = None,
@@ -51,6 +51,7 @@ def export_run(
         UserError: for a setting that the format cannot represent, a folder that exists, or a package that is
             not installed.
     """
+    run, out = Path(run), Path(out)
     if quantization is not None and export_format != "ctranslate2":
         raise UserError(f"--quantization is for --format ctranslate2; {export_format} keeps float32")
     _check_new(out)

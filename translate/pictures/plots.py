@@ -74,12 +74,15 @@ def draw_corpus(statistics: CorpusStatistics, path: str | Path, *, least: int | 
         )
         (upper_left, upper_right), (lower_left, lower_right) = figure.subplots(2, 2)
         _draw_offsets(upper_left, statistics)
+        title = f"entropy by target word: mean {statistics.mean_entropy:.2f} bits (dashed)"
         _draw_ranking(
-            upper_right, entropies, "entropy of a target word's weights (bits)", statistics.mean_entropy
+            upper_right, entropies, title, "bits", "target word, occurrences", statistics.mean_entropy
         )
         _draw_fertilities(lower_left, statistics)
+        title = f"fertility by source word: mean {statistics.mean_fertility:.2f} (dashed)"
+        name = "target words linked to a source word"
         _draw_ranking(
-            lower_right, fertility, "target words linked to a source word", statistics.mean_fertility
+            lower_right, fertility, title, name, "source word, occurrences", statistics.mean_fertility
         )
         save(figure, path)
     return path
@@ -89,8 +92,9 @@ def _draw_offsets(axes: Axes, statistics: CorpusStatistics) -> None:
     edges = np.linspace(-1, 1, NUM_OFFSETS + 1)
     axes.stairs(statistics.offsets / statistics.num_words, edges, fill=True, color=_COLOUR)
     axes.axvline(0, color=_QUIET, linewidth=0.8, linestyle="--")
-    _name(axes, "distance from the diagonal (source position - target position)", "share of the weight")
-    axes.set_title(f"mean distance {statistics.mean_distance:.3f} of the sentence", fontsize=_FONT + 1)
+    _name(axes, "source position - target position, as a fraction of the sentence", "share of the weight")
+    title = f"distance from the diagonal: mean {statistics.mean_distance:.3f}"
+    axes.set_title(title, fontsize=_FONT + 1)
 
 
 def _draw_fertilities(axes: Axes, statistics: CorpusStatistics) -> None:
@@ -98,10 +102,13 @@ def _draw_fertilities(axes: Axes, statistics: CorpusStatistics) -> None:
     bars = axes.bar(np.arange(MOST_FERTILE + 1), shares, color=_COLOUR)
     axes.bar_label(bars, [f"{100 * share:.1f} %" for share in shares], fontsize=_FONT - 1, padding=1)
     axes.set_xticks(range(MOST_FERTILE + 1), [*map(str, range(MOST_FERTILE)), f"{MOST_FERTILE}+"])
-    _name(axes, "fertility: target words linked to a source word", "share of the source words")
+    _name(axes, "target words linked to a source word", "share of the source words")
+    axes.set_title("fertility", fontsize=_FONT + 1)
 
 
-def _draw_ranking(axes: Axes, means: Sequence[WordMean], name: str, mean: float) -> None:
+def _draw_ranking(
+    axes: Axes, means: Sequence[WordMean], title: str, name: str, words: str, mean: float
+) -> None:
     """Bars for the words with the largest means, and below a gap for those with the smallest."""
     ends = list(means) if len(means) <= 2 * _MOST_BARS else [*means[:_MOST_BARS], *means[-_MOST_BARS:]]
     heights = np.arange(len(ends), dtype=float)
@@ -112,8 +119,8 @@ def _draw_ranking(axes: Axes, means: Sequence[WordMean], name: str, mean: float)
     axes.axvline(mean, color=_QUIET, linewidth=0.8, linestyle="--")
     axes.set_yticks(heights, [f"{label(word.word)}  {word.count:,}" for word in ends], parse_math=False)
     axes.invert_yaxis()
-    _name(axes, name, "")
-    axes.set_title(f"mean {mean:.2f} (dashed)", fontsize=_FONT + 1)
+    _name(axes, name, words)
+    axes.set_title(title, fontsize=_FONT + 1)
 
 
 def _name(axes: Axes, x_name: str, y_name: str) -> None:

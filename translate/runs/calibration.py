@@ -52,7 +52,12 @@ def pairs_of_run(directory: RunDirectory, plugins: Sequence[str] = ()) -> Calibr
 
 
 def pairs_of_files(
-    source: Path, target: Path, gold: Path | None, *, one_based: bool = False, whitespace: bool = False
+    source: str | Path,
+    target: str | Path,
+    gold: str | Path | None,
+    *,
+    one_based: bool = False,
+    whitespace: bool = False,
 ) -> CalibrationPairs:
     """Pairs in two files, with gold links if given, which number the words between white space."""
     split = pair_of(source, target)

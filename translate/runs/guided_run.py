@@ -28,7 +28,7 @@ CHUNK = 2048  # pairs that are aligned at a time
 MAJORITY = "majority"  # of both directions and of links estimated by word alignment
 
 
-def guide(config: DictConfig, out: Path, *, symmetrisation: str = MAJORITY) -> int:
+def guide(config: DictConfig, out: str | Path, *, symmetrisation: str = MAJORITY) -> int:
     """Train both directions, align the training text with both, and train a run with guided alignment.
 
     Garg et al. 2019, 4.2. Finished parts are kept and an interrupted one is resumed, so the same call goes on
@@ -42,6 +42,7 @@ def guide(config: DictConfig, out: Path, *, symmetrisation: str = MAJORITY) -> i
     Returns:
         The exit code of the training that ended early, or 0.
     """
+    out = Path(out)
     parts: dict[str, Callable[[Any], Any]] = {"forward": lambda values: values, "backward": swap_sides}
     for name, change in parts.items():
         code = _train(config, out / name, change)

@@ -15,8 +15,9 @@ WAIT = 0.05  # seconds that a line waits for more lines
 _GZIP = b"\x1f\x8b"
 
 
-def check_file(path: Path) -> None:
+def check_file(path: str | Path) -> None:
     """Raise ``UserError`` if ``path`` is no file, with the nearest name in its folder."""
+    path = Path(path)
     if not path.exists():
         folder = path.parent
         if not folder.is_dir():
@@ -27,8 +28,9 @@ def check_file(path: Path) -> None:
         raise UserError(f"{path}: expected a file, got a folder")
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: str | Path) -> bytes:
     """The content of ``path``, decompressed if it is gzip; raises ``UserError`` if it cannot be read."""
+    path = Path(path)
     check_file(path)
     try:
         content = path.read_bytes()
@@ -39,7 +41,7 @@ def read_bytes(path: Path) -> bytes:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from error
 
 
-def read_text(path: Path) -> str:
+def read_text(path: str | Path) -> str:
     """The content of ``path`` without byte order mark; ``UserError`` names a line that is not UTF-8."""
     content = read_bytes(path)
     try:
@@ -50,7 +52,7 @@ def read_text(path: Path) -> str:
         raise UserError(f"{path}, line {line}: not UTF-8{hint}; convert the file to UTF-8") from error
 
 
-def read_lines(path: Path) -> list[str]:
+def read_lines(path: str | Path) -> list[str]:
     """The lines of a UTF-8 file, plain or gzip.
 
     Only ``\\n`` ends a line, with a ``\\r`` before it if there is one. Other separators, such as U+2028 or a

@@ -226,8 +226,9 @@ class TokenizerPair:
     def shared(self) -> bool:
         return self.source is self.target
 
-    def save(self, directory: Path) -> None:
+    def save(self, directory: str | Path) -> None:
         """Write the models and ``tokenizer.json`` into ``directory``."""
+        directory = Path(directory)
         directory.mkdir(parents=True, exist_ok=True)
         sides = {"shared": self.source} if self.shared else {"source": self.source, "target": self.target}
         for name, tokenizer in sides.items():
@@ -236,8 +237,9 @@ class TokenizerPair:
         (directory / "tokenizer.json").write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
 
     @classmethod
-    def load(cls, directory: Path) -> "TokenizerPair":
+    def load(cls, directory: str | Path) -> "TokenizerPair":
         """Read the files of :meth:`save`; raises :class:`UserError` if one is missing or damaged."""
+        directory = Path(directory)
         try:
             description = read_json(directory / "tokenizer.json", root=directory)
             names = ["shared"] if description["shared"] else ["source", "target"]
