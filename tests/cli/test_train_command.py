@@ -183,6 +183,7 @@ def test_help_lists_every_choice(capsys):
         assert group in shown
         assert all(name in shown for name in names)
     assert "transformer*" in shown
+    assert max(map(len, shown.splitlines())) <= 80
 
 
 def test_hydra_help_is_hydras(trained, capsys):

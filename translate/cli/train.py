@@ -4,6 +4,7 @@ import io
 import re
 import sys
 import tempfile
+import textwrap
 import zlib
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
@@ -35,33 +36,36 @@ Train a translator. Each setting has a default; name the ones to change.
 `translate settings` lists them all.
 
 Examples:
-  translate train experiment=demo_transformer          a small Transformer on the
-                                                       embedded corpus: minutes
-  translate train                                      a larger one, 20,000 steps:
-                                                       hours on a CPU
-  translate train model=rnn_bahdanau data=multi30k     another model, another corpus
+  translate train experiment=demo_transformer       a small Transformer on the
+                                                    embedded corpus: minutes
+  translate train                                   a larger one, 20,000 steps:
+                                                    hours on a CPU
+  translate train model=rnn_bahdanau data=multi30k  another model and corpus
   translate train model=rnn_luong model/attention=concat
-                                                       another attention mechanism
+                                                    another attention mechanism
   translate train training.max_steps=500 optimizer.lr=2e-3 run.name=first
-                                                       other values
-  translate train --multirun training.seed=1,2,3       a sweep: three runs
-  translate train --config-dir my_conf experiment=mine your own files beside those of conf/
-  translate train model=rnn_luong --cfg job            show the configuration and exit
+                                                    other values
+  translate train --multirun training.seed=1,2,3    a sweep: three runs
+  translate train --config-dir my_conf experiment=mine
+                                                    your files beside conf/
+  translate train model=rnn_luong --cfg job         show the configuration
 
 Choices (* marks the default):
 {choices}
 
 Options:
-  -m, --multirun         train once for each combination of the values given with commas
-  -c, --cfg job          show the configuration and exit; with --resolve, --package training
-  -cd, --config-dir DIR  a folder with groups as in conf/, for example DIR/experiment/mine.yaml
+  -m, --multirun         train once for each combination of values with commas
+  -c, --cfg job          show the configuration and exit; with --resolve,
+                         --package training
+  -cd, --config-dir DIR  a folder with groups as in conf/, for example
+                         DIR/experiment/mine.yaml
   -cn, --config-name F   the primary file, instead of config.yaml
   --info                 show how Hydra composed the configuration
   --hydra-help           show Hydra's own options
   -h, --help             show this text
 
-The run is written to runs/NAME (run.name, run.directory). run.overwrite=true replaces a finished run;
-training.resume=true continues one.
+The run is written to runs/NAME (run.name, run.directory). run.overwrite=true
+replaces a finished run; training.resume=true continues one.
 """
 
 # The options of Hydra's command line that take a value, and those that are switches.
@@ -279,5 +283,6 @@ def _help(options: Namespace) -> str:
     lines = []
     for group, names in composer.choices().items():
         marked = [f"{name}*" if defaults.get(group) == name else name for name in names]
-        lines.append(f"  {group:<16} {', '.join(marked)}")
+        text = f"{group:<20} {', '.join(marked)}"
+        lines.append(textwrap.fill(text, 80, initial_indent="  ", subsequent_indent=" " * 23))
     return HELP.format(choices="\n".join(lines))

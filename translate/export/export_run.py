@@ -56,7 +56,7 @@ def export_run(
         raise UserError(f"--quantization is for --format ctranslate2; {export_format} keeps float32")
     _check_new(out)
     directory = RunDirectory(run)
-    sources = None if sentences is None else _first_lines(sentences, num_sentences)
+    sources = None if sentences is None else _first_lines(Path(sentences), num_sentences)
     translator = load(run, device="cpu", threads=threads, plugins=plugins, as_trained=True)
     translator.model.float()
     contents = Contents(
