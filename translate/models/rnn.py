@@ -16,7 +16,7 @@ from translate.models.encoders import Encoder
 from translate.models.seq2seq import Seq2Seq, attend_beside, beams, new_output
 from translate.models.sizes import Widths, mismatch
 from translate.models.states import DecodeState, Encoded
-from translate.options import option_group
+from translate.options import Width, option_group
 
 
 @option_group
@@ -31,9 +31,9 @@ class RecurrentSizes:
         decoder_size: width of the decoder's state.
     """
 
-    embedding_size: int = YAML
-    encoder_size: int = YAML
-    decoder_size: int = YAML
+    embedding_size: Width = YAML
+    encoder_size: Width = YAML
+    decoder_size: Width = YAML
 
 
 @option_group

@@ -14,7 +14,7 @@ from translate.models.embedding import Positions, embeddings
 from translate.models.seq2seq import Seq2Seq, new_output
 from translate.models.states import DecodeState, Encoded
 from translate.models.transformer_layer import NORMS, FeedForward, Layer, LayerOptions
-from translate.options import flat_options, option_group
+from translate.options import NumHeads, NumLayers, NumPositions, Width, flat_options, option_group
 
 
 @option_group
@@ -30,10 +30,10 @@ class TransformerSizes:
         decoder_layers: number of layers.
     """
 
-    width: int = YAML
-    num_heads: int = YAML
-    encoder_layers: int = YAML
-    decoder_layers: int = YAML
+    width: Width = YAML
+    num_heads: NumHeads = YAML
+    encoder_layers: NumLayers = YAML
+    decoder_layers: NumLayers = YAML
 
 
 @option_group
@@ -49,7 +49,7 @@ class EmbeddingOptions:
     """
 
     positions: str = YAML
-    max_length: int = YAML
+    max_length: NumPositions = YAML
     tie: str = YAML
 
 
