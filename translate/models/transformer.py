@@ -12,6 +12,7 @@ from translate.config.files import YAML, from_file
 from translate.models.dropout import Dropout
 from translate.models.embedding import Positions, embeddings
 from translate.models.seq2seq import Seq2Seq, new_output
+from translate.models.sizes import check_kind
 from translate.models.states import DecodeState, Encoded
 from translate.models.transformer_layer import NORMS, FeedForward, Layer, LayerOptions
 from translate.options import NumHeads, NumLayers, NumPositions, Width, flat_options, option_group
@@ -104,7 +105,9 @@ class Transformer(Seq2Seq):
         def new_layer(*, decoder: bool) -> Layer:
             feedforward = FeedForward(width, layer)
             cross_attention = attention(width, width) if decoder else None
-            self_attention = own(width, width, causal=decoder)
+            if cross_attention is not None:
+                check_kind(cross_attention, Attention, "model.attention")
+            self_attention = check_kind(own(width, width, causal=decoder), Attention, "model.self_attention")
             return Layer(
                 width, self_attention, feedforward, cross_attention, layer, rotary=positions == "rotary"
             )

@@ -154,13 +154,17 @@ def _texts(values: Any, path: str = "") -> Iterator[tuple[str, str]]:
 def read_choice(directory: RunDirectory, model: Seq2Seq) -> AlignmentChoice:
     """The stored choice of layer, heads and shift; until a run has ended, all heads of the middle layer."""
     try:
-        choice = AlignmentChoice.from_dict(read_json(directory.alignment, root=directory.path)["choice"])
+        stored = read_json(directory.alignment, root=directory.path)["choice"]
     except FileNotFoundError:
         heads = tuple(range(model.num_attention_heads))
         return AlignmentChoice((model.num_attention_layers - 1) // 2, heads, 0)
     except (KeyError, TypeError) as error:
         raise UserError(f"{directory.alignment}: damaged ({shorten(error)})") from error
-    choice.check(model)
+    try:
+        choice = AlignmentChoice.from_dict(stored)
+        choice.check(model)
+    except UserError as error:
+        raise UserError(f"{directory.alignment}: {shorten(error, 300)}") from error
     return choice
 
 

@@ -193,6 +193,8 @@ def _verify(path: Path) -> None:
         intact = sums.get(path.relative_to(folder).as_posix()) == _checksum(path)
     except FileNotFoundError:
         intact = path.exists() and not (folder / CHECKSUMS).exists()
+    except UserError:  # a special file
+        raise
     except (OSError, ValueError):
         intact = False
     if not intact:
