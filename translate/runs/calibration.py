@@ -18,7 +18,7 @@ from translate.errors import UserError
 from translate.runs.encoding import gold_links
 from translate.runs.load import read_settings
 from translate.storage.run_directory import RunDirectory
-from translate.text.bounded import shorten
+from translate.text.bounded import read_json, shorten
 from translate.translator import Translator
 
 
@@ -134,7 +134,7 @@ def check_replaceable(directory: RunDirectory, pairs: CalibrationPairs, *, force
         force: replace it all the same.
     """
     try:
-        stored = json.loads(directory.alignment.read_text(encoding="utf-8"))
+        stored = read_json(directory.alignment, root=directory.path)
         criterion, error, split = (stored.get(name) for name in ("criterion", "validation_aer", "split"))
     except (OSError, ValueError, AttributeError):  # no choice, or a damaged one, which loading reports
         return
