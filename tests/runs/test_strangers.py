@@ -153,7 +153,7 @@ def test_names_and_shapes_of_a_header_are_shortened(stranger: Path) -> None:
 
 
 @pytest.mark.parametrize("file", [str(WEIGHTS), "checkpoints/best/SHA256SUMS"])
-@pytest.mark.parametrize("kind", ["pipe", "zeros", "outside", "folder", "huge"])
+@pytest.mark.parametrize("kind", ["pipe", "zeros", "outside", "folder", "huge", "circle"])
 def test_special_files_beside_the_weights_are_refused_at_once(stranger: Path, file: str, kind: str) -> None:
     path = stranger / file
     path.unlink(missing_ok=True)
@@ -161,6 +161,8 @@ def test_special_files_beside_the_weights_are_refused_at_once(stranger: Path, fi
         os.mkfifo(path)
     elif kind == "folder":
         path.mkdir()
+    elif kind == "circle":
+        path.symlink_to(path.name)
     elif kind == "huge":
         with path.open("wb") as sparse:
             sparse.truncate(1 << 40)

@@ -125,8 +125,12 @@ def _first_lines(path: Path, count: int) -> list[str]:
 
 def _validation(data: DataConfig, count: int, report: Callable[[str], None]) -> list[str]:
     """Source sentences of the run's own grammar, or generated ones: no file that a run names is read."""
+    generated = [example.source for example in generate(1, count, 0, data.seed)["validation"]]
     if data.kind == "grammar":
-        corpus = load_corpus(data)
+        try:
+            corpus = load_corpus(data)
+        except UserError:  # of settings that no grammar has
+            return generated
         return (corpus.validation or corpus.train).source[:count]
     files = (data.validation.source, data.train.source)
     named = next((file for file in files if file is not None), "FILE")
@@ -134,4 +138,4 @@ def _validation(data: DataConfig, count: int, report: Callable[[str], None]) -> 
         "the proof uses generated English sentences, since data that a run names are not read; for others "
         f"add --sentences {shlex.quote(shorten(named))}"
     )
-    return [example.source for example in generate(1, count, 0, data.seed)["validation"]]
+    return generated

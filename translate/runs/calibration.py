@@ -62,7 +62,7 @@ def pairs_of_run(
         corpus = load_corpus(settings.data)
     except UserError as error:
         raise UserError(
-            f"{directory.path}: the run's own corpus cannot be read ({error}); "
+            f"{directory.path}: the run's own corpus cannot be read ({shorten(error, 200)}); "
             f"give --source FILE and --target FILE"
         ) from error
     return pairs_of_corpus(corpus, settings.alignment.calibration_pairs)

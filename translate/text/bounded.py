@@ -48,7 +48,11 @@ def check_regular(path: Path, *, root: Path | None = None) -> None:
 
 
 def _open_regular(path: Path, root: Path | None) -> int:
-    if root is not None and not path.resolve().is_relative_to(root.resolve()):
+    try:
+        inside = root is None or path.resolve().is_relative_to(root.resolve())
+    except (OSError, RuntimeError) as error:  # Python's error for links in a circle
+        raise UserError(f"{path}: cannot be read ({shorten(error)})") from error
+    if not inside:
         raise UserError(f"{path}: it is a link to a file outside of {root}; expected a file inside it")
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO would block
