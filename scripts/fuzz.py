@@ -263,7 +263,8 @@ def make_run(chance: random.Random, folder: Path, runs: Path) -> Case:
     )
     (folder / "a.en").write_text(SENTENCE + "\n")
     (folder / "a.fr").write_text("je t' aime .\n")
-    return Case(command, folder, lines=1 if command[0] == "text" else None, outputs={"out", "out.html"})
+    lines = 1 if command[0] == "text" else None
+    return Case(command, folder, lines=lines, outputs={"out", "out.html"}, as_json="jsonl" in command)
 
 
 def make_line(chance: random.Random, folder: Path, runs: Path) -> Case:

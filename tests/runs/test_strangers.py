@@ -143,7 +143,10 @@ def test_large_finite_weights_are_read(stranger: Path) -> None:
     weights = load_file(stranger / WEIGHTS)
     name = next(name for name, tensor in weights.items() if tensor.numel() > 10)
     save_file(weights | {name: torch.full_like(weights[name], 3e38)}, stranger / WEIGHTS)
-    translate.load(stranger, device="cpu")
+    translator = translate.load(stranger, device="cpu")
+    for alignments in (False, True):
+        with pytest.raises(UserError, match="no finite score for a sentence"):
+            translator.translate(["I love you ."], alignments=alignments)
 
 
 def test_names_and_shapes_of_a_header_are_shortened(stranger: Path) -> None:
