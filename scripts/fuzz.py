@@ -174,6 +174,67 @@ def replace_by_special(chance: random.Random, path: Path) -> None:
                 file.truncate(1 << 40)
 
 
+def harm_weights(chance: random.Random, run: Path) -> None:
+    """Weights of other kinds, shapes, names or numbers; most without the sums that would tell."""
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    path = run / "checkpoints" / "best" / "model.safetensors"
+    weights = load_file(path)
+    for name in chance.sample(sorted(weights), chance.randint(1, 3)):
+        tensor = weights.pop(name)
+        match chance.randrange(6):
+            case 0:
+                tensor = tensor.to(chance.choice([torch.int8, torch.bool, torch.int64, torch.float16]))
+            case 1:
+                tensor = tensor.flatten() if chance.random() < 0.5 else tensor[:1].repeat(1000, 1, 1)
+            case 2:
+                tensor = tensor.clone()
+                tensor.view(-1)[0] = chance.choice([float("nan"), float("inf"), 3e38, -3e38])
+            case 3:
+                tensor = torch.full_like(tensor, chance.choice([3e38, -1e30, 0.0, 1e-45]))
+            case 4:
+                name = chance.choice(NASTY_TEXTS).encode("utf-8", "replace").decode() + name
+        weights[name] = tensor.contiguous()
+    save_file(weights, path)
+    sums = path.with_name("SHA256SUMS")
+    if chance.random() < 0.8:
+        sums.unlink()
+    else:
+        sums.write_bytes(mutate_bytes(chance, sums.read_bytes()))
+
+
+def harm_choice(chance: random.Random, run: Path) -> None:
+    """A stored choice of attention, or the description of a tokenizer, with other values."""
+    path = chance.choice([run / "alignment.json", run / "tokenizer" / "tokenizer.json"])
+    values = json.loads(path.read_text())
+    part = values.get("choice", values)
+    nasty = [None, -1, 10**9, 1e308, "x" * 9999, [], [0] * 9999, {"a": 1}, True, [[0]], "<b>", "\x00"]
+    for key in chance.sample(sorted(part), chance.randint(1, len(part))):
+        part[key] = chance.choice(nasty)
+    path.write_text(json.dumps(values))
+
+
+def harm_links(chance: random.Random, run: Path) -> None:
+    """Links in circles, to folders and to files outside; folders in the place of files."""
+    path = chance.choice(
+        [run / "checkpoints" / "best", run / "checkpoints" / "last", run / "tokenizer", run / "checkpoints"]
+    )
+    aside = path.with_name("aside")
+    path.rename(aside)
+    match chance.randrange(5):
+        case 0:
+            path.symlink_to(path.name)
+        case 1:
+            path.symlink_to("..")
+        case 2:
+            path.symlink_to("/etc")
+        case 3:
+            path.symlink_to(aside.name)
+        case 4:
+            path.write_text("x")
+
+
 def make_run(chance: random.Random, folder: Path, runs: Path) -> Case:
     """A run directory of a stranger."""
     run = folder / "run"
@@ -181,7 +242,9 @@ def make_run(chance: random.Random, folder: Path, runs: Path) -> Case:
     files = [path for path in sorted(run.rglob("*")) if path.is_file() and not path.is_symlink()]
     files = [path for path in files if "tensorboard" not in path.parts and "plots" not in path.parts]
     path = run / "config.yaml" if chance.random() < 0.6 else chance.choice(files)
-    if chance.random() < 0.15:
+    if chance.random() < 0.3:
+        chance.choice([harm_weights, harm_choice, harm_links])(chance, run)
+    elif chance.random() < 0.15:
         replace_by_special(chance, path)
     elif path.suffix == ".yaml" and chance.random() < 0.8:
         path.write_text(mutate_yaml(chance, path.read_text()))
@@ -195,11 +258,13 @@ def make_run(chance: random.Random, folder: Path, runs: Path) -> Case:
             ["align", "run", SENTENCE, "--out", "out.html"],
             ["export", "run", "--format", "bundle", "--out", "out"],
             ["evaluate", "run", "--source", "a.en", "--reference", "a.fr"],
+            ["align", "report", "run", "--source", "a.en", "--target", "a.fr"],
         ]
     )
     (folder / "a.en").write_text(SENTENCE + "\n")
     (folder / "a.fr").write_text("je t' aime .\n")
-    return Case(command, folder, lines=1 if command[0] == "text" else None, outputs={"out", "out.html"})
+    lines = 1 if command[0] == "text" else None
+    return Case(command, folder, lines=lines, outputs={"out", "out.html"}, as_json="jsonl" in command)
 
 
 def make_line(chance: random.Random, folder: Path, runs: Path) -> Case:

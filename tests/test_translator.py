@@ -148,8 +148,8 @@ def test_n_best(translator: Translator) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"beam_size": 0}, "beam_size: expected at least 1, got 0"),
-        ({"batch_size": -3}, "batch_size: expected at least 1, got -3"),
+        ({"beam_size": 0}, "beam_size: expected 1 to 1,000, got 0"),
+        ({"batch_size": -3}, "batch_size: expected 1 to 100,000, got -3"),
         ({"n_best": 0}, "n_best: expected 1 to beam_size=4, got 0"),
         ({"n_best": 5}, "n_best: expected 1 to beam_size=4, got 5"),
         ({"beam_size": 2, "n_best": 3}, "n_best: expected 1 to beam_size=2, got 3"),

@@ -8,10 +8,18 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, TypeVar, get_type_hints
+from typing import Annotated, Any, TypeVar, get_type_hints
+
+from annotated_types import Ge, Le
 
 T = TypeVar("T")
 Parameter = inspect.Parameter
+
+# Limits that a configuration checks. They are far above every honest model; a run may come from a stranger.
+Width = Annotated[int, Ge(1), Le(65_536)]
+NumLayers = Annotated[int, Ge(1), Le(1_000)]
+NumHeads = Annotated[int, Ge(1), Le(1_024)]
+NumPositions = Annotated[int, Ge(1), Le(1_000_000)]
 
 
 def option_group(cls: type[T]) -> type[T]:
@@ -60,7 +68,7 @@ def flat_parameters(target: Callable[..., Any]) -> dict[str, Parameter]:
         if name not in groups:
             found[name] = parameter
             continue
-        hints = get_type_hints(groups[name])
+        hints = get_type_hints(groups[name], include_extras=True)
         for field in fields(groups[name]):
             default = getattr(parameter.default, field.name)
             found[field.name] = Parameter(
@@ -74,7 +82,7 @@ def flat_hints(target: Callable[..., Any]) -> dict[str, Any]:
     hints = type_hints(target)
     for name, group in groups_of(target).items():
         hints.pop(name)
-        hints.update(get_type_hints(group))
+        hints.update(get_type_hints(group, include_extras=True))
     return hints
 
 
@@ -82,7 +90,8 @@ def type_hints(target: Callable[..., Any]) -> dict[str, Any]:
     """The annotations of a function or a constructor; none if only a type checker resolves them."""
     try:
         return get_type_hints(
-            inspect.getattr_static(target, "__init__") if inspect.isclass(target) else target
+            inspect.getattr_static(target, "__init__") if inspect.isclass(target) else target,
+            include_extras=True,
         )
     except (NameError, TypeError, AttributeError):
         return {}

@@ -216,6 +216,11 @@ class BatchTranslator:
 
     def _ranked(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
         """The hypotheses in the order of the scores that the configuration asks for."""
+        if not hypotheses:  # all scores were NaN or minus infinity
+            raise UserError(
+                "the model gives no finite score for a sentence, so its weights are damaged or too large; "
+                "load another checkpoint of the run, or train it again"
+            )
         if self.mbr:
             return self._least_risk(hypotheses)
         if not self.config.coverage_penalty or self.config.sample:

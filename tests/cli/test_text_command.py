@@ -179,7 +179,7 @@ def test_long_sources_are_cut_with_a_warning(run: Path, translate_command: Comma
     ("arguments", "message"),
     [
         (["--n-best", 3], "n_best: expected 1 to beam_size=2, got 3"),
-        (["--beam-size", 0], "beam_size: expected at least 1, got 0"),
+        (["--beam-size", 0], "beam_size: expected 1 to 1,000, got 0"),
         (["--device", "gpu"], "device: expected auto, cpu, cuda or cuda:N, got 'gpu'"),
         (["--threads", 0], "invalid value for '--threads'"),
         (["--format", "xml"], "xml"),

@@ -63,7 +63,7 @@ def _no_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
         ("optimizer.lr=abc", "optimizer.lr: expected a number, got 'abc'"),
         ("optimizer.lr=-1", "optimizer: Invalid learning rate: -1"),
         ("schedule.warmup=-3", "schedule.warmup: expected at least 0 steps, got -3"),
-        ("tokenizer.vocabulary_size=3", "tokenizer.vocabulary_size: expected at least 5, got 3"),
+        ("tokenizer.vocabulary_size=3", "tokenizer.vocabulary_size: expected 5 to 10,000,000, got 3"),
         ("tokenizer.model_type=wordpiece", "tokenizer.model_type: expected one of unigram, bpe, word, char"),
         ("tokenizer.normalization=nfd", "tokenizer.normalization: expected one of nmt_nfkc, nfkc"),
         ("tokenizer.character_coverage=2", "tokenizer.character_coverage: expected 0.9 to 1, got 2"),
@@ -71,7 +71,7 @@ def _no_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
         ("alignment.layer=9", "alignment layer 9 does not exist: the model has 2, counted from 0"),
         ("alignment.heads=[0,3]", "alignment head 3 does not exist: the model has 3, counted from 0"),
         ("alignment.calibration_pairs=0", "alignment.calibration_pairs: expected at least 1, got 0"),
-        ("search.beam_size=0", "search.beam_size: expected at least 1, got 0"),
+        ("search.beam_size=0", "search.beam_size: expected 1 to 1,000, got 0"),
     ],
 )
 def test_impossible_values(tmp_path: Path, override: str, message: str) -> None:

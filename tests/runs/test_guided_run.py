@@ -119,7 +119,7 @@ def test_recipe_goes_on_where_it_ended(tmp_path: Path, capsys: pytest.CaptureFix
     votes = zip(there, back, counted, strict=True)
     expected = [majority(a.links(), swapped(b.links()), c) for a, b, c in votes]
     assert read_pharaoh(out / "links.txt") == expected
-    write_links(out / "forward", out / "backward", out / "other.txt", "grow-diag", [])
+    write_links(out / "forward", out / "backward", out / "other.txt", "grow-diag", settings["forward"])
     assert read_pharaoh(out / "other.txt") == symmetrised(there, back, "grow-diag")
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()}
     capsys.readouterr()

@@ -7,6 +7,7 @@ from typing import Any
 from translate.alignment.alignment import check_threshold
 from translate.errors import UserError
 from translate.models.seq2seq import Seq2Seq
+from translate.text.bounded import shorten
 
 
 @dataclass(frozen=True)
@@ -32,11 +33,12 @@ class AlignmentChoice:
         object.__setattr__(self, "heads", tuple(self.heads))
         for name, numbers in (("layer", (self.layer,)), ("heads", self.heads)):
             if not numbers or any(not isinstance(n, int) or isinstance(n, bool) or n < 0 for n in numbers):
-                raise UserError(
-                    f"alignment {name}: {getattr(self, name)!r} must be one or more numbers from 0"
-                )
+                got = shorten(repr(getattr(self, name)))
+                raise UserError(f"alignment {name}: {got} must be one or more numbers from 0")
+        if len(set(self.heads)) != len(self.heads):
+            raise UserError(f"alignment heads: {shorten(self.heads)} must name each head once")
         if isinstance(self.shift, bool) or self.shift not in (0, 1):
-            raise UserError(f"alignment shift: {self.shift!r} must be 0 or 1")
+            raise UserError(f"alignment shift: {shorten(repr(self.shift))} must be 0 or 1")
         check_threshold(self.threshold)
 
     @property
@@ -66,10 +68,11 @@ class AlignmentChoice:
         keys = {"layer", "heads", "shift"}  # older runs have no threshold
         if not isinstance(values, Mapping) or set(values) - {"threshold"} != keys:
             raise UserError(
-                f"alignment choice: got {values!r}, expected the keys layer, heads, shift and threshold"
+                f"alignment choice: got {shorten(repr(values))}, expected the keys layer, heads, shift and "
+                "threshold"
             )
         if not isinstance(values["heads"], list | tuple):
-            raise UserError(f"alignment heads: {values['heads']!r} must be a list of numbers")
+            raise UserError(f"alignment heads: {shorten(repr(values['heads']))} must be a list of numbers")
         return cls(values["layer"], tuple(values["heads"]), values["shift"], values.get("threshold", 0.0))
 
     def check(self, model: Seq2Seq) -> None:

@@ -17,6 +17,7 @@ from translate.attention.kernels import ADDITIVE_KERNELS, check_kernel
 from translate.attention.masks import check_mask
 from translate.attention.memory import Memory
 from translate.attention.recompute import chunked_additive_scores, compiled_additive_scores
+from translate.options import Width
 
 
 @register("additive")
@@ -31,7 +32,7 @@ class Additive(Attention):
     """
 
     def __init__(
-        self, query_size: int, key_size: int, attention_size: int | None = None, kernel: str = "auto"
+        self, query_size: int, key_size: int, attention_size: Width | None = None, kernel: str = "auto"
     ) -> None:
         super().__init__(query_size, key_size)
         size = check_size("attention_size", attention_size, query_size)
@@ -65,7 +66,7 @@ class Concat(Additive):
     """
 
     def __init__(
-        self, query_size: int, key_size: int, attention_size: int | None = None, kernel: str = "auto"
+        self, query_size: int, key_size: int, attention_size: Width | None = None, kernel: str = "auto"
     ) -> None:
         super().__init__(query_size, key_size, attention_size, kernel)
         self.query_projection = nn.Linear(query_size, self.direction.shape[0], bias=False)
@@ -95,7 +96,7 @@ class Coverage(Additive):
     stateful = True
 
     def __init__(
-        self, query_size: int, key_size: int, attention_size: int | None = None, max_fertility: float = 2.0
+        self, query_size: int, key_size: int, attention_size: Width | None = None, max_fertility: float = 2.0
     ) -> None:
         super().__init__(query_size, key_size, attention_size)
         if max_fertility <= 0:
@@ -151,7 +152,7 @@ class Hierarchical(Additive):
     """
 
     def __init__(
-        self, query_size: int, key_size: int, attention_size: int | None = None, kernel: str = "auto"
+        self, query_size: int, key_size: int, attention_size: Width | None = None, kernel: str = "auto"
     ) -> None:
         super().__init__(query_size, key_size, attention_size, kernel)
         size = self.direction.shape[0]

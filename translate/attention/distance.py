@@ -16,7 +16,7 @@ from translate.attention.kernels import KERNELS
 from translate.attention.masks import lengths_of
 from translate.attention.memory import Memory
 from translate.attention.multi_head import HEADS, Heads, MultiHead
-from translate.options import flat_options
+from translate.options import Width, flat_options
 
 GAUSSIANS = ("after", "before")
 WINDOWED = Heads(window=32)
@@ -106,7 +106,7 @@ class RelativeBias(Biased):
         self,
         query_size: int,
         key_size: int,
-        num_buckets: int = 32,
+        num_buckets: Width = 32,
         max_distance: int = 128,
         heads: Heads = HEADS,
         *,

@@ -21,7 +21,7 @@ from translate.attention.dot_product import DotProduct
 from translate.attention.masks import Pattern
 from translate.attention.memory import Memory
 from translate.attention.path_cache import LayerCache, PathCache
-from translate.options import flat_options, option_group
+from translate.options import NumHeads, Width, flat_options, option_group
 
 # Turns queries or keys (B, H, L, E) from a position on by their positions (rotary).
 Turn = Callable[[Tensor, int | Tensor], Tensor]
@@ -44,9 +44,9 @@ class Heads:
         window: the greatest distance, in positions, at which a query sees a key; no limit if ``None``.
     """
 
-    num_heads: int | None = None
-    attention_size: int | None = None
-    num_key_value_heads: int | None = None
+    num_heads: NumHeads | None = None
+    attention_size: Width | None = None
+    num_key_value_heads: NumHeads | None = None
     bias: bool = True
     kernel: str = "auto"
     dropout: float = 0.0
@@ -233,7 +233,7 @@ class ScaledDot(MultiHead):
     """
 
     def __init__(
-        self, query_size: int, key_size: int, attention_size: int | None = None, kernel: str = "auto"
+        self, query_size: int, key_size: int, attention_size: Width | None = None, kernel: str = "auto"
     ) -> None:
         super().__init__(query_size, key_size, Heads(1, attention_size, kernel=kernel))
 

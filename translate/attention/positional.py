@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from translate.attention.contract import Attention, check_size, register
 from translate.attention.memory import Memory
+from translate.options import NumPositions, Width
 
 
 class _FixedLength(Attention):
@@ -54,7 +55,7 @@ class Location(_FixedLength):
 
     bias = False
 
-    def __init__(self, query_size: int, key_size: int, max_length: int = 128) -> None:
+    def __init__(self, query_size: int, key_size: int, max_length: NumPositions = 128) -> None:
         super().__init__(query_size, key_size, max_length)
         self.score_projection = nn.Linear(query_size, self.max_length, bias=self.bias)
 
@@ -92,7 +93,7 @@ class Positional(_FixedLength):
 
     positioned = True
 
-    def __init__(self, query_size: int, key_size: int, max_length: int = 128) -> None:
+    def __init__(self, query_size: int, key_size: int, max_length: NumPositions = 128) -> None:
         super().__init__(query_size, key_size, max_length)
         self.place_scores = nn.Parameter(torch.randn(self.max_length, self.max_length))
 
@@ -115,7 +116,9 @@ class FactorizedPositional(_FixedLength):
 
     positioned = True
 
-    def __init__(self, query_size: int, key_size: int, max_length: int = 128, rank: int = 8) -> None:
+    def __init__(
+        self, query_size: int, key_size: int, max_length: NumPositions = 128, rank: Width = 8
+    ) -> None:
         super().__init__(query_size, key_size, max_length)
         self.rank = check_size("rank", rank, rank)
         self.target_places = nn.Parameter(torch.randn(self.max_length, rank) * rank**-0.25)

@@ -32,7 +32,9 @@ def export(
     sentences: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Source sentences for the proof. Default: the validation split of the run."
+            metavar="FILE",
+            help="Source sentences for the proof, one a line. Default: generated English ones; files that "
+            "the run names are not read.",
         ),
     ] = None,
     num_sentences: Annotated[

@@ -4,14 +4,16 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Annotated, Any, Literal
 
-from annotated_types import Ge
+from annotated_types import Ge, Le
 
 from translate.config.declare import Count, Positive, declared
 from translate.config.files import YAML, section_of
+from translate.config.messages import LARGEST
 from translate.config.values import to_section
 
 SPLITS = ("train", "validation", "test")
 FILE = "data/_base.yaml"
+Generated = Annotated[int, Ge(0), Le(10_000_000)]  # pairs of the grammar, which are held in memory
 
 # Settings that only some kinds of corpus read; the other kinds refuse them.
 _READ_BY: dict[str, tuple[str, ...]] = {
@@ -76,16 +78,16 @@ class DataConfig:
     test_name: str | None = YAML
     hub: HubConfig = YAML
     max_length: Positive | None = YAML
-    max_length_ratio: Annotated[float, Ge(1)] | None = YAML
+    max_length_ratio: Annotated[float, Ge(1), Le(LARGEST)] | None = YAML
     drop_duplicates: bool = YAML
     drop_identical: bool = YAML
     max_train_pairs: Positive | None = YAML
     validation_pairs: Count = YAML
     test_pairs: Count = YAML
-    num_train: Count = YAML
-    num_validation: Count = YAML
-    num_test: Count = YAML
-    seed: int = YAML
+    num_train: Generated = YAML
+    num_validation: Generated = YAML
+    num_test: Generated = YAML
+    seed: Annotated[int, Ge(-LARGEST), Le(LARGEST)] = YAML
 
     def __post_init__(self) -> None:
         neutral = section_of(FILE) | {"hub": HubConfig()}

@@ -10,7 +10,7 @@ from pydantic import AllowInfNan, ConfigDict, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 from translate.config.files import YAML, is_open, section_of
-from translate.config.messages import explain
+from translate.config.messages import LARGEST, explain
 from translate.config.values import understood
 from translate.errors import UserError
 
@@ -19,13 +19,14 @@ T = TypeVar("T")
 # The file of each declared class, and the dotted path of its keys there.
 DECLARED_IN: dict[type, tuple[str, str]] = {}
 
-Count = Annotated[int, Ge(0)]
-Positive = Annotated[int, Ge(1)]
-Amount = Annotated[float, Ge(0), AllowInfNan(False)]
-AboveZero = Annotated[float, Gt(0), AllowInfNan(False)]
+# No honest number is larger; a run may come from a stranger. Sections set narrower limits where work or
+# memory grows with the number.
+Count = Annotated[int, Ge(0), Le(LARGEST)]
+Positive = Annotated[int, Ge(1), Le(LARGEST)]
+Amount = Annotated[float, Ge(0), Le(LARGEST), AllowInfNan(False)]
+AboveZero = Annotated[float, Gt(0), Le(LARGEST), AllowInfNan(False)]
 Fraction = Annotated[float, Ge(0), Le(1)]
 BelowOne = Annotated[float, Ge(0), Lt(1)]
-Finite = Annotated[float, AllowInfNan(False)]
 Shift = Literal[0, 1]
 
 

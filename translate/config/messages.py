@@ -10,8 +10,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import ValidationError
 
-from translate.config.names import did_you_mean, nearest, shorten
+from translate.config.names import SHOWN, did_you_mean, nearest, shorten
 
+LARGEST = 10**12  # of every number of a configuration that has no narrower limit
 _CONTAINERS = (list, tuple, set, frozenset, dict)
 _NAMES: dict[Any, str] = {
     bool: "true or false",
@@ -28,13 +29,23 @@ _LIMITS: dict[type, tuple[str, str]] = {
     Le: ("le", "at most"),
     Lt: ("lt", "less than"),
 }
-_REPR = reprlib.Repr()
-_REPR.maxstring = _REPR.maxother = _REPR.maxlong = 300
+
+
+class _Short(reprlib.Repr):
+    """Python's way to write a value, cut short; also for integers that are too long to be written."""
+
+    def repr_int(self, x: int, level: int) -> str:
+        return super().repr_int(x, level) if x.bit_length() < 4096 else "a number of over 1,000 digits"
+
+
+_REPR = _Short()
+_REPR.maxstring = _REPR.maxother = SHOWN
 _REPR.maxlist = _REPR.maxdict = _REPR.maxtuple = 20
+_REPR.maxlevel = 4
 
 
 def show(value: Any) -> str:
-    """A value roughly as YAML would write it, cut after 300 characters."""
+    """A value roughly as YAML would write it, cut after :data:`SHOWN` characters."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return shorten(_REPR.repr(value))
@@ -55,15 +66,17 @@ def described(annotation: Any) -> str:
 
 
 def limits(annotation: Any) -> str:
-    """The limits of a number in words: ``at least 1``, ``0 to 1``; empty if there are none."""
+    """The limits of a number in words: ``at least 1``, ``0 to 1``; empty for none, or ``LARGEST`` alone."""
     if get_origin(annotation) in (Union, types.UnionType):
         return next(filter(None, map(limits, get_args(annotation))), "")
     metadata = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
-    found = {type(limit): limit for limit in metadata if type(limit) in _LIMITS}
+    numbers = {
+        type(each): getattr(each, _LIMITS[type(each)][0]) for each in metadata if type(each) in _LIMITS
+    }
+    found = {kind: number for kind, number in numbers.items() if abs(number) != LARGEST}
     if Ge in found and Le in found:
-        return f"{found[Ge].ge} to {found[Le].le}"
-    words = [(*_LIMITS[kind], limit) for kind, limit in found.items()]
-    return " and ".join(f"{word} {getattr(limit, name)}" for name, word, limit in words)
+        return f"{found[Ge]:,} to {found[Le]:,}"
+    return " and ".join(f"{_LIMITS[kind][1]} {number:,}" for kind, number in found.items())
 
 
 def explain(error: ValidationError, annotation: Any, path: str, value: Any) -> str:
@@ -82,11 +95,18 @@ def explain(error: ValidationError, annotation: Any, path: str, value: Any) -> s
         return f"{where}.{location[-1]}: a value is required".removeprefix(".")
     if first["type"] == "value_error" and is_dataclass(kind):  # of its __post_init__
         return join_message(where, str(first["ctx"]["error"]), _field_names(kind))
+    if LARGEST in map(abs, (limit for limit in first.get("ctx", {}).values() if isinstance(limit, int))):
+        return f"{where}: {beyond(got)}"
     if first["type"] in _BEYOND:
         return f"{where}: expected {limits(kind)}, got {show(got)}"
     if first["type"] == "finite_number":
         return f"{where}: expected a finite number, got {show(got)}"
     return f"{where}: {_refused(kind, got)}"
+
+
+def beyond(value: Any) -> str:
+    """What is wrong with a number beyond ``LARGEST``."""
+    return f"expected a number of at most {LARGEST:,}, got {show(value)}"
 
 
 def join_message(path: str, message: str, names: Iterable[str]) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+SHOWN = 100  # characters of a value or a name in a message
+
 
 def config_directory() -> Path:
     """The folder ``conf``: inside the installed package, or beside it in a checkout."""
@@ -35,7 +37,7 @@ def did_you_mean(suggestion: str | None) -> str:
     return f"; did you mean {suggestion}?" if suggestion else ""
 
 
-def shorten(text: str, limit: int = 300) -> str:
+def shorten(text: str, limit: int = SHOWN) -> str:
     """``text``, cut at ``limit`` characters: a message must not repeat a page of somebody's input."""
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
 

@@ -2,33 +2,38 @@
 
 from typing import Annotated, Literal
 
-from annotated_types import Gt, Le
+from annotated_types import Ge, Gt, Le
 
-from translate.config.declare import AboveZero, Amount, Count, Finite, Positive, declared
+from translate.config.declare import Count, declared
 from translate.config.files import YAML
+
+# The work for a line grows with these, so they have limits that no honest search meets.
+Pieces = Annotated[int, Ge(1), Le(100_000)]
+Fewest = Annotated[int, Ge(0), Le(100_000)]
+Ratio = Annotated[float, Ge(0), Le(100)]
 
 
 @declared("search/beam.yaml")
 class SearchConfig:
     """How translations are searched. Lengths are in pieces and include the end of the sentence."""
 
-    beam_size: Positive = YAML
-    length_penalty: Finite = YAML
+    beam_size: Annotated[int, Ge(1), Le(1_000)] = YAML
+    length_penalty: Annotated[float, Ge(-10), Le(10)] = YAML
     length_normalisation: Literal["average", "gnmt"] = YAML
-    coverage_penalty: Amount = YAML
-    max_source_pieces: Positive = YAML
-    max_length_ratio: Amount = YAML
-    max_length_extra: Positive = YAML
-    max_length: Positive | None = YAML
-    min_length: Count = YAML
-    min_length_ratio: Amount = YAML
-    no_repeat_ngram: Count = YAML
+    coverage_penalty: Annotated[float, Ge(0), Le(1_000)] = YAML
+    max_source_pieces: Pieces = YAML
+    max_length_ratio: Ratio = YAML
+    max_length_extra: Pieces = YAML
+    max_length: Pieces | None = YAML
+    min_length: Fewest = YAML
+    min_length_ratio: Ratio = YAML
+    no_repeat_ngram: Fewest = YAML
     sample: bool = YAML
-    temperature: AboveZero = YAML
+    temperature: Annotated[float, Gt(0), Le(1_000)] = YAML
     top_k: Count = YAML
     top_p: Annotated[float, Gt(0), Le(1)] = YAML
     seed: Count = YAML
-    batch_size: Positive = YAML
+    batch_size: Annotated[int, Ge(1), Le(100_000)] = YAML
 
     def __post_init__(self) -> None:
         if self.max_length is not None and self.min_length > self.max_length:

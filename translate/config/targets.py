@@ -10,14 +10,21 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from translate.config.messages import join_message
-from translate.config.names import did_you_mean, nearest
+from translate.config.messages import LARGEST, beyond, join_message, show
+from translate.config.names import did_you_mean, nearest, shorten
 from translate.config.values import convert, plain
 from translate.errors import UserError
 from translate.options import flat_hints, flat_parameters
 
 PACKAGE = "translate"
 TORCH = ("torch.optim", "torch.nn")
+# Where the open families of this package are; its other classes read and write files.
+FAMILIES = (
+    "translate.attention",
+    "translate.models",
+    "translate.training.optimizer",
+    "translate.training.schedules",
+)
 LABELLED = "model"  # the one node whose `name` is a label and no option
 
 # Classes that a stored configuration names by the module they stood in before.
@@ -30,7 +37,7 @@ MOVED = {
 }
 
 # What constructors raise for values they refuse; torch raises RuntimeError for a negative size.
-REFUSALS = (ValueError, TypeError, RuntimeError, ArithmeticError, AssertionError)
+REFUSALS = (ValueError, TypeError, RuntimeError, ArithmeticError, AssertionError, MemoryError)
 
 
 class Call(NamedTuple):
@@ -55,8 +62,8 @@ def resolve_target(name: Any, plugins: Sequence[str] = (), path: str = "_target_
     root = next((root for root in roots if str(name).startswith(f"{root}.")), None)
     if not isinstance(name, str) or root is None:
         raise UserError(
-            f"{path}: {name!r} may not be named here; a target is a class of {PACKAGE}, {', '.join(TORCH)}, "
-            f"or of a module listed in run.plugins"
+            f"{path}: {show(name)} may not be named here; a target is a class of {PACKAGE}, "
+            f"{', '.join(TORCH)}, or of a module listed in run.plugins"
         )
     found: Any = import_plugin(root) if root in plugins else importlib.import_module(root)
     reached = root
@@ -65,8 +72,9 @@ def resolve_target(name: Any, plugins: Sequence[str] = (), path: str = "_target_
         reached = f"{reached}.{part}"
     suits = isinstance(found, type) or (root in plugins and callable(found))
     defined = getattr(found, "__module__", None) or ""
-    if not suits or not any(f"{defined}.".startswith(f"{each}.") for each in roots):
-        raise UserError(f"{path}: {name} is not a class of {root}")
+    homes = (*plugins, *FAMILIES, *TORCH)
+    if not suits or not any(f"{defined}.".startswith(f"{each}.") for each in homes):
+        raise UserError(f"{path}: {shorten(name)} is not a class of {root}")
     return found
 
 
@@ -147,7 +155,8 @@ class Construct:
             raise
         except REFUSALS as error:
             message = str(error).strip().split("\n")[0] or type(error).__name__
-            raise UserError(join_message(self.path, message, _parameters(self.target))) from error
+            names = _parameters(self.target)
+            raise UserError(join_message(self.path, shorten(message, 200), names)) from error
 
 
 def parameters_of(node: Mapping[str, Any], plugins: Sequence[str]) -> list[str]:
@@ -180,7 +189,7 @@ def _child(found: Any, part: str, reached: str, path: str) -> Any:
         names = [name for name in dir(found) if not name.startswith("_")]
         near = nearest(part, names)
         hint = did_you_mean(near and f"{reached}.{near}")
-        raise UserError(f"{path}: there is no {part} in {reached}{hint}")
+        raise UserError(f"{path}: there is no {shorten(part)} in {shorten(reached)}{hint}")
     return getattr(found, part)
 
 
@@ -194,7 +203,7 @@ def _parameters(target: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 def _bind(node: Mapping[str, Any], path: str, plugins: Sequence[str], provided: Collection[str]) -> Call:
     values = plain(node, path)
     if not _is_target(values):
-        raise UserError(f"{path}: expected a section with _target_, got {values!r}")
+        raise UserError(f"{path}: expected a section with _target_, got {show(values)}")
     target = resolve_target(values["_target_"], plugins, f"{path}._target_")
     name, parameters, hints = str(values["_target_"]), _parameters(target), flat_hints(target)
     options = {key: value for key, value in values.items() if key not in ("_target_", "_partial_")}
@@ -206,7 +215,17 @@ def _bind(node: Mapping[str, Any], path: str, plugins: Sequence[str], provided: 
         key: value if _is_target(value) else convert(value, hints.get(key, Any), f"{path}.{key}")
         for key, value in options.items()
     }
+    if target.__module__.split(".")[0] in (PACKAGE, "torch"):  # of a plugin, the user knows the limits
+        for key, value in converted.items():
+            _check_numbers(value, f"{path}.{key}")
     return Call(target, converted, partial)
+
+
+def _check_numbers(value: Any, path: str) -> None:
+    """Raise ``UserError`` for a number that no honest configuration has."""
+    for each in value if isinstance(value, list | tuple) else (value,):
+        if isinstance(each, int | float) and not abs(each) <= LARGEST:
+            raise UserError(f"{path}: {beyond(each)}")
 
 
 def _check_names(
@@ -227,7 +246,7 @@ def _check_names(
         if key not in named and not is_open:
             near = nearest(key, set(named) - set(provided))
             hint = did_you_mean(near and f"{path}.{near}")
-            raise UserError(f"{path}.{key}: unknown option of {name}{hint}")
+            raise UserError(f"{path}.{shorten(str(key))}: unknown option of {name}{hint}")
     for key in provided:
         if key not in named and not is_open:
             raise UserError(f"{path}._target_: {name} takes no {key}, so it cannot stand here")

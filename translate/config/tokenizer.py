@@ -15,7 +15,7 @@ class TokenizerConfig:
     """How SentencePiece cuts text into pieces."""
 
     model_type: Literal["unigram", "bpe", "word", "char"] = YAML
-    vocabulary_size: Annotated[int, Ge(NUM_SPECIAL + 1)] = YAML
+    vocabulary_size: Annotated[int, Ge(NUM_SPECIAL + 1), Le(10_000_000)] = YAML
     shared: bool = YAML
     character_coverage: Annotated[float, Ge(0.9), Le(1)] = YAML
     byte_fallback: bool = YAML

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from annotated_types import Ge, Gt, Lt
+from annotated_types import Ge, Gt, Le, Lt
 
 from translate.config.declare import (
     YAML,
@@ -63,7 +63,7 @@ class TrainingConfig:
     teacher_forcing: TeacherForcingConfig = YAML
     clip_norm: AboveZero | None = YAML
     ema: Annotated[float, Gt(0), Lt(1)] | None = YAML
-    average_last: Annotated[int, Ge(2)] | None = YAML
+    average_last: Annotated[int, Ge(2), Le(1_000)] | None = YAML
     best_metric: Literal["bleu", "chrf", "ter", "nll", "aer", "loss"] = YAML  # loss: the old name of nll
     patience: Positive | None = YAML
     guided_alignment: Amount = YAML

@@ -3,7 +3,6 @@
 It holds weights, tokenizer, configuration, scores and the choice of the attention that is shown.
 """
 
-import shutil
 from pathlib import Path
 
 from safetensors.torch import save_file
@@ -12,6 +11,7 @@ from translate.errors import UserError
 from translate.export.contents import Contents
 from translate.storage.checkpoint import WEIGHTS
 from translate.storage.run_directory import RunDirectory
+from translate.text.bounded import read_bounded
 from translate.training.weights import model_tensors
 
 
@@ -32,13 +32,13 @@ def export(contents: Contents, directory: Path) -> RunDirectory:
     save_file(weights, folder / WEIGHTS)
     contents.tokenizers.save(bundle.tokenizer)
     try:
-        shutil.copyfile(contents.directory.config, bundle.config)
         for source, target in (
+            (contents.directory.config, bundle.config),
             (contents.directory.alignment, bundle.alignment),
             (contents.directory.scores, bundle.scores),
         ):
             if source.exists():
-                shutil.copyfile(source, target)
+                target.write_bytes(read_bounded(source, root=contents.directory.path))
     except OSError as error:
         raise UserError(f"{error.filename}: cannot be copied ({error.strerror})") from error
     return bundle

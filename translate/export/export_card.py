@@ -3,6 +3,8 @@
 from pathlib import Path
 
 from translate.export.contents import Contents, Proof
+from translate.text.bounded import read_bounded
+from translate.text.escape import for_code, for_markdown, tame_markdown
 from translate.version import __version__
 
 USE = {
@@ -63,8 +65,9 @@ def write_card(contents: Contents, export_format: str, directory: Path, name: st
         proof: of the export.
     """
     tokenizers = contents.tokenizers
+    source, target = (for_markdown(language or "?", 35) for language in contents.languages)
     use = USE[export_format].format(
-        name=name,
+        name=for_code(name, "FOLDER"),
         source="shared" if tokenizers.shared else "source",
         target="shared" if tokenizers.shared else "target",
         beam_size=contents.search.beam_size,
@@ -72,8 +75,8 @@ def write_card(contents: Contents, export_format: str, directory: Path, name: st
         layer=contents.choice.layer,
     )
     parts = [
-        f"# {name}",
-        f"Translates {contents.languages[0] or '?'} to {contents.languages[1] or '?'}. "
+        f"# {for_markdown(name)}",
+        f"Translates {source} to {target}. "
         f"Format `{export_format}`, exported by seq2seq-translate {__version__}.",
         f"## Proof\n\nBeam {contents.search.beam_size}, length penalty {contents.search.length_penalty}: "
         f"{proof.line()}.",
@@ -87,8 +90,10 @@ def write_card(contents: Contents, export_format: str, directory: Path, name: st
 
 def _of_the_run(contents: Contents) -> str:
     """The run's own card without its use and its pictures, with headings one level down."""
-    if not contents.directory.card.exists():
+    directory = contents.directory
+    try:
+        content = read_bounded(directory.card, root=directory.path).decode("utf-8", "replace")
+    except FileNotFoundError:
         return ""
-    text = contents.directory.card.read_text(encoding="utf-8").split("\n## Use\n")[0]
-    lines = [line for line in text.splitlines() if not line.startswith("![")]
+    lines = tame_markdown(content.split("\n## Use\n")[0]).splitlines()
     return "\n".join(f"#{line}" if line.startswith("#") else line for line in lines).strip()

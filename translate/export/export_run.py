@@ -1,5 +1,6 @@
 """Exports a trained run: reads it, writes it in a format, proves the export, and describes it in a card."""
 
+import shlex
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from translate.export.export_card import write_card
 from translate.grammar.generator import generate
 from translate.runs.load import load, read_settings
 from translate.storage.run_directory import RunDirectory
+from translate.text.bounded import shorten
 from translate.text.lines import read_lines
 from translate.translation import Translation
 from translate.translator import Translator
@@ -40,7 +42,8 @@ def export_run(
         run: a run directory or a bundle.
         export_format: one of ``FORMATS``.
         out: folder to be created.
-        sentences: file with sentences for the proof; by default the run's validation split.
+        sentences: file with sentences for the proof; by default generated ones, those of the run's validation
+            split if it was trained on the embedded grammar. Files that the run names are not read.
         num_sentences: number of sentences for the proof.
         quantization: for ctranslate2 only, see there.
         threads: of the CPU.
@@ -122,10 +125,18 @@ def _first_lines(path: Path, count: int) -> list[str]:
 
 
 def _validation(data: DataConfig, count: int, report: Callable[[str], None]) -> list[str]:
-    """Source sentences of the run's validation split, or generated ones if the corpus cannot be read."""
-    try:
-        corpus = load_corpus(data)
-    except UserError as error:
-        report(f"the proof uses generated English sentences, since the run's corpus cannot be read ({error})")
-        return [example.source for example in generate(1, count, 0, data.seed)["validation"]]
-    return (corpus.validation or corpus.train).source[:count]
+    """Source sentences of the run's own grammar, or generated ones: no file that a run names is read."""
+    generated = [example.source for example in generate(1, count, 0, data.seed)["validation"]]
+    if data.kind == "grammar":
+        try:
+            corpus = load_corpus(data)
+        except UserError:  # of settings that no grammar has
+            return generated
+        return (corpus.validation or corpus.train).source[:count]
+    files = (data.validation.source, data.train.source)
+    named = next((file for file in files if file is not None), "FILE")
+    report(
+        "the proof uses generated English sentences, since data that a run names are not read; for others "
+        f"add --sentences {shlex.quote(shorten(named))}"
+    )
+    return generated

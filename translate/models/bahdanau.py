@@ -25,7 +25,7 @@ from translate.models.rnn import (
     gru_step,
 )
 from translate.models.states import DecodeState, Encoded
-from translate.options import flat_options
+from translate.options import NumLayers, flat_options
 
 READOUTS = ("maxout", "linear")
 
@@ -60,7 +60,7 @@ class BahdanauRNN(RecurrentSeq2Seq):
         *,
         sizes: RecurrentSizes = SIZES,
         options: RecurrentOptions = OPTIONS,
-        encoder_layers: int = YAML,
+        encoder_layers: NumLayers = YAML,
         readout: str = YAML,
         word_in_query: bool = YAML,
         encoder: Callable[..., Encoder] | None = None,

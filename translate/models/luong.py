@@ -24,7 +24,7 @@ from translate.models.rnn import (
     lstm_step,
 )
 from translate.models.states import DecodeState, Encoded
-from translate.options import flat_options
+from translate.options import NumLayers, flat_options
 
 
 class LuongRNN(RecurrentSeq2Seq):
@@ -56,7 +56,7 @@ class LuongRNN(RecurrentSeq2Seq):
         *,
         sizes: RecurrentSizes = SIZES,
         options: RecurrentOptions = OPTIONS,
-        num_layers: int = YAML,
+        num_layers: NumLayers = YAML,
         input_feeding: bool = YAML,
         encoder: Callable[..., Encoder] | None = None,
     ) -> None:

@@ -14,9 +14,9 @@ from translate.models.dropout import Dropout
 from translate.models.embedding import embeddings
 from translate.models.encoders import Encoder
 from translate.models.seq2seq import Seq2Seq, attend_beside, beams, new_output
-from translate.models.sizes import Widths, mismatch
+from translate.models.sizes import Widths, check_kind, mismatch
 from translate.models.states import DecodeState, Encoded
-from translate.options import option_group
+from translate.options import Width, option_group
 
 
 @option_group
@@ -31,9 +31,9 @@ class RecurrentSizes:
         decoder_size: width of the decoder's state.
     """
 
-    embedding_size: int = YAML
-    encoder_size: int = YAML
-    decoder_size: int = YAML
+    embedding_size: Width = YAML
+    encoder_size: Width = YAML
+    decoder_size: Width = YAML
 
 
 @option_group
@@ -95,7 +95,7 @@ class RecurrentSeq2Seq(Seq2Seq):
         self.source_embedding, self.target_embedding = embeddings(
             source_vocabulary, target_vocabulary, sizes.embedding_size, tie=options.tie
         )
-        self.encoder = build_encoder()
+        self.encoder = check_kind(build_encoder(), Encoder, "model.encoder")
         self.attention, self.widths = build_attention(
             attention, sizes, self.encoder.output_size, word_in_query=word_in_query
         )
@@ -226,7 +226,7 @@ def build_attention(
     decoder, states = "model.decoder_size", "2 x model.encoder_size"
     widths = Widths(decoder, states, decoder)
     try:
-        attention = build(sizes.decoder_size, state_size)
+        attention = check_kind(build(sizes.decoder_size, state_size), Attention, "model.attention")
         if not (word_in_query or attention.reads_embedding):
             return attention, widths
     except SizeMismatchError as error:

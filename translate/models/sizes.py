@@ -1,12 +1,14 @@
 """Whether a mechanism fits the widths of its model; if not, the message names the settings that made them."""
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import torch
+from torch import nn
 
 from translate.attention import Attention
 from translate.errors import UserError
 
+Part = TypeVar("Part", bound=nn.Module)
 FAILURES = (RuntimeError, ValueError, IndexError, TypeError)  # of torch, for shapes that do not fit
 
 
@@ -35,6 +37,16 @@ def mismatch(name: str, query_size: int, key_size: int, widths: Widths, failure:
         f"of {key_size} ({widths.of_states}){failure and f' and fails ({failure})'}; "
         f"{change}use model/attention=general"
     )
+
+
+def check_kind(part: Part, kind: type[nn.Module], setting: str) -> Part:
+    """``part``, which a ``_target_`` built; raises UserError unless it is a ``kind``."""
+    if not isinstance(part, kind):
+        raise UserError(
+            f"{setting}: expected a target that builds {kind.__module__}.{kind.__name__}, "
+            f"got {type(part).__name__}"
+        )
+    return part
 
 
 @torch.no_grad()

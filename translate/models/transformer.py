@@ -12,9 +12,10 @@ from translate.config.files import YAML, from_file
 from translate.models.dropout import Dropout
 from translate.models.embedding import Positions, embeddings
 from translate.models.seq2seq import Seq2Seq, new_output
+from translate.models.sizes import check_kind
 from translate.models.states import DecodeState, Encoded
 from translate.models.transformer_layer import NORMS, FeedForward, Layer, LayerOptions
-from translate.options import flat_options, option_group
+from translate.options import NumHeads, NumLayers, NumPositions, Width, flat_options, option_group
 
 
 @option_group
@@ -30,10 +31,10 @@ class TransformerSizes:
         decoder_layers: number of layers.
     """
 
-    width: int = YAML
-    num_heads: int = YAML
-    encoder_layers: int = YAML
-    decoder_layers: int = YAML
+    width: Width = YAML
+    num_heads: NumHeads = YAML
+    encoder_layers: NumLayers = YAML
+    decoder_layers: NumLayers = YAML
 
 
 @option_group
@@ -49,7 +50,7 @@ class EmbeddingOptions:
     """
 
     positions: str = YAML
-    max_length: int = YAML
+    max_length: NumPositions = YAML
     tie: str = YAML
 
 
@@ -104,7 +105,9 @@ class Transformer(Seq2Seq):
         def new_layer(*, decoder: bool) -> Layer:
             feedforward = FeedForward(width, layer)
             cross_attention = attention(width, width) if decoder else None
-            self_attention = own(width, width, causal=decoder)
+            if cross_attention is not None:
+                check_kind(cross_attention, Attention, "model.attention")
+            self_attention = check_kind(own(width, width, causal=decoder), Attention, "model.self_attention")
             return Layer(
                 width, self_attention, feedforward, cross_attention, layer, rotary=positions == "rotary"
             )

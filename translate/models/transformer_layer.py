@@ -13,7 +13,7 @@ from translate.models.dropout import Dropout
 from translate.models.embedding import rotate
 from translate.models.seq2seq import attend_beside, beams
 from translate.models.states import Encoded
-from translate.options import option_group
+from translate.options import Width, option_group
 
 NORMS: dict[str, Callable[[int], nn.Module]] = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}
 FEEDFORWARDS = ("relu", "gelu", "swiglu")
@@ -34,7 +34,7 @@ class LayerOptions:
         pre_norm: norm before each part (Xiong et al. 2020) instead of after the residual.
     """
 
-    feedforward_size: int = YAML
+    feedforward_size: Width = YAML
     feedforward: str = YAML
     dropout: float = YAML
     feedforward_dropout: float = YAML

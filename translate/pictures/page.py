@@ -6,7 +6,6 @@ JSON data and are shown as plain text.
 
 import base64
 import hashlib
-import html
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -20,6 +19,7 @@ import numpy as np
 from translate.aligner.links import Gold, Links
 from translate.errors import UserError
 from translate.pictures.matrix import WordMatrix, is_right_to_left, label
+from translate.text.escape import for_html
 
 SCALE = 65535  # weights are stored as unsigned 16-bit fractions of this
 _SCRIPTS = ("state.js", "sentences.js", "matrix.js", "controls.js")
@@ -155,7 +155,7 @@ class Page:
         return [" ".join(label(word) for word in words) for words in sentences]
 
     def _data(self) -> dict[str, Any]:
-        source, target = self.languages
+        source, target = (label(language, 35) for language in self.languages)
         return {
             "source": [_word(word) for word in self.source_words],
             "languages": {"source": source, "target": target},
@@ -205,7 +205,7 @@ def _embed(data: dict[str, Any]) -> str:
 def _escape(text: str) -> str:
     """The text for HTML, with control characters escaped."""
 
-    return html.escape(label(text, 1000))
+    return for_html(label(text, 1000))
 
 
 def _hash(text: str) -> str:

@@ -10,6 +10,7 @@ from translate.alignment.choice import AlignmentChoice
 from translate.config.settings import Settings
 from translate.corpora.corpus import Corpus
 from translate.storage.run_directory import RunDirectory
+from translate.text.escape import for_code, for_markdown
 from translate.text.tokenizer import TokenizerPair
 from translate.version import __version__
 
@@ -32,17 +33,17 @@ def write_card(
         scores: the content of ``scores.json``.
         directory: of the run.
     """
-    run = directory.path
+    run = for_code(directory.path, "RUN")
     lines = [
-        f"# {settings.run.name}",
+        f"# {for_markdown(settings.run.name)}",
         "",
-        f"Translates {corpus.source_language} to {corpus.target_language}.",
+        f"Translates {for_markdown(corpus.source_language)} to {for_markdown(corpus.target_language)}.",
         "",
         *_facts(settings, tokenizers, alignment, scores, validated=corpus.validation is not None),
         "",
         "## Data",
         "",
-        *(f"- {line}" for line in corpus.summary_lines()),
+        *(f"- {for_markdown(line)}" for line in corpus.summary_lines()),
         "",
         "## Test scores",
         "",
@@ -87,7 +88,11 @@ def _facts(
         "versions": f"seq2seq-translate {__version__}, torch {torch.__version__}, "
         f"sentencepiece {sentencepiece.__version__}, sacrebleu {sacrebleu.__version__}",
     }
-    return ["| | |", "| --- | --- |", *(f"| {name} | {value} |" for name, value in rows.items())]
+    return [
+        "| | |",
+        "| --- | --- |",
+        *(f"| {name} | {for_markdown(value)} |" for name, value in rows.items()),
+    ]
 
 
 def _test_scores(test: dict[str, Any] | None) -> list[str]:

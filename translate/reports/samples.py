@@ -8,6 +8,7 @@ from typing import Protocol
 
 from translate.alignment.alignment import Alignment
 from translate.reports.boards import Board
+from translate.text.escape import for_markdown
 
 SHOWN = 5  # sentences
 LONGEST = 25  # words of a side in the picture, if any sentence is that short
@@ -42,7 +43,7 @@ def show(board: Board, samples: Iterable[Sample], alignment: Alignment | None, s
     rows = [(sample.source, sample.reference, sample.translation) for sample in samples]
     if not rows:
         return
-    cells = [[cell.replace("|", "&#124;") for cell in row] for row in rows]
+    cells = [[for_markdown(cell) for cell in row] for row in rows]
     table = ["| source | reference | translation |", "| --- | --- | --- |"]
     table += ["| " + " | ".join(row) + " |" for row in cells]
     board.text("validation/translations", "\n".join(table), step)

@@ -10,6 +10,7 @@ from translate.aligner.links import Gold, read_gold
 from translate.alignment.calibrate import calibrate
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.directions import Direction, calibrate_directions
+from translate.config.data import DataConfig
 from translate.config.settings import AlignmentConfig
 from translate.corpora.corpus import Corpus, Split, load_corpus
 from translate.corpora.local_files import pair_of
@@ -17,6 +18,7 @@ from translate.errors import UserError
 from translate.runs.encoding import gold_links
 from translate.runs.load import read_settings
 from translate.storage.run_directory import RunDirectory
+from translate.text.bounded import read_json, shorten
 from translate.translator import Translator
 
 
@@ -38,17 +40,37 @@ def pairs_of_corpus(corpus: Corpus, count: int) -> CalibrationPairs:
     return CalibrationPairs(name, split.source[:count], split.target[:count], golds, golds is not None)
 
 
-def pairs_of_run(directory: RunDirectory, plugins: Sequence[str] = ()) -> CalibrationPairs:
-    """The pairs that training used for the choice; the corpus must still be where it was."""
+def pairs_of_run(
+    directory: RunDirectory, plugins: Sequence[str] = (), *, trusted: bool = False
+) -> CalibrationPairs:
+    """The pairs that training used for the choice; the corpus must still be where it was.
+
+    Args:
+        directory: a run, perhaps a stranger's.
+        plugins: modules that it may import.
+        trusted: whether the user lets it read files and download data that its configuration names. The
+            embedded grammar is neither.
+    """
     settings = read_settings(directory, plugins)
+    if settings.data.kind != "grammar" and not trusted:
+        raise UserError(
+            f"{directory.path}: the run names data outside of its folder "
+            f"({shorten(named_data(settings.data))}), which is read only if you ask for it: add "
+            "--data-from-run if you trust the run, or --source FILE and --target FILE"
+        )
     try:
         corpus = load_corpus(settings.data)
     except UserError as error:
         raise UserError(
-            f"{directory.path}: the run's own corpus cannot be read ({error}); "
+            f"{directory.path}: the run's own corpus cannot be read ({shorten(error, 200)}); "
             f"give --source FILE and --target FILE"
         ) from error
     return pairs_of_corpus(corpus, settings.alignment.calibration_pairs)
+
+
+def named_data(data: DataConfig) -> str:
+    """The data that the configuration of a run names: a file, a folder, or a corpus of the hub."""
+    return str(data.path or data.validation.source or data.train.source or data.hub.repository or data.name)
 
 
 def pairs_of_files(
@@ -117,7 +139,7 @@ def check_replaceable(directory: RunDirectory, pairs: CalibrationPairs, *, force
         force: replace it all the same.
     """
     try:
-        stored = json.loads(directory.alignment.read_text(encoding="utf-8"))
+        stored = read_json(directory.alignment, root=directory.path)
         criterion, error, split = (stored.get(name) for name in ("criterion", "validation_aer", "split"))
     except (OSError, ValueError, AttributeError):  # no choice, or a damaged one, which loading reports
         return

@@ -13,12 +13,13 @@ from translate.aligner.symmetrise import majority
 from translate.alignment.alignment import Alignment
 from translate.alignment.directions import symmetrised
 from translate.config.data import SPLITS
+from translate.config.settings import Settings, check_config
 from translate.config.values import plain
 from translate.corpora.corpus import Split, load_corpus
 from translate.runs.calibration import choose_alignment, pairs_of_corpus, store
 from translate.runs.encoding import known_pairs
 from translate.runs.life import train
-from translate.runs.load import load, read_settings
+from translate.runs.load import load
 from translate.runs.runtime import find_device, use_runtime
 from translate.storage.run_directory import RunDirectory
 from translate.translator import Translator
@@ -52,7 +53,7 @@ def guide(config: DictConfig, out: str | Path, *, symmetrisation: str = MAJORITY
     if links.exists():
         print(f"{links}: exists already", flush=True)
     else:
-        write_links(out / "forward", out / "backward", links, symmetrisation, list(config.run.plugins))
+        write_links(out / "forward", out / "backward", links, symmetrisation, check_config(config))
     return _train(config, out / "guided", lambda values: _guided_by(values, links))
 
 
@@ -70,14 +71,14 @@ def swap_sides(values: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-def write_links(forward: Path, backward: Path, path: Path, symmetrisation: str, plugins: list[str]) -> None:
+def write_links(forward: Path, backward: Path, path: Path, symmetrisation: str, settings: Settings) -> None:
     """Choose the attention of both runs, align their training text with it, and write symmetrised links.
 
     With gold links each run chose when its training ended; without them, the agreement of both chooses now.
+    The text is that of ``settings``, the user's, not what the runs name.
     """
     use_runtime(find_device("auto"))
-    there, back = (load(run, plugins=plugins) for run in (forward, backward))
-    settings = read_settings(RunDirectory(forward), plugins)
+    there, back = (load(run, plugins=settings.run.plugins) for run in (forward, backward))
     corpus = load_corpus(settings.data)
     pairs = pairs_of_corpus(corpus, settings.alignment.calibration_pairs)
     if pairs.golds is None:

@@ -14,12 +14,14 @@ from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.models.columns import store_by_columns
 from translate.models.int8 import quantise
+from translate.models.size_limit import SizeLimit
 from translate.runs.runtime import PRECISIONS, find_device, use_threads
-from translate.storage.checkpoint import load_weights
+from translate.storage.checkpoint import load_weights, stored_weights
 from translate.storage.run_directory import RunDirectory
+from translate.storage.weights_file import differing
 from translate.text.bounded import read_json, read_yaml, shorten
 from translate.text.tokenizer import TokenizerPair
-from translate.training.weights import model_tensors
+from translate.training.weights import first_non_finite, model_tensors
 from translate.translator import Translator
 
 
@@ -62,11 +64,14 @@ def load(
     use_threads(threads)
     chosen_device = find_device(device)
     tokenizers = TokenizerPair.load(directory.tokenizer)
-    with torch.random.fork_rng(devices=[]):  # the initial weights, which are replaced, draw random numbers
-        model = build_model(settings.model, vocabulary_sizes(tokenizers), settings.run.plugins)
     folder = directory.checkpoints / checkpoint
     if checkpoint == "best" and not folder.exists():
         folder = directory.last
+    stored = stored_weights(folder)
+    limit = SizeLimit([each.shape for each in stored.values()], str(folder))
+    # The initial weights, which are replaced, draw random numbers.
+    with torch.random.fork_rng(devices=[]), limit:
+        model = build_model(settings.model, vocabulary_sizes(tokenizers), settings.run.plugins)
     load_into(model, folder)
     model.to(chosen_device, PRECISIONS[precision]).eval()
     if int8:
@@ -130,7 +135,7 @@ def read_settings(directory: RunDirectory, plugins: Sequence[str] = ()) -> Setti
     try:
         return check_config(config)
     except UserError as error:
-        raise UserError(f"{directory.config}: {error}") from error
+        raise UserError(f"{directory.config}: {shorten(error, 300)}") from error
 
 
 def _texts(values: Any, path: str = "") -> Iterator[tuple[str, str]]:
@@ -149,26 +154,37 @@ def _texts(values: Any, path: str = "") -> Iterator[tuple[str, str]]:
 def read_choice(directory: RunDirectory, model: Seq2Seq) -> AlignmentChoice:
     """The stored choice of layer, heads and shift; until a run has ended, all heads of the middle layer."""
     try:
-        choice = AlignmentChoice.from_dict(read_json(directory.alignment, root=directory.path)["choice"])
+        stored = read_json(directory.alignment, root=directory.path)["choice"]
     except FileNotFoundError:
         heads = tuple(range(model.num_attention_heads))
         return AlignmentChoice((model.num_attention_layers - 1) // 2, heads, 0)
     except (KeyError, TypeError) as error:
         raise UserError(f"{directory.alignment}: damaged ({shorten(error)})") from error
-    choice.check(model)
+    try:
+        choice = AlignmentChoice.from_dict(stored)
+        choice.check(model)
+    except UserError as error:
+        raise UserError(f"{directory.alignment}: {shorten(error, 300)}") from error
     return choice
 
 
 def load_into(model: Seq2Seq, folder: Path) -> None:
-    """Load the weights of a checkpoint into a model of the same shape."""
-    weights, own = load_weights(folder), model_tensors(model)
-    unmatched = sorted(weights.keys() ^ own.keys())
-    if unmatched:
-        raise UserError(f"{folder}: the checkpoint is of another model ({unmatched[0]} is not in both)")
-    for name, tensor in own.items():
-        if tensor.shape != weights[name].shape:
-            raise UserError(
-                f"{folder}: {name} has shape {tuple(weights[name].shape)}, expected {tuple(tensor.shape)}"
-            )
+    """Load the weights of a checkpoint into a model of the same shape.
+
+    Raises:
+        UserError: if they are missing, damaged or another model's, or hold NaN or infinite numbers.
+    """
+    own = model_tensors(model)
+    kinds = {name: (tuple(tensor.shape), tensor.is_floating_point()) for name, tensor in own.items()}
+    wrong = differing(stored_weights(folder), kinds)
+    if wrong is not None:
+        raise UserError(f"{folder}: {wrong}")
+    weights = load_weights(folder)
     for name, tensor in own.items():
         tensor.copy_(weights[name])
+    harmed = first_non_finite(own)
+    if harmed is not None:
+        raise UserError(
+            f"{folder}: {harmed} holds NaN or infinite numbers, with which nothing can be translated; load "
+            "another checkpoint of the run, or train it again"
+        )

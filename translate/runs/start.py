@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
+from torch import Tensor
 
 from translate.config.settings import Settings
 from translate.config.values import plain
@@ -89,6 +90,10 @@ def _key(name: str) -> str:
     return f"data.{name}" if name == "tokenised" else f"tokenizer.{name}"
 
 
+def _fits(there: Tensor, here: Tensor) -> bool:
+    return there.shape == here.shape and there.is_floating_point() == here.is_floating_point()
+
+
 def take_weights(model: Seq2Seq, run: str) -> list[str]:
     """Copy every parameter that the best checkpoint of ``run`` has in the same shape; returns a report.
 
@@ -98,7 +103,7 @@ def take_weights(model: Seq2Seq, run: str) -> list[str]:
     checkpoints = RunDirectory(Path(run)).checkpoints
     folder = checkpoints / "best" if (checkpoints / "best").exists() else checkpoints / "last"
     weights, own = load_weights(folder), model_tensors(model)
-    taken = [name for name in own if name in weights and weights[name].shape == own[name].shape]
+    taken = [name for name in own if name in weights and _fits(weights[name], own[name])]
     if not taken:
         raise UserError(f"training.start_from={run}: no parameter of {folder} fits into this model")
     for name in taken:

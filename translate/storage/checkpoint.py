@@ -4,7 +4,8 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from translate.errors import UserError
+from translate.storage.weights_file import Stored, read_header
+from translate.text.bounded import check_regular, read_bounded, shorten
 
 WEIGHTS = "model.safetensors"
 STATE = "state.pt"
@@ -131,18 +134,32 @@ def step_folders(directory: Path) -> list[Path]:
 
 def load_weights(folder: Path) -> dict[str, Tensor]:
     """The weights of a checkpoint; raises :class:`UserError` if they are missing or damaged."""
+    stored_weights(folder)
+    with _described(folder):
+        weights = load_file(folder / WEIGHTS)
+    _verify(folder / WEIGHTS)
+    return weights
+
+
+def stored_weights(folder: Path) -> dict[str, Stored]:
+    """Shapes and types of the weights of a checkpoint, which are not read; errors as of the weights."""
+    with _described(folder):
+        return read_header(folder / WEIGHTS)
+
+
+@contextmanager
+def _described(folder: Path) -> Iterator[None]:
+    """Turn what reading the weights raises into a :class:`UserError`."""
     path = folder / WEIGHTS
     try:
-        weights = load_file(path)
+        yield
     except FileNotFoundError as error:
         hint = _others(folder) or "; has the run been trained?"
         raise UserError(f"{path}: no such checkpoint{hint}") from error
-    except (SafetensorError, OSError) as error:
+    except (SafetensorError, OSError, MemoryError) as error:
         raise UserError(
-            f"{path}: the checkpoint is damaged or cut short ({error}){_others(folder)}"
+            f"{path}: the checkpoint is damaged or cut short ({shorten(error)}){_others(folder)}"
         ) from error
-    _verify(path)
-    return weights
 
 
 def load_state(folder: Path) -> dict[str, Any]:
@@ -152,9 +169,12 @@ def load_state(folder: Path) -> dict[str, Any]:
     """
     path = folder / STATE
     try:
+        check_regular(path, root=folder.parent.parent)
         state = dict(torch.load(path, map_location="cpu", weights_only=True))
     except FileNotFoundError as error:
         raise UserError(f"{path}: the state to resume from is missing{_others(folder)}") from error
+    except UserError:
+        raise
     except Exception as error:  # torch raises many types for a damaged file
         raise UserError(f"{path}: the checkpoint is damaged or cut short{_others(folder)}") from error
     for file in _files(folder):
@@ -165,12 +185,16 @@ def load_state(folder: Path) -> dict[str, Any]:
 def _verify(path: Path) -> None:
     """Raise :class:`UserError` if a file has changed since it was written; without sums it is trusted."""
     folder = path.parents[1] if path.parent.name == SHARDS else path.parent
+    root = folder.parent.parent
     try:
-        lines = (folder / CHECKSUMS).read_text(encoding="utf-8").splitlines()
+        lines = read_bounded(folder / CHECKSUMS, root=root).decode("utf-8").splitlines()
+        check_regular(path, root=root)
         sums = {name: checksum for checksum, name in (line.split("  ", 1) for line in lines)}
         intact = sums.get(path.relative_to(folder).as_posix()) == _checksum(path)
     except FileNotFoundError:
         intact = path.exists() and not (folder / CHECKSUMS).exists()
+    except UserError:  # a special file
+        raise
     except (OSError, ValueError):
         intact = False
     if not intact:

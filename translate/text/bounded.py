@@ -34,7 +34,25 @@ def read_bounded(path: Path, *, root: Path | None = None, limit: int = MAX_BYTES
         UserError: for a FIFO, a device, a folder or another special file, a file that is too large or lies
             outside ``root``, or one that cannot be read. Nothing of these is read, so that nothing blocks.
     """
-    if root is not None and not path.resolve().is_relative_to(root.resolve()):
+    descriptor = _open_regular(path, root)
+    with os.fdopen(descriptor, "rb") as file:
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise UserError(f"{path}: larger than {limit:,} bytes; expected a smaller file")
+    return content
+
+
+def check_regular(path: Path, *, root: Path | None = None) -> None:
+    """Raise the errors of :func:`read_bounded` for a file that other code is about to read."""
+    os.close(_open_regular(path, root))
+
+
+def _open_regular(path: Path, root: Path | None) -> int:
+    try:
+        inside = root is None or path.resolve().is_relative_to(root.resolve())
+    except (OSError, RuntimeError) as error:  # Python's error for links in a circle
+        raise UserError(f"{path}: cannot be read ({shorten(error)})") from error
+    if not inside:
         raise UserError(f"{path}: it is a link to a file outside of {root}; expected a file inside it")
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO would block
@@ -45,11 +63,7 @@ def read_bounded(path: Path, *, root: Path | None = None, limit: int = MAX_BYTES
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise UserError(f"{path}: expected a regular file, got a folder, a pipe or a device")
-    with os.fdopen(descriptor, "rb") as file:
-        content = file.read(limit + 1)
-    if len(content) > limit:
-        raise UserError(f"{path}: larger than {limit:,} bytes; expected a smaller file")
-    return content
+    return descriptor
 
 
 def read_json(path: Path, *, root: Path | None = None, limit: int = MAX_BYTES) -> Any:

@@ -27,6 +27,15 @@ def differing_shapes(own: Mapping[str, Tensor], other: Mapping[str, Tensor]) -> 
     return found
 
 
+def first_non_finite(tensors: Mapping[str, Tensor]) -> str | None:
+    """The first tensor that holds NaN or an infinite number."""
+    for name, tensor in tensors.items():
+        # A finite sum has finite terms, and summing takes one pass and no memory; finite terms may overflow.
+        if not torch.isfinite(tensor.sum()) and not torch.isfinite(tensor).all():
+            return name
+    return None
+
+
 class MovingAverage:
     """An exponential moving average of a model's weights (Polyak and Juditsky 1992).
 
