@@ -16,8 +16,7 @@ WAIT = 0.05  # seconds that a line waits for more lines
 MAX_CHARACTERS = 1 << 16  # of a line that is translated; the rest is not read
 LINE_CUT = f"line cut at {MAX_CHARACTERS:,} characters"  # a warning
 MAX_AHEAD = 1 << 22  # characters of lines that are read ahead, so that memory is bounded
-LONG = 512  # characters from which lines count alike towards MAX_WORK
-MAX_WORK = 1 << 25  # sum of squared lengths in a block: 1,024 lines of 181 characters, or 128 long ones
+MAX_WORK = 1 << 25  # of a block: 1,024 lines of 181 characters, 128 of 512, or 8 of MAX_CHARACTERS
 _GZIP = b"\x1f\x8b"
 
 
@@ -61,6 +60,11 @@ def read_lines(path: Path) -> list[str]:
     if lines[-1] == "":
         lines.pop()
     return [line.removesuffix("\r") for line in lines]
+
+
+def _work(line: str) -> int:
+    """A measure of a line's time and memory: weights grow with the square of the pieces that are read."""
+    return max(min(len(line), 512) ** 2, 64 * len(line))
 
 
 class _Failure:
@@ -132,7 +136,7 @@ def gather(lines: Iterable[str], *, largest: int = LARGEST_BLOCK, wait: float = 
             continue
         if isinstance(line, str):
             block.append(line)
-            work += min(len(line), LONG) ** 2
+            work += _work(line)
             if len(block) < size and work < MAX_WORK:
                 continue
             size = min(2 * size, largest)
