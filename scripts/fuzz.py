@@ -219,7 +219,7 @@ def make_line(chance: random.Random, folder: Path, runs: Path) -> Case:
     lines = []
     for _ in range(chance.randint(1, 6)):
         parts = [chance.choice(NASTY_TEXTS) for _ in range(chance.randint(0, 4))]
-        if chance.random() < 0.15:
+        if chance.random() < 0.06:
             parts.append(chance.choice(LONG_TEXTS))
         line = chance.choice(["", " "]).join(parts).encode("utf-8", "surrogatepass")
         lines.append(

@@ -215,8 +215,7 @@ class Translator:
         with evaluation_mode(self.model):
             for index, result, met in share_out(batch.translate, groups, self.device):
                 results[index] = result
-                if not met:
-                    self.warnings[UNMET] += 1
+                self._warn(UNMET, not met)
         return results
 
     def _marked(self, sentences: Sequence[str], *, markup: bool) -> list[Marked]:
@@ -295,3 +294,7 @@ def _check_list(what: str, sentences: Sequence[str]) -> None:
     for number, sentence in enumerate(sentences, 1):
         if not isinstance(sentence, str):
             raise UserError(f"{what}: sentence {number} is no string, but {type(sentence).__name__}")
+        try:
+            sentence.encode()
+        except UnicodeEncodeError as error:
+            raise UserError(f"{what}: sentence {number} is no text: it has a lone surrogate") from error
