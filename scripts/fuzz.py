@@ -5,9 +5,9 @@
     python scripts/fuzz.py --repeat line:17                      # one case once more, with what it printed
 
 A case is made of its kind and number alone, so a finding can be repeated. Each runs in a process of its own,
-forked from one that has torch loaded, with 2 GiB of memory and 20 s. A command must end by itself with one
-of its exit codes, print no traceback, change no input, write nothing but its output, and answer each line
-with one line.
+forked from one that has torch loaded, with 2 GiB of memory and 20 s of a processor. A command must end by
+itself with one of its exit codes, print no traceback, change no input, write nothing but its output, and
+answer each line with one line.
 """
 
 import argparse
@@ -28,7 +28,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-SECONDS, MEMORY = 20.0, 2 << 30  # of a case
+SECONDS, MEMORY = 20.0, 2 << 30  # of a case: seconds of the processor, bytes
+WALL = 6 * SECONDS  # seconds by the clock; a machine with other work is slow
 EXIT_CODES = {0, 1, 2, 75, 130}
 BACKENDS = ("transformer", "rnn_bahdanau", "rnn_luong")
 SENTENCE = "I love you ."
@@ -76,6 +77,17 @@ NASTY_TEXTS = [
     "<a <b>>", "a" * 20_000, "字" * 5_000, "a " * 5_000, "e\u0301" * 500, "👩‍👩‍👧‍👦" * 50, "שלום", "مرحبا",
     "ไทย" * 30, "I love you .", "<b>I</b> love {0} %s .", "&lt;b&gt;", "${oc.env:HOME}", "'; drop table",
     "=cmd()", "../..", "-", "--help", "0-0", "1p2", "99999999999-0", "0-0 0-0", "NaN",
+]
+# fmt: on
+# fmt: off
+LONG_TEXTS = [  # whole lines
+    "%" + "0" * 20_000, "<!--" * 20_000, "{a:" * 20_000, "字" * 100_000, "a " * 30_000, "x" * 200_000,
+    "<b>" * 1_000 + "I love you ." + "</b>" * 1_000, "<b>I </b>" * 900, "I<br/>" * 250, "<a<b" * 9_000,
+    "<a " + "'" * 9_999, "{" * 9_000 + "0" + "}" * 9_000, "!" * 20_000 + "x", "A. " * 20_000,
+    "\"" * 20_000 + ".", "e\u0301" * 20_000, "я" * 30_000, "👩\u200d" * 9_000, "<b>字</b>" * 200,
+    " " * 90_000 + "a", "I love you . " * 700, "日本。" * 3_000, "<a x=\"" * 5_000, "1." * 9_000,
+    "ไทย" * 9_000, "\r" * 999, "⁇ " * 400,
+    "".join(f"<a{n}>" for n in range(3_000)) + "".join(f"</a{n}>" for n in range(3_000)),
 ]
 # fmt: on
 NASTY_BYTES = [
@@ -272,18 +284,55 @@ def make_line(chance: random.Random, folder: Path, runs: Path) -> Case:
     lines = []
     for _ in range(chance.randint(1, 6)):
         parts = [chance.choice(NASTY_TEXTS) for _ in range(chance.randint(0, 4))]
+        if chance.random() < 0.06:
+            parts.append(chance.choice(LONG_TEXTS))
         line = chance.choice(["", " "]).join(parts).encode("utf-8", "surrogatepass")
         lines.append(
             line.replace(b"\n", b" ") if chance.random() < 0.8 else chance.randbytes(40).replace(b"\n", b"")
         )
-    options = ["--format", chance.choice(["text", "jsonl"]), "--beam-size", chance.choice("1235")]
-    for option in ("--align", "--markup", "--replace-unknown"):
-        options += [option] * (chance.random() < 0.4)
-    if chance.random() < 0.15:
-        options = ["--format", chance.choice(["text", "jsonl"]), "--split-sentences"]
-    arguments = ["text", str(runs / chance.choice(BACKENDS)), *options]
-    stdin = b"\n".join(lines) + b"\n"
+    backend = chance.choice(BACKENDS)
+    options = line_options(chance)
+    if "--sample" not in options and "--mbr" not in options and chance.random() < 0.05:
+        options += ["--ensemble", str(runs / backend)]
+    arguments = ["text", str(runs / backend), *options]
+    stdin = b"\n".join(lines) + b"\n" * (chance.random() < 0.9 or not lines[-1])
     return Case(arguments, folder, stdin, len(lines), as_json="jsonl" in options)
+
+
+def line_options(chance: random.Random) -> list[str]:
+    """Options of `translate text` that go together."""
+    options = ["--format", chance.choice(["text", "jsonl"])]
+    if chance.random() < 0.15:
+        options += ["--split-sentences"]
+    else:
+        for option in ("--align", "--markup", "--replace-unknown"):
+            options += [option] * (chance.random() < 0.4)
+    if chance.random() < 0.2:
+        drawn = chance.choice(["2", "4"])
+        options += chance.choice([["--sample"], ["--mbr", drawn]])
+        given = [["--temperature", "0.01"], ["--temperature", "9"], ["--top-k", "3"], ["--top-p", "0.1"]]
+        options += chance.choice([*given, ["--seed", "7"], []])
+        most = int(drawn)
+    else:
+        most = chance.choice([1, 2, 3, 5])
+        options += ["--beam-size", str(most)]
+        given = [
+            ["--length-penalty", "-3"],
+            ["--length-normalisation", "gnmt"],
+            ["--coverage-penalty", "0.5"],
+        ]
+        options += chance.choice([*given, ["--no-repeat-ngram", "2"], [], [], []])
+        options += ["--constraint", chance.choice(["chat", "je t'", "."])] * (chance.random() < 0.15)
+    if "--split-sentences" not in options and chance.random() < 0.3:
+        options += ["--n-best", str(chance.randint(1, most))]
+    options += ["--prefix", chance.choice(["je", "il y a"])] * (chance.random() < 0.1)
+    lengths = [
+        ["--max-length", "1"],
+        ["--min-length", "30"],
+        ["--max-length-ratio", "0"],
+        ["--min-length-ratio", "2"],
+    ]
+    return options + chance.choice([*lengths, *[[]] * 12])
 
 
 def make_corpus(chance: random.Random, folder: Path, runs: Path) -> Case:
@@ -452,7 +501,7 @@ def run_child(case: Case, out: Path) -> tuple[int, float, int]:
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(code)
-    while time.monotonic() - began < SECONDS:
+    while time.monotonic() - began < WALL and processor_seconds(child) < SECONDS:
         pid, status, usage = os.wait4(child, os.WNOHANG)
         if pid:
             return status, time.monotonic() - began, usage.ru_maxrss * 1024
@@ -460,6 +509,12 @@ def run_child(case: Case, out: Path) -> tuple[int, float, int]:
     os.killpg(child, signal.SIGKILL)
     _, status, usage = os.wait4(child, 0)
     return -1, time.monotonic() - began, usage.ru_maxrss * 1024
+
+
+def processor_seconds(pid: int) -> float:
+    """The time that processors have spent on a child that was not waited for."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def judge(case: Case, out: Path, before: dict[str, str], result: tuple[int, float, int]) -> list[str]:
@@ -477,6 +532,8 @@ def judge(case: Case, out: Path, before: dict[str, str], result: tuple[int, floa
     if b"Traceback (most recent call last)" in printed + errors:
         last = errors.decode("utf-8", "replace").strip().splitlines()[-1:] or [""]
         found.append(f"prints a traceback: {last[0][:150]}")
+    if b"could not be translated" in errors:
+        found.append(f"loses a line: {errors.decode('utf-8', 'replace').strip().splitlines()[-1][:150]}")
     if memory > MEMORY + (512 << 20):
         found.append(f"takes {memory / 2**30:.1f} GiB")
     longest = max((len(line) for line in errors.splitlines() if line.startswith(b"error:")), default=0)

@@ -123,9 +123,9 @@ def test_too_long_a_source_is_cut_and_counted(translator: Translator) -> None:
     best = beam_search(translator.model, source, None, translator.search)[0][0]
     assert results[0].text == results[2].text == translator.tokenizers.target.decode(best.ids)
     alignment = results[0].alignment
-    assert " ".join(alignment.source_words) == long  # all its words, of which the last were not seen
     kept = translator.tokenizers.source.encode_words(long).piece_words[:7]
-    assert (alignment.weights[:, max(kept) + 1 :] == 0).all()
+    assert len(alignment.source_words) == max(kept) + 1  # no word that was not read
+    assert long.startswith(" ".join(alignment.source_words))
     np.testing.assert_allclose(alignment.weights.sum(1), 1, atol=1e-5)
 
 

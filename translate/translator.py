@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from typing import Any, Unpack
 
@@ -17,8 +18,9 @@ from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.search import read_requests, share_out
-from translate.text.tokenizer import UNK, Pieces, TokenizerPair, one_line
-from translate.transfer.markup import place_markup
+from translate.text.lines import LINE_CUT, MAX_CHARACTERS
+from translate.text.tokenizer import LONGEST_PIECE, UNK, Pieces, TokenizerPair, one_line
+from translate.transfer.markup import MAX_PLACED, place_markup
 from translate.transfer.tags import Marked, read_markup
 from translate.transfer.unknown import replace_unknown as with_source_words
 from translate.translation import (
@@ -34,6 +36,7 @@ UNKNOWN = "only characters that the vocabulary does not have"
 PARTLY_UNKNOWN = "some characters that the vocabulary does not have"
 UNMET = "constraints that could not be met"
 BLANK = "blank, so the translation is empty"
+MANY_TAGS = f"more than {MAX_PLACED} tags, kept in order but not aligned"
 UNBALANCED = "tags without a partner or crossing, kept as well as possible"
 
 
@@ -101,7 +104,7 @@ class Translator:
         """Translate sentences; a blank one gives an empty translation.
 
         Args:
-            sentences: one sentence each.
+            sentences: one sentence each. What lies behind the limits of docs/translating.md is not read.
             beam_size: the run's own by default; 1 is greedy.
             n_best: number of texts that each translation lists, at most the beam; any number of samples.
             alignments: whether each translation carries its alignment, between words without markup.
@@ -114,7 +117,7 @@ class Translator:
         _check_list("translate", sentences)
         options = replace(options or TranslateOptions(), **keywords)
         config = options.search_config(self.search, beam_size, n_best)
-        marked = self._read_markup(sentences) if options.markup else [Marked(each) for each in sentences]
+        marked = self._marked(sentences, markup=options.markup)
         carried = options.markup or options.replace_unknown
         sources = self._sources(marked, options, config, words=alignments or carried)
         batch = BatchTranslator(
@@ -131,8 +134,8 @@ class Translator:
         if not carried:
             return results
         return [
-            self._carry(source, result, replace_unknown=options.replace_unknown, keep=alignments)
-            for source, result in zip(marked, results, strict=True)
+            self._carry(source, pieces, result, replace_unknown=options.replace_unknown, keep=alignments)
+            for source, pieces, result in zip(marked, sources.pieces, results, strict=True)
         ]
 
     def stream(
@@ -200,8 +203,7 @@ class Translator:
         if config.sample and any(request.phrases for request in requests):
             raise UserError("constraints: they need beam search; leave out sampling, or the constraints")
         pieces = [self._read(each.text, words=words) for each in marked]
-        if blank := sum(not (each.ids or m.items) for each, m in zip(pieces, marked, strict=True)):
-            self.warnings[BLANK] += blank
+        self._warn(BLANK, sum(not (each.ids or m.items) for each, m in zip(pieces, marked, strict=True)))
         others = [[other._read(each.text, words=False).ids for each in marked] for other in self.partners]
         return Sources(pieces, others, requests)
 
@@ -213,36 +215,47 @@ class Translator:
         with evaluation_mode(self.model):
             for index, result, met in share_out(batch.translate, groups, self.device):
                 results[index] = result
-                if not met:
-                    self.warnings[UNMET] += 1
+                self._warn(UNMET, not met)
         return results
 
-    def _read_markup(self, sentences: Sequence[str]) -> list[Marked]:
-        marked = [read_markup(sentence) for sentence in sentences]
-        unbalanced = sum(each.unbalanced > 0 for each in marked)
-        if unbalanced:
-            self.warnings[UNBALANCED] += unbalanced
+    def _marked(self, sentences: Sequence[str], *, markup: bool) -> list[Marked]:
+        """The sentences within the limit of a line, and without markup if it is to be carried over."""
+        self._warn(LINE_CUT, sum(len(each) > MAX_CHARACTERS for each in sentences))
+        marked = [(read_markup if markup else Marked)(each[:MAX_CHARACTERS]) for each in sentences]
+        self._warn(UNBALANCED, sum(each.unbalanced > 0 for each in marked))
+        self._warn(MANY_TAGS, sum(len(each.items) > MAX_PLACED for each in marked))
         return marked
 
+    def _warn(self, kind: str, count: int) -> None:
+        if count:
+            self.warnings[kind] += count
+
     def _carry(
-        self, source: Marked, result: Translation, *, replace_unknown: bool, keep: bool
+        self, source: Marked, pieces: Pieces, result: Translation, *, replace_unknown: bool, keep: bool
     ) -> Translation:
         """The translation with the source's markup, and source words instead of unknown ones."""
         assert result.alignment is not None
-        text, alignment = self._carry_text(source, result.text, result.alignment, replace_unknown)
+        carry = partial(self._carry_text, source, pieces, replace_unknown)
+        text, alignment = carry(result.text, result.alignment)
         listed = result.n_best
         if listed:
-            texts = [each.text for each in listed]
-            others = self.align([source.text] * len(texts), texts)
-            listed = tuple(
-                replace(each, text=self._carry_text(source, each.text, other, replace_unknown)[0])
-                for each, other in zip(listed[1:], others[1:], strict=True)
+            texts = [each.text for each in listed[1:]]
+            others = zip(listed[1:], texts, self._align_read(pieces, texts), strict=True)
+            listed = (
+                replace(listed[0], text=text),
+                *(replace(each, text=carry(other, aligned)[0]) for each, other, aligned in others),
             )
-            listed = (replace(result.n_best[0], text=text), *listed)
         return replace(result, text=text, n_best=listed, alignment=alignment if keep else None)
 
+    def _align_read(self, source: Pieces, targets: Sequence[str]) -> list[Alignment]:
+        """The alignments of a source, as it was read, with targets that are as long as the model allows."""
+        tokenizer, limit = self.tokenizers.target, self.model.max_target_length
+        found = [tokenizer.encode_words(each) for each in targets]
+        pairs = [EncodedPair.of(source, each if limit is None else each.cut(limit - 1)) for each in found]
+        return align(self.model, pairs, self.choice, device=self.device)
+
     def _carry_text(
-        self, source: Marked, text: str, alignment: Alignment, replace_unknown: bool
+        self, source: Marked, pieces: Pieces, replace_unknown: bool, text: str, alignment: Alignment
     ) -> tuple[str, Alignment]:
         if replace_unknown:
             text, alignment = with_source_words(text, alignment)
@@ -251,19 +264,22 @@ class Translator:
         clean = read_markup(text)
         if clean.items:  # made up by the model: only the source's own may stand in the translation
             text = clean.text
-            (alignment,) = self.align([source.text], [text])
+            (alignment,) = self._align_read(pieces, [text])
         return one_line(place_markup(source, text, alignment)), alignment
 
     def _read(self, sentence: str, *, words: bool) -> Pieces:
-        """A source, cut if it is too long; with its words on request."""
-        tokenizer = self.tokenizers.source
-        pieces = tokenizer.encode_words(sentence) if words else Pieces(tokenizer.encode(sentence), [], [])
-        limit = self.search.max_source_pieces
-        if len(pieces.ids) > limit:
+        """A source, cut if it is too long; with the words that were read on request."""
+        tokenizer, limit = self.tokenizers.source, self.search.max_source_pieces
+        if self.model.max_target_length is not None:  # learned positions have the same limit on both sides
+            limit = min(limit, self.model.max_target_length - 1)
+        start = sentence[: limit * LONGEST_PIECE]  # more cannot fit, so it need not be split
+        found = tokenizer.encode_words(start) if words else Pieces(tokenizer.encode(start), [], [])
+        pieces = found.cut(limit)
+        if pieces is not found or start != sentence:
             self.warnings[CUT.format(limit)] += 1
         if UNK in pieces.ids:
             self.warnings[UNKNOWN if tokenizer.only_unknown(pieces.ids) else PARTLY_UNKNOWN] += 1
-        return pieces.cut(limit)
+        return pieces
 
 
 def _nothing(source: Pieces) -> Alignment:
@@ -278,3 +294,7 @@ def _check_list(what: str, sentences: Sequence[str]) -> None:
     for number, sentence in enumerate(sentences, 1):
         if not isinstance(sentence, str):
             raise UserError(f"{what}: sentence {number} is no string, but {type(sentence).__name__}")
+        try:
+            sentence.encode()
+        except UnicodeEncodeError as error:
+            raise UserError(f"{what}: sentence {number} is no text: it has a lone surrogate") from error

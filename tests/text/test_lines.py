@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from translate.text.lines import FIRST_BLOCK, gather
+from translate.text.lines import FIRST_BLOCK, MAX_AHEAD, MAX_CHARACTERS, gather
 
 
 def test_all_lines_in_order_in_growing_blocks() -> None:
@@ -56,3 +56,25 @@ def test_no_more_is_read_than_two_blocks_ahead() -> None:
     next(blocks)
     time.sleep(0.1)
     assert drawn <= 50 + 100 + 2
+
+
+def test_long_lines_make_small_blocks() -> None:
+    ordinary, long = ["x" * 100] * 1024, ["x" * 600] * 300
+    assert max(len(block) for block in gather(ordinary * 2, wait=5.0)) == 1024
+    assert max(len(block) for block in gather(long, wait=5.0)) == 128
+    assert max(len(block) for block in gather(["x" * MAX_CHARACTERS] * 20, wait=5.0)) == 8
+
+
+def test_few_characters_are_read_ahead() -> None:
+    drawn = 0
+
+    def endless() -> Iterator[str]:
+        nonlocal drawn
+        while True:
+            drawn += 1
+            yield "x" * MAX_CHARACTERS
+
+    blocks = gather(endless())
+    next(blocks)
+    time.sleep(0.1)
+    assert drawn <= 8 + MAX_AHEAD // MAX_CHARACTERS + 2

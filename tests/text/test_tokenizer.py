@@ -14,11 +14,14 @@ from translate.text.tokenizer import (
     EOS,
     PAD,
     UNK,
+    WORDS_A_PIECE,
+    Pieces,
     Tokenizer,
     TokenizerConfig,
     TokenizerPair,
     train_tokenizer,
 )
+from translate.text.words import Word
 
 FRENCH = [
     "Les chats dorment sur le lit .",
@@ -129,7 +132,21 @@ def test_pieces_of_several_characters_belong_to_each_of_them() -> None:
     spelt = ["".join(text[word] for word in words) for words in owners]
     assert spelt == [piece.replace("▁", "") for piece in tokenizer.pieces(found.ids)]
     assert found.cut(1).further == tuple(each for each in found.further if each[0] == 0)
-    assert found.cut(1).words == found.words
+    assert [word.text for word in found.cut(1).words] == [text[word] for word in owners[0]]
+
+
+def test_a_cut_keeps_the_words_of_its_pieces(tokenizer: Tokenizer) -> None:
+    found = tokenizer.encode_words("il pleut encore , et le chat dort")
+    assert found.cut(len(found.ids)) is found
+    for length in range(len(found.ids)):
+        cut = found.cut(length)
+        assert cut.ids == found.ids[:length]
+        assert len(cut.words) == max(found.piece_words[:length], default=-1) + 1
+    # An unknown piece may cover any number of words, of which only some are kept.
+    unknown = Pieces([UNK, 5], [30, 31], [Word("x", n, n + 1) for n in range(32)], ((0, 1), (0, 29)))
+    cut = unknown.cut(2)
+    assert (cut.ids, cut.piece_words, cut.further) == ([UNK, 5], [-1, -1], ((0, 1),))
+    assert len(cut.words) == 2 * WORDS_A_PIECE
 
 
 def test_tokenised_text_is_split_first_unless_asked_not_to(tokenised: Tokenizer) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from translate.transfer.tags import MARKUP, read_markup
+from translate.transfer.tags import MARKUP, MAX_PASSES, read_markup
 
 PIECES = ["a", "Bc", " ", "  ", ".", "<", ">", "/", "b>", "<b>", "</b>", "<i x='1>'>", "</i>", "<br/>", "{0}"]
 PIECES += ["%s", "{", "0}", "%", "s", "&amp;", "<!-- c -->", "\n", "é"]
@@ -63,3 +63,17 @@ def test_nothing_is_lost_and_no_markup_is_left(sentence: str) -> None:
     assert {c: n for c, n in kept.items() if not c.isspace()} == {
         c: n for c, n in written.items() if not c.isspace()
     } or not found.items
+
+
+def test_a_comment_that_nothing_closes_is_text() -> None:
+    found = read_markup("a <!-- b --> <i>c</i> <!-- d {0}")
+    assert [each.text for each in found.items] == ["<!-- b -->", "<i>", "</i>", "{0}"]
+    assert found.text == "a c <!-- d"
+    assert read_markup('<a x="<!--">b').items[0].text == '<a x="<!--">'
+
+
+def test_tags_in_tags_in_tags_leave_no_markup() -> None:
+    depth = 3 * MAX_PASSES
+    found = read_markup("x " + "<a" * depth + ">" * depth)
+    assert MARKUP.search(found.text) is None
+    assert sum(each.text.count("<") for each in found.items) == depth

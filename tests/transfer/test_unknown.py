@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from translate.alignment.alignment import Alignment
-from translate.transfer.unknown import replace_unknown
+from translate.text.tokenizer import UNKNOWN
+from translate.transfer.unknown import MAX_COPIED, replace_unknown
 
 
 def alignment(source: str, target: list[str], looks_at: list[int | None]) -> Alignment:
@@ -30,3 +31,10 @@ def test_unknown_words_become_those_they_look_at(
     found, changed = replace_unknown(text, alignment("I see Łukasz .", words, looks_at))
     assert (found, changed.target_words) == (wanted, left)
     assert changed.weights.shape == (len(left), 4)
+
+
+def test_a_very_long_word_is_not_copied() -> None:
+    weights = np.ones((1, 1), dtype=np.float32)
+    for length, copied in ((MAX_COPIED, True), (MAX_COPIED + 1, False)):
+        text, _ = replace_unknown(UNKNOWN, Alignment(["x" * length], [UNKNOWN], weights))
+        assert (text == "x" * length) == copied

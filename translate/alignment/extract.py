@@ -8,6 +8,7 @@ from torch import Tensor
 from translate.alignment.alignment import Alignment
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.pairs import (
+    MAX_CELLS,
     EncodedPair,
     PairBatch,
     check_lengths,
@@ -117,13 +118,23 @@ def align_recorded(
         pairs: of sources and the translations that were found.
         recorded: (T + 1, H, S) of each pair, H the chosen heads of the chosen layer.
     """
-    batch = pair_batch(pairs, list(range(len(pairs))), recorded[0].device)
-    sizes = len(pairs), recorded[0].shape[1], batch.target_in.shape[1], batch.source.shape[1]
+    device, longest = recorded[0].device, [max(each.shape[i] for each in recorded) for i in (0, 2)]
+    few = len(pairs) * longest[0] * longest[1] <= MAX_CELLS
+    batches = (
+        [pair_batch(pairs, list(range(len(pairs))), device)] if few else pair_batches(pairs, None, device)
+    )
+    found = ((batch, _recorded_words(batch, recorded, choice)) for batch in batches)
+    return _in_order(pairs, found, f"attention, {choice.layer_and_heads}", choice.threshold)
+
+
+def _recorded_words(batch: PairBatch, recorded: Sequence[Tensor], choice: AlignmentChoice) -> Tensor:
+    """The recorded weights between the words of a batch: (B, target words, source words)."""
+    sizes = len(batch.indices), recorded[0].shape[1], batch.target_in.shape[1], batch.source.shape[1]
     weights = recorded[0].new_zeros(sizes)  # (B, H, T + 1, S)
-    for row, each in enumerate(recorded):
+    for row, index in enumerate(batch.indices):
+        each = recorded[index]
         weights[row, :, : each.shape[0], : each.shape[2]] = each.transpose(0, 1)
-    words = between_words(weights, batch, choice.shift)
-    return _in_order(pairs, [(batch, words)], f"attention, {choice.layer_and_heads}", choice.threshold)
+    return between_words(weights, batch, choice.shift)
 
 
 def _in_order(

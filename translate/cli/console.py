@@ -22,6 +22,7 @@ INTERRUPTED = 130
 READER_GONE = 1  # the code that typer gives a closed pipe
 SYSTEM_FAILED = 1
 NOT_UTF_8 = "bytes that are not UTF-8, replaced by \ufffd; convert the input to UTF-8"
+_UTF_8 = codecs.getincrementaldecoder("utf-8")
 REFRESH = 0.5  # seconds between two updates of a rate
 
 
@@ -54,26 +55,36 @@ def silence_stdout() -> None:
 
 
 def input_lines(warnings: Counter[str]) -> Iterator[str]:
-    """The lines of standard input, one at a time. Bytes that are not UTF-8 are replaced and counted.
+    """The lines of standard input, one at a time, and of each at most ``MAX_CHARACTERS`` characters.
+
+    Lines that are cut are counted. Bytes that are not UTF-8 are replaced and counted.
 
     Raises:
         UserError: if there is no standard input.
     """
+    from translate.text.lines import LINE_CUT, MAX_CHARACTERS
+
     if sys.stdin is None:
         raise UserError("standard input is closed; give sentences as arguments")
-    for number, line in enumerate(_raw_lines(sys.stdin.buffer)):
-        text = line.removesuffix(b"\r")
+    most = 4 * (MAX_CHARACTERS + 1)  # bytes; a character has at most four
+    for number, line in enumerate(_raw_lines(sys.stdin.buffer, most)):
+        raw = line.removesuffix(b"\r")
         if number == 0:
-            text = text.removeprefix(codecs.BOM_UTF8)
+            raw = raw.removeprefix(codecs.BOM_UTF8)
+        whole = len(line) < most  # otherwise its last character may be cut, which is no error
         try:
-            yield text.decode("utf-8")
+            text = _UTF_8("strict").decode(raw, final=whole)
         except UnicodeDecodeError:
             warnings[NOT_UTF_8] += 1
-            yield text.decode("utf-8", errors="replace")
+            text = _UTF_8("replace").decode(raw, final=whole)
+        if len(text) > MAX_CHARACTERS:
+            warnings[LINE_CUT] += 1
+            text = text[:MAX_CHARACTERS]
+        yield text
 
 
-def _raw_lines(stream: BinaryIO) -> Iterator[bytes]:
-    """The lines of a stream as they arrive, without the line feed.
+def _raw_lines(stream: BinaryIO, most: int) -> Iterator[bytes]:
+    """The first ``most`` bytes of each line of a stream as it arrives, without the line feed.
 
     Python's own buffer is bypassed: a thread that waits for input holds the buffer's lock, and the
     interpreter aborts on that lock when the user ends the process.
@@ -81,17 +92,20 @@ def _raw_lines(stream: BinaryIO) -> Iterator[bytes]:
     try:
         descriptor = stream.fileno()
     except OSError:  # a test's stream
-        yield from (line.removesuffix(b"\n") for line in stream)
+        yield from (line.removesuffix(b"\n")[:most] for line in stream)
         return
     parts: list[bytes] = []
+    size = 0
     while chunk := os.read(descriptor, 1 << 16):
         first, *others = chunk.split(b"\n")
-        parts.append(first)
+        if size < most:
+            parts.append(first)
+            size += len(first)
         for part in others:
-            yield b"".join(parts)
-            parts = [part]
+            yield b"".join(parts)[:most]
+            parts, size = [part], len(part)
     if any(parts):
-        yield b"".join(parts)
+        yield b"".join(parts)[:most]
 
 
 def load_translator(

@@ -96,8 +96,9 @@ def _add(app: typer.Typer, package: str, name: str) -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run a command line and return the exit code.
 
-    0: done; 1: nobody reads the output, or the system cannot read or write; 2: the user gave something
-    wrong, described in one line; 130: interrupted. A command may leave with another code by ``SystemExit``.
+    0: done; 1: nobody reads the output, the system cannot read or write, or a line could not be translated;
+    2: the user gave something wrong, described in one line; 130: interrupted. A command may leave with
+    another code by ``SystemExit``.
     """
     try:
         code = build_app()(list(arguments), prog_name="translate", standalone_mode=False)

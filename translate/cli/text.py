@@ -1,8 +1,11 @@
 """``translate text``: sentences in, translations out, line by line."""
 
 import json
+import math
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,10 +24,11 @@ from translate.cli.text_options import (
     check_sampling,
     search_config,
 )
+from translate.cli.tolerance import Tolerant
 from translate.errors import UserError
 
 if TYPE_CHECKING:
-    from translate.translation import Translation
+    from translate.translation import ScoredText, Translation
     from translate.translator import Translator
 
 EXAMPLES = """
@@ -40,7 +44,10 @@ Examples:
 """
 
 # Some readers of lines also end a line at these.
-LINE_BREAKS = {ord(character): f"\\u{ord(character):04x}" for character in "\x85\u2028\u2029"}
+MAX_SENTENCES = 1000  # of a line with --split-sentences; the rest is not read
+SENTENCES_CUT = f"line cut at {MAX_SENTENCES:,} sentences"
+FAILED = 1  # the exit code if a line could not be translated
+LINE_BREAKS = {character: f"\\u{ord(character):04x}" for character in "\x85\u2028\u2029"}
 
 Translate = Callable[[list[str]], "list[Translation]"]
 
@@ -89,18 +96,33 @@ def text(
             replace_unknown=alignment.replace_unknown,
         )
 
-    rate = Rate()
-    for block in _blocks(sentences, translator):
-        if output.split_sentences:
-            rows = _paragraph_rows(translator, translate, block, output.format)
-        else:
-            rows = _sentence_rows(translate, block, output.format, align=alignment.align)
-        for row in rows:
+    tolerant: Tolerant[Any]
+    if output.split_sentences:
+        paragraphs = partial(_translate_paragraphs, translator, translate)
+        tolerant = Tolerant(paragraphs, partial(_paragraph_row, output.format), translator.warnings)
+    else:
+        show = partial(_row, output.format, alignment.align)
+        tolerant = Tolerant(translate, show, translator.warnings)
+    _print_rows(sentences, tolerant, translator)
+
+
+def _print_rows(sentences: list[str] | None, tolerant: Tolerant[Any], translator: "Translator") -> None:
+    """Translate and print the sentences or lines; warnings at the end, and exit code 1 if any failed."""
+    rate, reading = Rate(), Counter[str]()
+    for block in _blocks(sentences, reading):
+        for row in tolerant.rows(block):
             print(row)
         sys.stdout.flush()
         rate.add(len(block))
     rate.end()
+    translator.warnings.update(reading)
     print_warnings(translator)
+    if tolerant.failures:
+        lines = "1 line" if tolerant.failures == 1 else f"{tolerant.failures:,} lines"
+        print_warning(
+            f"{lines} could not be translated and came out empty; the first error: {tolerant.first}"
+        )
+        raise typer.Exit(FAILED)
 
 
 def _load(runs: list[Path], machine: TextMachine) -> "Translator":
@@ -117,7 +139,7 @@ def _check_encoding(sentences: list[str]) -> None:
             raise UserError(f"sentence {number} of the arguments: not UTF-8; convert it to UTF-8") from error
 
 
-def _blocks(sentences: list[str] | None, translator: "Translator") -> Iterator[list[str]]:
+def _blocks(sentences: list[str] | None, warnings: Counter[str]) -> Iterator[list[str]]:
     """The sentences of the arguments, or blocks of lines as standard input provides them."""
     if sentences and sentences != ["-"]:
         if len(sentences) == 1 and _is_file(sentences[0]):
@@ -129,7 +151,7 @@ def _blocks(sentences: list[str] | None, translator: "Translator") -> Iterator[l
 
     if sys.stdin is not None and sys.stdin.isatty():
         print_note("type sentences, one a line; Ctrl-D ends the input")
-    return gather(input_lines(translator.warnings))
+    return gather(input_lines(warnings))
 
 
 def _is_file(name: str) -> bool:
@@ -139,34 +161,43 @@ def _is_file(name: str) -> bool:
         return False
 
 
-def _sentence_rows(translate: Translate, block: list[str], format: str, *, align: bool) -> Iterator[str]:
-    """One row for each sentence."""
-    for source, result in zip(block, translate(block), strict=True):
-        yield _json(source, result) if format == "jsonl" else _plain(result, align=align)
-
-
-def _paragraph_rows(
-    translator: "Translator", translate: Translate, block: list[str], format: str
-) -> Iterator[str]:
-    """One row for each paragraph, whose sentences are translated one by one."""
+def _translate_paragraphs(
+    translator: "Translator", translate: Translate, block: list[str]
+) -> list[list[tuple[str, "Translation"]]]:
+    """For each paragraph its sentences, each with its translation."""
     from translate.text.words import split_sentences
     from translate.translator import BLANK
 
-    paragraphs = [split_sentences(line) for line in block]
-    if blank := sum(not sentences for sentences in paragraphs):
+    split = [split_sentences(line) for line in block]
+    if blank := sum(not sentences for sentences in split):
         translator.warnings[BLANK] += blank
+    if long := sum(len(sentences) > MAX_SENTENCES for sentences in split):
+        translator.warnings[SENTENCES_CUT] += long
+    paragraphs = [sentences[:MAX_SENTENCES] for sentences in split]
     results = iter(translate([sentence for sentences in paragraphs for sentence in sentences]))
-    for line, sentences in zip(block, paragraphs, strict=True):
-        found = [next(results) for _ in sentences]
-        joined = " ".join(result.text for result in found)
-        if format == "text":
-            yield joined
-            continue
-        parts = [
-            {"source": source, "text": result.text, "score": result.score, "tokens": list(result.tokens)}
-            for source, result in zip(sentences, found, strict=True)
-        ]
-        yield _dump({"source": line, "text": joined, "sentences": parts})
+    return [[(sentence, next(results)) for sentence in sentences] for sentences in paragraphs]
+
+
+def _paragraph_row(format: str, line: str, found: "list[tuple[str, Translation]] | None") -> str:
+    """The row of a paragraph; an empty one if it could not be translated."""
+    found = found or []
+    joined = " ".join(result.text for _, result in found)
+    if format == "text":
+        return joined
+    parts = [{"source": source, **_scored(result)} for source, result in found]
+    return _dump({"source": line, "text": joined, "sentences": parts})
+
+
+def _row(format: str, align: bool, line: str, result: "Translation | None") -> str:
+    """The row of a sentence; an empty one if it could not be translated."""
+    if result is None:
+        import numpy as np
+
+        from translate.alignment.alignment import Alignment
+        from translate.translation import Translation
+
+        result = Translation("", 0.0, Alignment([], [], np.zeros((0, 0))))
+    return _json(line, result) if format == "jsonl" else _plain(result, align=align)
 
 
 def _plain(result: "Translation", *, align: bool) -> str:
@@ -177,23 +208,28 @@ def _plain(result: "Translation", *, align: bool) -> str:
 
 
 def _json(source: str, result: "Translation") -> str:
-    row: dict[str, Any] = {"source": source, "text": result.text, "score": result.score}
-    row["tokens"] = list(result.tokens)
+    row: dict[str, Any] = {"source": source, **_scored(result)}
     if result.n_best:
-        row["n_best"] = [
-            {"text": candidate.text, "score": candidate.score, "tokens": list(candidate.tokens)}
-            for candidate in result.n_best
-        ]
+        row["n_best"] = [_scored(candidate) for candidate in result.n_best]
     alignment = result.alignment
     assert alignment is not None
     row["alignment"] = {
         "source_words": alignment.source_words,
         "target_words": alignment.target_words,
         "links": alignment.pharaoh(),
-        "weights": [[round(float(weight), 4) for weight in weights] for weights in alignment.weights],
+        "weights": [[round(weight, 4) for weight in row] for row in alignment.weights.tolist()],
     }
     return _dump(row)
 
 
+def _scored(result: "Translation | ScoredText") -> dict[str, Any]:
+    # JSON has neither infinity nor NaN.
+    score = result.score if math.isfinite(result.score) else None
+    return {"text": result.text, "score": score, "tokens": list(result.tokens)}
+
+
 def _dump(row: dict[str, Any]) -> str:
-    return json.dumps(row, ensure_ascii=False).translate(LINE_BREAKS)
+    text = json.dumps(row, ensure_ascii=False, allow_nan=False)
+    for character, escape in LINE_BREAKS.items():
+        text = text.replace(character, escape)  # str.translate takes a second for a line of long weights
+    return text

@@ -4,6 +4,7 @@ import gzip
 import queue
 import threading
 import zlib
+from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -12,6 +13,10 @@ from translate.errors import UserError
 
 FIRST_BLOCK, LARGEST_BLOCK = 64, 1024  # lines; sizes double from block to block, so that the first comes soon
 WAIT = 0.05  # seconds that a line waits for more lines
+MAX_CHARACTERS = 1 << 16  # of a line that is translated; the rest is not read
+LINE_CUT = f"line cut at {MAX_CHARACTERS:,} characters"  # a warning
+MAX_AHEAD = 1 << 22  # characters of lines that are read ahead, so that memory is bounded
+MAX_WORK = 1 << 25  # of a block: 1,024 lines of 181 characters, 128 of 512, or 8 of MAX_CHARACTERS
 _GZIP = b"\x1f\x8b"
 
 
@@ -64,23 +69,57 @@ def read_lines(path: str | Path) -> list[str]:
     return [line.removesuffix("\r") for line in lines]
 
 
+def _work(line: str) -> int:
+    """A measure of a line's time and memory: weights grow with the square of the pieces that are read."""
+    return max(min(len(line), 512) ** 2, 64 * len(line))
+
+
 class _Failure:
     def __init__(self, error: BaseException) -> None:
         self.error = error
 
 
+class _Ahead:
+    """Lines that were read ahead: at most ``most`` of them, of about ``MAX_AHEAD`` characters."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.characters = 0
+        self.held: deque[str | _Failure | None] = deque()
+        self.changed = threading.Condition()
+
+    def put(self, item: str | _Failure | None) -> None:
+        """Add an item, as soon as there is room."""
+        with self.changed:
+            self.changed.wait_for(lambda: len(self.held) < self.most and self.characters < MAX_AHEAD)
+            self.held.append(item)
+            self.characters += len(item) if isinstance(item, str) else 0
+            self.changed.notify_all()
+
+    def get(self, timeout: float | None) -> str | _Failure | None:
+        """Take the first item; raises ``queue.Empty`` if none comes for ``timeout`` seconds."""
+        with self.changed:
+            if not self.changed.wait_for(lambda: self.held, timeout):
+                raise queue.Empty
+            item = self.held.popleft()
+            self.characters -= len(item) if isinstance(item, str) else 0
+            self.changed.notify_all()
+            return item
+
+
 def gather(lines: Iterable[str], *, largest: int = LARGEST_BLOCK, wait: float = WAIT) -> Iterator[list[str]]:
     """Blocks of lines in order: large if many lines are there, small if somebody waits for an answer.
 
-    A thread reads ahead by at most two blocks. A block is complete when it is full, when the stream ends, or
-    when no line arrives for ``wait`` seconds. An exception of ``lines`` is raised after the lines before it.
+    A thread reads ahead by at most two blocks. A block is complete when it is full, when its lines are long,
+    when the stream ends, or when no line arrives for ``wait`` seconds. An exception of ``lines`` is raised
+    after the lines before it.
 
     Args:
         lines: such as the lines of standard input, which may never end.
         largest: largest number of lines in a block.
         wait: seconds.
     """
-    held: queue.Queue[str | _Failure | None] = queue.Queue(maxsize=2 * largest)
+    held = _Ahead(2 * largest)
 
     def read() -> None:
         try:
@@ -94,21 +133,23 @@ def gather(lines: Iterable[str], *, largest: int = LARGEST_BLOCK, wait: float = 
     threading.Thread(target=read, name="reader", daemon=True).start()
     size = min(FIRST_BLOCK, largest)
     block: list[str] = []
+    work = 0
     while True:
         try:
-            line = held.get(timeout=wait) if block else held.get()
+            line = held.get(timeout=wait if block else None)
         except queue.Empty:
             yield block
-            block = []
+            block, work = [], 0
             continue
         if isinstance(line, str):
             block.append(line)
-            if len(block) < size:
+            work += _work(line)
+            if len(block) < size and work < MAX_WORK:
                 continue
             size = min(2 * size, largest)
         if block:
             yield block
-            block = []
+            block, work = [], 0
         if isinstance(line, _Failure):
             raise line.error
         if line is None:

@@ -19,6 +19,8 @@ from translate.text.words import Word, split_words, whitespace_words
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 NO_WORD = -1
 UNKNOWN = "⁇"  # the text of an unknown piece
+LONGEST_PIECE = 16  # characters of a piece at most, SentencePiece's default
+WORDS_A_PIECE = 4  # on average at most, in scripts whose characters are words
 MAX_TRAINING_SENTENCES = 5_000_000
 MAX_MODEL_BYTES = 1 << 28  # of a SentencePiece model that is read
 
@@ -35,9 +37,20 @@ class Pieces(NamedTuple):
     further: tuple[tuple[int, int], ...] = ()
 
     def cut(self, length: int) -> "Pieces":
-        """The first ``length`` pieces; the words stay."""
-        further = tuple((piece, word) for piece, word in self.further if piece < length)
-        return self._replace(ids=self.ids[:length], piece_words=self.piece_words[:length], further=further)
+        """The first ``length`` pieces and their words, at most ``WORDS_A_PIECE`` times as many."""
+        most = length * WORDS_A_PIECE  # an unknown piece may cover any number
+        if len(self.ids) <= length and len(self.words) <= most:
+            return self
+        owners = self.piece_words[:length]
+        further = [(piece, word) for piece, word in self.further if piece < length]
+        last = max([*owners, *(word for _, word in further)], default=NO_WORD)
+        words = self.words[: min(last + 1, most)]
+        return Pieces(
+            self.ids[:length],
+            [word if word < len(words) else NO_WORD for word in owners],
+            words,
+            tuple((piece, word) for piece, word in further if word < len(words)),
+        )
 
 
 class Tokenizer:

@@ -30,12 +30,14 @@ _ABBREVIATION = re.compile(
     r"|inkl|evtl|ggf|vgl|sog|geb|[^\W\d_]|\d{1,2})",
     re.IGNORECASE,
 )
-# A mark with closing quotes or brackets, white space, and then a capital letter or an opening mark.
+# A mark with closing quotes or brackets, white space, and then a capital letter or an opening mark. It is
+# possessive and begins no row of marks in the middle, so that the time is linear.
 _END = re.compile(
-    r"[.!?…]+[\"'”“’»)\]]*(?=\s+(?:[^\s\W\d_a-zà-öø-ÿ]|[\"'“‘«(\[¿¡\d])|\s*$)"
-    r"|[。！？]+[」』）”’]*"
+    r"(?<![.!?…])[.!?…]++[\"'”“’»)\]]*+(?=\s++(?:[^\s\W\d_a-zà-öø-ÿ]|[\"'“‘«(\[¿¡\d])|\s*+$)"
+    r"|[。！？]++[」』）”’]*+"
 )  # fmt: skip
 _LAST_WORD = re.compile(r"(?:^|[\s\"'“‘«(\[])((?:et |p\. |[zdou]\. )?\S+)$")
+_LONGEST_ABBREVIATION = 16  # characters, generously
 FIRST_MARK = "\u0300"  # combining marks and scripts without spaces start here
 
 
@@ -117,7 +119,9 @@ def split_sentences(text: str) -> list[str]:
     """
     found, start = [], 0
     for match in _END.finditer(text):
-        if match.group() == "." and _is_abbreviation(text[start : match.start()]):
+        if match.group() == "." and _is_abbreviation(
+            text[max(start, match.start() - _LONGEST_ABBREVIATION) : match.start()]
+        ):
             continue
         sentence = text[start : match.end()].strip()
         if sentence:

@@ -2,11 +2,14 @@
 
 An element encloses the run of target words that look most at its source words. A single item goes to the
 border that best separates the words before it from those after it. Elements stay inside their parents and
-never overlap, so that tags stay balanced and nested.
+never overlap, so that tags stay balanced and nested. More than ``MAX_PLACED`` items are not aligned: they
+keep their order, and the share of the sentence that is before each.
 
 Shapes: S source words, T target words.
 """
 
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -17,6 +20,7 @@ from translate.transfer.tags import Item, Marked
 
 OPENING = frozenset("([{«“‘¿¡$")  # no space goes after them
 CLOSING = frozenset(".,;:!?…)]}»”’%")  # no space goes before them
+MAX_PLACED = 256  # items: placing them takes quadratic time, and a frame of the stack for each level
 NEAR = 0.5  # factor by which the influence of a source word falls with each word of distance
 
 
@@ -44,11 +48,24 @@ def place_markup(marked: Marked, translation: str, alignment: Alignment) -> str:
         return translation
     source = word_spans(marked.text, alignment.source_words)
     target = word_spans(translation, alignment.target_words)
+    if len(marked.items) > MAX_PLACED:
+        return _write(_in_proportion(marked.items, source, len(target)), marked.items, translation, target)
     root = _tree(marked.items, source)
     weights = _anchored(alignment)
     root.high = len(target)
     _place_children(root, weights, marked.items)
     return _write(_in_order(root, marked.items), marked.items, translation, target)
+
+
+def _in_proportion(
+    items: Sequence[Item], source: Sequence[tuple[int, int]], num_targets: int
+) -> list[tuple[int, int]]:
+    """(border, index) of items in the order of the source."""
+    ends, size = [end for _, end in source], max(1, len(source))
+    return [
+        (round(bisect_right(ends, item.position) / size * num_targets), index)
+        for index, item in enumerate(items)
+    ]
 
 
 def word_spans(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
@@ -135,8 +152,8 @@ def _free(parent: _Node, taken: Sequence[tuple[int, int]]) -> list[tuple[int, in
 
 def _borders(parent: _Node, taken: Sequence[tuple[int, int]]) -> list[int]:
     """The borders in the parent that are not inside another element."""
-    borders = range(parent.low, parent.high + 1)
-    return [border for border in borders if not any(begin < border < end for begin, end in taken)]
+    inside = {border for begin, end in taken for border in range(begin + 1, end)}
+    return [border for border in range(parent.low, parent.high + 1) if border not in inside]
 
 
 def _best_run(inside: np.ndarray, free: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
@@ -204,13 +221,16 @@ def _write(
 ) -> str:
     """The translation with the items at their borders; tags touch words, other items keep their spaces."""
     borders = {index: border for border, index in order}
+    at: defaultdict[int, list[Item]] = defaultdict(list)
+    for border, index in order:
+        at[border].append(items[index])
     written = _Written()
     end = 0
-    for border in sorted({border for border, _ in order}):
+    for border in sorted(at):
         left = spans[border - 1][1] if border else 0
         right = spans[border][0] if border < len(spans) else len(translation)
         written.text(translation[end:left])
-        here = [items[index] for at, index in order if at == border]
+        here = at[border]
         partners = [_partner_border(item, borders, border) for item in here]
         closing = [i for i, partner in enumerate(partners) if partner < border]
         opening = [i for i, partner in enumerate(partners) if partner > border]
@@ -222,7 +242,7 @@ def _write(
         written.items(here[last:], around)
         end = right
     written.text(translation[end:])
-    return written.whole
+    return "".join(written.parts)
 
 
 def _partner_border(item: Item, borders: dict[int, int], border: int) -> int:
@@ -233,7 +253,7 @@ def _partner_border(item: Item, borders: dict[int, int], border: int) -> int:
 class _Written:
     """A growing text; a space between items is written once, and never before a closing tag."""
 
-    whole: str = ""
+    parts: list[str] = field(default_factory=list)
     ends_in_space: bool = True  # of the text without tags; True while it is empty
     wants_space: bool = False  # before the next text or item
 
@@ -241,8 +261,8 @@ class _Written:
         if not more:
             return
         if self.wants_space and not more[0].isspace():
-            self.whole += " "
-        self.whole += more
+            self.parts.append(" ")
+        self.parts.append(more)
         self.wants_space, self.ends_in_space = False, more[-1].isspace()
 
     def gap(self, text: str, items: Sequence[Item], around: tuple[str, str]) -> None:
@@ -258,9 +278,9 @@ class _Written:
         for item in items:
             before, after = _spaces(item, around)
             if (before or (self.wants_space and item.kind != "end")) and not self.ends_in_space:
-                self.whole += " "
+                self.parts.append(" ")
                 self.wants_space, self.ends_in_space = False, True
-            self.whole += item.text
+            self.parts.append(item.text)
             if item.kind == "alone":
                 self.wants_space, self.ends_in_space = after, False
 

@@ -5,15 +5,21 @@ end tag that closes it.
 """
 
 import re
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-_TAG = r"""<!--.*?-->|<\?[^<>]*\?>|</?[A-Za-z_][\w:.-]*(?:\s(?:[^<>"']|"[^"]*"|'[^']*')*)?/?>"""
+# Every quantifier is possessive or ends at a character that the next one excludes: the time is linear.
+_TAG = r"""<!--.*?-->|<\?[^<>]*\?>|</?[A-Za-z_][\w:.-]*+(?:\s(?:[^<>"']|"[^"]*"|'[^']*')*)?/?>"""
 _PLACEHOLDER = (
-    r"\{\{\s*[\w.-]+\s*\}\}|\$?\{[\w.-]*(?:![rsa])?(?::[^{}\s]*)?\}"
-    r"|%(?:\([\w.-]+\)|\d+\$)?[-+#0]*\d*(?:\.\d+)?(?:hh|h|ll|l|z|j|t)?[diouxXeEfFgGcsp@](?![^\W\d_])"
+    r"\{\{\s*+[\w.-]++\s*+\}\}|\$?\{[\w.-]*+(?:![rsa])?(?::[^{}\s]*+)?\}"
+    r"|%(?:\([\w.-]++\)|\d++\$)?[-+#0]*+\d*+(?:\.\d++)?(?:hh|h|ll|l|z|j|t)?[diouxXeEfFgGcsp@](?![^\W\d_])"
 )
 MARKUP = re.compile(rf"(?P<tag>{_TAG})|(?P<placeholder>{_PLACEHOLDER})", re.DOTALL)
-_NAME = re.compile(r"</?([A-Za-z_][\w:.-]*)")
+_OPENER = re.compile("[<{%]")  # all markup has one of them
+MAX_PASSES = 8  # of removing markup that only the removal of other markup has made
+_NAME = re.compile(r"</?([A-Za-z_][\w:.-]*+)")
 # HTML elements without content, which need no slash.
 _VOID = frozenset(
     ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
@@ -51,55 +57,118 @@ class Marked:
     unbalanced: int = 0  # tags without a partner
 
 
+class _Found(NamedTuple):
+    """Markup in a text."""
+
+    start: int
+    end: int
+    kind: str  # as of an item
+    is_word: bool
+
+
 def read_markup(sentence: str) -> Marked:
     """Remove the markup from ``sentence``, so that the text has none.
 
-    A sentence without markup does not change. Entities such as ``&lt;`` are text.
+    A sentence without markup does not change. Entities such as ``&lt;`` are text. The time is linear in the
+    length, whatever the sentence holds.
     """
-    matches = list(MARKUP.finditer(sentence))
-    if not matches:
+    found = _find(sentence)
+    if not found:
         return Marked(sentence)
-    text, items = _take_out(sentence, matches, glue="")
-    if MARKUP.search(text):  # the text around a tag, joined, looks like markup
-        text, items = _take_out(sentence, matches, glue=" ")
-    while more := list(MARKUP.finditer(text)):  # a space did not help: `<a<b>>`
-        rest, found = _take_out(text, more, glue=" ")
-        moved = [replace(item, position=_position_without(item.position, more, len(rest))) for item in items]
-        text, items = rest, sorted([*moved, *found], key=lambda item: item.position)
+    text, items = _take_out(sentence, found, glue="")
+    if _find(text):  # the text around a tag, joined, looks like markup
+        text, items = _take_out(sentence, found, glue=" ")
+    for number in range(MAX_PASSES + 1):  # a space did not help: `<a<b>>`
+        more = _find(text) if number < MAX_PASSES else _find_openers(text)
+        if not more:
+            break
+        rest, others = _take_out(text, more, glue=" ")
+        moved = _moved(items, more, len(rest))
+        text, items = rest, sorted([*moved, *others], key=lambda item: item.position)
     return _matched(text, items)
 
 
-def _position_without(position: int, matches: list[re.Match[str]], length: int) -> int:
-    """The offset after the matches are removed from its text, at most ``length``."""
-    removed = sum(max(0, min(match.end(), position) - match.start()) for match in matches)
-    return min(position - removed, length)
+def _find(text: str) -> list[_Found]:
+    """The markup in a text, in order."""
+    last = text.rfind("-->")
+    if "<!--" in text[last + 1 :]:
+        # A comment that nothing closes is none; searching its end again and again takes quadratic time.
+        text = text[: last + 1] + text[last + 1 :].replace("<!--", "<!__")
+    return [
+        _Found(match.start(), match.end(), _kind(match), match["placeholder"] is not None)
+        for match in MARKUP.finditer(text)
+    ]
 
 
-def _take_out(sentence: str, matches: list[re.Match[str]], glue: str) -> tuple[str, list[Item]]:
-    """The text between the matches, joined by ``glue``, and an item for each match."""
-    text, items, end = "", [], 0
-    for match in matches:
-        text = _join(text, sentence[end : match.start()], "" if end == 0 else glue)
-        end = match.end()
-        before, after = sentence[match.start() - 1 : match.start()], sentence[end : end + 1]
+def _find_openers(text: str) -> list[_Found]:
+    """The characters that markup begins with, if the text still has markup."""
+    if not _find(text):
+        return []
+    return [_Found(match.start(), match.end(), "alone", False) for match in _OPENER.finditer(text)]
+
+
+def _moved(items: Sequence[Item], found: Sequence[_Found], length: int) -> list[Item]:
+    """The items, in order, after other markup was removed and ``length`` characters are left."""
+    moved, removed, passed = [], 0, 0
+    for item in items:
+        while passed < len(found) and found[passed].end <= item.position:
+            removed += found[passed].end - found[passed].start
+            passed += 1
+        inside = max(0, item.position - found[passed].start) if passed < len(found) else 0
+        moved.append(replace(item, position=min(item.position - removed - inside, length)))
+    return moved
+
+
+def _take_out(sentence: str, found: Sequence[_Found], glue: str) -> tuple[str, list[Item]]:
+    """The text around the markup, joined by ``glue``, and an item for each piece of markup."""
+    text, items, end = _Text(), [], 0
+    for each in found:
+        text.join(sentence[end : each.start], "" if end == 0 else glue)
+        end = each.end
+        before, after = sentence[each.start - 1 : each.start], sentence[end : end + 1]
         spaces = (before.isspace(), after.isspace())
-        kind = _kind(match)
-        is_word = match["placeholder"] is not None
-        if kind == "alone" and _is_word(text[-1:]) and _is_word(after):
-            text += " "  # a line break between two words must not join them
-        elif kind == "alone" and spaces[0] and (not after or after in _CLOSING):
-            text = text.rstrip()
-        items.append(Item(match.group(), kind, len(text), is_word=is_word, spaces=spaces))
-    text = _join(text, sentence[end:], glue)
-    text = text.rstrip()
-    return text, [replace(item, position=min(item.position, len(text))) for item in items]
+        if each.kind == "alone" and _is_word(text.last) and _is_word(after):
+            text.add(" ")  # a line break between two words must not join them
+        elif each.kind == "alone" and spaces[0] and (not after or after in _CLOSING):
+            text.strip()
+        written = sentence[each.start : end]
+        items.append(Item(written, each.kind, text.length, is_word=each.is_word, spaces=spaces))
+    text.join(sentence[end:], glue)
+    text.strip()
+    return "".join(text.parts), [replace(item, position=min(item.position, text.length)) for item in items]
 
 
-def _join(text: str, more: str, glue: str) -> str:
-    """The texts joined by ``glue``, without two spaces in a row."""
-    if not text or text[-1].isspace():
-        return text + more.lstrip()
-    return text + (glue if text and more else "") + more
+class _Text:
+    """A growing text."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []  # none is empty
+        self.length = 0
+
+    @property
+    def last(self) -> str:
+        """The last character; empty if there is none."""
+        return self.parts[-1][-1] if self.parts else ""
+
+    def add(self, more: str) -> None:
+        if more:
+            self.parts.append(more)
+            self.length += len(more)
+
+    def join(self, more: str, glue: str) -> None:
+        """Add ``more`` after ``glue``, without two spaces in a row."""
+        if not self.parts or self.last.isspace():
+            self.add(more.lstrip())
+        else:
+            self.add(glue if more else "")
+            self.add(more)
+
+    def strip(self) -> None:
+        """Remove the white space at the end."""
+        while self.parts and self.last.isspace():
+            part = self.parts.pop()
+            self.length -= len(part)
+            self.add(part.rstrip())
 
 
 def _is_word(character: str) -> bool:
@@ -124,17 +193,18 @@ def _name(tag: str) -> str:
 def _matched(text: str, items: list[Item]) -> Marked:
     """Pair each end tag with the last open start tag of its name; tags left over are alone."""
     found = list(items)
-    open_tags: list[int] = []
+    open_tags: list[tuple[int, str]] = []  # (item, name)
+    depths: defaultdict[str, list[int]] = defaultdict(list)  # of the open tags of each name
     for index, item in enumerate(items):
         if item.kind == "start":
-            open_tags.append(index)
-        elif item.kind == "end":
-            names = [_name(items[start].text) for start in open_tags]
-            if _name(item.text) not in names:
-                continue
-            depth = len(names) - 1 - names[::-1].index(_name(item.text))
-            partner = open_tags[depth]
-            del open_tags[depth:]  # tags opened inside and not closed have no partner
+            name = _name(item.text)
+            depths[name].append(len(open_tags))
+            open_tags.append((index, name))
+        elif item.kind == "end" and depths[_name(item.text)]:
+            depth = depths[_name(item.text)][-1]
+            partner = open_tags[depth][0]
+            while len(open_tags) > depth:  # tags opened inside and not closed have no partner
+                depths[open_tags.pop()[1]].pop()
             found[index] = replace(item, partner=partner)
             found[partner] = replace(items[partner], partner=index)
     unbalanced = 0

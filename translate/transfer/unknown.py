@@ -11,12 +11,14 @@ from translate.alignment.alignment import Alignment
 from translate.text.tokenizer import UNKNOWN
 from translate.transfer.markup import word_spans
 
+MAX_COPIED = 256  # characters of a word; a longer one, copied a thousand times, would make a line too long
+
 
 def replace_unknown(text: str, alignment: Alignment) -> tuple[str, Alignment]:
     """Replace each word that has an unknown piece by the source word that it looks at most.
 
     Letters and digits next to an unknown piece, without white space between, belong to its word. A word that
-    looks at nothing stays.
+    looks at nothing, or at a word of more than ``MAX_COPIED`` characters, stays.
 
     Args:
         text: a translation.
@@ -32,8 +34,8 @@ def replace_unknown(text: str, alignment: Alignment) -> tuple[str, Alignment]:
     for group in _groups(text, spans):
         begin, last = spans[group[0]][0], spans[group[-1]][1]
         row = alignment.weights[group].mean(0)
-        if UNKNOWN in text[begin:last] and row.any():
-            word = alignment.source_words[int(row.argmax())]
+        word = alignment.source_words[int(row.argmax())] if row.any() else ""
+        if UNKNOWN in text[begin:last] and 0 < len(word) <= MAX_COPIED:
             written += text[end:begin] + word
             words.append(word)
             rows.append(row)

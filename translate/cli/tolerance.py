@@ -1,0 +1,64 @@
+"""One row for each line, also for a line whose translation fails."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from translate.errors import UserError
+from translate.text.bounded import shorten
+
+Result = TypeVar("Result")
+
+
+@dataclass
+class Tolerant(Generic[Result]):
+    """Translates blocks of lines. If a block fails, its halves are tried: only the line at fault is lost.
+
+    Attributes:
+        translate: gives one result for each line of a block.
+        show: the row of a line and its result, which is ``None`` if the line failed.
+        warnings: counts that ``translate`` adds to; those of a failed block are taken back.
+        failures: number of lines that failed.
+        first: the first of their errors.
+    """
+
+    translate: Callable[[list[str]], list[Result]]
+    show: Callable[[str, Result | None], str]
+    warnings: Counter[str]
+    failures: int = 0
+    first: str = ""
+
+    def rows(self, block: list[str]) -> Iterator[str]:
+        """One row for each line of the block, in order.
+
+        Raises:
+            UserError: for settings that are impossible, which is no line's fault.
+        """
+        for line, result in zip(block, self._results(block), strict=True):
+            try:
+                row = self.show(line, result)
+            except Exception as error:
+                self._count(error)
+                row = self.show(line, None)
+            yield row
+
+    def _results(self, block: list[str]) -> list[Result | None]:
+        before = self.warnings.copy()
+        try:
+            return [*self.translate(block)]
+        except UserError:
+            raise
+        except Exception as error:  # a bug of ours, or no memory for so many lines
+            self.warnings.clear()
+            self.warnings.update(before)
+            if len(block) == 1:
+                self._count(error)
+                return [None]
+        # Not inside the handler: the traceback holds the tensors of the block.
+        half = len(block) // 2
+        return self._results(block[:half]) + self._results(block[half:])
+
+    def _count(self, error: Exception) -> None:
+        self.failures += 1
+        self.first = self.first or shorten(f"{type(error).__name__}: {error}")
