@@ -3,8 +3,12 @@
 import difflib
 import os
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
+
+LONGEST_NAME, MOST_NAMES = 200, 10_000  # among which the nearest is looked for
+SHOWN_NAMES = 20  # in a message
 
 
 def config_directory() -> Path:
@@ -24,10 +28,21 @@ def display_path(file: Path) -> str:
 
 def nearest(name: str, options: Iterable[str], cutoff: float = 0.6) -> str | None:
     """The option that looks most like ``name``, or ``None`` when none comes near."""
+    if len(str(name)) > LONGEST_NAME:  # to compare takes the product of both lengths
+        return None
+    known = {str(option) for option in islice(options, MOST_NAMES)}
     near = difflib.get_close_matches(
-        str(name), sorted({str(option) for option in options}), n=1, cutoff=cutoff
+        str(name), sorted(option for option in known if len(option) <= LONGEST_NAME), n=1, cutoff=cutoff
     )
     return near[0] if near else None
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names in a message, with commas; of many or long ones the first."""
+    shown = [shorten(str(name), 50) for name in islice(names, SHOWN_NAMES + 1)]
+    if len(shown) > SHOWN_NAMES:
+        shown[-1] = "..."
+    return shorten(", ".join(shown)) or "none"
 
 
 def did_you_mean(suggestion: str | None) -> str:
