@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from translate.config.names import shorten
+from translate.config.names import shorten, shown_path
 from translate.errors import UserError
 from translate.text.lines import read_lines
 
@@ -156,7 +156,7 @@ def _read_naacl(
     golds: dict[int, tuple[set[Link], set[Link]]] = {}
     known = [len(lengths) for lengths in (source_lengths, target_lengths) if lengths is not None]
     for number, line in enumerate(lines, start=1):
-        where = f"{shorten(str(path))}, line {number}"
+        where = f"{shown_path(path)}, line {number}"
         match = _NAACL.fullmatch(line.strip())
         if not line.strip():
             continue
@@ -217,7 +217,7 @@ def _read_lines(
     target_lengths: Sequence[int] | None,
     one_based: bool,
 ) -> list[Parsed]:
-    lines, name = read_lines(Path(path)), shorten(str(path))
+    lines, name = read_lines(Path(path)), shown_path(path)
     for side, lengths in (("source", source_lengths), ("target", target_lengths)):
         if lengths is not None and len(lengths) != len(lines):
             raise UserError(

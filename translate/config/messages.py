@@ -29,15 +29,15 @@ _LIMITS: dict[type, tuple[str, str]] = {
     Lt: ("lt", "less than"),
 }
 _REPR = reprlib.Repr()
-_REPR.maxstring = _REPR.maxother = _REPR.maxlong = 300
+_REPR.maxstring = _REPR.maxother = _REPR.maxlong = 200
 _REPR.maxlist = _REPR.maxdict = _REPR.maxtuple = 20
 
 
 def show(value: Any) -> str:
-    """A value roughly as YAML would write it, cut after 300 characters."""
+    """A value roughly as YAML would write it, cut after 200 characters."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    return shorten(_REPR.repr(value))
+    return shorten(_REPR.repr(value), 200)
 
 
 def expected(annotation: Any) -> str:

@@ -8,7 +8,7 @@ import pyarrow
 import pyarrow.ipc
 import pyarrow.parquet
 
-from translate.config.names import shorten
+from translate.config.names import shorten, shown_path
 from translate.errors import UserError
 from translate.text.reading import MAX_LINE, check_expansion, expansion_bound, opened
 
@@ -26,7 +26,7 @@ def read_arrow(path: Path, suffix: str) -> "Table":
         UserError: if the file cannot be read, holds damaged values or text that is not UTF-8, or expands to
             many times its size.
     """
-    where = shorten(str(path))
+    where = shown_path(path)
     with opened(path) as (file, bound):
         if file.peek(len(_POINTER)).startswith(_POINTER):
             raise UserError(f"{where}: this is a Git LFS pointer; fetch the content with 'git lfs pull'")

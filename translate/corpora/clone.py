@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from translate.config.data import DataConfig
-from translate.config.names import listed, shorten
+from translate.config.names import listed, shorten, shown_path
 from translate.corpora.local_files import split_of_table
 from translate.corpora.split import RawCorpus, Split
 from translate.corpora.tables import SUFFIXES, is_table
@@ -47,7 +47,7 @@ def load_clone(root: Path, data: DataConfig, source_language: str, target_langua
     if "train" not in splits:
         languages = [shorten(language, 30) for language in (source_language, target_language)]
         raise UserError(
-            f"{shorten(str(root), 150)}: no training data for {languages[0]}-{languages[1]}; "
+            f"{shown_path(root)}: no training data for {languages[0]}-{languages[1]}; "
             f"expected train.{languages[0]} and train.{languages[1]}, "
             f"or the hub's layout with {', '.join(SUFFIXES)} files"
         )
@@ -74,7 +74,7 @@ def _from_readme(root: Path, wanted: Sequence[str]) -> dict[str, list[Path]]:
         if any((root / name).is_dir() for name in wanted) or names == ["default"]:
             return {}
         raise UserError(
-            f"{shorten(str(root))}: no config {shorten(' or '.join(wanted), 100)}; "
+            f"{shown_path(root)}: no config {shorten(' or '.join(wanted), 100)}; "
             f"README.md lists {listed(names)}"
         )
     base = str(chosen.get("data_dir") or "")
@@ -101,9 +101,7 @@ def _data_files(declared: Any, root: Path) -> dict[str, list[str]]:
     files: dict[str, list[str]] = {}
     for entry in _listed(declared):
         if isinstance(entry, Mapping) and not {"split", "path"} <= entry.keys():
-            raise UserError(
-                f"{shorten(str(root))}: README.md has an entry of data_files without split or path"
-            )
+            raise UserError(f"{shown_path(root)}: README.md has an entry of data_files without split or path")
         split, patterns = (entry["split"], entry["path"]) if isinstance(entry, Mapping) else ("train", entry)
         files.setdefault(str(split), []).extend(_listed(patterns))
     return files
@@ -120,7 +118,7 @@ def _expand(root: Path, folder: str, patterns: Iterable[Any]) -> list[Path]:
         parts = Path(folder, pattern).parts
         if ".." in parts or Path(folder, pattern).is_absolute() or not Path(pattern).parts:
             raise UserError(
-                f"{shorten(str(root))}: README.md names the files {shorten(pattern, 100)!r}; "
+                f"{shown_path(root)}: README.md names the files {shorten(pattern, 100)!r}; "
                 f"expected names inside this folder"
             )
         try:
@@ -128,7 +126,7 @@ def _expand(root: Path, folder: str, patterns: Iterable[Any]) -> list[Path]:
         except (OSError, ValueError, re.error) as error:
             reason = shorten(str(error), 100)
             raise UserError(
-                f"{shorten(str(root))}: README.md names files that cannot be found ({reason})"
+                f"{shown_path(root)}: README.md names files that cannot be found ({reason})"
             ) from None
     return sorted(found)
 

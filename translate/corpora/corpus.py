@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from translate.config.data import SPLITS, DataConfig
-from translate.config.names import shorten
+from translate.config.names import shorten, shown_path
 from translate.corpora.filters import REASONS, count_overlap, filter_pairs, hold_out
 from translate.corpora.local_files import has_side_by_side, load_directory, load_files
 from translate.corpora.split import RawCorpus, Split, check_gold
@@ -173,7 +173,7 @@ def write_corpus(corpus: Corpus, directory: Path) -> list[Path]:
             file's name.
     """
     if os.path.exists(directory) and not directory.is_dir():
-        raise UserError(f"{shorten(str(directory))}: expected a folder, got a file")
+        raise UserError(f"{shown_path(directory)}: expected a folder, got a file")
     for language in (corpus.source_language, corpus.target_language):
         if _NO_SUFFIX.search(language) or not 0 < len(language) <= LONGEST_SUFFIX:
             raise UserError(
@@ -196,7 +196,7 @@ def write_corpus(corpus: Corpus, directory: Path) -> list[Path]:
             texts[directory / f"{file_name}.gold"] = split.gold
     for path in texts:
         if path.exists():
-            raise UserError(f"{shorten(str(path))}: exists already; choose another folder")
+            raise UserError(f"{shown_path(path)}: exists already; choose another folder")
     directory.mkdir(parents=True, exist_ok=True)
     for path, lines in texts.items():
         path.write_text("".join(line + "\n" for line in lines), encoding="utf-8", newline="\n")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from translate.config.names import shorten
+from translate.config.names import shorten, shown_path
 from translate.errors import UserError
 from translate.text.lines import read_lines, read_text
 
@@ -36,7 +36,7 @@ def json_records(path: Path) -> tuple[str, Iterator[tuple[int, Any]]]:
         UserError: for a file that cannot be read; while reading, for a value that is damaged, nested too
             deeply or has a key twice.
     """
-    where = shorten(str(path))
+    where = shown_path(path)
     if path.name.removesuffix(".gz").lower().endswith(".json"):
         text = read_text(path)
         if text.startswith("[", _end_of_space(text, 0)):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from translate.config.names import did_you_mean, listed, nearest, shorten
+from translate.config.names import did_you_mean, listed, nearest, shorten, shown_path
 from translate.corpora.json_records import json_records
 from translate.errors import UserError
 from translate.text.lines import read_lines
@@ -41,7 +41,7 @@ def read_table(path: Path) -> Table:
     if suffix in (".parquet", ".arrow"):
         from translate.corpora.arrow_files import read_arrow  # half a second
 
-        return from_arrow(read_arrow(path, suffix), shorten(str(path)))
+        return from_arrow(read_arrow(path, suffix), shown_path(path))
     return _read_json(path)
 
 
@@ -99,7 +99,7 @@ def check_names(names: Iterable[str], where: str) -> None:
 
 def _read_tsv(path: Path) -> Table:
     """Tab-separated values with a header; there is no quoting, so a quotation mark is a plain character."""
-    lines, where = read_lines(path), shorten(str(path))
+    lines, where = read_lines(path), shown_path(path)
     if not lines:
         raise UserError(f"{where}: the file is empty; expected a header line with the names of its fields")
     names = lines[0].split("\t")
@@ -122,7 +122,7 @@ def _read_tsv(path: Path) -> Table:
 
 def _read_json(path: Path) -> Table:
     """One JSON object on each line, or one list of objects."""
-    where = shorten(str(path))
+    where = shown_path(path)
     unit, found = json_records(path)
     records = list(_flat_records(found, where, unit))
     names = list(records[0][1]) if records else []

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from translate.config.names import shorten
+from translate.config.names import shown_path
 from translate.errors import UserError
 from translate.text.reading import read_bytes
 
@@ -22,7 +22,7 @@ def read_text(path: Path) -> str:
         line = content.count(b"\n", 0, error.start) + 1
         hint = "; it looks like UTF-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else ""
         raise UserError(
-            f"{shorten(str(path))}, line {line}: not UTF-8{hint}; convert the file to UTF-8"
+            f"{shown_path(path)}, line {line}: not UTF-8{hint}; convert the file to UTF-8"
         ) from None  # the error holds the whole file
 
 
@@ -38,7 +38,7 @@ def read_lines(path: Path) -> list[str]:
     lines = read_text(path).split("\n")
     if len(lines) == 1 and "\r" in lines[0].removesuffix("\r"):
         raise UserError(
-            f"{shorten(str(path))}: its lines end in carriage returns; expected line feeds "
+            f"{shown_path(path)}: its lines end in carriage returns; expected line feeds "
             f"(tr '\\r' '\\n' makes them)"
         )
     if lines[-1] == "":

@@ -11,7 +11,7 @@ from io import BufferedReader
 from itertools import islice
 from pathlib import Path
 
-from translate.config.names import did_you_mean, nearest, shorten
+from translate.config.names import did_you_mean, nearest, shown_path
 from translate.errors import UserError
 
 MAX_LINE = 1 << 20  # bytes of a line
@@ -41,14 +41,14 @@ def read_bytes(path: Path) -> bytearray:
             line = unfinished + (len(piece) if feed < 0 else feed)
             if line > MAX_LINE and not is_list:
                 raise UserError(
-                    f"{shorten(str(path))}, line {content.count(10) + 1}: longer than {MAX_LINE:,} bytes; "
+                    f"{shown_path(path)}, line {content.count(10) + 1}: longer than {MAX_LINE:,} bytes; "
                     f"expected one sentence a line"
                 )
             unfinished = line if feed < 0 else len(piece) - 1 - piece.rfind(b"\n")
             content += piece
             if is_list and len(content) > MAX_LIST:
                 raise UserError(
-                    f"{shorten(str(path))}: longer than {MAX_LIST:,} bytes; write one object a line to a "
+                    f"{shown_path(path)}: longer than {MAX_LIST:,} bytes; write one object a line to a "
                     f".jsonl file"
                 )
             check_expansion(len(content), bound, path)
@@ -64,7 +64,7 @@ def check_expansion(size: int, bound: int | None, path: Path) -> None:
     """Raise ``UserError`` if a compressed file has more bytes than :func:`opened` said."""
     if bound is not None and size > bound:
         raise UserError(
-            f"{shorten(str(path))}: expands to more than {MAX_EXPANSION} times its size; "
+            f"{shown_path(path)}: expands to more than {MAX_EXPANSION} times its size; "
             f"expected sentences (decompress the file first if it holds them)"
         )
 
@@ -84,7 +84,7 @@ def opened(path: Path) -> Iterator[tuple[BufferedReader | gzip.GzipFile, int | N
     Raises:
         UserError: if the file is missing, or a folder, a pipe or a device; on damage, also while reading.
     """
-    where = shorten(str(path))
+    where = shown_path(path)
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError, ValueError) as error:  # ValueError: a zero byte
@@ -116,7 +116,7 @@ def _missing(path: Path) -> str:
     folder = path.parent
     try:
         if not folder.is_dir():
-            return f"no such file, and no such folder {shorten(str(folder))}"
+            return f"no such file, and no such folder {shown_path(folder)}"
         files = (entry.name for entry in islice(folder.iterdir(), _NEIGHBOURS) if entry.is_file())
         return f"no such file{did_you_mean(nearest(path.name, files))}"
     except OSError:  # a folder that cannot be read
