@@ -87,7 +87,8 @@ SWEEPS = [
 ]
 FILES = [
     "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 40)),
-    "a: " + "[" * 100_000, "a: " + "{b: " * 50_000, "training: {max_steps: 3}\n", "a: &a [*a]", "run.name: x\n",
+    "a: " + "[" * 100_000, "a: " + "{b: " * 50_000, "training: {seed: 3}\n", "a: &a [*a]",
+    "run.name: x\n",
     "run: {name: '${oc.env:HOME}'}\n", "defaults:\n  - mine\n", "defaults:\n  - override /model: mine\n",
     "training:\n  seed: " + "9" * 5000, "x: " + "1:" * 50_000 + "1\n", "x: [" + "1," * 200_000 + "1]",
     "run: {name: '${run.name}${run.name}'}\n", "defaults: 3\n", "defaults: [{a: {b: c}}]\n", "? [a]\n: b\n",
