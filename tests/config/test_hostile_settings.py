@@ -81,6 +81,12 @@ def test_a_range_that_goes_nowhere(values: str) -> None:
         COMPOSER.jobs([f"training.seed={values}"])
 
 
+@pytest.mark.parametrize("values", ["glob(*,exclude=*)", "range(3,3)"])
+def test_a_sweep_without_values(values: str) -> None:
+    with pytest.raises(UserError, match="a sweep without values"):
+        COMPOSER.jobs([f"model={values}"])
+
+
 ALIASES = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 40))
 FILES = [
     (ALIASES, "too many values"),

@@ -131,6 +131,8 @@ class Composer:
             elif override.is_discrete_sweep():
                 with self._in_one_sentence():
                     values[key] = [f"{key}={value}" for value in sweep_values(override)]
+                if not values[key]:
+                    raise UserError(f"{shorten(str(override.input_line))}: a sweep without values")
         if math.prod(map(len, values.values())) > MAX_JOBS and self._sweeps_all(overrides):
             raise UserError(f"--multirun: a sweep of more than {MAX_JOBS:,} runs; give fewer values")
         combinations = itertools.product(*values.values())

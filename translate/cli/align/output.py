@@ -1,5 +1,6 @@
 """The files that ``translate align`` writes, told apart by their extension."""
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,9 +30,9 @@ def check_out(out: Path | None, extensions: tuple[str, ...]) -> None:
     if extension(out) not in extensions:
         got = shorten(out.suffix) or "no extension"
         raise UserError(f"{shown_path(out)}: expected one of {', '.join(extensions)}, got {got}")
-    if out.is_dir():
+    if os.path.isdir(out):  # that of pathlib raises OSError for a name that is too long
         raise UserError(f"{shown_path(out)}: expected a file; there is a folder of that name")
-    if not out.parent.is_dir():
+    if not os.path.isdir(out.parent):
         raise UserError(f"{shown_path(out)}: there is no folder {shown_path(out.parent)}")
 
 
