@@ -89,6 +89,20 @@ LONG_TEXTS = [  # whole lines
     "ไทย" * 9_000, "\r" * 999, "⁇ " * 400,
     "".join(f"<a{n}>" for n in range(3_000)) + "".join(f"</a{n}>" for n in range(3_000)),
 ]
+SWEEPS = [
+    "range(0,1000000000)", "range(0,1,1e-9)", "shuffle(range(0,1000000000))", "range(0,10,0)", "glob(*)",
+    "glob([*,**],exclude=*)", "choice(1,2,3)", "interval(0,1)", ",".join(["1234567"] * 100), "1,2,3",
+    "[" * 3000, "{a:" * 300, "str(" * 300, "sort(range(0,1000000000,0.1))", "range(0,1,0.0)", "${a}" * 100,
+    "choice(choice(1))", "extend_list(1,2)", "'" + "${run.name}" * 50 + "'", "~", "x" * 20_000,
+]
+FILES = [
+    "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 40)),
+    "a: " + "[" * 100_000, "a: " + "{b: " * 50_000, "training: {seed: 3}\n", "a: &a [*a]",
+    "run.name: x\n",
+    "run: {name: '${oc.env:HOME}'}\n", "defaults:\n  - mine\n", "defaults:\n  - override /model: mine\n",
+    "training:\n  seed: " + "9" * 5000, "x: " + "1:" * 50_000 + "1\n", "x: [" + "1," * 200_000 + "1]",
+    "run: {name: '${run.name}${run.name}'}\n", "defaults: 3\n", "defaults: [{a: {b: c}}]\n", "? [a]\n: b\n",
+]
 # fmt: on
 NASTY_BYTES = [
     b"\xff",
@@ -344,10 +358,12 @@ def make_corpus(chance: random.Random, folder: Path, runs: Path) -> Case:
     if kind in ("text", "gz"):
         contents = [sides[0][0].encode(), sides[1][0].encode()]
         contents[chance.randrange(2)] = mutate_bytes(chance, contents[chance.randrange(2)])
+        if chance.random() < 0.1:
+            contents[0] = contents[0].replace(b"\n", b"\r")
         if kind == "gz":
             contents = [gzip.compress(each) for each in contents]
             if chance.random() < 0.3:
-                contents[0] = gzip.compress(b"\0" * (1 << 27))
+                contents[0] = gzip.compress(chance.choice([b"\0", b"\n", b"[[", b"a b\n"]) * (1 << 26), 1)
             elif chance.random() < 0.5:
                 contents[0] = mutate_bytes(chance, contents[0])
         source.write_bytes(contents[0])
@@ -355,18 +371,32 @@ def make_corpus(chance: random.Random, folder: Path, runs: Path) -> Case:
         given = [f"data.train.source={source.name}", f"data.train.target={target.name}"]
     else:
         table = folder / f"pairs.{kind}"
+        names = chance.choice([["en", "fr"], ["en", "fr"], ["en", "en", "fr"], ["n" * 5000, "en", "fr"]])
+        rows = [(*[s] * (len(names) - 1), t) for s, t in pairs]
+        objects = [
+            "{" + ", ".join(f'"{name}": {json.dumps(value)}' for name, value in zip(names, row)) + "}"
+            for row in rows
+        ]
+        if chance.random() < 0.2:
+            objects[-1] = chance.choice(['{"en": ' + "9" * 5000 + "}", '{"en":' * 20_000, '{"en": {}}'])
         if kind == "tsv":
-            content = ("en\tfr\n" + "".join(f"{s}\t{t}\n" for s, t in pairs)).encode()
+            content = "".join("\t".join(row) + "\n" for row in [names, *rows]).encode()
+            content = content.replace(b"\n", b"\r") if chance.random() < 0.1 else content
         elif kind == "jsonl":
-            content = "".join(json.dumps({"en": s, "fr": t}) + "\n" for s, t in pairs).encode()
+            content = "".join(f"{each}\n" for each in objects).encode()
         elif kind == "json":
-            content = json.dumps([{"en": s, "fr": t} for s, t in pairs]).encode()
+            content = f"[{', '.join(objects)}]".encode()
         else:
             import pyarrow
             import pyarrow.parquet
 
-            rows = {"en": [s for s, _ in pairs], "fr": [t for _, t in pairs]}
-            pyarrow.parquet.write_table(pyarrow.table(rows), table)
+            columns = [pyarrow.array(column) for column in zip(*rows)]
+            if chance.random() < 0.2:
+                bad = pyarrow.array(
+                    [chance.choice([b"\xff\xfe", b"a" * 1_000_000])] * chance.choice([9, 300])
+                )
+                columns = [bad.view(pyarrow.string())] * len(names)
+            pyarrow.parquet.write_table(pyarrow.Table.from_arrays(columns, names), table, compression="zstd")
             content = table.read_bytes()
         table.write_bytes(mutate_bytes(chance, content))
         given = [f"data.train.source={table.name}"]
@@ -384,7 +414,8 @@ def make_config(chance: random.Random, folder: Path, runs: Path) -> Case:
     for indent, key in keys:
         path = [*path[: len(indent) // 2], key]
         paths.append(".".join(path))
-    overrides = []
+    overrides: list[str] = []
+    sweeps = chance.random() < 0.3
     for _ in range(chance.randint(1, 4)):
         key = chance.choice(
             [*paths, "model", "data", "model/attention", "optimizer", "schedule", "experiment"]
@@ -393,9 +424,22 @@ def make_config(chance: random.Random, folder: Path, runs: Path) -> Case:
             key = mutate_bytes(chance, key.encode()).decode("utf-8", "replace").replace("\0", "")[:500]
         value = chance.choice(
             [*NASTY_VALUES, "transformer", "rnn_luong", "grammar", "dot", "local_p", "3", "0.5"]
+            + SWEEPS * (sweeps or chance.random() < 0.1)
         )
-        overrides.append(chance.choice(["", "", "", "+", "++", "~"]) + f"{key}={value}"[:2000])
-    return Case(["train", *[each.replace("\0", "") for each in overrides], "--cfg", "job"], folder)
+        overrides.append(chance.choice(["", "", "", "+", "++", "~"]) + f"{key}={value}"[:20_000])
+    arguments = ["train", *[each.replace("\0", "") for each in overrides]]
+    if chance.random() < 0.3:
+        own = folder / "conf" / chance.choice(["experiment", "model", "optimizer", ""]) / "mine.yaml"
+        own.parent.mkdir(parents=True)
+        content = chance.choice(["# @package _global_\n", ""]) + chance.choice(FILES)
+        own.write_bytes(mutate_bytes(chance, content.encode()) if chance.random() < 0.4 else content.encode())
+        if chance.random() < 0.1:
+            replace_by_special(chance, own)
+        group = own.parent.name
+        arguments += ["--config-name", "mine"] if group == "conf" else [f"{group}=mine"]
+        arguments += [chance.choice(["--config-dir", "--config-dir", "--config-path"]), "conf"]
+    # nothing is trained: the options end the command, or the last override is wrong
+    return Case([*arguments, *(["training.seed=x", "--multirun"] if sweeps else ["--cfg", "job"])], folder)
 
 
 def make_gold(chance: random.Random, folder: Path, runs: Path) -> Case:
@@ -407,7 +451,10 @@ def make_gold(chance: random.Random, folder: Path, runs: Path) -> Case:
         chance.choice(["0-0 1-2", "0-0 1p1 2-2", "", "3-3:0.5", "1 0 0 S\n"]) + "\n" for _ in range(count)
     )
     name = chance.choice(["gold", "gold.talp", "gold.jsonl"])
+    links += chance.choice(["", "", "0-0 " * 20_000, "9" * 5000 + "-0", "1 " * 50_000, "999999999 1 1\n"])
     (folder / name).write_bytes(mutate_bytes(chance, links.encode()))
+    if chance.random() < 0.1:
+        replace_by_special(chance, folder / chance.choice([name, "a.en", "a.fr"]))
     run = str(runs / chance.choice(BACKENDS))
     if chance.random() < 0.5:
         arguments = ["evaluate", run, "--source", "a.en", "--reference", "a.fr", "--gold", name]

@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from translate.cli import console
-from translate.cli.console import Rate
+from translate.cli.console import Rate, print_error, print_note, print_warning
 
 
 class Terminal(io.StringIO):
@@ -68,3 +68,13 @@ def test_items_are_counted_as_they_go_by(clock: list[float]) -> None:
     for item in rate.of("ab"):
         clock[0] += 1.0 if item == "a" else 3.0
     assert shown(stream) == ["1 of 2 pairs, 1.0 pairs/s", *["2 of 2 pairs, 0.5 pairs/s"] * 2]
+
+
+def test_messages_are_one_bounded_line_that_no_terminal_obeys(capsys: pytest.CaptureFixture[str]) -> None:
+    for show in (print_error, print_warning, print_note):
+        show("a\nb\x1b[31m " + "x" * 50_000 + " expected less")
+        line = capsys.readouterr().err
+        assert line.count("\n") == 1
+        assert len(line) < 1100
+        assert ": a b\\x1b[31m x" in line
+        assert line.endswith("expected less\n")

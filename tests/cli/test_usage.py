@@ -62,6 +62,34 @@ def test_a_usage_error_is_one_line(line: str, message: str, translate_command: C
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        ["x" * 50_000],
+        ["\x1b[31m"],
+        ["text", "--" + "x" * 50_000],
+        ["text", "a", "b", "--beam-size", "1" * 50_000],
+        ["align", "calibrate" + "x" * 50_000],
+        ["align", "pair", "a", "b", "--out", "x" * 50_000 + "/a.png"],
+        ["align", "pair", "a", "b", "--out", "a." + "x" * 50_000],
+        ["align", "a", "--with", "x" * 50_000, "b"],
+        ["evaluate", "a", "--source", "x" * 50_000, "--reference", "b"],
+        ["corpus", "--data", "x" * 50_000, "--out", "a"],
+        ["corpus", "--data", "files", "--out", "a", "data.path=" + "x" * 9000],
+        ["corpus", "--data", "files", "--out", "a", "x" * 50_000],
+        ["train", "--" + "x" * 50_000],
+        ["train", "x" * 50_000],
+    ],
+)
+def test_a_usage_error_is_short_whatever_was_given(line: list[str], translate_command: Command) -> None:
+    result = translate_command(*line)
+    *notes, error = result.err.splitlines()
+    assert (result.code, result.out) == (2, "")
+    assert error.startswith("error: ")
+    assert error.isprintable()
+    assert max(map(len, [error, *notes])) < 650
+
+
+@pytest.mark.parametrize(
     ("name", "found"), [("tekst", "text"), ("alignn", "align"), ("--texts", "text"), ("zzz", None)]
 )
 def test_nearest(name: str, found: str | None) -> None:

@@ -231,8 +231,8 @@ def test_gold_links(tmp_path: Path) -> None:
     for wrong, expected in (
         (links[:2], "2 lines of gold links for 3 sentence pairs"),
         (["0-0", "", "0-0 1:1"], "line 3: '1:1' is not a link"),
-        (["0-0", "", "0-0 2-1"], "line 3: link '2-1' points outside the source sentence of 2"),
-        (["0-3", "", ""], "line 1: link '0-3' points outside the target sentence of 3"),
+        (["0-0", "", "0-0 2-1"], "line 3: link '2-1' points to source word 2, but the source has 2 words"),
+        (["0-3", "", ""], "line 1: link '0-3' points to target word 3, but the target has 3 words"),
     ):
         path = write(tmp_path / "wrong", wrong)
         text = message(train=files, test={**files, "gold": path})

@@ -8,15 +8,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from translate.config.names import shorten, shown_path
 from translate.errors import UserError
+from translate.text.lines import read_lines
 
 Link = tuple[int, int]
 Links = frozenset[Link]
 
 Parsed = TypeVar("Parsed", Links, "Gold")
 
-_TOKEN = re.compile(r"([0-9]+)([-p])([0-9]+)", re.ASCII)
-_NAACL = re.compile(r"([0-9]+)\s+([0-9]+)\s+([0-9]+)(?:\s+([SP]))?(?:\s+[0-9.]+)?", re.ASCII)
+MAX_DIGITS = 6  # of the number of a word or a pair
+_SHOWN = 100  # characters of a wrong token in a message
+_NUMBER = f"[0-9]{{1,{MAX_DIGITS}}}"
+_TOKEN = re.compile(f"({_NUMBER})([-p])({_NUMBER})")
+_NAACL = re.compile(rf"({_NUMBER})\s+({_NUMBER})\s+({_NUMBER})(?:\s+([SP]))?(?:\s+[0-9.]+)?", re.ASCII)
 
 
 def swapped(links: Iterable[Link]) -> Links:
@@ -135,7 +140,7 @@ def read_gold(
     Raises:
         UserError: if the file cannot be read or a line is wrong; names the file and the line.
     """
-    lines = _lines(path)
+    lines = read_lines(Path(path))
     first = next((line for line in lines if line.strip()), "")
     if _NAACL.fullmatch(first.strip()):
         return _read_naacl(path, lines, source_lengths, target_lengths)
@@ -151,12 +156,15 @@ def _read_naacl(
     golds: dict[int, tuple[set[Link], set[Link]]] = {}
     known = [len(lengths) for lengths in (source_lengths, target_lengths) if lengths is not None]
     for number, line in enumerate(lines, start=1):
-        where = f"{path}, line {number}"
+        where = f"{shown_path(path)}, line {number}"
         match = _NAACL.fullmatch(line.strip())
         if not line.strip():
             continue
         if match is None:
-            raise UserError(f"{where}: '{line.strip()}' is not a link; expected 'pair source target [S|P]'")
+            raise UserError(
+                f"{where}: '{shorten(line.strip(), _SHOWN)}' is not a link; expected 'pair source target "
+                f"[S|P]', with numbers of at most {MAX_DIGITS} digits"
+            )
         pair = int(match[1])
         if pair < 1 or (known and pair > min(known)):
             limit = f"there are {min(known)} pairs" if known else "pairs count from 1"
@@ -180,7 +188,10 @@ def _parse_token(
 ) -> tuple[Link, str]:
     match = _TOKEN.fullmatch(token)
     if match is None:
-        raise UserError(f"{where}: '{token}' is not a link; expected 'i-j' (sure) or 'ipj' (possible)")
+        raise UserError(
+            f"{where}: '{shorten(token, _SHOWN)}' is not a link; expected 'i-j' (sure) or 'ipj' (possible), "
+            f"with numbers of at most {MAX_DIGITS} digits"
+        )
     base = int(one_based)
     source, target = int(match[1]) - base, int(match[3]) - base
     for side, index, length in (("source", source, source_length), ("target", target, target_length)):
@@ -206,30 +217,20 @@ def _read_lines(
     target_lengths: Sequence[int] | None,
     one_based: bool,
 ) -> list[Parsed]:
-    lines = _lines(path)
+    lines, name = read_lines(Path(path)), shown_path(path)
     for side, lengths in (("source", source_lengths), ("target", target_lengths)):
         if lengths is not None and len(lengths) != len(lines):
             raise UserError(
-                f"{path}: {len(lines)} lines of links for {len(lengths)} {side} sentences; "
+                f"{name}: {len(lines)} lines of links for {len(lengths)} {side} sentences; "
                 f"expected one line for each pair"
             )
     return [
         parse(
             line,
-            where=f"{path}, line {index + 1}",
+            where=f"{name}, line {index + 1}",
             source_length=None if source_lengths is None else source_lengths[index],
             target_length=None if target_lengths is None else target_lengths[index],
             one_based=one_based,
         )
         for index, line in enumerate(lines)
     ]
-
-
-def _lines(path: str | Path) -> list[str]:
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise UserError(f"{path}: no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read as links: {error}") from error
-    return text.removesuffix("\n").split("\n") if text else []

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TextIO, TypeVar
 
+from translate.config.names import escaped
 from translate.errors import UserError
 
 if TYPE_CHECKING:
@@ -23,22 +24,32 @@ READER_GONE = 1  # the code that typer gives a closed pipe
 SYSTEM_FAILED = 1
 NOT_UTF_8 = "bytes that are not UTF-8, replaced by \ufffd; convert the input to UTF-8"
 _UTF_8 = codecs.getincrementaldecoder("utf-8")
+LONGEST_LINE = 1000  # characters of an error, a warning or a note
 REFRESH = 0.5  # seconds between two updates of a rate
 
 
 def print_error(message: object) -> None:
     """``error: <message>`` on standard error."""
-    print(f"error: {message}", file=sys.stderr, flush=True)
+    _print_line("error", message)
 
 
 def print_warning(message: object) -> None:
     """``warning: <message>`` on standard error."""
-    print(f"warning: {message}", file=sys.stderr, flush=True)
+    _print_line("warning", message)
 
 
 def print_note(message: object) -> None:
     """``note: <message>`` on standard error."""
-    print(f"note: {message}", file=sys.stderr, flush=True)
+    _print_line("note", message)
+
+
+def _print_line(kind: str, message: object) -> None:
+    """One line of at most ``LONGEST_LINE`` characters, none of which a terminal obeys."""
+    text = str(message)
+    if len(text) > LONGEST_LINE:  # the end says what was expected
+        text = f"{text[: LONGEST_LINE // 2]} ... {text[-LONGEST_LINE // 2 :]}"
+    text = " ".join(line.strip() for line in text.splitlines())
+    print(f"{kind}: {text if text.isprintable() else escaped(text)}", file=sys.stderr, flush=True)
 
 
 def unbuffer_lines() -> None:

@@ -26,13 +26,14 @@ def corpus(
 ) -> None:
     """Write a corpus as text files that other tools read: one sentence a line, gold links beside it."""
     from translate.config import compose
+    from translate.config.names import shorten
     from translate.config.settings import check_config
     from translate.corpora.corpus import load_corpus, write_corpus
 
     for override in overrides or []:
         if not override.lstrip("+~").startswith("data."):
             raise UserError(
-                f"{override}: expected a setting of the section data, such as data.num_train=1000"
+                f"{shorten(override)}: expected a setting of the section data, such as data.num_train=1000"
             )
     composed = compose([f"data={data}", *(overrides or [])], check=check_config)
     settings = check_config(composed).data

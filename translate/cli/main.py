@@ -17,6 +17,7 @@ from translate.cli.console import (
     silence_stdout,
 )
 from translate.cli.usage import Command, CommandGroup, usage_message
+from translate.config.names import shown_path
 from translate.errors import UserError
 from translate.version import __version__
 
@@ -114,12 +115,15 @@ def run(arguments: Sequence[str]) -> int:
         silence_stdout()
         return READER_GONE
     except OSError as error:  # a full disk, a folder that cannot be written
-        where = "" if error.filename is None else f"{error.filename}: "
+        where = "" if error.filename is None else f"{shown_path(error.filename)}: "
         print_error(f"{where}{error.strerror or error}")
         try:
             sys.stdout.flush()
         except OSError:
             silence_stdout()
+        return SYSTEM_FAILED
+    except MemoryError:
+        print_error("not enough memory; give a smaller file, a smaller --batch-size or more memory")
         return SYSTEM_FAILED
     except Exception as error:
         # A usage error. Some versions of typer bring their own copy of click, whose exceptions have no

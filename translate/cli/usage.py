@@ -1,6 +1,5 @@
 """The form of the command line: what help looks like, and what a usage error says."""
 
-import difflib
 from collections.abc import Iterable
 from typing import Any
 
@@ -8,7 +7,11 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from translate.cli.console import WRONG_USE
+from translate.config.names import nearest as nearest_of
+from translate.config.names import shorten
 from translate.errors import UserError
+
+LONGEST = 400  # characters of a message of typer, which repeats the value
 
 
 class _PlainHelp:
@@ -54,13 +57,15 @@ class CommandGroup(_PlainHelp, TyperGroup):
         if arguments[0] not in self.commands:
             near = nearest(arguments[0], self.commands)
             hint = f"; did you mean {near}?" if near else ""
-            raise UserError(f"no such command {arguments[0]!r}{hint} (see {context.command_path} --help)")
+            raise UserError(
+                f"no such command {shorten(arguments[0])!r}{hint} (see {context.command_path} --help)"
+            )
         return super().resolve_command(context, arguments)
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
     """The name that looks most like the given one; ``None`` if none comes near."""
-    return next(iter(difflib.get_close_matches(name, list(names), n=1)), None)
+    return nearest_of(name, names)
 
 
 def usage_message(error: Any) -> str:
@@ -74,6 +79,8 @@ def usage_message(error: Any) -> str:
     message = str(error.format_message()).replace("Value error, ", "")  # which some versions put first
     if not message:
         return ""
+    if len(message) > LONGEST:  # what was given stands in the middle, what was expected at the end
+        message = f"{message[: LONGEST // 2]}...{message[-LONGEST // 2 :]}"
     if hasattr(error, "possibilities") and context is not None:
         message = _no_such_option(error.option_name, context)
     elif hasattr(error, "param_type") and getattr(error, "param", None) is not None:
@@ -86,7 +93,7 @@ def _no_such_option(name: str, context: Any) -> str:
     path, group = context.command_path, getattr(context.parent, "command", None)
     siblings = getattr(group, "commands", {})
     group_path = path.rpartition(" ")[0]
-    message = f"no such option {name} of {path}"
+    message = f"no such option {shorten(name)} of {path}"
     if name.lstrip("-") in siblings:
         return f"{message}; it is a command: {group_path} {name.lstrip('-')}"
     owners = [other for other, command in siblings.items() if name in _options(command)]

@@ -2,14 +2,14 @@
 
 import copy
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import hydra
 from hydra.core.config_loader import ConfigLoader
-from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.object_type import ObjectType
@@ -17,11 +17,22 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
-from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from translate.config.names import config_directory, did_you_mean, display_path, nearest, shorten
-from translate.config.overrides import FAILURES, apply, explain, is_unwritten, malformed
+from translate.config.overrides import (
+    FAILURES,
+    MAX_JOBS,
+    MAX_OVERRIDES,
+    UserFiles,
+    UserFolders,
+    apply,
+    check_length,
+    explain,
+    is_unwritten,
+    malformed,
+    sweep_values,
+)
 from translate.config.settings import check_section_names
 from translate.config.values import plain
 from translate.errors import UserError
@@ -50,16 +61,6 @@ def compose(
     return Composer(config_dirs).compose(overrides, check)
 
 
-class _UserFolders(SearchPathPlugin):
-    """Appends the user's folders to Hydra's search path."""
-
-    paths: ClassVar[Sequence[Path]] = ()
-
-    def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
-        for path in self.paths:
-            search_path.append("command-line", f"file://{path}")
-
-
 class Composer:
     """Composes ``conf/`` and the user's folders.
 
@@ -81,6 +82,7 @@ class Composer:
         with self._hydra() as loader:
             self.loader = loader
         self.parser = OverridesParser.create(config_loader=self.loader)
+        self._parsed: dict[str, list[Override]] = {}
         self._composed: dict[tuple[str, ...], DictConfig] = {}
         self._listed: dict[tuple[Any, ...], list[str]] = {}
         if not self._has_file(self.config_name):
@@ -115,6 +117,9 @@ class Composer:
         """The overrides of each job of a sweep (``model=a,b`` are two), at most ``MAX_CHECKED_JOBS``.
 
         Ranges that only another sweeper than Hydra's own understands are left out.
+
+        Raises:
+            UserError: if Hydra's own sweeper would make more than ``MAX_JOBS``.
         """
         values: dict[str, list[str]] = {}
         for override in self._parse(overrides):
@@ -124,9 +129,19 @@ class Composer:
             if not override.is_sweep_override():
                 values[key] = [f"{key}={override.get_value_element_as_str()}"]
             elif override.is_discrete_sweep():
-                values[key] = [f"{key}={value}" for value in override.sweep_string_iterator()]
+                with self._in_one_sentence():
+                    values[key] = [f"{key}={value}" for value in sweep_values(override)]
+                if not values[key]:
+                    raise UserError(f"{shorten(str(override.input_line))}: a sweep without values")
+        if math.prod(map(len, values.values())) > MAX_JOBS and self._sweeps_all(overrides):
+            raise UserError(f"--multirun: a sweep of more than {MAX_JOBS:,} runs; give fewer values")
         combinations = itertools.product(*values.values())
         return [list(job) for job in itertools.islice(combinations, MAX_CHECKED_JOBS)]
+
+    def _sweeps_all(self, overrides: Sequence[str]) -> bool:
+        """Whether the sweeper makes every combination, as Hydra's own does."""
+        own = [text for text, parsed in zip(overrides, self._parse(overrides)) if parsed.is_hydra_override()]
+        return self.chosen(own).get("hydra/sweeper", "basic") == "basic"
 
     def fixed(self, overrides: Sequence[str]) -> list[str]:
         """The keys that a sweep with ``overrides`` does not vary."""
@@ -210,13 +225,18 @@ class Composer:
         return self._composed[texts]
 
     def _parse(self, overrides: Sequence[str]) -> list[Override]:
-        parsed = []
+        if len(overrides) > MAX_OVERRIDES:
+            raise UserError(f"{len(overrides):,} overrides; expected at most {MAX_OVERRIDES:,}")
         for text in overrides:
+            if text in self._parsed:
+                continue
+            check_length(text)
             try:
-                parsed += self.parser.parse_overrides([text])
-            except HydraException as error:
-                raise UserError(malformed(text, str(error).splitlines()[0], self.choices())) from error
-        return parsed
+                self._parsed[text] = self.parser.parse_overrides([text])
+            except (HydraException, ValueError, RecursionError) as error:
+                reason = (str(error).splitlines() or [""])[0]
+                raise UserError(malformed(text, reason, self.choices())) from error
+        return [override for text in overrides for override in self._parsed[text]]
 
     def _groups(self, parent: str = "") -> list[str]:
         """Every group below ``parent``, each before those inside it."""
@@ -251,13 +271,14 @@ class Composer:
         current = GlobalHydra.instance()
         outer = current.hydra
         current.clear()
-        Plugins.instance().register(_UserFolders)
-        _UserFolders.paths = self.folders
+        Plugins.instance().register(UserFolders)
+        Plugins.instance().register(UserFiles)
+        UserFolders.paths, UserFolders.own_root = self.folders, self.root != config_directory().resolve()
         try:
             with hydra.initialize_config_dir(str(self.root), job_name="train", version_base=VERSION_BASE):
                 yield GlobalHydra.instance().config_loader()
         finally:
-            _UserFolders.paths = ()
+            UserFolders.paths, UserFolders.own_root = (), False
             GlobalHydra.instance().hydra = outer
 
     @contextmanager

@@ -48,7 +48,7 @@ def show(value: Any) -> str:
     """A value roughly as YAML would write it, cut after :data:`SHOWN` characters."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    return shorten(_REPR.repr(value))
+    return shorten(_REPR.repr(value), 200)
 
 
 def expected(annotation: Any) -> str:

@@ -1,12 +1,14 @@
 """Where ``conf/`` is, and which valid name is nearest to a wrong one."""
 
 import difflib
-import os
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 SHOWN = 100  # characters of a value or a name in a message
+LONGEST_NAME, MOST_NAMES = 200, 10_000  # among which the nearest is looked for
+SHOWN_NAMES = 20  # in a message
 
 
 def config_directory() -> Path:
@@ -19,17 +21,28 @@ def config_directory() -> Path:
 def display_path(file: Path) -> str:
     """``file`` as seen from the working directory if it lies below it."""
     try:
-        return os.fspath(file.resolve().relative_to(Path.cwd()))
-    except ValueError:
-        return os.fspath(file)
+        return shown_path(file.resolve().relative_to(Path.cwd()))
+    except (ValueError, OSError):  # OSError: there is no working directory any more
+        return shown_path(file)
 
 
 def nearest(name: str, options: Iterable[str], cutoff: float = 0.6) -> str | None:
     """The option that looks most like ``name``, or ``None`` when none comes near."""
+    if len(str(name)) > LONGEST_NAME:  # to compare takes the product of both lengths
+        return None
+    known = {str(option) for option in islice(options, MOST_NAMES)}
     near = difflib.get_close_matches(
-        str(name), sorted({str(option) for option in options}), n=1, cutoff=cutoff
+        str(name), sorted(option for option in known if len(option) <= LONGEST_NAME), n=1, cutoff=cutoff
     )
     return near[0] if near else None
+
+
+def listed(names: Iterable[object]) -> str:
+    """Names in a message, with commas; of many or long ones the first."""
+    shown = [shorten(str(name), 80) for name in islice(names, SHOWN_NAMES + 1)]
+    if len(shown) > SHOWN_NAMES:
+        shown[-1] = "..."
+    return shorten(", ".join(shown), 300) or "none"
 
 
 def did_you_mean(suggestion: str | None) -> str:
@@ -38,8 +51,23 @@ def did_you_mean(suggestion: str | None) -> str:
 
 
 def shorten(text: str, limit: int = SHOWN) -> str:
-    """``text``, cut at ``limit`` characters: a message must not repeat a page of somebody's input."""
-    return text if len(text) <= limit else f"{text[: limit - 3]}..."
+    """``text``, cut at ``limit`` characters: a message must not repeat a page of somebody's input.
+
+    Line ends and other characters that a terminal would obey are written as Python escapes them.
+    """
+    text = text if len(text) <= limit else f"{text[: limit - 3]}..."
+    return text if text.isprintable() else escaped(text)
+
+
+def escaped(text: str) -> str:
+    """``text`` with escapes for what is not printable."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def shown_path(path: object, limit: int = 140) -> str:
+    """A path in a message; of a long one the end, which tells most."""
+    text = str(path)
+    return shorten(text if len(text) <= limit else f"...{text[3 - limit :]}", limit)
 
 
 def key_paths(values: Mapping[str, Any], prefix: str = "") -> list[str]:

@@ -1,14 +1,20 @@
-"""Overrides, checked before Hydra sees them, and what Hydra refuses after all, in one sentence."""
+"""Overrides and files of a user, checked before Hydra sees them, and what Hydra refuses, in one sentence."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any, NoReturn, get_type_hints
+from typing import Any, ClassVar, NoReturn, get_type_hints
 
 import yaml  # type: ignore[import-untyped]
-from hydra.core.override_parser.types import Override
+from hydra.core.config_search_path import ConfigSearchPath
+from hydra.core.object_type import ObjectType
+from hydra.core.override_parser.types import Override, RangeSweep
+from hydra.core.plugins import Plugins
 from hydra.errors import HydraException, MissingConfigException
+from hydra.plugins.config_source import ConfigResult, ConfigSource
+from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
@@ -21,10 +27,113 @@ from translate.errors import UserError
 # Malformed files make Hydra and OmegaConf raise the last four beside their own errors.
 FAILURES = (
     *(HydraException, OmegaConfBaseException, yaml.YAMLError),
-    *(OSError, ValueError, TypeError, AssertionError),
+    *(OSError, ValueError, TypeError, AssertionError, RecursionError),
 )
+MAX_OVERRIDES, MAX_LENGTH, MAX_DEPTH = 1000, 10_000, 32  # overrides; characters and brackets of one
+MAX_JOBS = 10_000  # of a sweep
+MAX_FILE, MAX_VALUES = 1 << 20, 10_000  # bytes and values of a file; an alias counts as what it repeats
+_QUOTED = re.compile(r"\\.|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 Choices = Callable[[], Mapping[str, list[str]]]
+
+
+class UserFolders(SearchPathPlugin):
+    """Appends the user's folders to Hydra's search path; ``own_root`` is whether the first is one, too."""
+
+    paths: ClassVar[Sequence[Path]] = ()
+    own_root: ClassVar[bool] = False
+
+    def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
+        for element in search_path.get_path():
+            if element.provider == "main" and self.own_root:
+                element.path = f"user://{element.path.removeprefix('file://')}"
+        for path in self.paths:
+            search_path.append("command-line", f"user://{path}")
+
+
+class UserFiles(ConfigSource):
+    """A folder of the user's configuration files; each is measured before Hydra reads it."""
+
+    def __init__(self, provider: str, path: str) -> None:
+        super().__init__(provider, path)
+        sources: Any = Plugins.instance().discover(ConfigSource)
+        files = next(source for source in sources if source.scheme() == "file")
+        self.files: ConfigSource = files(provider, f"file://{self.path}")
+
+    @staticmethod
+    def scheme() -> str:
+        return "user"
+
+    def load_config(self, config_path: str) -> ConfigResult:
+        check_file(Path(self.path, config_path if config_path.endswith(".yaml") else f"{config_path}.yaml"))
+        return self.files.load_config(config_path)
+
+    def is_group(self, config_path: str) -> bool:
+        return self.files.is_group(config_path)
+
+    def is_config(self, config_path: str) -> bool:
+        return self.files.is_config(config_path)
+
+    def available(self) -> bool:
+        return self.files.available()
+
+    def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
+        return self.files.list(config_path, results_filter)
+
+
+def check_file(path: Path) -> None:
+    """Raise ``UserError`` for a file that is too large, nested too deeply, or has too many values."""
+    if path.is_file() and path.stat().st_size > MAX_FILE:
+        raise UserError(f"{display_path(path)}: larger than {MAX_FILE:,} bytes; expected a smaller file")
+    sizes: dict[str, int] = {}  # of what has an anchor
+    opened: list[tuple[str | None, int]] = []  # collections around this place, and the values before them
+    total = 0
+    try:
+        for event in yaml.parse(path.read_bytes(), Loader=_LOADER):
+            anchor = getattr(event, "anchor", None)
+            if isinstance(event, yaml.AliasEvent):
+                total += sizes.get(event.anchor, MAX_VALUES)  # one inside itself never ends
+            elif isinstance(event, yaml.CollectionStartEvent):
+                opened.append((anchor, total))
+                total += 1
+            elif isinstance(event, yaml.CollectionEndEvent):
+                anchor, before = opened.pop()
+                sizes[anchor or ""] = total - before
+            elif isinstance(event, yaml.ScalarEvent):
+                total += 1
+                sizes[anchor or ""] = 1
+            if len(opened) > MAX_DEPTH or total > MAX_VALUES:
+                raise UserError(
+                    f"{display_path(path)}, line {event.start_mark.line + 1}: nested too deeply, or too many "
+                    f"values; expected at most {MAX_DEPTH} levels and {MAX_VALUES:,} values"
+                )
+    except (yaml.YAMLError, ValueError) as error:
+        if isinstance(error, UserError):
+            raise  # all others Hydra meets again, and `explain` says them
+
+
+def check_length(text: str) -> None:
+    """Raise ``UserError`` for an override that would take Hydra's parser long."""
+    if len(text) > MAX_LENGTH:
+        raise UserError(f"{shorten(text)!r}: {len(text):,} characters; expected at most {MAX_LENGTH:,}")
+    depth = deepest = 0
+    for character in _QUOTED.sub("", text):
+        depth += (character in "[{(") - (character in "]})")
+        deepest = max(deepest, depth)
+    name = text.partition("=")[0]
+    if max(deepest, name.count("."), name.count("/")) > MAX_DEPTH:
+        raise UserError(f"{shorten(text)!r}: nested too deeply; expected at most {MAX_DEPTH} levels")
+
+
+def sweep_values(override: Override) -> list[str]:
+    """The values of a discrete sweep, cut one after ``MAX_JOBS``."""
+    value = override.value()
+    if isinstance(value, RangeSweep):  # which Hydra makes as a whole to shuffle it
+        numbers = list(islice(value.range(), MAX_JOBS + 1))
+        if len(numbers) > MAX_JOBS:
+            return [str(number) for number in numbers]
+    return [str(each) for each in islice(override.sweep_string_iterator(), MAX_JOBS + 1)]
 
 
 def is_unwritten(override: Override, written: Mapping[str, Any], choices: Choices) -> bool:
@@ -79,6 +188,8 @@ def explain(error: BaseException, choices: Choices) -> str:
         return _explain_yaml(error)
     if isinstance(error, MissingConfigException):
         return _missing_choice(error.missing_cfg_file or "", choices())
+    if isinstance(error, RecursionError):
+        return f"configuration: nested too deeply; expected at most {MAX_DEPTH} levels"
     causes = [cause for cause in (error, error.__cause__) if cause]
     lines = [line.strip() for cause in causes for line in str(cause).splitlines()]
     message = "; ".join(line for line in lines if line) or type(error).__name__

@@ -5,14 +5,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml  # type: ignore[import-untyped]
-
 from translate.config.data import DataConfig
+from translate.config.names import listed, shorten, shown_path
 from translate.corpora.local_files import split_of_table
 from translate.corpora.split import RawCorpus, Split
 from translate.corpora.tables import SUFFIXES, is_table
 from translate.errors import UserError
+from translate.text.bounded import parse_yaml, read_bounded
 
+MAX_CARD = 8 << 20  # bytes of a README.md
 _EDGE = r"[-._ 0-9/]"
 _SPLIT_WORDS = {
     "train": re.compile(rf"(^|{_EDGE})(train|training)({_EDGE}|$)", re.IGNORECASE),
@@ -26,7 +27,8 @@ def candidate_names(template: str | None, source_language: str, target_language:
     if template is None:
         return []
     pairs = ((source_language, target_language), (target_language, source_language))
-    return list(dict.fromkeys(template.format(source=source, target=target) for source, target in pairs))
+    names = (template.replace("{source}", source).replace("{target}", target) for source, target in pairs)
+    return list(dict.fromkeys(names))
 
 
 def load_clone(root: Path, data: DataConfig, source_language: str, target_language: str) -> RawCorpus:
@@ -43,9 +45,10 @@ def load_clone(root: Path, data: DataConfig, source_language: str, target_langua
             target = [sentence for part in parts for sentence in part.target]
             splits[name] = Split(source, target)
     if "train" not in splits:
+        languages = [shorten(language, 30) for language in (source_language, target_language)]
         raise UserError(
-            f"{root}: no training data for {source_language}-{target_language}; "
-            f"expected train.{source_language} and train.{target_language}, "
+            f"{shown_path(root)}: no training data for {languages[0]}-{languages[1]}; "
+            f"expected train.{languages[0]} and train.{languages[1]}, "
             f"or the hub's layout with {', '.join(SUFFIXES)} files"
         )
     return RawCorpus(source_language, target_language, splits)
@@ -57,7 +60,8 @@ def _is_split(stored: str, name: str) -> bool:
 
 def _from_readme(root: Path, wanted: Sequence[str]) -> dict[str, list[Path]]:
     """The data files by split that README.md declares for the wanted config; empty if it declares none."""
-    configs = [c for c in _front_matter(root / "README.md").get("configs") or [] if "data_files" in c]
+    declared = _front_matter(root / "README.md").get("configs")
+    configs = [c for c in _listed(declared or []) if isinstance(c, Mapping) and "data_files" in c]
     if not configs:
         return {}
     names = [str(config.get("config_name", "default")) for config in configs]
@@ -69,32 +73,35 @@ def _from_readme(root: Path, wanted: Sequence[str]) -> dict[str, list[Path]]:
         # README.md may list other configs than there are folders; the caller searches the folders next.
         if any((root / name).is_dir() for name in wanted) or names == ["default"]:
             return {}
-        raise UserError(f"{root}: no config {' or '.join(wanted)}; README.md lists {', '.join(names)}")
-    base = root / str(chosen.get("data_dir") or "")
-    files = {split: _expand(base, patterns) for split, patterns in _data_files(chosen["data_files"]).items()}
+        raise UserError(
+            f"{shown_path(root)}: no config {shorten(' or '.join(wanted), 100)}; "
+            f"README.md lists {listed(names)}"
+        )
+    base = str(chosen.get("data_dir") or "")
+    declared = _data_files(chosen["data_files"], root)
+    files = {split: _expand(root, base, patterns) for split, patterns in declared.items()}
     return {split: paths for split, paths in files.items() if paths}
 
 
 def _front_matter(readme: Path) -> Mapping[str, Any]:
     if not readme.is_file():
         return {}
-    text = readme.read_text(encoding="utf-8", errors="replace")
+    text = read_bounded(readme, limit=MAX_CARD).decode("utf-8", "replace").replace("\r\n", "\n")
     parts = re.split(r"^---[ \t]*$", text, maxsplit=2, flags=re.MULTILINE)
     if len(parts) < 3 or parts[0].strip():
         return {}
-    try:
-        values = yaml.safe_load(parts[1])
-    except yaml.YAMLError as error:
-        raise UserError(f"{readme}: the YAML between the '---' lines is not valid") from error
+    values = parse_yaml(parts[1], readme)
     return values if isinstance(values, dict) else {}
 
 
-def _data_files(declared: Any) -> dict[str, list[str]]:
+def _data_files(declared: Any, root: Path) -> dict[str, list[str]]:
     """Patterns by split, from any form of a card: a pattern, a list, a mapping, or a list of mappings."""
     if isinstance(declared, Mapping):
         return {str(split): _listed(patterns) for split, patterns in declared.items()}
     files: dict[str, list[str]] = {}
     for entry in _listed(declared):
+        if isinstance(entry, Mapping) and not {"split", "path"} <= entry.keys():
+            raise UserError(f"{shown_path(root)}: README.md has an entry of data_files without split or path")
         split, patterns = (entry["split"], entry["path"]) if isinstance(entry, Mapping) else ("train", entry)
         files.setdefault(str(split), []).extend(_listed(patterns))
     return files
@@ -104,8 +111,24 @@ def _listed(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
-def _expand(base: Path, patterns: Iterable[str]) -> list[Path]:
-    return sorted({path for pattern in patterns for path in base.glob(pattern) if is_table(path)})
+def _expand(root: Path, folder: str, patterns: Iterable[Any]) -> list[Path]:
+    """The tables that the patterns of a card name; raises ``UserError`` for one outside."""
+    found: set[Path] = set()
+    for pattern in map(str, patterns):
+        parts = Path(folder, pattern).parts
+        if ".." in parts or Path(folder, pattern).is_absolute() or not Path(pattern).parts:
+            raise UserError(
+                f"{shown_path(root)}: README.md names the files {shorten(pattern, 100)!r}; "
+                f"expected names inside this folder"
+            )
+        try:
+            found.update(path for path in (root / folder).glob(pattern) if is_table(path))
+        except (OSError, ValueError, re.error) as error:
+            reason = shorten(str(error), 100)
+            raise UserError(
+                f"{shown_path(root)}: README.md names files that cannot be found ({reason})"
+            ) from None
+    return sorted(found)
 
 
 def _from_folders(root: Path, wanted: Sequence[str]) -> dict[str, list[Path]]:

@@ -1,16 +1,22 @@
 """Loads a parallel corpus from the embedded grammar, local files or the hub, and filters it; writes one."""
 
+import os
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from translate.config.data import SPLITS, DataConfig
+from translate.config.names import shorten, shown_path
 from translate.corpora.filters import REASONS, count_overlap, filter_pairs, hold_out
 from translate.corpora.local_files import has_side_by_side, load_directory, load_files
 from translate.corpora.presence import check_present
 from translate.corpora.split import RawCorpus, Split, check_gold
 from translate.errors import UserError
 from translate.text.lines import read_lines
+from translate.text.reading import user_path
 
+LONGEST_SUFFIX = 50  # characters of a language in a file's name
+_NO_SUFFIX = re.compile(r"[/\\\x00-\x20]")
 FILE_NAMES = {"train": "train", "validation": "dev", "test": "test"}  # of a written corpus
 
 
@@ -58,7 +64,8 @@ def load_corpus(data: DataConfig) -> Corpus:
     train, dropped, num_cleaned = filter_pairs(splits["train"], data)
     if not len(train):
         raise UserError(
-            f"the corpus {data.name!r} has no training pair left; dropped: {_describe(dropped) or 'none'}"
+            f"the corpus {shorten(data.name, 100)!r} has no training pair left; "
+            f"dropped: {_describe(dropped) or 'none'}"
         )
     notes = list(raw.notes)
     if num_cleaned:
@@ -105,7 +112,7 @@ def _read(data: DataConfig) -> RawCorpus:
         from translate.corpora.hub import load_hub  # datasets takes seconds to import
 
         return load_hub(data, *languages)
-    root = Path(data.path).expanduser()
+    root = user_path(data.path)
     if has_side_by_side(root):
         return load_directory(root, *languages, data.test_name)
     from translate.corpora.clone import load_clone
@@ -119,8 +126,8 @@ def _load_grammar(data: DataConfig) -> RawCorpus:
     other = source_language if backward else target_language
     if "en" not in (source_language, target_language) or other not in ("fr", "sov"):
         raise UserError(
-            f"the grammar corpus translates between en and fr or sov, not {source_language} to "
-            f"{target_language}; use data=grammar or data=grammar_sov"
+            f"the grammar corpus translates between en and fr or sov, not {shorten(source_language, 100)} to "
+            f"{shorten(target_language, 100)}; use data=grammar or data=grammar_sov"
         )
     if data.num_train < 1:
         raise UserError(f"data.num_train={data.num_train}: expected at least 1")
@@ -144,10 +151,13 @@ def _with_gold(splits: dict[str, Split], data: DataConfig) -> dict[str, Split]:
         gold: str | None = getattr(data, name).gold
         if gold is not None:
             if name not in splits:
-                raise UserError(f"data.{name}.gold={gold}: the corpus {data.name!r} has no {name} split")
-            result[name] = replace(splits[name], gold=read_lines(Path(gold).expanduser()))
+                raise UserError(
+                    f"data.{name}.gold={shorten(gold, 150)}: the corpus {shorten(data.name, 100)!r} "
+                    f"has no {name} split"
+                )
+            result[name] = replace(splits[name], gold=read_lines(user_path(gold)))
         if name in result and data.kind != "grammar":
-            check_gold(result[name], f"gold links of {name}" if gold is None else gold)
+            check_gold(result[name], f"gold links of {name}" if gold is None else shorten(gold))
     return result
 
 
@@ -155,11 +165,23 @@ def write_corpus(corpus: Corpus, directory: str | Path) -> list[Path]:
     """Write ``{train,dev,test}.{source,target,gold}`` and return the paths.
 
     Raises:
-        UserError: if ``directory`` is a file, or one of the files exists already.
+        UserError: if ``directory`` is a file, one of the files exists already, or a language is no part of a
+            file's name.
     """
     directory = Path(directory)
-    if directory.exists() and not directory.is_dir():
-        raise UserError(f"{directory}: expected a folder, got a file")
+    if os.path.exists(directory) and not directory.is_dir():
+        raise UserError(f"{shown_path(directory)}: expected a folder, got a file")
+    for language in (corpus.source_language, corpus.target_language):
+        if _NO_SUFFIX.search(language) or not 0 < len(language) <= LONGEST_SUFFIX:
+            raise UserError(
+                f"{shorten(language, 100)!r}: no language that ends a file's name; "
+                f"give data.source_language and data.target_language, such as en and fr"
+            )
+    if corpus.source_language == corpus.target_language:
+        raise UserError(
+            f"both languages are {corpus.source_language!r}, and so would be the names of both files; "
+            f"give data.source_language and data.target_language"
+        )
     texts: dict[Path, list[str]] = {}
     for split_name, file_name in FILE_NAMES.items():
         split = getattr(corpus, split_name)
@@ -171,7 +193,7 @@ def write_corpus(corpus: Corpus, directory: str | Path) -> list[Path]:
             texts[directory / f"{file_name}.gold"] = split.gold
     for path in texts:
         if path.exists():
-            raise UserError(f"{path}: exists already; choose another folder")
+            raise UserError(f"{shown_path(path)}: exists already; choose another folder")
     directory.mkdir(parents=True, exist_ok=True)
     for path, lines in texts.items():
         path.write_text("".join(line + "\n" for line in lines), encoding="utf-8", newline="\n")

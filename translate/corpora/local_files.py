@@ -1,14 +1,16 @@
 """Reads parallel corpora from local files: two parallel files, one table, or a directory of splits."""
 
+import os
 import re
 from pathlib import Path
 
 from translate.config.data import SPLITS, DataConfig, FileSplit
-from translate.config.names import did_you_mean, nearest
+from translate.config.names import did_you_mean, listed, nearest, shorten
 from translate.corpora.split import RawCorpus, Split
 from translate.corpora.tables import SUFFIXES, is_table, pick, read_table
 from translate.errors import UserError
 from translate.text.lines import read_lines
+from translate.text.reading import user_path
 
 _PREFIXES = {
     "train": ("train", "training"),
@@ -51,11 +53,11 @@ def pair_of(source: str | Path, target: str | Path) -> Split:
     source_lines, target_lines = read_lines(source), read_lines(target)
     if len(source_lines) != len(target_lines):
         raise UserError(
-            f"{source} has {len(source_lines)} lines but {target} has {len(target_lines)}; "
+            f"{_short(source)} has {len(source_lines)} lines but {_short(target)} has {len(target_lines)}; "
             f"line n of one must translate line n of the other"
         )
     if not source_lines:
-        raise UserError(f"{source} and {target} are empty")
+        raise UserError(f"{_short(source)} and {_short(target)} are empty")
     return Split(source_lines, target_lines)
 
 
@@ -79,8 +81,8 @@ def load_directory(
         if language not in known:
             hint = did_you_mean(nearest(language, known))
             raise UserError(
-                f"{root}: no training file in the language {language!r}{hint}; "
-                f"there are {', '.join(sorted(known))}"
+                f"{_short(root)}: no training file in the language {_short(language)!r}{hint}; "
+                f"there are {listed(sorted(known))}"
             )
     tests = _test_names(root, source_language, target_language)
     prefixes = {**_PREFIXES, "test": ((test_name,) if test_name else ()) + _PREFIXES["test"]}
@@ -98,18 +100,21 @@ def load_directory(
                 break
             if source is not None or target is not None:
                 lacking = target_language if target is None else source_language
-                raise UserError(f"{source or target}: expected a parallel file {prefix}.{lacking} in {root}")
+                where = _short(source or target)
+                raise UserError(f"{where}: expected a parallel file {prefix}.{lacking} beside it")
     if "test" not in splits and tests:
-        raise UserError(f"{root}: several test sets, {', '.join(tests)}; choose one with data.test_name")
+        raise UserError(f"{_short(root)}: several test sets, {listed(tests)}; choose one with data.test_name")
     return RawCorpus(source_language, target_language, splits, tuple(notes))
 
 
 def _check_complete(name: str, files: FileSplit) -> None:
     if files.source is None and files.target is not None:
-        raise UserError(f"data.{name}.target={files.target} is set, but data.{name}.source is missing")
+        raise UserError(
+            f"data.{name}.target={_short(files.target)} is set, but data.{name}.source is missing"
+        )
     if files.source is not None and files.target is None and not is_table(Path(files.source)):
         raise UserError(
-            f"data.{name}.target is not set and {files.source} is not a table; "
+            f"data.{name}.target is not set and {_short(files.source)} is not a table; "
             f"give the file of translations, or one table ({', '.join(SUFFIXES)})"
         )
 
@@ -126,8 +131,8 @@ def _languages(data: DataConfig) -> tuple[str, str]:
     target = target or (data.target_field or "").split(".")[-1]
     if not source or not target:
         raise UserError(
-            f"{data.train.source}: the fields of the sentences are not known; give data.source_language and "
-            f"data.target_language, or data.source_field and data.target_field"
+            f"{_short(data.train.source)}: the fields of the sentences are not known; "
+            f"give data.source_language and data.target_language, or data.source_field and data.target_field"
             f"{_fields_there(data.train.source)}"
         )
     return source, target
@@ -136,13 +141,13 @@ def _languages(data: DataConfig) -> tuple[str, str]:
 def _fields_there(name: str | None) -> str:
     if name is None or not is_table(Path(name)):
         return ""
-    return f"; it has {', '.join(read_table(Path(name).expanduser()).names)}"
+    return f"; it has {listed(read_table(user_path(name)).names)}"
 
 
 def _load_split(data: DataConfig, files: FileSplit, source_language: str, target_language: str) -> Split:
-    source = Path(files.source or "").expanduser()
+    source = user_path(files.source or "")
     if files.target is not None:
-        return pair_of(source, Path(files.target).expanduser())
+        return pair_of(source, user_path(files.target))
     return split_of_table(source, data, source_language, target_language)
 
 
@@ -156,7 +161,7 @@ def split_of_table(path: Path, data: DataConfig, source_language: str, target_la
         table, columns(data, data.target_field, target_language), "choose one with data.target_field"
     )
     if not source:
-        raise UserError(f"{path}: the table has no rows; expected sentence pairs")
+        raise UserError(f"{_short(path)}: the table has no rows; expected sentence pairs")
     return Split(source, target)
 
 
@@ -164,7 +169,7 @@ def columns(data: DataConfig, explicit: str | None, language: str) -> list[str]:
     """Names of columns that may hold the sentences of a language, the likeliest first."""
     if explicit is not None:
         return [explicit]
-    usual = (data.hub.column.format(language=language), language, f"translation.{language}")
+    usual = (data.hub.column.replace("{language}", language), language, f"translation.{language}")
     return list(dict.fromkeys(usual))
 
 
@@ -186,9 +191,13 @@ def _test_names(root: Path, source_language: str, target_language: str) -> list[
 def _find(root: Path, prefix: str, suffix: str) -> Path | None:
     for ending in ("", ".gz"):
         path = root / f"{prefix}.{suffix}{ending}"
-        if path.exists():
+        if os.path.exists(path):  # that of pathlib raises OSError for a name that is too long
             return path
     return None
+
+
+def _short(name: object) -> str:
+    return shorten(str(name), 150)
 
 
 def _with_gold(split: Split, gold: Path | None) -> Split:

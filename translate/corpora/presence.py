@@ -1,36 +1,36 @@
 """Whether the files that a configuration names are there, before a reader has to wait for anything."""
 
+import os
 from dataclasses import fields
-from pathlib import Path
 
 from translate.config.data import SPLITS, DataConfig
+from translate.config.names import shorten
 from translate.errors import UserError
-from translate.text.lines import check_file
+from translate.text.reading import check_file, user_path
 
 
 def check_present(data: DataConfig) -> None:
-    """Raise ``UserError`` for the first file of ``data`` that is missing or no regular file; reads none."""
+    """Raise ``UserError`` for the first file or folder of ``data`` that cannot be read; opens none."""
     for split in SPLITS:
         files = getattr(data, split)
         for field in fields(files):
             name = getattr(files, field.name)
             if name is not None:
                 check_readable(f"data.{split}.{field.name}", name)
-    if data.path is not None and not Path(data.path).expanduser().is_dir():
-        problem = "is a file" if Path(data.path).expanduser().exists() else "does not exist"
+    if data.path is None:
+        return
+    root = user_path(data.path)
+    if not os.path.isdir(root):  # that of pathlib raises OSError for a name that is too long
+        problem = "is a file" if os.path.exists(root) else "does not exist"
         raise UserError(
-            f"data.path={data.path}: {problem}; expected the directory of the corpus {data.name!r}"
+            f"data.path={shorten(data.path, 150)}: {problem}; expected the directory of the corpus "
+            f"{shorten(data.name, 100)!r}"
         )
 
 
 def check_readable(setting: str, name: str) -> None:
-    """Raise ``UserError`` if the file that ``setting`` names is missing or no regular file."""
-    path = Path(name).expanduser()
+    """Raise ``UserError`` if the file that ``setting`` names is missing, a folder or a special file."""
     try:
-        check_file(path)
-        if not path.is_file():
-            raise UserError(f"{path}: expected a regular file, since training may read it several times")
+        check_file(user_path(name))
     except UserError as error:
         raise UserError(f"{setting}: {error}") from error
-    except OSError as error:  # a name that is too long, or a folder that may not be listed
-        raise UserError(f"{setting}: {name[:300]}: cannot be read ({error.strerror})") from error

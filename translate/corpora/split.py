@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from translate.aligner.links import parse_gold
 from translate.errors import UserError
 
 _LINK = re.compile(r"(\d+)([-p])(\d+)")
@@ -62,17 +63,9 @@ def check_gold(split: Split, where: str) -> None:
             f"expected one line for each pair"
         )
     for number, (line, source, target) in enumerate(zip(split.gold, split.source, split.target), start=1):
-        for token in line.split():
-            match = _LINK.fullmatch(token)
-            if match is None:
-                raise UserError(
-                    f"{where}, line {number}: {token!r} is not a link; "
-                    f"expected source-target, such as 0-0 or 1p2"
-                )
-            sentences = (("source", source.split()), ("target", target.split()))
-            for index, (side, words) in zip(match.group(1, 3), sentences):
-                if int(index) >= len(words):
-                    raise UserError(
-                        f"{where}, line {number}: link {token!r} points outside the {side} sentence of "
-                        f"{len(words)} white-space separated words (links count from 0)"
-                    )
+        parse_gold(
+            line,
+            where=f"{where}, line {number}",
+            source_length=len(source.split()),
+            target_length=len(target.split()),
+        )

@@ -1,20 +1,21 @@
 """Reads tables, files with both sides of a corpus in named columns: TSV, JSON, parquet, Arrow."""
 
-import json
 import re
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from translate.config.names import did_you_mean, nearest
+from translate.config.names import did_you_mean, listed, nearest, shorten, shown_path
+from translate.corpora.json_records import json_records
 from translate.errors import UserError
-from translate.text.lines import read_bytes, read_lines
+from translate.text.lines import read_lines
+from translate.text.reading import MAX_LINE
 
 if TYPE_CHECKING:
     import pyarrow
 
 SUFFIXES = (".tsv", ".jsonl", ".json", ".ndjson", ".parquet", ".arrow")
-_POINTER = b"version https://git-lfs"
 _BREAKS = re.compile(r"[\r\n]+")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -38,7 +39,9 @@ def read_table(path: Path) -> Table:
     if suffix == ".tsv":
         return _read_tsv(path)
     if suffix in (".parquet", ".arrow"):
-        return _read_arrow(path, suffix)
+        from translate.corpora.arrow_files import read_arrow  # half a second
+
+        return from_arrow(read_arrow(path, suffix), shown_path(path))
     return _read_json(path)
 
 
@@ -48,113 +51,121 @@ def pick(table: Table, candidates: Sequence[str], advice: str) -> list[str]:
         if name in table.names:
             return table.column(name)
     raise UserError(
-        f"{table.where}: no field {candidates[0]!r}{did_you_mean(nearest(candidates[0], table.names))}; "
-        f"it has {', '.join(table.names) or 'none'}; {advice}"
+        f"{table.where}: no field {shorten(candidates[0], 100)!r}"
+        f"{did_you_mean(nearest(candidates[0], table.names))}; it has {listed(table.names)}; {advice}"
     )
 
 
 def from_arrow(table: "pyarrow.Table", where: str) -> Table:
-    """Columns of an Arrow table, with dotted names for the parts of structs."""
+    """Columns of an Arrow table, with dotted names for the parts of structs.
+
+    Raises:
+        UserError: for a name that two columns have.
+    """
     import pyarrow
     import pyarrow.compute
 
-    columns: dict[str, Any] = {}
-    for name in table.column_names:
-        column = table.column(name)
-        columns[name] = column
+    found: list[tuple[str, Any]] = []
+    for name, column in zip(table.column_names, table.columns):
+        found.append((name, column))
         if pyarrow.types.is_struct(column.type):
-            for part in column.type:
-                columns[f"{name}.{part.name}"] = pyarrow.compute.struct_field(column, part.name)
+            parts = (column.type.field(index) for index in range(column.type.num_fields))
+            found += (
+                (f"{name}.{part.name}", pyarrow.compute.struct_field(column, [index]))
+                for index, part in enumerate(parts)
+            )
+    check_names((name for name, _ in found), where)
+    columns = dict(found)
 
     def read(name: str) -> list[str]:
-        values = enumerate(columns[name].to_pylist(), start=1)
-        return [_sentence(value, name, f"{where}, row {row}") for row, value in values]
+        try:
+            values = columns[name].to_pylist()
+        except (pyarrow.ArrowException, ValueError, TypeError, OverflowError) as error:
+            reason = shorten(str(error), 100)
+            raise UserError(f"{where}: field {shorten(name)!r}: expected text ({reason})") from None
+        return [_sentence(value, name, where, "row", row) for row, value in enumerate(values, start=1)]
 
     return Table(where, list(columns), read)
 
 
-def _read_arrow(path: Path, suffix: str) -> Table:
-    import pyarrow
-    import pyarrow.parquet
-
-    content = read_bytes(path)
-    if content.startswith(_POINTER):
-        raise UserError(f"{path}: this is a Git LFS pointer; fetch the content with 'git lfs pull'")
-    buffer = pyarrow.BufferReader(content)
-    try:
-        if suffix == ".parquet":
-            table = pyarrow.parquet.read_table(buffer)
-        else:
-            table = pyarrow.ipc.open_stream(buffer).read_all()
-    except (pyarrow.ArrowException, OSError) as error:
-        reason = str(error).split("\n")[0]
-        raise UserError(f"{path}: not a readable {suffix[1:]} file ({reason})") from error
-    return from_arrow(table, str(path))
+def check_names(names: Iterable[str], where: str) -> None:
+    """Raise ``UserError`` for a name that stands twice: which of the columns is meant is not known."""
+    for name, count in Counter(names).items():
+        if count > 1 and name:  # a column without a name cannot be chosen
+            raise UserError(
+                f"{where}: {count} fields are called {shorten(name, 100)!r}; expected each name once"
+            )
 
 
 def _read_tsv(path: Path) -> Table:
     """Tab-separated values with a header; there is no quoting, so a quotation mark is a plain character."""
-    lines = read_lines(path)
+    lines, where = read_lines(path), shown_path(path)
     if not lines:
-        raise UserError(f"{path}: the file is empty; expected a header line with the names of its fields")
+        raise UserError(f"{where}: the file is empty; expected a header line with the names of its fields")
     names = lines[0].split("\t")
+    check_names(names, f"{where}, line 1")
     rows = []
     for number, line in enumerate(lines[1:], start=2):
         row = line.split("\t")
         if len(row) != len(names):
             raise UserError(
-                f"{path}, line {number}: {len(row)} tab-separated fields where the header has {len(names)}"
+                f"{where}, line {number}: {len(row)} tab-separated fields where the header has {len(names)}"
             )
         rows.append(row)
-    return Table(str(path), names, lambda name: [row[names.index(name)] for row in rows])
+
+    def read(name: str) -> list[str]:
+        index = names.index(name)
+        return [row[index] for row in rows]
+
+    return Table(where, names, read)
 
 
 def _read_json(path: Path) -> Table:
     """One JSON object on each line, or one list of objects."""
-    lines = read_lines(path)
-    if path.name.removesuffix(".gz").endswith(".json") and lines and lines[0].lstrip().startswith("["):
-        whole = _parse("\n".join(lines), str(path))
-        parsed = [(f"{path}, record {number}", value) for number, value in enumerate(whole, start=1)]
-    else:
-        numbered = [(f"{path}, line {number}", line) for number, line in enumerate(lines, start=1)]
-        parsed = [(where, _parse(line, where)) for where, line in numbered if line.strip()]
-    records: list[tuple[str, dict[str, Any]]] = []
-    for where, value in parsed:
-        if not isinstance(value, dict):
-            raise UserError(f"{where}: expected a JSON object, got {type(value).__name__}")
-        records.append((where, _flat(value)))
+    where = shown_path(path)
+    unit, found = json_records(path)
+    records = list(_flat_records(found, where, unit))
     names = list(records[0][1]) if records else []
 
     def read(name: str) -> list[str]:
-        for where, record in records:
+        sentences = []
+        for number, record in records:
             if name not in record:
-                raise UserError(f"{where}: no field {name!r}{did_you_mean(nearest(name, record))}")
-        return [_sentence(record[name], name, where) for where, record in records]
+                hint = did_you_mean(nearest(name, record))
+                raise UserError(f"{where}, {unit} {number}: no field {shorten(name, 100)!r}{hint}")
+            sentences.append(_sentence(record[name], name, where, unit, number))
+        return sentences
 
-    return Table(str(path), names, read)
-
-
-def _parse(text: str, where: str) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise UserError(f"{where}: not valid JSON ({error.msg} at column {error.colno})") from error
+    return Table(where, names, read)
 
 
-def _flat(record: dict[str, Any]) -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for name, value in record.items():
-        flat[name] = value
-        if isinstance(value, dict):
-            flat.update({f"{name}.{part}": nested for part, nested in value.items()})
-    return flat
+def _flat_records(
+    found: Iterable[tuple[int, Any]], where: str, unit: str
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects with their numbers, and the parts of nested ones under dotted names."""
+    for number, record in found:
+        if not isinstance(record, dict):
+            raise UserError(f"{where}, {unit} {number}: expected a JSON object, got {type(record).__name__}")
+        nested = [(name, value) for name, value in record.items() if isinstance(value, dict)]
+        if nested:
+            parts = [(f"{name}.{part}", inner) for name, value in nested for part, inner in value.items()]
+            flat = record | dict(parts)
+            if len(flat) < len(record) + len(parts):
+                check_names([*record, *(name for name, _ in parts)], f"{where}, {unit} {number}")
+            record = flat
+        yield number, record
 
 
-def _sentence(value: Any, name: str, where: str) -> str:
+def _sentence(value: Any, name: str, where: str, unit: str, number: int) -> str:
     if value is None:
         return ""
-    if not isinstance(value, str):
-        raise UserError(f"{where}: field {name!r}: expected text, got {type(value).__name__}")
+    if not isinstance(value, str) or len(value) > MAX_LINE:
+        got = f"{len(value):,} characters" if isinstance(value, str) else type(value).__name__
+        raise UserError(
+            f"{where}, {unit} {number}: field {shorten(name, 100)!r}: expected text of at most {MAX_LINE:,} "
+            f"characters, got {got}"
+        )
+    if value.isprintable():  # the quick way: neither a line end nor a surrogate is printable
+        return value
     # A sentence is one line, and JSON can hold half a surrogate pair, which UTF-8 cannot.
-
     return _SURROGATES.sub("\ufffd", _BREAKS.sub(" ", value))

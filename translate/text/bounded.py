@@ -84,7 +84,14 @@ def read_yaml(path: Path, *, root: Path | None = None, limit: int = MAX_BYTES) -
     """
     content = read_bounded(path, root=root, limit=limit)
     try:
-        text = content.decode("utf-8")
+        return parse_yaml(content.decode("utf-8"), path)
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not readable as YAML ({shorten(error)})") from error
+
+
+def parse_yaml(text: str, path: Path) -> Any:
+    """The value of YAML without aliases and tags, from the file ``path``; errors as :func:`read_yaml`."""
+    try:
         depth = 0
         for event in yaml.parse(text, Loader=_LOADER):
             if isinstance(event, yaml.AliasEvent):

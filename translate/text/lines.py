@@ -1,15 +1,14 @@
 """Reads lines: of files, where only a line feed ends a line, and of streams, in blocks."""
 
-import gzip
 import queue
 import threading
-import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from translate.config.names import did_you_mean, nearest
+from translate.config.names import shown_path
 from translate.errors import UserError
+from translate.text.reading import read_bytes
 
 FIRST_BLOCK, LARGEST_BLOCK = 64, 1024  # lines; sizes double from block to block, so that the first comes soon
 WAIT = 0.05  # seconds that a line waits for more lines
@@ -17,33 +16,6 @@ MAX_CHARACTERS = 1 << 16  # of a line that is translated; the rest is not read
 LINE_CUT = f"line cut at {MAX_CHARACTERS:,} characters"  # a warning
 MAX_AHEAD = 1 << 22  # characters of lines that are read ahead, so that memory is bounded
 MAX_WORK = 1 << 25  # of a block: 1,024 lines of 181 characters, 128 of 512, or 8 of MAX_CHARACTERS
-_GZIP = b"\x1f\x8b"
-
-
-def check_file(path: str | Path) -> None:
-    """Raise ``UserError`` if ``path`` is no file, with the nearest name in its folder."""
-    path = Path(path)
-    if not path.exists():
-        folder = path.parent
-        if not folder.is_dir():
-            raise UserError(f"{path}: no such file, and no such folder {folder}")
-        files = (file.name for file in folder.iterdir() if file.is_file())
-        raise UserError(f"{path}: no such file{did_you_mean(nearest(path.name, files))}")
-    if path.is_dir():
-        raise UserError(f"{path}: expected a file, got a folder")
-
-
-def read_bytes(path: str | Path) -> bytes:
-    """The content of ``path``, decompressed if it is gzip; raises ``UserError`` if it cannot be read."""
-    path = Path(path)
-    check_file(path)
-    try:
-        content = path.read_bytes()
-        return gzip.decompress(content) if content.startswith(_GZIP) else content
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise UserError(f"{path}: the gzip file is damaged or cut short ({error})") from error
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
 
 
 def read_text(path: str | Path) -> str:
@@ -54,7 +26,9 @@ def read_text(path: str | Path) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         hint = "; it looks like UTF-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else ""
-        raise UserError(f"{path}, line {line}: not UTF-8{hint}; convert the file to UTF-8") from error
+        raise UserError(
+            f"{shown_path(path)}, line {line}: not UTF-8{hint}; convert the file to UTF-8"
+        ) from None  # the error holds the whole file
 
 
 def read_lines(path: str | Path) -> list[str]:
@@ -62,8 +36,16 @@ def read_lines(path: str | Path) -> list[str]:
 
     Only ``\\n`` ends a line, with a ``\\r`` before it if there is one. Other separators, such as U+2028 or a
     carriage return inside a line, would shift one side of a corpus against the other.
+
+    Raises:
+        UserError: if the file cannot be read, or all its lines end in carriage returns alone.
     """
     lines = read_text(path).split("\n")
+    if len(lines) == 1 and "\r" in lines[0].removesuffix("\r"):
+        raise UserError(
+            f"{shown_path(path)}: its lines end in carriage returns; expected line feeds "
+            f"(tr '\\r' '\\n' makes them)"
+        )
     if lines[-1] == "":
         lines.pop()
     return [line.removesuffix("\r") for line in lines]

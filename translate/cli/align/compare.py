@@ -16,6 +16,7 @@ from translate.cli.align.options import (
 )
 from translate.cli.align.output import PICTURES, check_out
 from translate.cli.options import Run, with_groups
+from translate.config.names import listed
 from translate.errors import UserError
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def run_names(runs: Sequence[Path]) -> list[str]:
     """
     names = [run.resolve().name for run in runs]
     if len({run.resolve() for run in runs}) < len(runs):
-        raise UserError(f"align: a run is given twice: {', '.join(map(str, runs))}")
+        raise UserError(f"align: a run is given twice: {listed(runs)}")
     return names if len(set(names)) == len(names) else [str(run) for run in runs]
 
 

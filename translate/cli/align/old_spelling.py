@@ -1,11 +1,13 @@
 """Lines of ``translate align`` without a subcommand: those that begin with a run, and older options."""
 
+import os
 import shlex
 from collections.abc import Collection
 from pathlib import Path
 
 from translate.cli.console import print_note
 from translate.cli.usage import nearest
+from translate.config.names import shorten
 from translate.errors import UserError
 
 # The first option of these that a line has decides its subcommand.
@@ -50,14 +52,15 @@ def as_subcommand(arguments: list[str], subcommands: Collection[str]) -> list[st
             line.append(RENAMED.get(name, name) + argument[len(name) :])
     line += arguments[end:]
     if option and option not in CURRENT:
-        text = " ".join(shlex.join(["translate", "align", *line]).split())
+        text = shorten(" ".join(shlex.join(["translate", "align", *line]).split()), 300)
         print_note(f"translate align with {option} is now: {text}")
     return line
 
 
 def _check_misspelt(word: str, subcommands: Collection[str]) -> None:
     near = nearest(word, subcommands)
-    if near and not word.startswith("-") and "/" not in word and not Path(word).exists():
+    if near and not word.startswith("-") and "/" not in word and not os.path.exists(word):
         raise UserError(
-            f"align: no such subcommand or run {word!r}; did you mean {near}? (see translate align --help)"
+            f"align: no such subcommand or run {shorten(word)!r}; did you mean {near}? "
+            f"(see translate align --help)"
         )

@@ -1,10 +1,12 @@
 """The files that ``translate align`` writes, told apart by their extension."""
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from translate.cli.align.options import LinkOptions
+from translate.config.names import shorten, shown_path
 from translate.errors import UserError
 
 if TYPE_CHECKING:
@@ -26,12 +28,12 @@ def check_out(out: Path | None, extensions: tuple[str, ...]) -> None:
     if out is None:
         return
     if extension(out) not in extensions:
-        got = out.suffix or "no extension"
-        raise UserError(f"{out}: expected one of {', '.join(extensions)}, got {got}")
-    if out.is_dir():
-        raise UserError(f"{out}: expected a file; there is a folder of that name")
-    if not out.parent.is_dir():
-        raise UserError(f"{out}: there is no folder {out.parent}")
+        got = shorten(out.suffix) or "no extension"
+        raise UserError(f"{shown_path(out)}: expected one of {', '.join(extensions)}, got {got}")
+    if os.path.isdir(out):  # that of pathlib raises OSError for a name that is too long
+        raise UserError(f"{shown_path(out)}: expected a file; there is a folder of that name")
+    if not os.path.isdir(out.parent):
+        raise UserError(f"{shown_path(out)}: there is no folder {shown_path(out.parent)}")
 
 
 def check_effect(out: Path | None, given: Mapping[str, bool], extensions: tuple[str, ...]) -> None:
@@ -43,7 +45,7 @@ def check_effect(out: Path | None, given: Mapping[str, bool], extensions: tuple[
     """
     for option in (name for name, is_given in given.items() if is_given):
         if extension(out) not in extensions:
-            where = "standard output" if out is None else str(out)
+            where = "standard output" if out is None else shown_path(out)
             raise UserError(
                 f"align: {option} has no effect on {where}; it is for {', '.join(extensions)} files"
             )

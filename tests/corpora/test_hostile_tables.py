@@ -1,0 +1,182 @@
+"""Tables and clones of a stranger: one short sentence for each trick."""
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pyarrow
+import pyarrow.ipc
+import pyarrow.parquet
+import pytest
+
+from tests.corpora.written import config, message
+from translate.config.data import data_config
+from translate.corpora import tables
+from translate.corpora.corpus import load_corpus, write_corpus
+from translate.corpora.split import Split, check_gold
+from translate.corpora.tables import read_table
+from translate.errors import UserError
+from translate.text import reading
+
+FIRST = '{"en": "a", "fr": "b"}\n'
+
+
+def refusal(path: Path, content: bytes | str | None = None) -> str:
+    """The message for a table; sentences are read from the field "en"."""
+    if content is not None:
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+    with pytest.raises(UserError) as caught:
+        tables.pick(read_table(path), ["en"], "choose another")
+    text = str(caught.value)
+    assert "\n" not in text
+    assert len(text) < 600
+    return text
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("a.jsonl", FIRST + "[" * 200_000, "a.jsonl, line 2: nested too deeply"),
+        ("a.jsonl", FIRST + '{"en":' * 100_000, "line 2: nested too deeply"),
+        ("a.json", "[" * 200_000, "a.json, record 1: nested too deeply"),
+        ("a.jsonl", '{"en": ' + "9" * 5000 + "}", "line 1: a number has too many digits"),
+        ("a.json", '[{"en": ' + "9" * 5000 + "}]", "record 1: a number has too many digits"),
+        ("a.jsonl", FIRST + '{"en": "a", "en": "b"}', "line 2: the key 'en' stands twice"),
+        ("a.json", '[{"en": {"x": 1, "x": 2}}]', "record 1: the key 'x' stands twice"),
+        ("a.jsonl", '{"en.a": "x", "en": {"a": "y"}}', "line 1: 2 fields are called 'en.a'"),
+        ("a.jsonl", f'{{"{"n" * 5000}": "x"}}', "no field 'en'; it has nnn"),
+        ("a.json", '[{"en": "a"} {"en": "b"}]', "record 1: not valid JSON (expected a comma or ] after it)"),
+        ("a.json", '[{"en": "a"},]', "record 2: not valid JSON (Expecting value"),
+        ("a.json", '[{"en": "a"}] x', "extra data after the list"),
+        ("a.json", '[{"en": "a"}', "record 1: not valid JSON (expected a comma"),
+        ("a.jsonl", '{"en": "a"} x', "line 1: not valid JSON (extra data at column 12)"),
+        ("a.jsonl", '{"en": "a', "line 1: not valid JSON (Unterminated string"),
+        (
+            "a.tsv",
+            "en\tfr\ten\na\tb\tc\n",
+            "a.tsv, line 1: 2 fields are called 'en'; expected each name once",
+        ),
+        ("a.tsv", "en\tfr\r" + "a\tb\r" * 9000, "its lines end in carriage returns"),
+        ("a.tsv", "\t".join(f"column {n}" for n in range(50_000)) + "\n", "no field 'en'; it has column 0"),
+        ("a.tsv", "n" * 5000 + "\tfr\na\tb\n", "no field 'en'; it has nnn"),
+    ],
+)
+def test_text_tables(tmp_path: Path, name: str, content: str, expected: str) -> None:
+    assert expected in refusal(tmp_path / name, content)
+    assert expected.replace(name, f"{name}.gz") in refusal(
+        tmp_path / f"{name}.gz", gzip.compress(content.encode())
+    )
+
+
+def test_lists_on_one_long_line_are_read(tmp_path: Path) -> None:
+    rows = [{"en": "a " * 300, "fr": str(n)} for n in range(3000)]
+    path = tmp_path / "a.json"
+    path.write_text(" \n" + json.dumps(rows) + "\n ")
+    assert path.stat().st_size > reading.MAX_LINE
+    assert read_table(path).column("fr") == [row["fr"] for row in rows]
+    path.write_text("[]")
+    assert read_table(path).names == []
+    path.write_text(FIRST * 2)
+    assert read_table(path).column("fr") == ["b", "b"]
+    path.write_text(json.dumps([{"en": "a" * (reading.MAX_LINE + 1)}]))
+    assert "record 1: field 'en': expected text of at most 1,048,576 characters, got 1,048,577" in refusal(
+        path
+    )
+
+
+def test_a_long_list_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "MAX_LIST", 1 << 20)
+    assert "write one object a line to a .jsonl file" in refusal(tmp_path / "a.json", "[" + " " * (1 << 21))
+
+
+def parquet(path: Path, columns: list[pyarrow.Array], names: list[str]) -> Path:
+    pyarrow.parquet.write_table(pyarrow.Table.from_arrays(columns, names), path, compression="zstd")
+    return path
+
+
+def test_parquet_and_arrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.parquet"
+    text = pyarrow.array(["a", "b"])
+    invalid = pyarrow.array([b"a", b"\xff\xfe"]).view(pyarrow.string())
+    assert "not a readable parquet file (" in refusal(parquet(path, [invalid], ["en"]))
+    assert "2 fields are called 'en'" in refusal(parquet(path, [text, text], ["en", "en"]))
+    assert "it has nnn" in refusal(parquet(path, [text], ["n" * 5000]))
+    stream = tmp_path / "a.arrow"
+    table = pyarrow.Table.from_arrays([invalid], ["en"])
+    with pyarrow.ipc.new_stream(stream, table.schema) as file:
+        file.write_table(table)
+    assert "not a readable arrow file (" in refusal(stream)
+    monkeypatch.setattr(reading, "FREE_BYTES", 1 << 20)
+    long = pyarrow.array(["x" * 10_000] * 20_000)
+    assert "expands to more than 100 times its size" in refusal(parquet(path, [long], ["en"]))
+
+
+def test_an_endless_parquet_file_and_a_pipe(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+    assert "not a readable parquet file" in refusal(path)
+    for name in ("b.parquet", "b.jsonl", "b.tsv", "b.json"):
+        os.mkfifo(tmp_path / name)
+        assert "expected a file, got a pipe or a device" in refusal(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("card", "expected"),
+    [
+        ("configs: 5", "no training data"),
+        ("configs: [{data_files: [{split: train}]}]", "an entry of data_files without split or path"),
+        ("configs: [{data_files: ['../*.jsonl']}]", "names the files '../*.jsonl'; expected names inside"),
+        ("configs: [{data_files: ['/etc/*.json']}]", "expected names inside this folder"),
+        ("configs: [{data_dir: /, data_files: ['*.json']}]", "expected names inside this folder"),
+        ("configs: [{data_files: ['']}]", "expected names inside this folder"),
+        ("a: &a [x]\nconfigs: [*a, *a]", "alias"),
+        ("configs: " + "[" * 100_000, "nested too deeply"),
+        ("configs: [", "not readable as YAML"),
+        ("configs: [{config_name: " + "n" * 5000 + ", data_files: [x]}]", "no config en-fr"),
+    ],
+)
+def test_cards(tmp_path: Path, card: str, expected: str) -> None:
+    (tmp_path / "outside.jsonl").write_text(FIRST)
+    clone = tmp_path / "clone"
+    clone.mkdir()
+    (clone / "README.md").write_text(f"---\n{card}\n---\n")
+    name = "opus_books" if "config_name" in card else "multi30k"
+    values = {**config(name), "path": str(clone), "source_language": "en", "target_language": "fr"}
+    text = message(values)
+    assert expected in text
+    assert len(text) < 600
+
+
+def test_gold_of_a_corpus() -> None:
+    for line, expected in (
+        ("9" * 5000 + "-0", "is not a link; expected 'i-j'"),
+        ("x" * 50_000, "is not a link"),
+        ("٣-0", "is not a link"),
+        ("0-999999", "points to target word 999999"),
+    ):
+        with pytest.raises(UserError) as caught:
+            check_gold(Split(["a"], ["b"], [line]), "gold")
+        assert str(caught.value).startswith("gold, line 1: ")
+        assert expected in str(caught.value)
+        assert len(str(caught.value)) < 400
+
+
+def test_formats_in_names_of_the_hub_are_only_names(tmp_path: Path) -> None:
+    hub = {"config": "{source:999999999}", "column": "{language.__class__}{0}", "repository": "x"}
+    values = {"name": "x", "kind": "hub", "path": str(tmp_path), "hub": hub}
+    assert "no training data" in message({**values, "source_language": "en", "target_language": "fr"})
+
+
+@pytest.mark.parametrize("language", ["../x", "a/b", "x" * 300, "", "a b"])
+def test_a_language_that_is_no_part_of_a_file_name(tmp_path: Path, language: str) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text("en\tfr\n" + "a\tb\n" * 9)
+    values = {"name": "x", "kind": "files", "train": {"source": str(path)}}
+    fields = {"source_field": "en", "target_field": "fr"}
+    languages = {"source_language": language or "fr", "target_language": "fr"}
+    corpus = load_corpus(data_config({**values, **fields, **languages}))
+    with pytest.raises(UserError, match="give data"):
+        write_corpus(corpus, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
