@@ -49,7 +49,7 @@ def test_a_full_disk_leaves_the_last_checkpoint_and_the_run_goes_on_from_it(tmp_
         train_tiny(run, "rnn_luong", *more)
     assert f"the last checkpoint is {run}/checkpoints/step-00000004" in str(told.value)
     assert str(told.value).count("the last checkpoint is") == 1
-    assert not list((run / "checkpoints").glob(".writing-*"))
+    assert not list((run / "checkpoints").glob(".translate-writing-*"))
     assert load_state(run / "checkpoints" / "last")["progress"]["step"] == 4
     assert train_tiny(run, "rnn_luong", *more) == 0
     assert train_tiny(whole, "rnn_luong", *MORE) == 0
@@ -113,7 +113,8 @@ def test_what_is_left_of_a_run_that_was_killed_at_its_beginning_is_no_obstacle(t
     run = tmp_path / "run"
     run.mkdir()
     (run / "run.lock").write_text('{"pid": 1')
-    (run / "config.yaml.new").write_text("half")
+    (run / ".translate-writing-abcdefgh").mkdir()
+    (run / ".translate-writing-abcdefgh" / "config.yaml").write_text("half")
     assert train_tiny(run, "rnn_luong", "training.max_steps=1") == 0
 
 

@@ -98,7 +98,7 @@ def test_scores_are_of_the_step_they_say(run: RunDirectory, content: str, scored
 
 def test_a_run_without_a_checkpoint_or_scores_is_free(run: RunDirectory) -> None:
     (run.checkpoints / "step-00000003").rmdir()
-    (run.checkpoints / ".writing-step-00000003").mkdir()
+    (run.checkpoints / ".translate-writing-abcd_123").mkdir()
     run.check_free(overwrite=False)
     (run.path / "notes").mkdir()
     with pytest.raises(UserError, match="which no run wrote"):

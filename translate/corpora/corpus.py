@@ -8,6 +8,7 @@ from translate.corpora.filters import REASONS, count_overlap, filter_pairs, hold
 from translate.corpora.local_files import has_side_by_side, load_directory, load_files
 from translate.corpora.split import RawCorpus, Split, check_gold
 from translate.errors import UserError
+from translate.text.aside import scratch, told
 from translate.text.lines import read_lines
 
 FILE_NAMES = {"train": "train", "validation": "dev", "test": "test"}  # of a written corpus
@@ -174,7 +175,12 @@ def write_corpus(corpus: Corpus, directory: Path) -> list[Path]:
     for path in texts:
         if path.exists():
             raise UserError(f"{path}: exists already; choose another folder")
-    directory.mkdir(parents=True, exist_ok=True)
-    for path, lines in texts.items():
-        path.write_text("".join(line + "\n" for line in lines), encoding="utf-8", newline="\n")
+    with told(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+        with scratch(directory) as folder:
+            for path, lines in texts.items():
+                content = "".join(line + "\n" for line in lines)
+                (folder / path.name).write_text(content, encoding="utf-8", newline="\n")
+            for path in texts:
+                (folder / path.name).rename(path)
     return list(texts)
