@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -11,10 +12,11 @@ import typer
 from translate.cli.console import (
     INTERRUPTED,
     READER_GONE,
-    SYSTEM_FAILED,
     WRONG_USE,
     print_error,
+    print_system_error,
     silence_stdout,
+    use_utf_8,
 )
 from translate.cli.usage import Command, CommandGroup, usage_message
 from translate.errors import UserError
@@ -104,7 +106,7 @@ def run(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except UserError as error:
-        print_error(error)
+        print_error(f"{error}{_without_place()}")
         return WRONG_USE
     except (KeyboardInterrupt, typer.Abort):
         print_error("interrupted")
@@ -113,13 +115,7 @@ def run(arguments: Sequence[str]) -> int:
         silence_stdout()
         return READER_GONE
     except OSError as error:  # a full disk, a folder that cannot be written
-        where = "" if error.filename is None else f"{error.filename}: "
-        print_error(f"{where}{error.strerror or error}")
-        try:
-            sys.stdout.flush()
-        except OSError:
-            silence_stdout()
-        return SYSTEM_FAILED
+        return print_system_error(error, _without_place())
     except Exception as error:
         # A usage error. Some versions of typer bring their own copy of click, whose exceptions have no
         # public name.
@@ -129,10 +125,20 @@ def run(arguments: Sequence[str]) -> int:
         return WRONG_USE
 
 
+def _without_place() -> str:
+    """A hint at the end of an error, where the working directory has been deleted."""
+    try:
+        os.getcwd()
+    except OSError:
+        return "; the working directory does not exist any more: change to another one and try again"
+    return ""
+
+
 def main() -> None:
     """Entry point of the console script."""
     if sys.stdout is None:
         raise SystemExit("error: standard output is closed")
+    use_utf_8()
     raise SystemExit(run(sys.argv[1:]))
 
 

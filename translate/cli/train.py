@@ -4,6 +4,7 @@ import io
 import re
 import sys
 import tempfile
+import textwrap
 import zlib
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
@@ -13,7 +14,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from translate.cli.console import READER_GONE, WRONG_USE, print_error, silence_stdout, unbuffer_lines
+from translate.cli.console import (
+    READER_GONE,
+    WRONG_USE,
+    print_error,
+    print_system_error,
+    silence_stdout,
+    unbuffer_lines,
+)
 from translate.errors import UserError
 from translate.version import __version__
 
@@ -26,6 +34,7 @@ if TYPE_CHECKING:
 CONTEXT_SETTINGS = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
 
 EXCLUDED = "hydra.job.config.override_dirname.exclude_keys"
+WIDTH = 80  # characters of the help
 MAX_SUFFIX = 150  # characters; a file name has 255 bytes
 
 HELP = """\
@@ -35,33 +44,36 @@ Train a translator. Each setting has a default; name the ones to change.
 `translate settings` lists them all.
 
 Examples:
-  translate train experiment=demo_transformer          a small Transformer on the
-                                                       embedded corpus: minutes
-  translate train                                      a larger one, 20,000 steps:
-                                                       hours on a CPU
-  translate train model=rnn_bahdanau data=multi30k     another model, another corpus
+  translate train experiment=demo_transformer          a small Transformer, minutes
+                                                       on the embedded corpus
+  translate train                                      a larger one, hours on a
+                                                       CPU for 20,000 steps
+  translate train model=rnn_bahdanau data=multi30k     another model and corpus
   translate train model=rnn_luong model/attention=concat
                                                        another attention mechanism
   translate train training.max_steps=500 optimizer.lr=2e-3 run.name=first
                                                        other values
   translate train --multirun training.seed=1,2,3       a sweep: three runs
-  translate train --config-dir my_conf experiment=mine your own files beside those of conf/
-  translate train model=rnn_luong --cfg job            show the configuration and exit
+  translate train --config-dir my_conf experiment=mine your files beside conf/
+  translate train model=rnn_luong --cfg job            show the configuration
 
 Choices (* marks the default):
 {choices}
 
 Options:
-  -m, --multirun         train once for each combination of the values given with commas
-  -c, --cfg job          show the configuration and exit; with --resolve, --package training
-  -cd, --config-dir DIR  a folder with groups as in conf/, for example DIR/experiment/mine.yaml
+  -m, --multirun         train once for each combination of the values given with
+                         commas
+  -c, --cfg job          show the configuration and exit; with --resolve,
+                         --package training
+  -cd, --config-dir DIR  a folder with groups as in conf/, for example
+                         DIR/experiment/mine.yaml
   -cn, --config-name F   the primary file, instead of config.yaml
   --info                 show how Hydra composed the configuration
   --hydra-help           show Hydra's own options
   -h, --help             show this text
 
-The run is written to runs/NAME (run.name, run.directory). run.overwrite=true replaces a finished run;
-training.resume=true continues one.
+The run is written to runs/NAME (run.name, run.directory). run.overwrite=true
+replaces a finished run; training.resume=true continues one.
 """
 
 # The options of Hydra's command line that take a value, and those that are switches.
@@ -97,7 +109,7 @@ def train(
     if options.help:
         print(_help(options), end="")
         return
-    if not (options.hydra_help or options.shell_completion or options.experimental_rerun):
+    if not (options.hydra_help or options.shell_completion):
         options.overrides = _checked(options)
     _run_hydra(options)
 
@@ -120,6 +132,8 @@ def run_job(config: "DictConfig") -> None:
     except BrokenPipeError:
         silence_stdout()
         code = READER_GONE
+    except OSError as error:  # Hydra would print a traceback
+        code = print_system_error(error)
     if code:
         raise SystemExit(code)
 
@@ -179,6 +193,11 @@ def _parse(arguments: Sequence[str]) -> Namespace:
         raise UserError(f"{' and '.join(given)} exclude each other")
     if options.resolve and not options.cfg:
         raise UserError("--resolve goes with --cfg only")
+    if options.experimental_rerun is not None:
+        raise UserError(
+            "--experimental-rerun: not supported, since it runs code of the file that it reads; give the "
+            "settings of the run instead (they are in its config.yaml)"
+        )
     return options
 
 
@@ -251,5 +270,12 @@ def _help(options: Namespace) -> str:
     lines = []
     for group, names in composer.choices().items():
         marked = [f"{name}*" if defaults.get(group) == name else name for name in names]
-        lines.append(f"  {group:<16} {', '.join(marked)}")
+        lines += textwrap.wrap(
+            ", ".join(marked),
+            width=WIDTH,
+            initial_indent=f"  {group:<16} ",
+            subsequent_indent=" " * 19,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
     return HELP.format(choices="\n".join(lines))

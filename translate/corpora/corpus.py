@@ -1,5 +1,6 @@
 """Loads a parallel corpus from the embedded grammar, local files or the hub, and filters it; writes one."""
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -175,12 +176,19 @@ def write_corpus(corpus: Corpus, directory: Path) -> list[Path]:
     for path in texts:
         if path.exists():
             raise UserError(f"{path}: exists already; choose another folder")
-    with told(directory):
-        directory.mkdir(parents=True, exist_ok=True)
-        with scratch(directory) as folder:
-            for path, lines in texts.items():
-                content = "".join(line + "\n" for line in lines)
-                (folder / path.name).write_text(content, encoding="utf-8", newline="\n")
-            for path in texts:
-                (folder / path.name).rename(path)
+    existed = directory.exists()
+    try:
+        with told(directory):
+            directory.mkdir(parents=True, exist_ok=True)
+            with scratch(directory) as folder:
+                for path, lines in texts.items():
+                    content = "".join(line + "\n" for line in lines)
+                    (folder / path.name).write_text(content, encoding="utf-8", newline="\n")
+                for path in texts:
+                    (folder / path.name).rename(path)
+    except UserError:
+        if not existed:
+            with suppress(OSError):  # a parent is missing
+                directory.rmdir()
+        raise
     return list(texts)

@@ -57,7 +57,7 @@ def save_checkpoint(
             aside.mkdir()
             copies = {name: tensor.detach().contiguous().cpu() for name, tensor in weights.items()}
             save_weights(copies, aside / WEIGHTS)
-            torch.save(dict(state), aside / STATE)
+            _save_state(state, aside / STATE)
             if shards is not None:
                 shards.rename(aside / SHARDS)
             sums = [f"{_checksum(path)}  {path.relative_to(aside).as_posix()}\n" for path in _files(aside)]
@@ -106,6 +106,16 @@ def save_weights(weights: Mapping[str, Tensor], path: Path, metadata: dict[str, 
         if number is None:
             raise
         raise OSError(int(number[1]), os.strerror(int(number[1])), str(path)) from error
+
+
+def _save_state(state: Mapping[str, Any], path: Path) -> None:
+    try:
+        with path.open("wb") as file:
+            torch.save(dict(state), file)
+    except RuntimeError as error:  # torch's own, while it closes a file that could not be written
+        if isinstance(error.__context__, OSError):
+            raise error.__context__ from error
+        raise
 
 
 def _checksum(path: Path) -> str:
