@@ -2,6 +2,7 @@ import hashlib
 import os
 import shutil
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 import torch
@@ -212,8 +213,8 @@ def test_the_best_ones_are_kept_beside_the_last(tmp_path: Path) -> None:
 def test_what_a_save_that_fails_has_written_is_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(state: object, path: Path) -> None:
-        path.write_bytes(b"half")
+    def fail(state: object, file: BinaryIO) -> None:
+        file.write(b"half")
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(torch, "save", fail)

@@ -44,13 +44,13 @@ Train a translator. Each setting has a default; name the ones to change.
 `translate settings` lists them all.
 
 Examples:
-  translate train experiment=demo_transformer          a small Transformer, minutes
-                                                       on the embedded corpus
+  translate train experiment=demo_transformer          a small Transformer on
+                                                       the embedded corpus
   translate train                                      a larger one, hours on a
                                                        CPU for 20,000 steps
   translate train model=rnn_bahdanau data=multi30k     another model and corpus
   translate train model=rnn_luong model/attention=concat
-                                                       another attention mechanism
+                                                       another mechanism
   translate train training.max_steps=500 optimizer.lr=2e-3 run.name=first
                                                        other values
   translate train --multirun training.seed=1,2,3       a sweep: three runs
@@ -61,8 +61,8 @@ Choices (* marks the default):
 {choices}
 
 Options:
-  -m, --multirun         train once for each combination of the values given with
-                         commas
+  -m, --multirun         train once for each combination of the values given
+                         with commas
   -c, --cfg job          show the configuration and exit; with --resolve,
                          --package training
   -cd, --config-dir DIR  a folder with groups as in conf/, for example
