@@ -93,7 +93,8 @@ def test_where_the_locale_is_ascii_everything_is_printed_in_utf_8(arguments: tup
 def test_the_streams_are_utf_8_once_a_command_has_begun() -> None:
     program = (
         "from translate.cli.console import use_utf_8, print_error\n"
-        "use_utf_8(); print('l\\u2019\\u00e9lan \\u4e2d'); print('caf\\udce9'); print_error('\\ud800 \\u00e9')"
+        "use_utf_8(); print('l\\u2019\\u00e9lan \\u4e2d'); print('caf\\udce9')\n"
+        "print_error('\\ud800 \\u00e9')"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, env=os.environ | ASCII)
     assert done.stdout == "l\u2019élan 中\n".encode() + b"caf\xe9\n"  # the name of a file keeps its bytes
