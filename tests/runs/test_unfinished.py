@@ -118,7 +118,7 @@ def test_a_state_of_another_model_is_one_sentence(tmp_path: Path) -> None:
     folder = run / "checkpoints" / "last"
     (folder / "SHA256SUMS").unlink()
     state = load_state(folder)
-    for change in ({"optimizer": {}}, {"schedule": {"x": 1}}, {"generators": [3]}):
+    for change in ({"optimizer": {}}, {"generators": [3]}):
         torch.save(state | change, folder / STATE)
         with pytest.raises(UserError, match="not the state of this run") as told:
             train_tiny(run, "rnn_luong", *more)
@@ -140,9 +140,7 @@ def test_a_run_that_may_only_be_read_translates_but_is_not_resumed(tiny_runs: di
             os.seteuid(65534)  # root may write everywhere
         try:
             assert translate.load(run, device="cpu").translate(["I love you ."])[0].text
-            with pytest.raises(
-                UserError, match=r"run: cannot be written \(Permission denied\); choose a folder"
-            ):
+            with pytest.raises(UserError, match=r"cannot be written \(Permission denied\); choose a"):
                 locked(run).__enter__()
         finally:
             os.seteuid(user)

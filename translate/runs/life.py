@@ -135,6 +135,10 @@ def kept(directory: RunDirectory) -> Iterator[None]:
         yield
     except BrokenPipeError:  # nobody reads the output
         raise
+    except UserError as error:
+        if not isinstance(error.__cause__, OSError):
+            raise
+        raise UserError(f"{error}; {last_checkpoint(directory.checkpoints)}") from error
     except OSError as error:
         if error.errno is None:
             raise
