@@ -1,10 +1,16 @@
 import io
+import os
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from tests.cli.commands import Command
 from translate.cli import console
-from translate.cli.console import Rate, print_error, print_note, print_warning
+from translate.cli.console import Rate, as_unicode, print_error, print_note, print_warning
+from translate.cli.main import run
+from translate.errors import UserError
 
 
 class Terminal(io.StringIO):
@@ -78,3 +84,66 @@ def test_messages_are_one_bounded_line_that_no_terminal_obeys(capsys: pytest.Cap
         assert len(line) < 1100
         assert ": a b\\x1b[31m x" in line
         assert line.endswith("expected less\n")
+
+
+ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}
+
+
+@pytest.mark.parametrize("arguments", [("élan",), ("settings", "é")])
+def test_where_the_locale_is_ascii_everything_is_printed_in_utf_8(arguments: tuple[str, ...]) -> None:
+    program = "import sys; from translate.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments], capture_output=True, env=os.environ | ASCII
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"error: ")
+    assert b"Traceback" not in done.stderr
+
+
+def test_the_streams_are_utf_8_once_a_command_has_begun() -> None:
+    program = (
+        "from translate.cli.console import use_utf_8, print_error\n"
+        "use_utf_8(); print('l\\u2019\\u00e9lan \\u4e2d'); print('caf\\udce9')\n"
+        "print_error('\\ud800 \\u00e9')"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, env=os.environ | ASCII)
+    assert done.stdout == "l\u2019élan 中\n".encode() + b"caf\xe9\n"  # the name of a file keeps its bytes
+    assert done.stderr == "error: \\ud800 é\n".encode()
+
+
+def test_sentences_that_python_read_as_ascii_are_utf_8() -> None:
+    assert as_unicode("plain") == "plain"
+    assert as_unicode("\udcc3\udca9lan") == "élan"
+    assert as_unicode(["é", "\udcc3\udca9"]) == ["é", "é"]
+    assert as_unicode(None) is None
+    with pytest.raises(UserError, match="sentence 2 of the arguments: not UTF-8"):
+        as_unicode(["a", "\udcff"])
+
+
+def test_a_deleted_working_directory_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, translate_command: Command
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    for line in (["settings"], ["corpus", "--data", "grammar", "--out", "out"], ["text", "run", "a"]):
+        result = translate_command(*line)
+        assert result.code == 2
+        assert result.err.endswith(
+            "; the working directory does not exist any more: change to another one and try again\n"
+        )
+        assert result.err.count("\n") == 1
+
+
+def test_a_full_standard_output_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Full(io.StringIO):
+        def flush(self) -> None:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(sys, "stdout", Full())
+    monkeypatch.setattr(console, "silence_stdout", lambda: None)
+    assert run(["--version"]) == 1
+    message = "standard output: cannot be written (No space left on device); what was printed is incomplete"
+    assert capsys.readouterr().err == f"error: {message}\n"

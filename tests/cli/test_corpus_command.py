@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.commands import Command
+from tests.disks import largest_file
 from translate.config.data import data_config
 from translate.corpora.corpus import load_corpus
 
@@ -81,3 +82,12 @@ def test_wrong_settings(
     assert message in result.err
     assert len(result.err.splitlines()) == 1
     assert not (tmp_path / "out").exists()
+
+
+def test_a_full_disk_leaves_nothing(tmp_path: Path, translate_command: Command) -> None:
+    out = tmp_path / "out"
+    with largest_file(100):
+        result = translate_command("corpus", "--data", "grammar", "--out", out, *SIZES)
+    assert result.code == 2
+    assert result.err.startswith(f"error: {out}: cannot be written (File too large); ")
+    assert list(tmp_path.iterdir()) == []

@@ -300,3 +300,28 @@ class TestMain:
         )
         os.close(writing)
         assert (done.returncode, done.stderr) == (main.READER_GONE, "")
+
+
+@pytest.mark.parametrize("option", [["--experimental-rerun", "x.pkl"], ["--experimental-re=x.pkl"]])
+def test_pickles_are_not_read(trained, tmp_path, option, capsys):
+    (tmp_path / "x.pkl").write_bytes(b"cos\nsystem\n(S'touch owned'\ntR.")
+    assert run(*option) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: --experimental-rerun: not supported, since it runs code of the file")
+    assert error.count("\n") == 1
+    assert not (tmp_path / "owned").exists()
+
+
+def test_the_help_of_train_fits_into_80_columns(capsys):
+    assert run("--help") == 0
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
+
+
+def test_a_full_standard_output_is_one_line(monkeypatch, capsys):
+    def fail(config):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(translate.runs.life, "train", fail)
+    assert run("training.max_steps=7") == 1
+    message = "standard output: cannot be written (No space left on device); what was printed is incomplete"
+    assert capsys.readouterr().err == f"error: {message}\n"

@@ -9,7 +9,15 @@ import torch
 
 from translate.config.training import TrainingConfig
 from translate.reports import progress_line as progress_module
-from translate.reports.progress_line import ProgressLine, TimeLeft, bar, clock, peak_memory, score_line
+from translate.reports.progress_line import (
+    ProgressLine,
+    TimeLeft,
+    bar,
+    clock,
+    fitting,
+    peak_memory,
+    score_line,
+)
 from translate.training.progress import Progress, StepReport, Window
 
 
@@ -114,6 +122,28 @@ def test_one_line_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch:
     assert "left" in output
     assert "validation at step 30: [bleu] 3" in output
     assert max(len(each) for each in re.split(r"[\r\n]", output)) < 72  # else the terminal would break it
+
+
+PARTS = {
+    "epoch": "epoch 12.34",
+    "step": "step 12345",
+    "nll": "nll 1.500",
+    "loss": "loss 3.000",
+    "speed": "12,345 tokens/s",
+    "left": "1:04:05 left",
+    "padding": "padding 12.3 %",
+    "rate": "lr 2.00e-03",
+    "memory": "1.50 GiB",
+}
+
+
+def test_80_columns_show_speed_memory_and_time_left() -> None:
+    wide, narrow, tiny = (fitting(PARTS, width) for width in (200, 79, 30))
+    assert wide == "  ".join(PARTS.values())
+    assert narrow == "epoch 12.34  step 12345  nll 1.500  12,345 tokens/s  1:04:05 left  1.50 GiB"
+    assert len(narrow) <= 79
+    assert tiny == "step 12345  nll 1.500  12,345 tokens/s"  # cut at the width, speed last
+    assert fitting(PARTS | {"left": "", "memory": ""}, 60).endswith("12,345 tokens/s")
 
 
 @pytest.mark.parametrize(("share", "done"), [(0.0, 0), (0.25, 10), (1.0, 40)])

@@ -1,24 +1,28 @@
 """What may go wrong in a run, and what is left then."""
 
 import os
-import resource
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
+from tests.disks import largest_file
 from tests.tiny_runs import files, rows, train_tiny
 from translate.config.training import RuntimeConfig
 from translate.errors import UserError
-from translate.runs import encoding
+from translate.pictures import plots
+from translate.reports import boards
+from translate.runs import encoding, finish
 from translate.runs.resume import keep_threads
 from translate.storage.checkpoint import load_state
 from translate.storage.lock import locked
+from translate.storage.run_directory import RunDirectory
+from translate.text.tokenizer import TokenizerPair
 
 pytestmark = pytest.mark.slow
 
@@ -27,17 +31,6 @@ MORE = ("training.save_every=2", "training.keep_last=9")
 
 def weights(run: Path) -> bytes:
     return (run / "checkpoints" / "last" / "model.safetensors").read_bytes()
-
-
-@contextmanager
-def largest_file(size: int) -> Iterator[None]:
-    """As on a full disk: the system refuses to write more than so many bytes into a file."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_a_full_disk_leaves_the_last_checkpoint_and_the_run_goes_on_from_it(tmp_path: Path) -> None:
@@ -49,11 +42,58 @@ def test_a_full_disk_leaves_the_last_checkpoint_and_the_run_goes_on_from_it(tmp_
         train_tiny(run, "rnn_luong", *more)
     assert f"the last checkpoint is {run}/checkpoints/step-00000004" in str(told.value)
     assert str(told.value).count("the last checkpoint is") == 1
-    assert not list((run / "checkpoints").glob(".writing-*"))
+    assert not list((run / "checkpoints").glob(".translate-writing-*"))
     assert load_state(run / "checkpoints" / "last")["progress"]["step"] == 4
     assert train_tiny(run, "rnn_luong", *more) == 0
     assert train_tiny(whole, "rnn_luong", *MORE) == 0
     assert weights(run) == weights(whole)
+
+
+def limited(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function``, in which the disk is full."""
+
+    def call(*given: Any, **options: Any) -> Any:
+        with largest_file(100):
+            return function(*given, **options)
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "file"),
+    [
+        (RunDirectory, "write_config", "config.yaml"),
+        (TokenizerPair, "save", "tokenizer"),
+        (RunDirectory, "log", "metrics.jsonl"),
+        (boards.TensorBoard, "close", "tensorboard"),
+        (finish, "store", "alignment.json"),
+        (plots, "draw_curves", "plots/curves.png"),
+        (finish, "write_card", "README.md"),
+        (finish, "write_text", "scores.json"),
+    ],
+)
+def test_a_full_disk_at_any_write_is_one_sentence_and_the_run_goes_on(
+    tmp_path: Path,
+    owner: object,
+    name: str,
+    file: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    run, more = tmp_path / "run", ("training.max_steps=2", "training.resume=true")
+    monkeypatch.setattr(owner, name, limited(getattr(owner, name)))
+    with pytest.raises(UserError, match=r"cannot be written \(File too large\); ") as told:
+        train_tiny(run, "rnn_luong", *more)
+    message = str(told.value)
+    where = run if file in ("metrics.jsonl", "tensorboard") else run / file
+    assert message.startswith(f"{where}: ")
+    assert "choose another folder; " in message
+    assert message.count("\n") == 0
+    assert "Traceback" not in capfd.readouterr().err
+    assert not list(run.rglob(".translate-writing-*"))
+    monkeypatch.undo()
+    assert train_tiny(run, "rnn_luong", *more) == 0
+    assert (run / "scores.json").exists()
 
 
 def test_a_damaged_checkpoint_is_left_for_the_one_before_it(tmp_path: Path) -> None:
@@ -113,7 +153,8 @@ def test_what_is_left_of_a_run_that_was_killed_at_its_beginning_is_no_obstacle(t
     run = tmp_path / "run"
     run.mkdir()
     (run / "run.lock").write_text('{"pid": 1')
-    (run / "config.yaml.new").write_text("half")
+    (run / ".translate-writing-abcdefgh").mkdir()
+    (run / ".translate-writing-abcdefgh" / "config.yaml").write_text("half")
     assert train_tiny(run, "rnn_luong", "training.max_steps=1") == 0
 
 

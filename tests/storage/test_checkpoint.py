@@ -1,13 +1,15 @@
 import hashlib
 import os
+import shutil
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 import torch
 from torch import Tensor, nn
 
 from translate.errors import UserError
-from translate.storage.checkpoint import load_state, load_weights, save_checkpoint
+from translate.storage.checkpoint import load_state, load_weights, recover, save_checkpoint
 from translate.training.weights import model_tensors
 
 
@@ -56,12 +58,39 @@ def test_when_the_last_is_the_best_nothing_else_is_kept(tmp_path: Path) -> None:
     assert names(tmp_path) == ["best", "last", "step-00000020"]
 
 
-def test_what_a_killed_process_left_half_written_is_removed(tmp_path: Path) -> None:
+def test_a_folder_of_the_user_with_any_name_is_kept(tmp_path: Path) -> None:
+    own = tmp_path / ".writing-step-00000015"
+    own.mkdir()
+    (own / "thesis.tex").write_text("years of work")
+    (tmp_path / ".last-link").write_text("notes")
     save(tmp_path, 10)
-    (tmp_path / ".writing-step-00000015").mkdir()
-    (tmp_path / ".writing-step-00000015" / "model.safetensors").write_bytes(b"half")
     save(tmp_path, 20)
-    assert names(tmp_path) == ["last", "step-00000020"]
+    assert names(tmp_path) == [".last-link", own.name, "last", "step-00000020"]
+    assert (own / "thesis.tex").read_text() == "years of work"
+
+
+def test_a_kill_while_a_checkpoint_replaces_one_of_the_same_step_loses_neither(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(tmp_path, 10)
+    rename = Path.rename
+
+    class Killed(BaseException):
+        pass
+
+    def killed(path: Path, target: Path) -> Path:
+        if target == tmp_path / "step-00000010":  # the old one has been moved away
+            raise Killed
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", killed)
+    monkeypatch.setattr(shutil, "rmtree", lambda *arguments, **options: None)
+    with pytest.raises(Killed):
+        save(tmp_path, 10)
+    monkeypatch.undo()
+    assert not (tmp_path / "last").exists()
+    recover(tmp_path)
+    assert load_state(tmp_path / "last") == {"step": 10}
 
 
 def test_a_save_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,8 +213,8 @@ def test_the_best_ones_are_kept_beside_the_last(tmp_path: Path) -> None:
 def test_what_a_save_that_fails_has_written_is_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(state: object, path: Path) -> None:
-        path.write_bytes(b"half")
+    def fail(state: object, file: BinaryIO) -> None:
+        file.write(b"half")
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(torch, "save", fail)

@@ -9,7 +9,7 @@ import pytest
 
 from translate.errors import UserError
 from translate.storage import lock
-from translate.storage.lock import LOCK, check_unused, locked
+from translate.storage.lock import LOCK, at_work, check_unused, locked
 
 HOLD = """
 import sys, time
@@ -28,6 +28,15 @@ def holder(tmp_path: Path) -> subprocess.Popen[str]:
     assert process.stdout is not None
     assert process.stdout.readline() == "held\n"
     return process
+
+
+def test_who_is_at_work_can_be_asked_where_nothing_may_be_written(tmp_path: Path) -> None:
+    assert at_work(tmp_path) is None
+    with locked(tmp_path):
+        (tmp_path / LOCK).chmod(0o444)
+        assert at_work(tmp_path) == f"process {os.getpid()} on {socket.gethostname()}"
+    (tmp_path / LOCK).write_bytes(b"[" * 100_000)
+    assert at_work(tmp_path) is None
 
 
 def test_a_living_process_is_named_and_a_killed_one_holds_nothing(

@@ -83,6 +83,35 @@ def test_metrics_are_cut_back_to_a_step(run: RunDirectory) -> None:
     assert [row["step"] for row in run.rows()] == [2, 4, 4, 5]
 
 
+def test_foreign_lines_of_the_metrics_stay_and_are_counted(run: RunDirectory) -> None:
+    foreign = [b"5", b'{"step": "x"}', b"\xff", b'{"kind": "train"}', b"[" * 100_000, b'{"step": true}', b""]
+    foreign += [b'{"step": 1, "kind": [1]}', b'{"step": 1, "nll": "x"}', b"9" * 5_000]
+    run.metrics.write_bytes(b'{"step": 3}\n' + b"".join(line + b"\n" for line in foreign) + b'{"step": 7}\n')
+    assert [row["step"] for row in run.rows()] == [3, 7]
+    assert run.cut_metrics(4) == len(foreign)
+    assert run.metrics.read_bytes() == b'{"step": 3}\n' + b"".join(line + b"\n" for line in foreign)
+
+
+def test_what_killed_processes_left_is_removed_and_nothing_else(run: RunDirectory) -> None:
+    left = [run.path / ".translate-writing-abcd_123", run.checkpoints / ".translate-writing-01234567"]
+    kept = [run.path / ".translate-writing-mine", run.checkpoints / ".writing-mine"]
+    for folder in (*left, *kept):
+        folder.mkdir()
+        (folder / "file").write_text("x")
+    run.tidy()
+    assert not any(folder.exists() for folder in left)
+    assert all((folder / "file").exists() for folder in kept)
+
+
+def test_a_configuration_that_the_user_keeps_beside_ours_is_not_lost(run: RunDirectory) -> None:
+    own = run.path / "config.yaml.new"
+    own.write_text("precious")
+    run.write_config(CONFIG)
+    with pytest.raises(UserError, match=r"the folder holds config\.yaml\.new, which no run wrote"):
+        run.check_free(overwrite=True)
+    assert own.read_text() == "precious"
+
+
 def test_metrics_that_do_not_exist(tmp_path: Path) -> None:
     assert RunDirectory(tmp_path).rows() == []
 
@@ -98,7 +127,7 @@ def test_scores_are_of_the_step_they_say(run: RunDirectory, content: str, scored
 
 def test_a_run_without_a_checkpoint_or_scores_is_free(run: RunDirectory) -> None:
     (run.checkpoints / "step-00000003").rmdir()
-    (run.checkpoints / ".writing-step-00000003").mkdir()
+    (run.checkpoints / ".translate-writing-abcd_123").mkdir()
     run.check_free(overwrite=False)
     (run.path / "notes").mkdir()
     with pytest.raises(UserError, match="which no run wrote"):

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import torch
 
+from tests.disks import largest_file
 from translate.errors import UserError
 from translate.storage.checkpoint import load_state, load_weights, save_checkpoint
 from translate.storage.writer import Writer, snapshot
@@ -81,6 +82,15 @@ def test_a_full_disk_is_told_and_the_last_good_checkpoint_named(tmp_path: Path, 
     assert "\n" not in str(told.value)
     assert load_state(tmp_path / "last") == {"step": 10}
     writer.wait()  # told once
+
+
+def test_a_disk_that_is_full_while_torch_writes_is_named_as_such(tmp_path: Path) -> None:
+    state = {"momentum": torch.zeros(30_000)}
+    for size in (30_000, 1_000):
+        with largest_file(size), pytest.raises(UserError) as told, Writer(tmp_path / str(size)) as writer:
+            writer.submit(10, weights(1), state, **OPTIONS)
+        assert "the checkpoint cannot be written (File too large); " in str(told.value)
+        assert list((tmp_path / str(size)).iterdir()) == []
 
 
 def test_what_failed_first_is_told(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from translate.alignment.alignment import Alignment
 from translate.errors import UserError
+from translate.text.aside import aside
 
 LINKS = (".txt", ".pharaoh", ".links")
 TABLES = (".tsv", ".json", ".jsonl", ".npz")
@@ -43,9 +44,11 @@ def write_alignments(
         expected = ", ".join((*LINKS, *TABLES))
         raise UserError(f"{path}: expected one of {expected}, got {path.suffix or 'no extension'}")
     if suffix == ".npz":
-        np.savez_compressed(path, **_arrays(list(alignments), threshold))  # type: ignore[arg-type]
+        arrays = _arrays(list(alignments), threshold)
+        with aside(path) as new, new.open("wb") as binary:
+            np.savez_compressed(binary, **arrays)  # type: ignore[arg-type]
         return path
-    with path.open("w", encoding="utf-8", newline="\n") as file:
+    with aside(path) as new, new.open("w", encoding="utf-8", newline="\n") as file:
         if suffix == ".json":
             dicts = [_dictionary(alignment, threshold) for alignment in alignments]
             json.dump(dicts[0] if len(dicts) == 1 else dicts, file, ensure_ascii=False)

@@ -1,7 +1,9 @@
 """What commands do with the terminal and the streams: messages, progress, input lines; and loading a run."""
 
 import codecs
+import errno
 import gc
+import io
 import os
 import sys
 import time
@@ -50,6 +52,55 @@ def _print_line(kind: str, message: object) -> None:
         text = f"{text[: LONGEST_LINE // 2]} ... {text[-LONGEST_LINE // 2 :]}"
     text = " ".join(line.strip() for line in text.splitlines())
     print(f"{kind}: {text if text.isprintable() else escaped(text)}", file=sys.stderr, flush=True)
+
+
+def print_system_error(error: OSError, hint: str = "") -> int:
+    """Print in one line what the system refused; returns the exit code.
+
+    Files have their own messages, so an error without the name of one is of standard output.
+    """
+    if error.filename is not None:
+        print_error(f"{error.filename}: {error.strerror or error}{hint}")
+    elif error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
+        print_error(f"standard output: cannot be written ({error.strerror}); what was printed is incomplete")
+    else:
+        print_error(f"{error.strerror or error}{hint}")
+    try:
+        sys.stdout.flush()
+    except OSError:
+        silence_stdout()
+    return SYSTEM_FAILED
+
+
+def use_utf_8() -> None:
+    """Print UTF-8 whatever the locale says: translations are UTF-8 in every file and pipe.
+
+    Names of files keep their bytes. What cannot be UTF-8 is escaped on standard error.
+    """
+    for stream, errors in ((sys.stdout, "surrogateescape"), (sys.stderr, "backslashreplace")):
+        if isinstance(stream, io.TextIOWrapper):  # not what a test or a notebook put there
+            stream.reconfigure(encoding="utf-8", errors=errors)
+
+
+def as_unicode(value: list[str] | str | None) -> list[str] | str | None:
+    """Sentences of the command line, which Python may have read as ASCII; a callback of typer.
+
+    Raises:
+        UserError: if one of them is not UTF-8.
+    """
+    if isinstance(value, list):
+        return [_unicode(text, f"sentence {number} of the arguments") for number, text in enumerate(value, 1)]
+    return value if value is None else _unicode(value, "an argument")
+
+
+def _unicode(text: str, where: str) -> str:
+    try:
+        if text.isascii():
+            return text
+        # Python keeps bytes that the locale does not know as lone surrogates.
+        return text.encode("utf-8", "surrogateescape").decode("utf-8")
+    except UnicodeError as error:
+        raise UserError(f"{where}: not UTF-8; convert it to UTF-8") from error
 
 
 def unbuffer_lines() -> None:
@@ -134,9 +185,24 @@ def load_translator(
 
     use_runtime(find_device(device), threads)
     translator = load(run, device=device, plugins=plugins or (), int8=int8, precision=precision)
+    _note_unfinished(run)
     # The loaded objects stay to the end. Frozen, they cost no full garbage collection 0.1 s.
     gc.freeze()
     return translator
+
+
+def _note_unfinished(run: Path) -> None:
+    """Say that a run is still training, or has not ended: its alignments are not calibrated yet."""
+    from translate.storage.lock import at_work
+    from translate.storage.run_directory import RunDirectory
+
+    holder, calibrated = at_work(run), RunDirectory(run).alignment.exists()
+    heads = "its attention heads are not calibrated yet, so an alignment is the mean of all heads of a layer"
+    if holder is not None:
+        kept = "its attention heads were calibrated for an earlier checkpoint" if calibrated else heads
+        print_note(f"{run} is still training ({holder}): this is its best checkpoint so far, and {kept}")
+    elif not calibrated:
+        print_note(f"{run}: {heads}; translate align calibrate {run} chooses them")
 
 
 def print_warnings(translator: "Translator") -> None:

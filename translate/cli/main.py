@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -14,10 +15,11 @@ from translate.cli.console import (
     SYSTEM_FAILED,
     WRONG_USE,
     print_error,
+    print_system_error,
     silence_stdout,
+    use_utf_8,
 )
 from translate.cli.usage import Command, CommandGroup, usage_message
-from translate.config.names import shown_path
 from translate.errors import UserError
 from translate.version import __version__
 
@@ -106,7 +108,7 @@ def run(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except UserError as error:
-        print_error(error)
+        print_error(f"{error}{_without_place()}")
         return WRONG_USE
     except (KeyboardInterrupt, typer.Abort):
         print_error("interrupted")
@@ -115,13 +117,7 @@ def run(arguments: Sequence[str]) -> int:
         silence_stdout()
         return READER_GONE
     except OSError as error:  # a full disk, a folder that cannot be written
-        where = "" if error.filename is None else f"{shown_path(error.filename)}: "
-        print_error(f"{where}{error.strerror or error}")
-        try:
-            sys.stdout.flush()
-        except OSError:
-            silence_stdout()
-        return SYSTEM_FAILED
+        return print_system_error(error, _without_place())
     except MemoryError:
         print_error("not enough memory; give a smaller file, a smaller --batch-size or more memory")
         return SYSTEM_FAILED
@@ -134,10 +130,20 @@ def run(arguments: Sequence[str]) -> int:
         return WRONG_USE
 
 
+def _without_place() -> str:
+    """A hint at the end of an error, where the working directory has been deleted."""
+    try:
+        os.getcwd()
+    except OSError:
+        return "; the working directory does not exist any more: change to another one and try again"
+    return ""
+
+
 def main() -> None:
     """Entry point of the console script."""
     if sys.stdout is None:
         raise SystemExit("error: standard output is closed")
+    use_utf_8()
     raise SystemExit(run(sys.argv[1:]))
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from translate.cli.console import Rate, input_lines, print_note, print_warning, print_warnings
+from translate.cli.console import Rate, as_unicode, input_lines, print_note, print_warning, print_warnings
 from translate.cli.options import Run, with_groups
 from translate.cli.text_options import (
     AlignmentOptions,
@@ -25,7 +25,6 @@ from translate.cli.text_options import (
     search_config,
 )
 from translate.cli.tolerance import Tolerant
-from translate.errors import UserError
 
 if TYPE_CHECKING:
     from translate.translation import ScoredText, Translation
@@ -60,6 +59,7 @@ def text(
         typer.Argument(
             metavar="SENTENCE",
             help="Sentences to translate. Without any, or with -, the lines of standard input.",
+            callback=as_unicode,
         ),
     ] = None,
     *,
@@ -76,7 +76,6 @@ def text(
     counts the end of sentence. An option of the search that you leave out has the value of the section
     search in the run's config.yaml.
     """
-    _check_encoding(sentences or [])
     check_sampling(search, samples)
     check_paragraphs(output, alignment)
     translator = _load([run, *(search.ensemble or ())], machine)
@@ -129,14 +128,6 @@ def _load(runs: list[Path], machine: TextMachine) -> "Translator":
     """The translator of a run, or of an ensemble of several."""
     translator, *others = (machine.load(run, int8=machine.int8) for run in runs)
     return translator.join(others) if others else translator
-
-
-def _check_encoding(sentences: list[str]) -> None:
-    for number, sentence in enumerate(sentences, 1):
-        try:
-            sentence.encode("utf-8")
-        except UnicodeEncodeError as error:  # Python keeps the bytes as lone surrogates
-            raise UserError(f"sentence {number} of the arguments: not UTF-8; convert it to UTF-8") from error
 
 
 def _blocks(sentences: list[str] | None, warnings: Counter[str]) -> Iterator[list[str]]:

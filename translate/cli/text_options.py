@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
+from translate.cli.console import as_unicode
 from translate.cli.options import TranslationMachine
 from translate.errors import UserError
 
@@ -90,12 +91,15 @@ class SearchOptions:
         int | None, typer.Option(metavar="N", help="Never write the same N pieces in a row twice.")
     ] = None
     prefix: Annotated[
-        str | None, typer.Option(metavar="WORDS", help="Begin every translation with these words.")
+        str | None,
+        typer.Option(metavar="WORDS", help="Begin every translation with these words.", callback=as_unicode),
     ] = None
     constraint: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="PHRASE", help="Put this phrase into every translation; may be given several times."
+            metavar="PHRASE",
+            help="Put this phrase into every translation; may be given several times.",
+            callback=as_unicode,
         ),
     ] = None
     ensemble: Annotated[

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from translate.cli.console import READER_GONE, WRONG_USE, print_error, silence_stdout, unbuffer_lines
+from translate.cli.console import (
+    READER_GONE,
+    WRONG_USE,
+    print_error,
+    print_system_error,
+    silence_stdout,
+    unbuffer_lines,
+)
 from translate.errors import UserError
 from translate.version import __version__
 
@@ -27,6 +34,7 @@ if TYPE_CHECKING:
 CONTEXT_SETTINGS = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
 
 EXCLUDED = "hydra.job.config.override_dirname.exclude_keys"
+WIDTH = 80  # characters of the help
 MAX_SUFFIX = 150  # characters; a file name has 255 bytes
 
 HELP = """\
@@ -102,7 +110,7 @@ def train(
         print(_help(options), end="")
         return
     config = None
-    if not (options.hydra_help or options.shell_completion or options.experimental_rerun):
+    if not (options.hydra_help or options.shell_completion):
         options.overrides, config = _checked(options)
     if config is None or _needs_hydra(options):
         _run_hydra(options)
@@ -128,6 +136,8 @@ def run_job(config: "DictConfig") -> None:
     except BrokenPipeError:
         silence_stdout()
         code = READER_GONE
+    except OSError as error:  # Hydra would print a traceback
+        code = print_system_error(error)
     if code:
         raise SystemExit(code)
 
@@ -187,6 +197,11 @@ def _parse(arguments: Sequence[str]) -> Namespace:
         raise UserError(f"{' and '.join(given)} exclude each other")
     if options.resolve and not options.cfg:
         raise UserError("--resolve goes with --cfg only")
+    if options.experimental_rerun is not None:
+        raise UserError(
+            "--experimental-rerun: not supported, since it runs code of the file that it reads; give the "
+            "settings of the run instead (they are in its config.yaml)"
+        )
     return options
 
 
@@ -284,5 +299,7 @@ def _help(options: Namespace) -> str:
     for group, names in composer.choices().items():
         marked = [f"{name}*" if defaults.get(group) == name else name for name in names]
         text = f"{group:<20} {', '.join(marked)}"
-        lines.append(textwrap.fill(text, 80, initial_indent="  ", subsequent_indent=" " * 23))
+        lines.append(
+            textwrap.fill(text, 80, initial_indent="  ", subsequent_indent=" " * 23, break_on_hyphens=False)
+        )
     return HELP.format(choices="\n".join(lines))

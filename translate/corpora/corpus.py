@@ -2,6 +2,7 @@
 
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from translate.corpora.local_files import has_side_by_side, load_directory, load
 from translate.corpora.presence import check_present
 from translate.corpora.split import RawCorpus, Split, check_gold
 from translate.errors import UserError
+from translate.text.aside import scratch, told
 from translate.text.lines import read_lines
 from translate.text.reading import user_path
 
@@ -194,7 +196,19 @@ def write_corpus(corpus: Corpus, directory: str | Path) -> list[Path]:
     for path in texts:
         if path.exists():
             raise UserError(f"{shown_path(path)}: exists already; choose another folder")
-    directory.mkdir(parents=True, exist_ok=True)
-    for path, lines in texts.items():
-        path.write_text("".join(line + "\n" for line in lines), encoding="utf-8", newline="\n")
+    existed = directory.exists()
+    try:
+        with told(directory):
+            directory.mkdir(parents=True, exist_ok=True)
+            with scratch(directory) as folder:
+                for path, lines in texts.items():
+                    content = "".join(line + "\n" for line in lines)
+                    (folder / path.name).write_text(content, encoding="utf-8", newline="\n")
+                for path in texts:
+                    (folder / path.name).rename(path)
+    except UserError:
+        if not existed:
+            with suppress(OSError):  # a parent is missing
+                directory.rmdir()
+        raise
     return list(texts)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from translate.corpora.batching import EncodedCorpus, Ragged
+from translate.text.aside import scratch
 
 VERSION = b"1"  # changes with the format of the files and the encoding of text
 SIDES = ("source", "target", "links")
@@ -54,7 +55,7 @@ def read_encoded(path: Path) -> EncodedCorpus | None:
 
 
 def write_encoded(path: Path, corpus: EncodedCorpus) -> None:
-    """Write a corpus under a temporary name, then rename it; raises ``OSError``."""
+    """Write a corpus aside, then rename it; raises ``OSError``."""
     import pyarrow
 
     arrays = {}
@@ -65,10 +66,8 @@ def write_encoded(path: Path, corpus: EncodedCorpus) -> None:
             arrays[name] = pyarrow.LargeListArray.from_arrays(offsets, pyarrow.array(side.values))
     table = pyarrow.table(arrays)
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}-{os.getpid()}")
-    try:
-        with pyarrow.OSFile(str(aside), "wb") as file, pyarrow.ipc.new_file(file, table.schema) as writer:
+    with scratch(path.parent) as folder:
+        new = folder / path.name
+        with pyarrow.OSFile(str(new), "wb") as file, pyarrow.ipc.new_file(file, table.schema) as writer:
             writer.write_table(table)
-        aside.replace(path)
-    finally:
-        aside.unlink(missing_ok=True)
+        new.replace(path)

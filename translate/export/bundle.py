@@ -5,11 +5,9 @@ It holds weights, tokenizer, configuration, scores and the choice of the attenti
 
 from pathlib import Path
 
-from safetensors.torch import save_file
-
 from translate.errors import UserError
 from translate.export.contents import Contents
-from translate.storage.checkpoint import WEIGHTS
+from translate.storage.checkpoint import WEIGHTS, save_weights
 from translate.storage.run_directory import RunDirectory
 from translate.text.bounded import read_bounded
 from translate.training.weights import model_tensors
@@ -29,7 +27,7 @@ def export(contents: Contents, directory: Path) -> RunDirectory:
     folder = bundle.checkpoints / "best"
     folder.mkdir(parents=True)
     weights = {name: tensor.contiguous() for name, tensor in model_tensors(contents.model).items()}
-    save_file(weights, folder / WEIGHTS)
+    save_weights(weights, folder / WEIGHTS)
     contents.tokenizers.save(bundle.tokenizer)
     try:
         for source, target in (

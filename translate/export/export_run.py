@@ -1,7 +1,6 @@
 """Exports a trained run: reads it, writes it in a format, proves the export, and describes it in a card."""
 
 import shlex
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -15,13 +14,13 @@ from translate.export.export_card import write_card
 from translate.grammar.generator import generate
 from translate.runs.load import load, read_settings
 from translate.storage.run_directory import RunDirectory
+from translate.text.aside import aside
 from translate.text.bounded import shorten
 from translate.text.lines import read_lines
 from translate.translation import Translation
 from translate.translator import Translator
 
 FORMATS = ("bundle", "ctranslate2", "onnx", "huggingface")
-ASIDE = ".writing-"  # before the name of a folder that is not complete
 
 
 def export_run(
@@ -72,18 +71,12 @@ def export_run(
     )
     if export_format != "bundle":
         refuse_search(contents.search, export_format)
-    aside = out.with_name(f"{ASIDE}{out.name}")
-    if aside.exists():  # from a killed process
-        shutil.rmtree(aside)
-    try:
-        engine = _write(contents, export_format, aside, quantization, plugins)
+    with aside(out) as new:
+        engine = _write(contents, export_format, new, quantization, plugins)
         if sources is None:
             sources = _validation(read_settings(directory, plugins).data, num_sentences, report)
         proof = prove(sources, _rendered(translator.translate(sources)), engine(sources))
-        write_card(contents, export_format, aside, out.name, proof)
-        aside.rename(out)
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
+        write_card(contents, export_format, new, out.name, proof)
     return proof
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from translate.attention import MultiHead
@@ -35,6 +34,7 @@ from translate.export.contents import (
 )
 from translate.models import Transformer
 from translate.models.transformer_layer import Layer
+from translate.storage.checkpoint import save_weights
 from translate.text.tokenizer import BOS, EOS, PAD, UNK
 from translate.text.words import tokenise
 
@@ -73,7 +73,7 @@ def export(contents: Contents, directory: Path) -> Engine:
         pad_token_id=PAD,
     ).save_pretrained(directory)
     weights = dict(_weights(contents, model))
-    save_file(weights, directory / "model.safetensors", metadata={"format": "pt"})
+    save_weights(weights, directory / "model.safetensors", {"format": "pt"})
     _write_tokenizer(contents, directory)
     return _engine(library, contents, directory)
 

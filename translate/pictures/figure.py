@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 
 from translate.errors import UserError
 from translate.pictures.fonts import families_for
+from translate.text.aside import aside, told
 
 # Time stamps and versions are left out, so that equal alignments give equal files.
 _METADATA: dict[str, dict[str, str | None]] = {
@@ -82,8 +83,7 @@ def text_sizes(texts: Sequence[str], font_size: float) -> list[tuple[float, floa
 def save(figure: Figure, path: Path) -> None:
     """Save a figure in the format of the extension; raises UserError if it cannot be written."""
     dpi = min(_DPI, _LARGEST_SIDE / max(figure.get_size_inches()))
-    try:
+    with told(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=dpi, metadata=_METADATA[path.suffix.lower()])
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written: {error.strerror}") from error
+    with aside(path) as new:
+        figure.savefig(new, dpi=dpi, metadata=_METADATA[path.suffix.lower()], format=path.suffix[1:].lower())

@@ -19,6 +19,7 @@ import numpy as np
 from translate.aligner.links import Gold, Links
 from translate.errors import UserError
 from translate.pictures.matrix import WordMatrix, is_right_to_left, label
+from translate.text.aside import told, write_text
 from translate.text.escape import for_html
 
 SCALE = 65535  # weights are stored as unsigned 16-bit fractions of this
@@ -142,11 +143,9 @@ class Page:
     def write(self, path: str | Path) -> Path:
         """Write the page, and create missing folders; raises UserError if it cannot be written."""
         path = Path(path)
-        try:
+        with told(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(self.html(), encoding="utf-8", newline="\n")
-        except OSError as error:
-            raise UserError(f"{path}: cannot be written: {error.strerror}") from error
+        write_text(path, self.html())
         return path
 
     def _plain(self) -> list[str]:

@@ -1,5 +1,6 @@
 """Plots: the curves of a training run, and the statistics of a corpus of alignments."""
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ _CURVES = (("nll", "negative log-likelihood"), ("bleu", "BLEU"), ("aer", "AER"))
 
 def draw_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> Path:
     """Draw the rows of ``metrics.jsonl``, with a panel for each score that the run measured."""
-    trained = [row for row in rows if row["kind"] == "train"]
+    trained = [row for row in rows if row["kind"] == "train" and "nll" in row]
     validated = [row for row in rows if row["kind"] == "validation"]
     panels = [(key, title) for key, title in _CURVES if key == "nll" or any(key in row for row in validated)]
     figure = Figure(figsize=(4.2 * len(panels), 3.2), layout="constrained")
@@ -32,7 +33,7 @@ def draw_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> Path:
         if key == "nll":
             axes.plot([row["step"] for row in trained], [row["nll"] for row in trained], label="training")
             # Runs of earlier versions call it loss.
-            pairs = [(row["step"], row.get("nll", row.get("loss"))) for row in validated]
+            pairs = [(row["step"], row.get("nll", row.get("loss", math.nan))) for row in validated]
             axes.plot([x for x, _ in pairs], [y for _, y in pairs], marker="o", label="validation")
             axes.set_ylabel("nats a token")
             axes.legend(frameon=False)

@@ -1,6 +1,7 @@
 """Boards that show the curves, texts and pictures of a run: TensorBoard, Weights & Biases."""
 
 import importlib
+import threading
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -34,7 +35,14 @@ class TensorBoard:
     def __init__(self, directory: Path, *, purge_step: int | None = None) -> None:
         from torch.utils.tensorboard import SummaryWriter  # slow to import
 
-        self.writer = SummaryWriter(str(directory), purge_step=purge_step)
+        self._others = set(threading.enumerate())
+        self._show_error = threading.excepthook
+        threading.excepthook = self._failed
+        try:
+            self.writer = SummaryWriter(str(directory), purge_step=purge_step)
+        except OSError:
+            threading.excepthook = self._show_error
+            raise
 
     def scalars(self, group: str, values: Mapping[str, float], step: int) -> None:
         """Write ``group/name`` for each value."""
@@ -51,8 +59,16 @@ class TensorBoard:
 
         self.writer.add_image(name, imread(path), step, dataformats="HWC")
 
+    def _failed(self, failure: threading.ExceptHookArgs) -> None:
+        """The writer's thread prints no traceback: its error is raised by the next write, or when closing."""
+        if failure.thread in self._others or not issubclass(failure.exc_type, OSError):
+            self._show_error(failure)
+
     def close(self) -> None:
-        self.writer.close()
+        try:
+            self.writer.close()
+        finally:
+            threading.excepthook = self._show_error
 
 
 def check_installed(project: str) -> None:

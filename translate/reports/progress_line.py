@@ -15,6 +15,7 @@ from translate.training.loop import Training
 from translate.training.progress import StepReport
 
 REFRESH_EVERY = 10  # optimizer steps, on a terminal
+LEAST_IMPORTANT = ("rate", "padding", "loss", "epoch", "memory", "left")  # on a narrow one
 
 
 @dataclass(frozen=True)
@@ -91,23 +92,34 @@ class ProgressLine:
         )
         left = self.left.seconds(report.step, epoch, now=now)
         memory = peak_memory(training.update.device)
-        parts = [
-            f"epoch {epoch:.2f}",
-            f"step {report.step}",
-            f"nll {means['nll']:.3f}",
-            f"loss {means['loss']:.3f}",
-            f"{means['tokens_per_second']:,.0f} tokens/s",
-            *([] if left is None else [f"{clock(left)} left"]),
-            f"padding {100 * means['padding']:.1f} %",
-            f"lr {report.learning_rate:.2e}",
-            *([] if memory is None else [f"{memory / 2**30:.2f} GiB"]),
-        ]
+        parts = {
+            "epoch": f"epoch {epoch:.2f}",
+            "step": f"step {report.step}",
+            "nll": f"nll {means['nll']:.3f}",
+            "loss": f"loss {means['loss']:.3f}",
+            "speed": f"{means['tokens_per_second']:,.0f} tokens/s",
+            "left": "" if left is None else f"{clock(left)} left",
+            "padding": f"padding {100 * means['padding']:.1f} %",
+            "rate": f"lr {report.learning_rate:.2e}",
+            "memory": "" if memory is None else f"{memory / 2**30:.2f} GiB",
+        }
         if self.live:
             past = now - self.started
             share = 0.0 if left is None else past / max(1e-9, past + left)
-            self.live.update(bar("  ".join(parts), share, self.live.console.width), refresh=True)
+            width = self.live.console.width
+            self.live.update(bar(fitting(parts, width - 1), share, width), refresh=True)
         else:
-            print("  ".join(parts), flush=True)
+            print("  ".join(filter(None, parts.values())), flush=True)
+
+
+def fitting(parts: Mapping[str, str], width: int) -> str:
+    """The parts that fit into ``width`` characters, in order; the least important ones go first."""
+    shown = {name: part for name, part in parts.items() if part}
+    for name in LEAST_IMPORTANT:
+        if len("  ".join(shown.values())) <= width:
+            break
+        shown.pop(name, None)
+    return "  ".join(shown.values())
 
 
 def bar(text: str, share: float, width: int) -> Text:

@@ -10,6 +10,7 @@ from translate.alignment.choice import AlignmentChoice
 from translate.config.settings import Settings
 from translate.corpora.corpus import Corpus
 from translate.storage.run_directory import RunDirectory
+from translate.text.aside import write_text
 from translate.text.escape import for_code, for_markdown
 from translate.text.tokenizer import TokenizerPair
 from translate.version import __version__
@@ -59,7 +60,7 @@ def write_card(
         "```",
         "",
     ]
-    directory.card.write_text("\n".join(lines), encoding="utf-8")
+    write_text(directory.card, "\n".join(lines))
 
 
 def _facts(

@@ -18,6 +18,7 @@ from translate.errors import UserError
 from translate.runs.encoding import gold_links
 from translate.runs.load import read_settings
 from translate.storage.run_directory import RunDirectory
+from translate.text.aside import write_text
 from translate.text.bounded import read_json, shorten
 from translate.translator import Translator
 
@@ -154,9 +155,7 @@ def check_replaceable(directory: RunDirectory, pairs: CalibrationPairs, *, force
 
 def store(directory: RunDirectory, chosen: dict[str, Any], translator: Translator) -> None:
     """Store a choice with its run, and let the translator use it."""
-    aside = directory.alignment.with_name(directory.alignment.name + ".new")
-    aside.write_text(json.dumps(chosen, indent=2) + "\n", encoding="utf-8")
-    aside.replace(directory.alignment)
+    write_text(directory.alignment, json.dumps(chosen, indent=2) + "\n")
     translator.choice = AlignmentChoice.from_dict(chosen["choice"])
 
 

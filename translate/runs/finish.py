@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save_file
 from torch import Tensor
 
 from translate.aligner.error_rate import score
@@ -22,8 +21,9 @@ from translate.runs.encoding import gold_links
 from translate.runs.hooks import goodness
 from translate.runs.load import load_into
 from translate.runs.validation import Validation
-from translate.storage.checkpoint import WEIGHTS, load_weights, point, step_folders
+from translate.storage.checkpoint import WEIGHTS, load_weights, point, save_weights, step_folders
 from translate.storage.run_directory import RunDirectory
+from translate.text.aside import aside, write_text
 from translate.training.progress import Progress
 from translate.translator import Translator
 from translate.version import __version__
@@ -62,10 +62,11 @@ def finish(
     directory.plots.mkdir(exist_ok=True)
     from translate.pictures.plots import draw_curves  # matplotlib is slow to import
 
-    draw_curves(directory.rows(), directory.plots / "curves.png")
+    with aside(directory.plots / "curves.png") as new:
+        draw_curves(directory.rows(), new)
     write_card(settings, corpus, translator.tokenizers, chosen, scores, directory)
     # Last: a run that has its scores has everything.
-    directory.scores.write_text(json.dumps(scores, indent=2) + "\n", encoding="utf-8")
+    write_text(directory.scores, json.dumps(scores, indent=2) + "\n")
     for line in score_lines(scores.get("test", {})):
         print(line, flush=True)
     for kind, count in translator.warnings.items():
@@ -123,9 +124,8 @@ def try_mean(
         return
     folder = directory.checkpoints / MEAN
     folder.mkdir(exist_ok=True)
-    aside = folder / f".{WEIGHTS}"
-    save_file(mean_weights(folders), aside)
-    aside.replace(folder / WEIGHTS)
+    with aside(folder / WEIGHTS) as new:
+        save_weights(mean_weights(folders), new)
     load_into(translator.model, folder)
     scores = Validation(settings, translator, corpus.validation)()
     better = True

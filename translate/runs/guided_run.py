@@ -22,6 +22,7 @@ from translate.runs.life import train
 from translate.runs.load import load
 from translate.runs.runtime import find_device, use_runtime
 from translate.storage.run_directory import RunDirectory
+from translate.text.aside import aside
 from translate.translator import Translator
 
 GARG_WEIGHT = 0.05  # of the loss on the attention: Garg et al. 2019, 5.3
@@ -96,11 +97,9 @@ def write_links(forward: Path, backward: Path, path: Path, symmetrisation: str, 
         links = _majority(aligned, known_pairs(settings, corpus, there.tokenizers))
     else:
         links = (found for both in aligned for found in symmetrised(*both, symmetrisation))
-    aside = path.with_name(path.name + ".new")
-    with aside.open("w", encoding="utf-8") as file:
+    with aside(path) as new, new.open("w", encoding="utf-8") as file:
         for found in links:
             print(format_pharaoh(found), file=file)
-    aside.replace(path)
     print(f"links written to {path}", flush=True)
 
 

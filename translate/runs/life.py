@@ -1,7 +1,8 @@
 """``translate train``: the life of a run, from a configuration to a trained, scored and described folder."""
 
 import time
-from contextlib import closing, nullcontext
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from translate.runs.validation import Validation
 from translate.storage.lock import locked
 from translate.storage.run_directory import RunDirectory
 from translate.storage.writer import Writer, last_checkpoint
+from translate.text.aside import not_written
 from translate.training.distributed import connected, disconnect, local_device, was_restarted
 from translate.training.loop import Hook, Training, fit
 from translate.training.parallel import copy_whole
@@ -70,7 +72,7 @@ def live(job: Job, config: DictConfig) -> int:
     print(*corpus.summary_lines(), sep="\n", flush=True)
     check_validation(job.settings, corpus)
     job = job._replace(settings=with_languages(job.settings, corpus))
-    with locked(job.directory.path) if job.world.is_main else nullcontext():
+    with locked(job.directory.path) if job.world.is_main else nullcontext(), kept(job.directory):
         assembly = start(job, corpus, config) if state is None else resume(job, corpus, state)
         training, translator = assembly.training, translator_of(job, assembly)
         if not finished:
@@ -126,13 +128,25 @@ def train_with_hooks(job: Job, training: Training, translator: Translator, valid
     except UserError as error:
         left = last_checkpoint(directory.checkpoints)
         raise UserError(str(error) if left in str(error) else f"{error}; {left}") from error
+
+
+@contextmanager
+def kept(directory: RunDirectory) -> Iterator[None]:
+    """Tell a full disk and the like in one sentence, which says where the run stands."""
+    try:
+        yield
     except BrokenPipeError:  # nobody reads the output
         raise
+    except UserError as error:
+        if not isinstance(error.__cause__, OSError):
+            raise
+        raise UserError(f"{error}; {last_checkpoint(directory.checkpoints)}") from error
     except OSError as error:
         if error.errno is None:
             raise
+        where = error.filename or directory.path
         left = last_checkpoint(directory.checkpoints)
-        raise UserError(f"{directory.path}: cannot be written ({error.strerror}); {left}") from error
+        raise UserError(f"{where}: {not_written(error)}; {left}") from error
 
 
 def interrupted_line(reason: str, progress: Progress, limits: Limits) -> str:

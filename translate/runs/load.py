@@ -17,6 +17,7 @@ from translate.models.int8 import quantise
 from translate.models.size_limit import SizeLimit
 from translate.runs.runtime import PRECISIONS, find_device, use_threads
 from translate.storage.checkpoint import load_weights, stored_weights
+from translate.storage.lock import at_work
 from translate.storage.run_directory import RunDirectory
 from translate.storage.weights_file import differing
 from translate.text.bounded import read_json, read_yaml, shorten
@@ -67,6 +68,7 @@ def load(
     folder = directory.checkpoints / checkpoint
     if checkpoint == "best" and not folder.exists():
         folder = directory.last
+    _check_begun(directory, folder, settings)
     stored = stored_weights(folder)
     limit = SizeLimit([each.shape for each in stored.values()], str(folder))
     # The initial weights, which are replaced, draw random numbers.
@@ -80,6 +82,17 @@ def load(
         store_by_columns(model)
     languages = (settings.data.source_language or "", settings.data.target_language or "")
     return Translator(model, tokenizers, settings.search, read_choice(directory, model), languages)
+
+
+def _check_begun(directory: RunDirectory, folder: Path, settings: Settings) -> None:
+    """Raise :class:`UserError` if the run is being trained and has no checkpoint yet."""
+    holder = None if folder.exists() else at_work(directory.path)
+    if holder is not None and not directory.has_checkpoint():
+        first = min(filter(None, (settings.training.save_every, settings.training.validate_every)))
+        raise UserError(
+            f"{directory.path}: the run is still training ({holder}); its first checkpoint comes at step "
+            f"{first:,}; try again then"
+        )
 
 
 def build_model(model: dict[str, Any], sizes: tuple[int, int], plugins: Sequence[str]) -> Seq2Seq:

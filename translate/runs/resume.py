@@ -1,6 +1,6 @@
 """Resuming a run: its checkpoint, whether settings and data are the same, and whether it has ended."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,12 @@ from translate.errors import UserError
 from translate.runs.assembly import Assembly, Job, assemble
 from translate.runs.hooks import PATIENCE
 from translate.runs.load import build_model, read_settings, vocabulary_sizes
-from translate.storage.checkpoint import load_state
+from translate.storage.checkpoint import STATE, load_state, recover
 from translate.storage.lock import check_unused
 from translate.storage.run_directory import RunDirectory
 from translate.storage.shards import read_shards
+from translate.text.aside import told
+from translate.text.bounded import shorten
 from translate.text.tokenizer import TokenizerPair
 from translate.training.generators import seed_generators
 from translate.training.loop import Training
@@ -26,6 +28,16 @@ from translate.training.progress import MAX_TIME, Limits, Progress
 
 SECTIONS = ("data", "tokenizer", "model", "optimizer", "schedule", "training")
 FOUND_IN_CORPUS = ("data.source_language", "data.target_language")  # filled in when they are null
+# What every state holds; later parts may lack in older ones
+STORED: dict[str, type | tuple[type, ...]] = {
+    "progress": Mapping,
+    "generators": Sequence,
+    "threads": int,
+    "group_size": int,
+    "model": Mapping,
+    "optimizer": Mapping,
+    "schedule": Mapping,
+}
 # Settings that the steps themselves do not depend on
 MAY_CHANGE = tuple(
     f"training.{name}"
@@ -63,13 +75,15 @@ def state_to_resume(
             damaged checkpoint.
     """
     check_unused(directory.path)
+    with told(directory.path):
+        recover(directory.checkpoints)
     if settings.training.resume and directory.has_checkpoint():
         before = read_settings(directory, settings.run.plugins)
         folder = checkpoint_to_resume(settings, directory)
         if settings.training.accumulate == before.training.accumulate:
             check_same(settings, before, directory)
-            return load_state(folder)
-        state = load_state(folder)
+            return read_state(folder)
+        state = read_state(folder)
         same_steps = settings.training.accumulate * processes == state["group_size"]
         check_same(settings, before, directory, but=("training.accumulate",) if same_steps else ())
         return state
@@ -77,6 +91,25 @@ def state_to_resume(
         raise UserError(f"training.resume_from: there is no checkpoint in {directory.checkpoints}")
     directory.check_free(overwrite=settings.run.overwrite or settings.training.resume)
     return None
+
+
+def read_state(folder: Path) -> dict[str, Any]:
+    """The state of a checkpoint; raises :class:`UserError` if something that a run stores is not in it."""
+    state = load_state(folder)
+    for name, kind in STORED.items():
+        if not isinstance(state.get(name), kind):
+            found = f"{name} is {shorten(repr(state[name]))}" if name in state else f"{name} is missing"
+            raise UserError(
+                f"{folder / STATE}: not the state of a run ({found}); expected the file that the run wrote"
+            )
+    try:
+        Progress.from_state(state["progress"])
+    except (TypeError, ValueError) as error:
+        raise UserError(
+            f"{folder / STATE}: not the state of a run (progress: {shorten(error)}); expected the file that "
+            "the run wrote"
+        ) from error
+    return state
 
 
 def checkpoint_to_resume(settings: Settings, directory: RunDirectory) -> Path:
@@ -102,9 +135,26 @@ def resume(job: Job, corpus: Corpus, state: dict[str, Any]) -> Assembly:
 def restore(training: Training, state: dict[str, Any], directory: RunDirectory, checkpoint: Path) -> None:
     """Go on from the ``state`` of ``checkpoint``, and cut the folder back to it."""
     world = training.update.parallel.world
-    training.load_state_dict(read_shards(checkpoint, state, training.update))
+    state = read_shards(checkpoint, state, training.update)
+    try:
+        training.load_state_dict(state)
+    except UserError:
+        raise
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+        raise UserError(
+            f"{checkpoint / STATE}: not the state of this run ({type(error).__name__}: {shorten(error)}); "
+            "resume from another checkpoint with training.resume_from=step-..., or start again with "
+            "run.overwrite=true"
+        ) from error
     if world.is_main:
-        directory.cut_metrics(training.progress.step)
+        directory.tidy()
+        foreign = directory.cut_metrics(training.progress.step)
+        if foreign:
+            print(
+                f"warning: {directory.metrics}: {foreign:,} lines that no run wrote; they stay, and no curve "
+                "shows them",
+                flush=True,
+            )
         directory.point_best(training.progress.best_step)
     print(f"resumed at step {training.progress.step:,}", flush=True)
     before = len(state["generators"])

@@ -15,6 +15,7 @@ from translate.runs.load import build_model, read_settings, vocabulary_sizes
 from translate.runs.resume import identity_of
 from translate.storage.checkpoint import load_weights
 from translate.storage.run_directory import RunDirectory
+from translate.text.aside import aside
 from translate.text.tokenizer import TokenizerPair
 from translate.training.generators import seed_generators, seed_process
 from translate.training.weights import model_tensors
@@ -37,7 +38,8 @@ def start(job: Job, corpus: Corpus, config: DictConfig) -> Assembly:
     if world.is_main:
         directory.clear()
         directory.write_config(OmegaConf.to_yaml(resolved(config, settings)))
-        tokenizers.save(directory.tokenizer)
+        with aside(directory.tokenizer) as new:
+            tokenizers.save(new)
     else:
         seed_process(settings.training.seed, world.rank, 0)
     return assembly

@@ -16,13 +16,14 @@ from torch import Tensor
 
 from translate.errors import UserError
 from translate.storage.weights_file import Stored, read_header
+from translate.text.aside import is_left_over, scratch, sync
 from translate.text.bounded import check_regular, read_bounded, shorten
 
 WEIGHTS = "model.safetensors"
 STATE = "state.pt"
 SHARDS = "shards"  # a folder: tensors that several processes wrote in parts; see shards.py
 CHECKSUMS = "SHA256SUMS"  # in the format of `sha256sum --check`
-ASIDE = ".writing-"
+BEFORE = "before"  # in the temporary folder: the checkpoint of the same step that is being replaced
 
 
 def save_checkpoint(
@@ -38,7 +39,8 @@ def save_checkpoint(
 ) -> Path:
     """Write ``step-N``, point ``last`` (and ``best``) to it, and remove checkpoints that are not kept.
 
-    If anything fails, the earlier checkpoints stay, and the half-written one is removed.
+    If anything fails, the earlier checkpoints stay, and the half-written one is removed. After a kill,
+    :func:`recover` brings a checkpoint back that was about to be replaced.
 
     Args:
         directory: ``checkpoints`` of a run.
@@ -51,35 +53,41 @@ def save_checkpoint(
         shards: a folder in ``directory`` that becomes part of the checkpoint.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    for left_over in directory.glob(f"{ASIDE}*"):  # of a process that was killed
-        shutil.rmtree(left_over)
     folder = step_folder(directory, step)
-    aside = directory / f"{ASIDE}{folder.name}"
     try:
-        aside.mkdir()
-        save_file(
-            {name: tensor.detach().contiguous().cpu() for name, tensor in weights.items()}, aside / WEIGHTS
-        )
-        torch.save(dict(state), aside / STATE)
+        with scratch(directory) as temporary:
+            aside = temporary / folder.name
+            aside.mkdir()
+            copies = {name: tensor.detach().contiguous().cpu() for name, tensor in weights.items()}
+            save_weights(copies, aside / WEIGHTS)
+            _save_state(state, aside / STATE)
+            if shards is not None:
+                shards.rename(aside / SHARDS)
+            sums = [f"{_checksum(path)}  {path.relative_to(aside).as_posix()}\n" for path in _files(aside)]
+            (aside / CHECKSUMS).write_text("".join(sums), encoding="utf-8")
+            for path in (*aside.rglob("*"), aside):
+                sync(path)
+            if folder.exists():
+                (temporary / BEFORE).mkdir()
+                folder.rename(temporary / BEFORE / folder.name)
+            aside.rename(folder)
+    finally:
         if shards is not None:
-            shards.rename(aside / SHARDS)
-        sums = "".join(f"{_checksum(path)}  {path.relative_to(aside).as_posix()}\n" for path in _files(aside))
-        (aside / CHECKSUMS).write_text(sums, encoding="utf-8")
-        for path in (*aside.rglob("*"), aside):
-            _sync(path)
-    except BaseException:
-        for path in (aside, *([] if shards is None else [shards])):
-            shutil.rmtree(path, ignore_errors=True)  # a full disk has room again
-        raise
-    if folder.exists():
-        shutil.rmtree(folder)
-    aside.rename(folder)
+            shutil.rmtree(shards, ignore_errors=True)  # it is still there if anything has failed
     point(directory, "last", folder.name)
     if best:
         point(directory, "best", folder.name)
-    _sync(directory)
+    sync(directory)
     _prune(directory, step, keep_last, keep_steps)
     return folder
+
+
+def recover(directory: Path) -> None:
+    """Bring back each checkpoint that a killed process had moved away, but not yet replaced."""
+    for left_over in filter(is_left_over, directory.iterdir() if directory.is_dir() else ()):
+        for moved in step_folders(left_over / BEFORE):
+            if not (directory / moved.name).exists():
+                moved.rename(directory / moved.name)
 
 
 def step_folder(directory: Path, step: int) -> Path:
@@ -92,25 +100,38 @@ def _files(folder: Path) -> list[Path]:
     return [folder / WEIGHTS, folder / STATE, *sorted((folder / SHARDS).glob("*"))]
 
 
+def save_weights(weights: Mapping[str, Tensor], path: Path, metadata: dict[str, str] | None = None) -> None:
+    """Write a file of safetensors; raises ``OSError`` as other writes do, not an error of its library."""
+    try:
+        save_file(dict(weights), path, metadata)
+    except SafetensorError as error:
+        number = re.search(r"\(os error (\d+)\)", str(error))
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1])), str(path)) from error
+
+
+def _save_state(state: Mapping[str, Any], path: Path) -> None:
+    try:
+        with path.open("wb") as file:
+            torch.save(dict(state), file)
+    except RuntimeError as error:  # torch's own, while it closes a file that could not be written
+        if isinstance(error.__context__, OSError):
+            raise error.__context__ from error
+        raise
+
+
 def _checksum(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def point(directory: Path, name: str, folder: str) -> None:
     """Make ``name`` a relative link to the checkpoint ``folder``, atomically."""
-    link = directory / f".{name}-link"
-    link.unlink(missing_ok=True)
-    link.symlink_to(folder)
-    link.replace(directory / name)
+    with scratch(directory) as temporary:
+        link = temporary / name
+        link.symlink_to(folder)
+        link.replace(directory / name)
 
 
 def _prune(directory: Path, step: int, keep_last: int, keep_steps: Collection[int]) -> None:
@@ -121,9 +142,11 @@ def _prune(directory: Path, step: int, keep_last: int, keep_steps: Collection[in
     folders = step_folders(directory)
     until_now = [path for path in folders if path.name <= newest]
     kept |= {path.resolve() for path in until_now[-keep_last:]}
-    for path in folders:
-        if path.resolve() not in kept:
-            shutil.rmtree(path)
+    outdated = [path for path in folders if path.resolve() not in kept]
+    if outdated:
+        with scratch(directory) as temporary:
+            for path in outdated:
+                path.rename(temporary / path.name)  # none of them is ever half there
 
 
 def step_folders(directory: Path) -> list[Path]:

@@ -1,4 +1,11 @@
-"""The lock of a run's folder: one living process at a time works in it."""
+"""The lock of a run's folder: one living process at a time works in it.
+
+It is not that of the package `filelock`, which the tests use: that one is released at the end of a process,
+too, but it does not tell who holds it and has no shared mode (the processes of a run check at once), and on a
+file system without `flock` a file that a killed process left behind would lock the run for ever. On NFS,
+Linux turns `flock` into a lock of the server, which holds between hosts; if the server has none, the process
+id and the host in the file decide.
+"""
 
 import json
 import os
@@ -9,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from translate.errors import UserError
+from translate.text.aside import not_written
+from translate.text.bounded import shorten
 
 LOCK = "run.lock"
 
@@ -29,7 +38,7 @@ def locked(directory: Path) -> Iterator[None]:
         directory.mkdir(parents=True, exist_ok=True)
         descriptor = _acquire(path)
     except OSError as error:
-        raise UserError(f"{directory}: cannot be written ({error.strerror})") from error
+        raise UserError(f"{directory}: {not_written(error)}") from error
     try:
         yield
     finally:
@@ -42,12 +51,21 @@ def locked(directory: Path) -> Iterator[None]:
 
 def check_unused(directory: Path) -> None:
     """Raise :class:`UserError` if a living process works in the folder, without writing anything."""
+    holder = at_work(directory)
+    if holder is not None:
+        raise _refusal(directory / LOCK, holder)
+
+
+def at_work(directory: Path) -> str | None:
+    """The living process that works in the folder, in words, or ``None``; writes nothing."""
     try:
-        descriptor = os.open(directory / LOCK, os.O_RDWR)
+        descriptor = os.open(directory / LOCK, os.O_RDONLY | os.O_NONBLOCK)
     except OSError:
-        return
+        return None
     try:
-        _hold(descriptor, directory / LOCK, shared=True)  # several processes of a run may check at once
+        holder = _read(descriptor)
+        # Several processes of a run may ask at once.
+        return None if _hold(descriptor, holder, shared=True) else _in_words(holder)
     finally:
         os.close(descriptor)
 
@@ -56,12 +74,14 @@ def _acquire(path: Path) -> int:
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
-            _hold(descriptor, path)
+            holder = _read(descriptor)
+            if not _hold(descriptor, holder):
+                raise _refusal(path, _in_words(holder))
             with suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(descriptor), os.stat(path)):
-                    holder = {"pid": os.getpid(), "host": socket.gethostname(), "begun": _begun(os.getpid())}
+                    own = {"pid": os.getpid(), "host": socket.gethostname(), "begun": _begun(os.getpid())}
                     os.ftruncate(descriptor, 0)
-                    os.write(descriptor, json.dumps(holder).encode())
+                    os.write(descriptor, json.dumps(own).encode())
                     return descriptor
         except BaseException:
             os.close(descriptor)
@@ -69,29 +89,34 @@ def _acquire(path: Path) -> int:
         os.close(descriptor)  # its holder has just removed it
 
 
-def _hold(descriptor: int, path: Path, *, shared: bool = False) -> None:
-    holder = _read(descriptor)
+def _hold(descriptor: int, holder: dict[str, Any], *, shared: bool = False) -> bool:
+    """Take the lock; returns whether it was free."""
     try:
         import fcntl  # not on Windows
 
         fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-        return
+        return True
     except BlockingIOError:
-        pass
+        return False
     except (ImportError, OSError):  # a file system without locks
-        if not _lives(holder):
-            return
-    who = f"process {holder.get('pid', '?')} on {holder.get('host', '?')}"
-    raise UserError(
-        f"{path.parent}: {who} is at work in this run; wait for it, or choose another run.name "
+        return not _lives(holder)
+
+
+def _refusal(path: Path, holder: str) -> UserError:
+    return UserError(
+        f"{path.parent}: {holder} is at work in this run; wait for it, or choose another run.name "
         f"(if that process is gone, delete {path})"
     )
+
+
+def _in_words(holder: dict[str, Any]) -> str:
+    return shorten(f"process {holder.get('pid', '?')} on {holder.get('host', '?')}")
 
 
 def _read(descriptor: int) -> dict[str, Any]:
     try:
         found = json.loads(os.pread(descriptor, 4096, 0))
-    except ValueError:
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -12,6 +12,7 @@ import yaml  # type: ignore[import-untyped]
 from translate.errors import UserError
 from translate.storage.checkpoint import point, step_folder, step_folders
 from translate.storage.lock import LOCK
+from translate.text.aside import PREFIX, aside, is_left_over, told, write_text
 
 
 @dataclass(frozen=True)
@@ -25,10 +26,6 @@ class RunDirectory:
         return self.path / "config.yaml"
 
     @property
-    def _config_aside(self) -> Path:
-        return self.path / "config.yaml.new"
-
-    @property
     def tokenizer(self) -> Path:
         return self.path / "tokenizer"
 
@@ -39,10 +36,6 @@ class RunDirectory:
     @property
     def metrics(self) -> Path:
         return self.path / "metrics.jsonl"
-
-    @property
-    def _metrics_aside(self) -> Path:
-        return self.path / "metrics.jsonl.new"
 
     @property
     def alignment(self) -> Path:
@@ -97,7 +90,7 @@ class RunDirectory:
         """
         if self.path.exists() and not self.path.is_dir():
             raise UserError(f"{self.path}: expected a folder, or nothing; there is a file of that name")
-        if not self.path.is_dir() or not {path.name for path in self.path.iterdir()} - self._unbegun():
+        if not self.path.is_dir() or not self._begun():
             return
         if not self._holds_run():
             raise UserError(f"{self.path}: the folder is not empty and holds no run; choose another run.name")
@@ -107,9 +100,7 @@ class RunDirectory:
                 "with training.resume=true, or replace it with run.overwrite=true"
             )
         foreign = sorted(
-            {path.name for path in self.path.iterdir()}
-            - self._unbegun()
-            - {path.name for path in self._own()}
+            path.name for path in self._begun() if path.name not in {path.name for path in self._own()}
         )
         if foreign:
             raise UserError(
@@ -117,13 +108,13 @@ class RunDirectory:
                 "move it elsewhere, or choose another run.name"
             )
 
-    def _unbegun(self) -> set[str]:
-        """Files that a process leaves if it is killed before its run has begun."""
-        return {LOCK, self._config_aside.name}
+    def _begun(self) -> list[Path]:
+        """Everything in the folder but what a process leaves if it is killed before its run has begun."""
+        return [path for path in self.path.iterdir() if path.name != LOCK and not is_left_over(path)]
 
     def _own(self) -> tuple[Path, ...]:
         """Everything that a run writes."""
-        files = (self.config, self.metrics, self._metrics_aside, self.alignment, self.scores, self.card)
+        files = (self.config, self.metrics, self.alignment, self.scores, self.card)
         folders = (self.tokenizer, self.checkpoints, self.plots, self.tensorboard, self.wandb)
         return (*files, *folders, self.trace.parent)
 
@@ -145,20 +136,23 @@ class RunDirectory:
 
         ``config.yaml``, which marks the folder of a run, goes last: after a kill it can be cleared again.
         """
-        try:
+        with told(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             for path in reversed(self._own()):
                 if path.is_dir() and not path.is_symlink():
                     shutil.rmtree(path)
                 else:
                     path.unlink(missing_ok=True)
-        except OSError as error:
-            raise UserError(f"{self.path}: cannot be written ({error.strerror})") from error
+            self.tidy()
+
+    def tidy(self) -> None:
+        """Remove the temporary folders that killed processes left in the run; call it with the lock held."""
+        for path in filter(is_left_over, list(self.path.rglob(f"{PREFIX}*"))):
+            shutil.rmtree(path, ignore_errors=True)
 
     def write_config(self, text: str) -> None:
         """Write ``config.yaml`` in one piece."""
-        self._config_aside.write_text(text, encoding="utf-8")
-        self._config_aside.replace(self.config)
+        write_text(self.config, text)
 
     def log(self, row: Mapping[str, Any]) -> None:
         """Append a line to ``metrics.jsonl``."""
@@ -166,16 +160,16 @@ class RunDirectory:
             file.write(json.dumps(row) + "\n")
 
     def rows(self) -> list[dict[str, Any]]:
-        """The lines of ``metrics.jsonl``, without a last one that was cut short."""
-        if not self.metrics.exists():
+        """The lines of ``metrics.jsonl`` that a run wrote, without one that was cut short."""
+        return [row for _, row in self._lines() if row is not None]
+
+    def _lines(self) -> list[tuple[bytes, dict[str, Any] | None]]:
+        """The lines of ``metrics.jsonl``, each with its values if a run wrote it."""
+        try:
+            *lines, _ = self.metrics.read_bytes().split(b"\n")  # a kill cuts the last one short
+        except FileNotFoundError:
             return []
-        rows = []
-        for line in self.metrics.read_text(encoding="utf-8").split("\n"):
-            try:
-                rows.append(json.loads(line))
-            except ValueError:
-                continue
-        return rows
+        return [(line, _row(line)) for line in lines]
 
     def point_best(self, best_step: int) -> None:
         """Point ``best`` where it pointed at the checkpoint that is resumed; it may point to a later one."""
@@ -183,9 +177,29 @@ class RunDirectory:
         if folder.is_dir():
             point(self.checkpoints, "best", folder.name)
 
-    def cut_metrics(self, step: int) -> None:
-        """Remove the lines after ``step``, which a resumed run writes again."""
-        kept = [row for row in self.rows() if row["step"] <= step]
-        aside = self._metrics_aside
-        aside.write_text("".join(json.dumps(row) + "\n" for row in kept), encoding="utf-8")
-        aside.replace(self.metrics)
+    def cut_metrics(self, step: int) -> int:
+        """Remove the lines after ``step``, which a resumed run writes again.
+
+        Returns:
+            How many lines no run wrote; they stay.
+        """
+        lines = self._lines()
+        if lines:
+            kept = [line for line, row in lines if row is None or row["step"] <= step]
+            with aside(self.metrics) as new:
+                new.write_bytes(b"".join(line + b"\n" for line in kept))
+        return sum(row is None for _, row in lines)
+
+
+def _row(line: bytes) -> dict[str, Any] | None:
+    """The values of a line of the metrics: a step, a kind, and numbers; otherwise ``None``."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(row, dict) or type(row.get("step")) is not int:
+        return None
+    kind = row.setdefault("kind", "")
+    values = {name: value for name, value in row.items() if name not in ("kind", "note")}
+    numbers = all(type(value) in (int, float) for value in values.values())
+    return row if isinstance(kind, str) and numbers else None

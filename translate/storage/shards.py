@@ -6,6 +6,7 @@ format would run code of the file.
 """
 
 import shutil
+import tempfile
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -19,11 +20,10 @@ from torch.distributed.tensor import DTensor, Shard, distribute_tensor, empty
 
 from translate.errors import UserError
 from translate.storage.checkpoint import SHARDS
+from translate.text.aside import PREFIX
 from translate.training.distributed import World
 from translate.training.update import Update
 from translate.training.weights import model_tensors
-
-ASIDE = ".shards"  # until the checkpoint has its name
 
 
 def write_shards(
@@ -47,11 +47,14 @@ def write_shards(
     rest = _map_tensors(state, cut)
     if not parts:
         return rest, None
-    folder = directory / ASIDE
-    if world.is_main:
-        shutil.rmtree(folder, ignore_errors=True)  # of a process that was killed
-        folder.mkdir(parents=True)
-    world.wait()
+
+    def make() -> Path:
+        directory.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=directory))
+        shutil.copymode(directory, folder)  # it becomes a part of the checkpoint, for whoever may read that
+        return folder
+
+    folder = world.from_main(make)
     dcp.save(parts, storage_writer=HuggingFaceStorageWriter(str(folder), save_distributed=True))
     return rest, folder
 

@@ -11,6 +11,8 @@ from safetensors import SafetensorError
 
 from translate.errors import UserError
 from translate.storage.checkpoint import save_checkpoint, step_folders
+from translate.text.aside import not_written
+from translate.text.bounded import shorten
 
 
 def snapshot(value: Any, copies: dict[int, torch.Tensor] | None = None) -> Any:
@@ -71,11 +73,10 @@ class Writer:
         error, self.error = self.error, None
         if error is None:
             return
-        # On a full disk torch and safetensors raise their own errors.
+        # torch and safetensors have errors of their own, too.
         if isinstance(error, OSError | RuntimeError | SafetensorError):
             raise UserError(
-                f"{self.directory}: the checkpoint cannot be written ({_reason(error)}); "
-                f"{last_checkpoint(self.directory)}"
+                f"{self.directory}: the checkpoint {_not_written(error)}; {last_checkpoint(self.directory)}"
             ) from error
         raise error
 
@@ -98,8 +99,10 @@ class Writer:
             self.thread.join()
 
 
-def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error).split("\n")[0]
+def _not_written(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return not_written(error)
+    return f"cannot be written ({shorten(error)}); the disk may be full"
 
 
 def last_checkpoint(directory: Path) -> str:

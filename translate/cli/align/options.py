@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import typer
 
+from translate.cli.console import as_unicode
 from translate.cli.options import MachineOptions
 from translate.errors import UserError
 
@@ -19,10 +20,16 @@ if TYPE_CHECKING:
 CHUNK = 2048  # pairs of a corpus in memory at a time
 
 Source = Annotated[
-    str, typer.Argument(metavar="SOURCE", help="A source sentence; for files see translate align corpus.")
+    str,
+    typer.Argument(
+        metavar="SOURCE", help="A source sentence; for files see translate align corpus.", callback=as_unicode
+    ),
 ]
 Target = Annotated[
-    str | None, typer.Argument(metavar="TARGET", help="Its translation. Default: the model translates.")
+    str | None,
+    typer.Argument(
+        metavar="TARGET", help="Its translation. Default: the model translates.", callback=as_unicode
+    ),
 ]
 Whitespace = Annotated[
     bool,

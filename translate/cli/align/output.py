@@ -69,6 +69,8 @@ def write_lines(lines: Iterable[str], out: Path | None) -> None:
         for line in lines:
             print(line)
         return
-    with out.open("w", encoding="utf-8") as file:
+    from translate.text.aside import aside
+
+    with aside(out) as new, new.open("w", encoding="utf-8") as file:
         file.writelines(f"{line}\n" for line in lines)
     print(f"links written to {out}")

@@ -16,7 +16,7 @@ from translate.cli.align.options import (
     translated,
 )
 from translate.cli.align.output import LINKS, check_out, write_lines
-from translate.cli.console import Rate
+from translate.cli.console import Rate, as_unicode
 from translate.cli.options import Run, Symmetrisation, with_groups
 from translate.errors import UserError
 
@@ -34,7 +34,8 @@ Example:
 def symmetrise(
     run: Run,
     sentence: Annotated[
-        str | None, typer.Argument(metavar="SOURCE", help="A source sentence, instead of files.")
+        str | None,
+        typer.Argument(metavar="SOURCE", help="A source sentence, instead of files.", callback=as_unicode),
     ] = None,
     translation: Target = None,
     *,
