@@ -16,7 +16,6 @@ from tests.tiny_runs import files, rows, train_tiny
 from translate.config.training import RuntimeConfig
 from translate.errors import UserError
 from translate.pictures import plots
-from translate.reports import boards
 from translate.runs import encoding, finish
 from translate.runs.resume import keep_threads
 from translate.storage.checkpoint import load_state
@@ -65,7 +64,6 @@ def limited(function: Callable[..., Any]) -> Callable[..., Any]:
         (RunDirectory, "write_config", "config.yaml"),
         (TokenizerPair, "save", "tokenizer"),
         (RunDirectory, "log", "metrics.jsonl"),
-        (boards.TensorBoard, "close", "tensorboard"),
         (finish, "store", "alignment.json"),
         (plots, "draw_curves", "plots/curves.png"),
         (finish, "write_card", "README.md"),
@@ -85,7 +83,7 @@ def test_a_full_disk_at_any_write_is_one_sentence_and_the_run_goes_on(
     with pytest.raises(UserError, match=r"cannot be written \(File too large\); ") as told:
         train_tiny(run, "rnn_luong", *more)
     message = str(told.value)
-    where = run if file in ("metrics.jsonl", "tensorboard") else run / file
+    where = run if file == "metrics.jsonl" else run / file
     assert message.startswith(f"{where}: ")
     assert "choose another folder; " in message
     assert message.count("\n") == 0
