@@ -1,5 +1,6 @@
 """Settings and files that would take for ever or print a page: refused in one short sentence."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,13 @@ def refusal(*overrides: str, composer: Composer = COMPOSER) -> str:
 )
 def test_overrides(override: str, expected: str) -> None:
     assert expected in refusal(override)
+
+
+def test_interpolations_of_interpolations() -> None:
+    names = ["run.name", "data.name", "data.source_language", "data.target_language", "data.train.source"]
+    chain = [f"{name}='{'${' + other + '}'}{('${' + other + '}') * 14}'" for name, other in pairwise(names)]
+    assert "interpolations make more than 10,000 values" in refusal(*chain, f"{names[-1]}=x")
+    assert COMPOSER.compose(["run.name='${model.name}-${training.seed}'"]).run.name == "transformer-1"
 
 
 def test_too_many_overrides() -> None:

@@ -27,6 +27,7 @@ from translate.config.overrides import (
     UserFiles,
     UserFolders,
     apply,
+    check_interpolations,
     check_length,
     explain,
     is_unwritten,
@@ -108,6 +109,7 @@ class Composer:
                 del config["hydra"]
             if EXPERIMENT in config:
                 raise UserError(f"{EXPERIMENT}: the first line of its file must be '# @package _global_'")
+            check_interpolations(config)
             check_section_names(plain(config))
             if check is not None:
                 check(config)

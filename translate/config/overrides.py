@@ -1,7 +1,7 @@
 """Overrides and files of a user, checked before Hydra sees them, and what Hydra refuses, in one sentence."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from itertools import islice
 from pathlib import Path
@@ -33,6 +33,7 @@ MAX_OVERRIDES, MAX_LENGTH, MAX_DEPTH = 1000, 10_000, 32  # overrides; characters
 MAX_JOBS = 10_000  # of a sweep
 MAX_FILE, MAX_VALUES = 1 << 20, 10_000  # bytes and values of a file; an alias counts as what it repeats
 _QUOTED = re.compile(r"\\.|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
+_REFERENCE = re.compile(r"\$\{(\.*)([^.${}:\[\]][^${}:\[\]]*)\}")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 Choices = Callable[[], Mapping[str, list[str]]]
@@ -124,6 +125,33 @@ def check_length(text: str) -> None:
     name = text.partition("=")[0]
     if max(deepest, name.count("."), name.count("/")) > MAX_DEPTH:
         raise UserError(f"{shorten(text)!r}: nested too deeply; expected at most {MAX_DEPTH} levels")
+
+
+def check_interpolations(config: DictConfig) -> None:
+    """Raise ``UserError`` if interpolations of interpolations would make more than ``MAX_VALUES`` values."""
+    texts = {path: text for path, text in _texts(OmegaConf.to_container(config), ()) if "${" in text}
+    sizes: dict[tuple[str, ...], int] = {}
+
+    def size(path: tuple[str, ...]) -> int:
+        if path not in sizes:
+            sizes[path] = 1  # meanwhile: in a circle, which OmegaConf refuses
+            for dots, name in _REFERENCE.findall(texts[path]):
+                wanted = (*(path[: -len(dots)] if dots else ()), *name.split("."))
+                inside = [other for other in texts if other[: len(wanted)] == wanted]
+                sizes[path] += min(MAX_VALUES, sum(map(size, inside)) + 1)
+        return sizes[path]
+
+    for path in texts:
+        if size(path) > MAX_VALUES:
+            raise UserError(f"{shorten('.'.join(path))}: interpolations make more than {MAX_VALUES:,} values")
+
+
+def _texts(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _texts(inner, (*path, str(key)))
 
 
 def sweep_values(override: Override) -> list[str]:
