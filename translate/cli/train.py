@@ -4,7 +4,6 @@ import io
 import re
 import sys
 import tempfile
-import textwrap
 import zlib
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
@@ -22,6 +21,7 @@ from translate.cli.console import (
     silence_stdout,
     unbuffer_lines,
 )
+from translate.cli.train_help import help_text
 from translate.errors import UserError
 from translate.version import __version__
 
@@ -34,47 +34,7 @@ if TYPE_CHECKING:
 CONTEXT_SETTINGS = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
 
 EXCLUDED = "hydra.job.config.override_dirname.exclude_keys"
-WIDTH = 80  # characters of the help
 MAX_SUFFIX = 150  # characters; a file name has 255 bytes
-
-HELP = """\
-Usage: translate train [NAME=VALUE ...] [OPTIONS]
-
-Train a translator. Each setting has a default; name the ones to change.
-`translate settings` lists them all.
-
-Examples:
-  translate train experiment=demo_transformer       a small Transformer on the
-                                                    embedded corpus: minutes
-  translate train                                   a larger one, 20,000 steps:
-                                                    hours on a CPU
-  translate train model=rnn_bahdanau data=multi30k  another model and corpus
-  translate train model=rnn_luong model/attention=concat
-                                                    another attention mechanism
-  translate train training.max_steps=500 optimizer.lr=2e-3 run.name=first
-                                                    other values
-  translate train --multirun training.seed=1,2,3    a sweep: three runs
-  translate train --config-dir my_conf experiment=mine
-                                                    your files beside conf/
-  translate train model=rnn_luong --cfg job         show the configuration
-
-Choices (* marks the default):
-{choices}
-
-Options:
-  -m, --multirun         train once for each combination of values with commas
-  -c, --cfg job          show the configuration and exit; with --resolve,
-                         --package training
-  -cd, --config-dir DIR  a folder with groups as in conf/, for example
-                         DIR/experiment/mine.yaml
-  -cn, --config-name F   the primary file, instead of config.yaml
-  --info                 show how Hydra composed the configuration
-  --hydra-help           show Hydra's own options
-  -h, --help             show this text
-
-The run is written to runs/NAME (run.name, run.directory). run.overwrite=true
-replaces a finished run; training.resume=true continues one.
-"""
 
 # The options of Hydra's command line that take a value, and those that are switches.
 VALUES = (
@@ -107,7 +67,8 @@ def train(
     unbuffer_lines()
     options = _parse(arguments or [])
     if options.help:
-        print(_help(options), end="")
+        composer = _composer(options)
+        print(help_text(composer.choices(), composer.chosen()), end="")
         return
     config = None
     if not (options.hydra_help or options.shell_completion):
@@ -290,16 +251,3 @@ def _flags(options: Namespace) -> list[str]:
         if value not in (None, False):
             found.append(flag if value is True else f"{flag}={value}")
     return found
-
-
-def _help(options: Namespace) -> str:
-    composer = _composer(options)
-    defaults = composer.chosen()
-    lines = []
-    for group, names in composer.choices().items():
-        marked = [f"{name}*" if defaults.get(group) == name else name for name in names]
-        text = f"{group:<20} {', '.join(marked)}"
-        lines.append(
-            textwrap.fill(text, 80, initial_indent="  ", subsequent_indent=" " * 23, break_on_hyphens=False)
-        )
-    return HELP.format(choices="\n".join(lines))
