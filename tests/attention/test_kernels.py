@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.attention.cases import CASES, Case, inputs
-from translate.attention import Attention, create
+from translate.attention import Attention, create, fused
 from translate.attention.dot_product import DotProduct
 from translate.attention.functional import additive_scores
 from translate.attention.fused import fused_attention, kernels
@@ -53,6 +53,31 @@ def test_few_scores_are_written_down_in_a_search(key: str, monkeypatch: pytest.M
         torch.testing.assert_close(mechanism(query, memory)[0], written, rtol=1e-9, atol=1e-10)
     monkeypatch.undo()
     assert mechanism.fuses(query, memory)  # in training
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("training", [False, True])
+def test_half_precision_on_a_cpu_is_near_float64(
+    monkeypatch: pytest.MonkeyPatch, causal: bool, training: bool
+) -> None:
+    torch.manual_seed(1)
+    exact = [torch.randn(3, 2, length, 16, dtype=torch.float64) for length in (7, 11, 11)]
+    mask = torch.arange(11) < torch.tensor([[11], [5], [0]])
+    pattern = Pattern(mask, causal, start=4)
+    taken = []
+    explicit = fused._RUN["explicit"]
+    monkeypatch.setitem(fused._RUN, "explicit", lambda *given: taken.append(1) or explicit(*given))
+
+    def found(dtype: torch.dtype) -> list[Tensor]:
+        leaves = [each.to(dtype, copy=True).requires_grad_() for each in exact]
+        with torch.set_grad_enabled(training):
+            context = fused_attention(leaves[0], leaves[1], leaves[2], pattern)
+        gradients = torch.autograd.grad(context.sin().sum(), leaves) if training else []
+        return [each.detach().double() for each in (context, *gradients)]
+
+    for mine, wanted in zip(found(torch.bfloat16), found(torch.float64), strict=True):
+        assert (mine - wanted).norm() < 0.02 * wanted.norm()
+    assert bool(taken) == training  # in a search the kernels keep sums in float32
 
 
 @pytest.mark.parametrize("masked", [False, True], ids=["whole", "masked"])

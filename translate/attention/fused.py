@@ -28,6 +28,7 @@ BACKENDS = {
     "math": SDPBackend.MATH,
 }
 FEW = 160  # scores of a head up to which the explicit path is quicker, in a search on a CPU
+SHORT = 512 * 512  # scores of a head up to which it is, too, in training in half precision on a CPU
 LONG = 1024  # keys from which FlexAttention's skipped blocks repay its block mask
 
 
@@ -95,6 +96,10 @@ def _fastest(query: Tensor, keys: Tensor, values: Tensor, pattern: Pattern) -> s
     """The kernel that ``auto`` stands for."""
     device = query.device.type
     if device == "cpu":
+        # oneDNN multiplies short sequences in half precision; the flash kernel's backward barely uses it.
+        short = query.shape[2] * keys.shape[2] <= SHORT
+        if short and keys.dtype in HALF and torch.is_grad_enabled():
+            return "explicit"
         # Without the flash kernel torch would run its reference, which copies the tensors that it scales.
         return "sdpa" if refusal("flash", query, keys, values, pattern) is None else "explicit"
     if device != "cuda" or query.dtype not in HALF:

@@ -24,6 +24,7 @@ def doctor() -> None:
 
     from translate.attention.fused import kernels
     from translate.attention.kernels import compiler
+    from translate.runs.runtime import bfloat16_engine
 
     console = Console(highlight=False)
     table = Table("package", "version", title="versions", title_justify="left")
@@ -37,6 +38,7 @@ def doctor() -> None:
     has_gpu = torch.cuda.is_available()
     device = torch.cuda.get_device_name() if has_gpu else f"CPU, {torch.backends.cpu.get_cpu_capability()}"
     console.print(f"device: {device}")
+    console.print(f"bfloat16 products on the CPU: {bfloat16_engine() or 'no instructions for them'}")
     console.print(f"threads: {torch.get_num_threads()}")
     compiled_by = compiler() or "none found; torch.compile and the kernels that need it do not run on the CPU"
     console.print(f"C++ compiler: {compiled_by}")

@@ -16,7 +16,13 @@ from translate.reports.progress_line import ProgressLine
 from translate.reports.reporter import Reporter
 from translate.reports.summary import start_lines
 from translate.runs.assembly import Assembly, Job
-from translate.runs.checks import check_buildable, check_given, check_kernels, check_validation
+from translate.runs.checks import (
+    check_buildable,
+    check_given,
+    check_kernels,
+    check_validation,
+    precision_note,
+)
 from translate.runs.finish import finish, try_mean
 from translate.runs.hooks import EXIT_CODES, Keeper, Signals, leave_on_sigterm
 from translate.runs.load import load_into, read_choice
@@ -58,6 +64,7 @@ def live(job: Job, config: DictConfig) -> int:
     """The life of a run in one process: check, corpus, model, training, mean, scores, description."""
     check_buildable(job.settings)
     check_kernels(job.settings, job.device)
+    note = precision_note(job.settings.runtime.precision, job.device)
     state = state_to_resume(job.settings, job.directory, processes=job.world.size)
     progress = Progress() if state is None else Progress.from_state(state["progress"])
     finished = is_finished(progress, job.limits)
@@ -69,7 +76,7 @@ def live(job: Job, config: DictConfig) -> int:
     check_given(job.settings, fresh=state is None)
     with job.world.main_first():
         corpus = load_corpus(job.settings.data)
-    print(*corpus.summary_lines(), sep="\n", flush=True)
+    print(*corpus.summary_lines(), *([note] if note else []), sep="\n", flush=True)
     check_validation(job.settings, corpus)
     job = job._replace(settings=with_languages(job.settings, corpus))
     with locked(job.directory.path) if job.world.is_main else nullcontext(), kept(job.directory):

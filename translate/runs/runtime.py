@@ -47,6 +47,12 @@ def use_deterministic(deterministic: bool) -> None:
     torch.backends.cudnn.benchmark = False
 
 
+def bfloat16_engine() -> str | None:
+    """The processor's instructions for matrix products in bfloat16: AMX, AVX-512 or ``None``."""
+    has = torch.cpu.get_capabilities()
+    return "AMX" if has.get("amx_bf16") else "AVX-512" if has.get("avx512_bf16") else None
+
+
 def keep_freed_memory() -> None:
     """Let glibc reuse large blocks; returning them and faulting them in again costs a third of a step."""
     if sys.platform != "linux":

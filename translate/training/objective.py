@@ -119,7 +119,10 @@ def _forward(
         probabilities.scatter_add_(1, wanted, probabilities.new_full(wanted.shape, label_smoothing - 1))
         slope = probabilities.to(hidden.dtype)
         gradients.hidden[start : start + rows] = slope @ cast_weight - (uniform * weight_sum).to(hidden.dtype)
-        gradients.weight.addmm_(slope.t().to(weight.dtype), states.to(weight.dtype))
+        if slope.dtype == weight.dtype:
+            gradients.weight.addmm_(slope.t(), states)
+        else:  # a product in half precision, summed over the chunks in the weight's
+            gradients.weight.add_(slope.t() @ states)
         gradients.weight.sub_(uniform * states.sum(0, dtype=weight.dtype))
         if gradients.bias is not None:
             gradients.bias.add_(probabilities.sum(0) - uniform * states.shape[0])
