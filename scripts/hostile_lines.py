@@ -20,7 +20,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from fuzz import LONG_TEXTS, NASTY_TEXTS, processor_seconds, train_runs
+from fuzz import processor_seconds, train_runs
+from fuzz_material import LONG_TEXTS, NASTY_TEXTS
 
 GROWTH = 200 << 20  # bytes
 SECONDS = 120.0  # of the processor, of a block
