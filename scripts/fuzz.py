@@ -24,6 +24,7 @@ from collections import Counter
 from pathlib import Path
 
 from fuzz_cases import BACKENDS, MAKERS, Case
+from tiny_models import SIZES
 
 SECONDS, MEMORY = 20.0, 2 << 30  # of a case: seconds of the processor, bytes
 WALL = 6 * SECONDS  # seconds by the clock; a machine with other work is slow
@@ -43,17 +44,6 @@ SMALL = [
     "runtime.threads=1",
     "runtime.cache=null",
 ]
-SIZES = {
-    "transformer": [
-        "model.width=16",
-        "model.feedforward_size=24",
-        "model.num_heads=2",
-        "model.encoder_layers=1",
-        "model.decoder_layers=2",
-    ],
-    "rnn_bahdanau": ["model.embedding_size=16", "model.encoder_size=12", "model.decoder_size=20"],
-    "rnn_luong": ["model.embedding_size=16", "model.encoder_size=12", "model.decoder_size=20"],
-}
 
 
 def contents(folder: Path) -> dict[str, str]:

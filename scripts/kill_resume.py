@@ -25,6 +25,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import tiny_models
+
 PHASES = ("start", "step", "validation", "saving", "scoring")
 KILLS_OF_A_RUN = 4
 # fmt: off
@@ -36,19 +38,10 @@ SMALL = [
     "schedule.warmup=5", "alignment.calibration_pairs=5", "runtime.threads=1", "runtime.cache=null",
     "runtime.device=cpu", "training.resume=true",
 ]
-RECURRENT = [
-    "model.embedding_size=16", "model.encoder_size=12", "model.decoder_size=20", "training.average_last=2",
-    "training.ema=null",
-]
-SIZES = {
-    "transformer": [
-        "model.width=16", "model.feedforward_size=24", "model.num_heads=2", "model.encoder_layers=1",
-        "model.decoder_layers=2", "training.ema=0.9",
-    ],
-    "rnn_bahdanau": RECURRENT,
-    "rnn_luong": RECURRENT,
-}
 # fmt: on
+MEANS = ["training.average_last=2", "training.ema=null"]
+EXTRA = {"transformer": ["training.ema=0.9"], "rnn_bahdanau": MEANS, "rnn_luong": MEANS}
+SIZES = {name: [*sizes, *EXTRA[name]] for name, sizes in tiny_models.SIZES.items()}
 TIMED = ("seconds", "tokens_per_second")  # values that depend on the clock
 
 marks = mmap.mmap(-1, 2 * len(PHASES))  # shared with the child: whether it is in a phase, and how often

@@ -15,7 +15,12 @@ import typer.main
 from tests.docs.examples import PAGES, ROOT, blocks
 from translate.cli.main import build_app
 
-LINKED = [*PAGES, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs" / "experiments").glob("*.md"))]
+LINKED = [
+    *PAGES,
+    ROOT / "CHANGELOG.md",
+    ROOT / "SECURITY.md",
+    *sorted((ROOT / "docs" / "experiments").glob("*.md")),
+]
 CURRENT = [page for page in PAGES if page.name != "CHANGELOG.md"]
 ANCHOR = re.compile(r"\[[^]]*\]\(([^)\s]+)\)|(?:src|srcset|href)=\"([^\"]+)\"")
 # Options of other programs that the pages speak of.
