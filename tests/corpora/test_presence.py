@@ -47,7 +47,7 @@ def check(**values: object) -> None:
         ),
         (
             {"train": {"source": "train.en", "target": "pipe"}},
-            "data.train.target: pipe: expected a regular file, since training may read it several times",
+            "data.train.target: pipe: expected a file, got a pipe or a device",
         ),
         (
             {"train": {"source": "train.en", "target": "train.fr", "gold": "none.gold"}},
@@ -64,7 +64,7 @@ def test_a_file_that_cannot_be_read(values: dict[str, object], message: str) -> 
 def test_a_name_longer_than_the_system_allows_is_cut() -> None:
     with pytest.raises(UserError) as told:
         check(test={"source": "x" * 5000, "target": "dev.fr"})
-    assert str(told.value).startswith("data.test.source: xxx")
+    assert str(told.value).startswith("data.test.source: …xxx")
     assert len(str(told.value)) < 400
 
 

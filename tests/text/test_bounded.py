@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from translate.config.names import shorten
 from translate.errors import UserError
-from translate.text.bounded import MAX_BYTES, MAX_DEPTH, read_bounded, read_json, read_yaml, shorten
+from translate.text.bounded import MAX_BYTES, MAX_DEPTH, read_bounded, read_json, read_yaml
 
 
 def refused(function, path: Path, **options) -> str:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from translate.alignment.alignment import check_threshold
+from translate.config.names import shorten
 from translate.errors import UserError
 from translate.models.seq2seq import Seq2Seq
-from translate.text.bounded import shorten
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from translate.config.names import shorten
 from translate.errors import UserError
-from translate.text.bounded import shorten
 
 Result = TypeVar("Result")
 

@@ -50,24 +50,30 @@ def did_you_mean(suggestion: str | None) -> str:
     return f"; did you mean {suggestion}?" if suggestion else ""
 
 
-def shorten(text: str, limit: int = SHOWN) -> str:
-    """``text``, cut at ``limit`` characters: a message must not repeat a page of somebody's input.
+def shorten(text: object, limit: int = SHOWN) -> str:
+    """``text`` on one line of at most ``limit`` characters: a message repeats no page of somebody's input.
 
-    Line ends and other characters that a terminal would obey are written as Python escapes them.
+    White space is one space, and a character that a terminal would obey is written as Python escapes it.
     """
-    text = text if len(text) <= limit else f"{text[: limit - 3]}..."
-    return text if text.isprintable() else escaped(text)
+    return escaped(cut(" ".join(str(text)[: 4 * limit].split()), limit))
+
+
+def cut(text: str, limit: int) -> str:
+    """``text``, with at most ``limit`` characters."""
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def escaped(text: str) -> str:
     """``text`` with escapes for what is not printable."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def shown_path(path: object, limit: int = 140) -> str:
     """A path in a message; of a long one the end, which tells most."""
     text = str(path)
-    return shorten(text if len(text) <= limit else f"...{text[3 - limit :]}", limit)
+    return escaped(text if len(text) <= limit else f"…{text[1 - limit :]}")
 
 
 def key_paths(values: Mapping[str, Any], prefix: str = "") -> list[str]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from translate.config.data import DataConfig
+from translate.config.names import shorten
 from translate.corpora.corpus import load_corpus
 from translate.errors import UserError
 from translate.export import bundle, ctranslate2, huggingface, onnx
@@ -15,7 +16,6 @@ from translate.grammar.generator import generate
 from translate.runs.load import load, read_settings
 from translate.storage.run_directory import RunDirectory
 from translate.text.aside import aside
-from translate.text.bounded import shorten
 from translate.text.lines import read_lines
 from translate.translation import Translation
 from translate.translator import Translator

@@ -11,6 +11,7 @@ from translate.alignment.calibrate import calibrate
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.directions import Direction, calibrate_directions
 from translate.config.data import DataConfig
+from translate.config.names import shorten
 from translate.config.settings import AlignmentConfig
 from translate.corpora.corpus import Corpus, Split, load_corpus
 from translate.corpora.local_files import pair_of
@@ -19,7 +20,7 @@ from translate.runs.encoding import gold_links
 from translate.runs.load import read_settings
 from translate.storage.run_directory import RunDirectory
 from translate.text.aside import write_text
-from translate.text.bounded import read_json, shorten
+from translate.text.bounded import read_json
 from translate.translator import Translator
 
 

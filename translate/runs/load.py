@@ -8,6 +8,7 @@ import torch
 
 from translate.alignment.choice import AlignmentChoice
 from translate.config import instantiate
+from translate.config.names import shorten
 from translate.config.settings import Settings, check_config
 from translate.config.targets import find_plugin
 from translate.errors import UserError
@@ -20,7 +21,7 @@ from translate.storage.checkpoint import load_weights, stored_weights
 from translate.storage.lock import at_work
 from translate.storage.run_directory import RunDirectory
 from translate.storage.weights_file import differing
-from translate.text.bounded import read_json, read_yaml, shorten
+from translate.text.bounded import read_json, read_yaml
 from translate.text.tokenizer import TokenizerPair
 from translate.training.weights import first_non_finite, model_tensors
 from translate.translator import Translator

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from translate.config.names import shorten
 from translate.config.settings import Settings
 from translate.config.targets import MOVED
 from translate.config.training import RuntimeConfig
@@ -20,7 +21,6 @@ from translate.storage.lock import check_unused
 from translate.storage.run_directory import RunDirectory
 from translate.storage.shards import read_shards
 from translate.text.aside import told
-from translate.text.bounded import shorten
 from translate.text.tokenizer import TokenizerPair
 from translate.training.generators import seed_generators
 from translate.training.loop import Training

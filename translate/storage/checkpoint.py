@@ -14,10 +14,11 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from translate.config.names import shorten
 from translate.errors import UserError
 from translate.storage.weights_file import Stored, read_header
 from translate.text.aside import is_left_over, scratch, sync
-from translate.text.bounded import check_regular, read_bounded, shorten
+from translate.text.bounded import check_regular, read_bounded
 
 WEIGHTS = "model.safetensors"
 STATE = "state.pt"

@@ -15,9 +15,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from translate.config.names import shorten
 from translate.errors import UserError
 from translate.text.aside import not_written
-from translate.text.bounded import shorten
 
 LOCK = "run.lock"
 

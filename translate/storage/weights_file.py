@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from safetensors import SafetensorError, safe_open
 
+from translate.config.names import shorten
 from translate.errors import UserError
-from translate.text.bounded import check_regular, shorten
+from translate.text.bounded import check_regular
 
 MAX_HEADER = 1 << 24  # bytes; a layer takes about 2,000
 _BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2}  # kinds of numbers that weights may have

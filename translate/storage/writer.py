@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 
+from translate.config.names import shorten
 from translate.errors import UserError
 from translate.storage.checkpoint import save_checkpoint, step_folders
 from translate.text.aside import not_written
-from translate.text.bounded import shorten
 
 
 def snapshot(value: Any, copies: dict[int, torch.Tensor] | None = None) -> Any:

@@ -8,18 +8,12 @@ from typing import Any
 
 import yaml  # type: ignore[import-untyped]
 
+from translate.config.names import shorten
 from translate.errors import UserError
 
 MAX_BYTES = 1 << 20  # of a configuration, a choice or a description
 MAX_DEPTH = 32  # sections within sections
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml where PyYAML has it
-SHOWN = 100  # characters of somebody's input that a message repeats
-
-
-def shorten(text: object, length: int = SHOWN) -> str:
-    """``text`` on one line, with at most ``length`` characters, for a message."""
-    line = " ".join(str(text)[: 4 * length].split())
-    return line if len(line) <= length else line[: length - 1] + "…"
 
 
 def read_bounded(path: Path, *, root: Path | None = None, limit: int = MAX_BYTES) -> bytes:

@@ -4,7 +4,7 @@ import html
 import re
 import unicodedata
 
-from translate.text.bounded import shorten
+from translate.config.names import cut
 
 LONGEST = 1000  # characters
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;"}
@@ -19,7 +19,7 @@ def for_markdown(text: object, longest: int = LONGEST) -> str:
 
     It is no text for a code span, in which Markdown knows no escapes; see :func:`for_code`.
     """
-    line = shorten(_visible(str(text)[: 4 * longest]), longest)
+    line = cut(" ".join(_visible(str(text)[: 4 * longest]).split()), longest)
     line = "".join(_ENTITIES.get(character, character) for character in line)
     line = _MEANING.sub(lambda match: "\\" + match[0], line).replace("://", "&#58;//")
     if line[:1] in tuple("-+=:"):  # a list, a rule or the alignment of a column
