@@ -371,7 +371,10 @@ def test_a_full_disk_is_said_in_one_line(run: Path) -> None:
     with Path("/dev/full").open("wb") as full:
         process = subprocess.run(command, stdout=full, stderr=subprocess.PIPE)
     assert process.returncode == 1
-    assert process.stderr == b"error: No space left on device\n"
+    assert process.stderr == (
+        b"error: standard output: cannot be written (No space left on device); "
+        b"what was printed is incomplete\n"
+    )
 
 
 def test_characters_that_are_not_known(run: Path, translate_command: Command) -> None:

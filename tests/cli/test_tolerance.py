@@ -98,7 +98,7 @@ def test_the_stream_goes_on(run: Path, translate_command: Command, options: tupl
     assert (result.code, whole.code) == (1, 0)
     assert rows == expected  # a blank line and a line that fails look alike
     *others, last = result.err.splitlines()
-    assert others == ["warning: 1 sentence: blank, translated by nothing"]
+    assert others == ["warning: 1 sentence: blank, so the translation is empty"]
     assert last.startswith("warning: 2 lines could not be translated and came out empty; the first error:")
     assert "RuntimeError: a bug of ours xxx" in last
     assert len(last) < 300

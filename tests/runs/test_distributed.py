@@ -213,7 +213,13 @@ def test_an_error_is_told_once(tmp_path: Path, ranks: Ranks) -> None:
         (tmp_path / "one", ["tokenizer.character_coverage=0.9", "tokenizer.vocabulary_size=9"], "tokenizer"),
         (
             tmp_path / "both",
-            ["optimizer.lr=1e38", "training.ema=null", "schedule.warmup=0"],
+            [
+                "optimizer=sgd",
+                "optimizer.lr=1e12",
+                "optimizer.weight_decay=1e12",
+                "training.ema=null",
+                "schedule.warmup=0",
+            ],
             "not both finite",
         ),
     ):

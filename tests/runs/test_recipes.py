@@ -23,7 +23,6 @@ RECIPES = {
     "muon": ("transformer", "optimizer=muon", "schedule=cosine"),
     "adafactor": ("rnn_luong", "optimizer=adafactor"),
     "halving": ("rnn_luong", "optimizer=sgd", "optimizer.lr=1", "schedule=halving", "schedule.epochs=0"),
-    "float16": ("transformer", "runtime.precision=float16"),
 }
 SETTINGS = (
     "training.log_every=3",

@@ -172,7 +172,13 @@ def test_the_sentences_of_a_step_without_numbers_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = tmp_path / "run"
-    settings = ("optimizer=sgd", "optimizer.lr=1e38", "training.clip_norm=null", "training.ema=null")
+    settings = (
+        "optimizer=sgd",
+        "optimizer.lr=1e12",
+        "optimizer.weight_decay=1e12",
+        "training.clip_norm=null",
+        "training.ema=null",
+    )
     with pytest.raises(UserError, match=r"^step [23]: loss .*\.non_finite=skip; there is no checkpoint"):
         train_tiny(run, "rnn_luong", *settings, "schedule.warmup=0")
     skip = ("training.non_finite=skip", "run.overwrite=true", "training.save_every=1")

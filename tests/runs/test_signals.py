@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,7 +23,7 @@ LONG = ["training.max_steps=12", "training.batch_tokens=60", "training.ema=null"
 
 
 @contextmanager
-def command(run: Path, *overrides: str) -> Iterator[subprocess.Popen[str]]:
+def command(run: Path, *overrides: str, pass_fds: Sequence[int] = ()) -> Iterator[subprocess.Popen[str]]:
     given = overrides_of(run, "rnn_luong", *LONG, *overrides)
     environment = os.environ | {"PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen(
@@ -32,6 +32,7 @@ def command(run: Path, *overrides: str) -> Iterator[subprocess.Popen[str]]:
         stderr=subprocess.PIPE,
         text=True,
         env=environment,
+        pass_fds=pass_fds,
         # A shell's background job ignores SIGINT, and so would its children.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
@@ -109,27 +110,33 @@ def test_in_the_last_step_the_closing_validation_is_left_and_said_so(
 def test_before_the_first_step_there_is_nothing_to_save(
     number: signal.Signals, code: int, tmp_path: Path
 ) -> None:
-    """While the corpus is read: a pipe takes the place of a file, and says nothing."""
-    source = tmp_path / "train.en"
-    os.mkfifo(source)
+    """While the corpus is read: a pipe takes the place of a file, and does not end."""
     (tmp_path / "train.fr").write_text("a b\n")
     run = tmp_path / "run"
-    files = [f"data.train.source={source}", f"data.train.target={tmp_path}/train.fr"]
-    with command(run, "data=files", *files) as process:
-        descriptor = _open_when_read(source, process)
-        time.sleep(0.2)
+    reader, writer = os.pipe()
+    files = [f"data.train.source=/dev/fd/{reader}", f"data.train.target={tmp_path}/train.fr"]
+    with command(run, "data=files", *files, pass_fds=[reader]) as process:
+        _wait_until_read(writer, process)
+        time.sleep(0.2)  # until it waits for more
         process.send_signal(number)
         _, errors = process.communicate(timeout=60)
-        os.close(descriptor)
+    os.close(reader)
+    os.close(writer)
     assert process.returncode == code
     assert "Traceback" not in errors
     assert not run.exists()
 
 
-def _open_when_read(pipe: Path, process: subprocess.Popen[str]) -> int:
+def _wait_until_read(pipe: int, process: subprocess.Popen[str]) -> None:
+    """Fill a pipe until it is full; that it takes more shows that it is read."""
+    os.set_blocking(pipe, False)
+    is_full = False
     while process.poll() is None:
         try:
-            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
-        except OSError:  # nobody reads yet
+            os.write(pipe, b"a b\n" * 4096)
+            if is_full:
+                return
+        except BlockingIOError:
+            is_full = True
             time.sleep(0.05)
     raise AssertionError(process.communicate())
