@@ -53,6 +53,7 @@ def found_ids(translator: Translator, sentence: str) -> list[int]:
     return beam_search(translator.model, source, None, translator.search)[0][0].ids
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BACKENDS)
 def test_translations_are_those_of_the_search_in_the_order_given(
     tokenizers: TokenizerPair, name: str
@@ -68,6 +69,7 @@ def test_translations_are_those_of_the_search_in_the_order_given(
     assert len({result.text for result in results}) > 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_size", [1, 2, 64])
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_batches_and_order_change_nothing(translator: Translator, batch_size: int, beam_size: int) -> None:
@@ -237,6 +239,7 @@ def test_forced_pairs_keep_their_order_and_do_not_depend_on_the_batch(translator
     assert translator.align(["it rains."], ["l'été"], whitespace=True)[0].target_words == ["l'été"]
 
 
+@pytest.mark.slow
 def test_a_stream_comes_in_order_with_its_lines(translator: Translator) -> None:
     lines = [*SOURCES, "", *SOURCES]
     drawn = 0

@@ -20,6 +20,7 @@ from translate.text.tokenizer import BOS, EOS, TokenizerPair
 from translate.translation import TranslateOptions
 
 
+@pytest.mark.slow
 @torch.no_grad()
 def test_the_coverage_penalty_is_that_of_the_shown_attention(tokenizers: TokenizerPair) -> None:  # noqa: F811
     translator = build(tokenizers)
@@ -52,6 +53,7 @@ def test_prefixes_and_constraints_for_each_sentence(tokenizers: TokenizerPair) -
         translator.translate(SOURCES[:2], constraints="lit")
 
 
+@pytest.mark.slow
 def test_an_ensemble_with_itself_is_itself(tokenizers: TokenizerPair) -> None:  # noqa: F811
     translator = build(tokenizers)
     both = translator.join([build(tokenizers)])
@@ -60,6 +62,7 @@ def test_an_ensemble_with_itself_is_itself(tokenizers: TokenizerPair) -> None:  
     assert [each.score for each in found] == pytest.approx([each.score for each in expected])
 
 
+@pytest.mark.slow
 def test_minimum_risk_does_not_depend_on_the_batch(tokenizers: TokenizerPair) -> None:  # noqa: F811
     translator = build(tokenizers)
     together = translator.translate(SOURCES, mbr=6, n_best=2)
@@ -112,6 +115,7 @@ def test_recorded_alignments_are_those_of_teacher_forcing(
         assert any(each.alignment.weights.size > 4 for each in found)
 
 
+@pytest.mark.slow
 def test_batches_whose_attention_is_recorded_are_bounded(
     tokenizers: TokenizerPair,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
@@ -134,6 +138,7 @@ def test_batches_whose_attention_is_recorded_are_bounded(
     assert [each.text for each in bounded] == [each.text for each in found]
 
 
+@pytest.mark.slow
 def test_an_interrupted_stream_leaves_nothing_running(
     tokenizers: TokenizerPair,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
@@ -167,6 +172,7 @@ def test_an_interrupted_stream_leaves_nothing_running(
         torch.set_num_threads(threads)
 
 
+@pytest.mark.slow
 def test_options_are_the_keywords(tokenizers: TokenizerPair) -> None:  # noqa: F811
     translator = build(tokenizers)
     options = TranslateOptions(batch_size=2, prefix="les", constraints=["lit"])

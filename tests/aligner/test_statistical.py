@@ -138,6 +138,7 @@ def test_equals_plain_loops(method: str, known: KnownLinks) -> None:
     assert estimate_links(SOURCES, TARGETS, method=method, known=known) == _by_loops(method, known)
 
 
+@pytest.mark.slow
 def test_known_pairs_say_how_to_annotate() -> None:
     """Without gold, the aligner links particles that the annotators of this language leave unlinked."""
     pairs = generate(3000, 100, 0, target="sov")
@@ -164,6 +165,7 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert estimate_links(SOURCES, TARGETS) == whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("language", "highest"), [("fr", 0.04), ("sov", 0.11)])
 def test_finds_most_links_of_the_embedded_corpora(language: str, highest: float) -> None:
     pairs = generate(3000, 0, 0, target=language)["train"]

@@ -155,6 +155,7 @@ def test_the_cases_have_odd_sizes() -> None:
     assert KEY_SIZE % 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["multi_head", "grouped_query", "alibi", "relative_bias", "sliding_window"])
 def test_dropped_weights_are_shown_whole(name: str) -> None:
     """In training each path drops weights and scales the rest; those shown are from before."""

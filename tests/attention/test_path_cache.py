@@ -97,6 +97,7 @@ def test_sentences_that_enter_equal_whole_sequences(seeds: tuple[int, int], leng
     assert paths.length <= 2 * (LENGTH + 40)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [key for key in SELVES if key not in ("linear", "delta")])
 @torch.no_grad()
 def test_greedy_sentences_that_come_and_go_equal_whole_sequences(key: str) -> None:

@@ -32,6 +32,7 @@ class Tempered(Attention):
 YAML = "_target_: my_attention_plugin.Tempered\n_partial_: true\ntemperature: 2.0\n"
 
 
+@pytest.mark.slow
 def test_one_class_and_one_yaml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "my_attention_plugin.py").write_text(MODULE)
     choice = tmp_path / "conf" / "model" / "attention" / "tempered.yaml"

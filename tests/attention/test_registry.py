@@ -63,6 +63,7 @@ def test_those_that_attend_within_a_sequence_are_choices_of_self_attention() -> 
     assert choices("self_attention") == {name for name in names() if attends_within(name)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in names() if attends_within(name)])
 def test_self_attention_has_the_options_of_the_attention_file_and_the_heads_of_the_model(name: str) -> None:
     config = compose([f"model/self_attention={name}", "model.num_heads=6"], check=check_config)

@@ -89,6 +89,7 @@ def test_messages_are_one_bounded_line_that_no_terminal_obeys(capsys: pytest.Cap
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [("élan",), ("settings", "é")])
 def test_where_the_locale_is_ascii_everything_is_printed_in_utf_8(arguments: tuple[str, ...]) -> None:
     program = "import sys; from translate.cli.main import main; main()"

@@ -30,6 +30,7 @@ def test_the_grammar_is_written_with_its_links(tmp_path: Path, translate_command
     assert all(str(out / name) in result.out for name in found)
 
 
+@pytest.mark.slow
 def test_what_is_written_reads_back(tmp_path: Path, translate_command: Command) -> None:
     translate_command("corpus", "--data", "grammar", "--out", tmp_path / "first", *SIZES)
     own = load_corpus(

@@ -89,6 +89,7 @@ def test_the_table_shows_the_same(run: Path, files: Files, translate_command: Co
     assert len(lines) == 4
 
 
+@pytest.mark.slow
 def test_8_bits_cost_what_their_translations_lose(
     run: Path, files: Files, translate_command: Command
 ) -> None:

@@ -50,6 +50,7 @@ def test_every_command_has_its_help() -> None:
     assert all(all(texts[:1]) for texts in WRITTEN.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [80, 120])
 @pytest.mark.parametrize("path", WRITTEN, ids=" ".join)
 def test_every_word_is_shown_and_no_flag_wants_a_value(

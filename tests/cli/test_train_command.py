@@ -42,6 +42,7 @@ def test_overrides_reach_training_and_hydra_leaves_nothing(trained, tmp_path):
     assert Path.cwd() == tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "overrides",
     [
@@ -66,6 +67,7 @@ def test_one_job_is_composed_once_and_as_hydra_would(trained, monkeypatch, overr
     assert trained[0] == trained[1]
 
 
+@pytest.mark.slow
 def test_a_missing_corpus_is_no_obstacle_to_resuming_a_finished_run(trained):
     files = ["data=files", "data.train.source=none.en", "data.train.target=none.fr"]
     assert run(*files) == 2
@@ -78,6 +80,7 @@ def test_an_option_that_no_file_mentions_reaches_training(trained):
     assert trained[0].optimizer.amsgrad is True
 
 
+@pytest.mark.slow
 def test_options_and_overrides_may_be_mixed(trained):
     assert run("training.max_steps=7", "--multirun", "training.seed=2,3") == 0
     assert [(each.training.max_steps, each.training.seed) for each in trained] == [(7, 2), (7, 3)]
@@ -159,6 +162,7 @@ def test_a_user_error_of_training_is_one_line(trained, monkeypatch, capsys):
     assert capsys.readouterr().err == "error: data: there is no such corpus\n"
 
 
+@pytest.mark.slow
 def test_the_exit_code_of_training_is_passed_on_and_ends_a_sweep(trained, monkeypatch):
     monkeypatch.setattr(translate.runs.life, "train", lambda config: trained.append(config) or 130)
     assert run("-m", "training.seed=1,2") == 130
@@ -186,6 +190,7 @@ def test_help_lists_every_choice(capsys):
     assert max(map(len, shown.splitlines())) <= 80
 
 
+@pytest.mark.slow
 def test_hydra_help_is_hydras(trained, capsys):
     assert run("--hydra-help") == 0
     assert "hydra.cc" in capsys.readouterr().out
@@ -200,6 +205,7 @@ def test_config_dir_adds_files_of_the_user(trained, tmp_path):
     assert trained[0].training.max_steps == 11
 
 
+@pytest.mark.slow
 def test_config_path_and_name_replace_the_files(trained, tmp_path):
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "mine.yaml").write_text("defaults:\n  - config\n  - _self_\n")
@@ -208,6 +214,7 @@ def test_config_path_and_name_replace_the_files(trained, tmp_path):
     assert run("--config-path", "own", "--config-name", "config") == 2
 
 
+@pytest.mark.slow
 def test_a_sweep_may_be_kept_where_the_user_wants_it(trained, tmp_path):
     assert run("-m", "training.seed=1,2", "hydra.sweep.dir=sweeps") == 0
     assert (tmp_path / "sweeps" / "multirun.yaml").exists()
@@ -220,6 +227,7 @@ def test_info_is_hydras(trained, capsys):
     assert trained == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -243,6 +251,7 @@ def test_a_mistake_is_reported_before_torch_is_imported(wrong):
     assert done.stderr.startswith("error: ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -291,6 +300,7 @@ class TestMain:
         assert done.returncode == 0, done.stderr
         assert "train" in done.stdout
 
+    @pytest.mark.slow
     def test_a_reader_that_leaves_gets_no_traceback(self, tmp_path):
         code = "from translate.cli.main import main; main()"
         reading, writing = os.pipe()

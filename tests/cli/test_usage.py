@@ -61,6 +61,7 @@ def test_a_usage_error_is_one_line(line: str, message: str, translate_command: C
     assert translate_command(*line.split()) == (2, "", f"error: {message}\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line",
     [
@@ -96,6 +97,7 @@ def test_nearest(name: str, found: str | None) -> None:
     assert nearest(name, ["text", "align", "train"]) == found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "code"),
     [

@@ -37,12 +37,14 @@ def refusal(*overrides: str, config_dirs: tuple[Path, ...] = ()) -> str:
 
 
 class TestChoices:
+    @pytest.mark.slow
     @pytest.mark.parametrize("path", CHOICES)
     def test_every_file_of_conf_composes_and_names_valid_targets(self, path):
         group, _, choice = path.rpartition("/")
         config = checked(*NEEDS.get(group, ()), f"{group}={choice}")
         assert config.run.directory == f"runs/{config.run.name}"
 
+    @pytest.mark.slow
     def test_experiments_and_plain_runs_have_names_of_their_own(self):
         choices = Composer().choices()
         chosen = [f"experiment={name}" for name in choices["experiment"]]
@@ -203,6 +205,7 @@ class TestFiles:
         assert not GlobalHydra.instance().is_initialized()
 
 
+@pytest.mark.slow
 def test_using_a_trained_model_needs_no_hydra():
     code = "import sys, translate.runs.load; sys.exit('hydra' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

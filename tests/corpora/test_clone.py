@@ -24,6 +24,7 @@ def local(name: str, root: Path, source: str, target: str) -> dict[str, Any]:
     return {**config(name), "path": str(root), "source_language": source, "target_language": target}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("source", "target"), [("en", "fr"), ("fr", "en")])
 @pytest.mark.parametrize("with_card", [True, False])
 def test_clone_with_one_folder_a_pair(tmp_path: Path, source: str, target: str, with_card: bool) -> None:

@@ -95,6 +95,7 @@ def parquet(path: Path, columns: list[pyarrow.Array], names: list[str]) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_parquet_and_arrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.parquet"
     text = pyarrow.array(["a", "b"])

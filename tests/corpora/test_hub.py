@@ -111,6 +111,7 @@ def test_hub_both_directions_then_cache(tmp_path: Path, repositories: Path) -> N
     assert log == ""
 
 
+@pytest.mark.slow
 def test_offline_and_not_cached_is_one_quiet_line(tmp_path: Path) -> None:
     results, log = load(tmp_path, "http://127.0.0.1:9", [config("books", "en", "de")])
     assert len(results) == 1

@@ -9,6 +9,7 @@ from translate.export import ctranslate2
 from translate.text.tokenizer import EOS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

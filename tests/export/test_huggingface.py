@@ -9,6 +9,7 @@ from translate.export import huggingface
 from translate.text.tokenizer import BOS, EOS, PAD
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "architecture"),
     [

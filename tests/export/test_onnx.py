@@ -39,6 +39,7 @@ class Session:
         return [each.numpy() for each in found]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_graphs_and_search_translate_like_the_run(name: str) -> None:
     contents = of_case(name)

@@ -35,6 +35,7 @@ def links(example: Example) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]
     return sure, every
 
 
+@pytest.mark.slow
 def test_the_splits_are_as_large_as_asked(splits: dict[str, list[Example]]) -> None:
     assert {name: len(split) for name, split in splits.items()} == {
         "train": 9001,
@@ -63,6 +64,7 @@ def test_no_sentence_is_in_two_splits_or_twice_in_one(splits: dict[str, list[Exa
     assert len(set(sentences)) == len(sentences)
 
 
+@pytest.mark.slow
 def test_french_and_links_are_functions_of_the_english(examples: list[Example]) -> None:
     others = [e for seed in (11, 13) for split in generate(4001, 0, 0, seed=seed).values() for e in split]
     known = {example.source: example for example in examples}

@@ -22,6 +22,7 @@ def check(*overrides: str, backend: str) -> None:
     check_buildable(check_config(compose(chosen)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("backend", "overrides", "message"),
     [
@@ -88,6 +89,7 @@ class Widened(Unchecked):
 PLUGGED = (f"run.plugins=[{__name__}]", "~model.attention.kernel")
 
 
+@pytest.mark.slow
 def test_a_mechanism_of_a_plugin_that_fails_on_its_sizes(tmp_path: Path) -> None:
     chosen = (*PLUGGED, f"model.attention._target_={__name__}.Unchecked")
     with pytest.raises(UserError) as raised:

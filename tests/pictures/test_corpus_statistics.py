@@ -84,6 +84,7 @@ def test_pairs_without_words_are_only_counted():
     assert (statistics.num_empty, statistics.num_pairs, statistics.num_words) == (2, 0, 0)
 
 
+@pytest.mark.slow
 def test_the_picture_names_the_words_and_is_the_same_each_time(tmp_path):
     statistics = CorpusStatistics()
     for alignment in random_alignments(40):

@@ -102,6 +102,7 @@ def test_a_sentence_from_right_to_left_runs_so_across_the_top(tmp_path):
     np.testing.assert_allclose(pixels[np.ix_(down, across)], expected, atol=1)
 
 
+@pytest.mark.slow
 def test_sixty_words_are_legible_at_the_default_size(tmp_path):
     words = [f"{'Fahrradhelm'[: 1 + i % 11]}{i}" for i in range(60)]
     weights = np.random.default_rng(2).dirichlet(np.full(60, 0.1), size=60)
@@ -125,6 +126,7 @@ def test_gold_frames(tmp_path):
     assert sum("stroke-dasharray" in style for style in frames) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 3, 60])
 def test_nothing_is_cut_off_or_overlaps(tmp_path, size):
     words = [("long-word-", "w", "")[i % 3] * 2 + str(i) for i in range(size)]
@@ -137,6 +139,7 @@ def test_nothing_is_cut_off_or_overlaps(tmp_path, size):
     assert pixels.shape[1] >= 2 * size * 0.2 * 200  # a cell keeps 0.2 inches
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:no installed font")
 @pytest.mark.parametrize("extension", ["png", "PDF", "svg"])
 def test_weird_words_are_drawn_as_they_are(tmp_path, extension):
@@ -174,6 +177,7 @@ def test_equal_files_whatever_the_settings(tmp_path, extension):
         assert dict(matplotlib.rcParams) == before
 
 
+@pytest.mark.slow
 def test_pyplot_stays_out_and_matplotlib_waits_for_the_first_picture(tmp_path):
     code = (
         "import sys, numpy as np; from translate.alignment.alignment import Alignment; "

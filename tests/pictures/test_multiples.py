@@ -42,6 +42,7 @@ def test_pixels_of_every_panel_are_its_weights(tmp_path):
         assert (edge == 255).all()
 
 
+@pytest.mark.slow
 def test_layers_heads_words_and_frames(tmp_path):
     path = draw_heads(WEIGHTS, SOURCE, TARGET, tmp_path / "new" / "a.svg", chosen=(2, [0, 6]))
     root = ElementTree.fromstring(path.read_bytes())
@@ -56,6 +57,7 @@ def test_layers_heads_words_and_frames(tmp_path):
     assert draw_heads(WEIGHTS, SOURCE, TARGET, tmp_path / "b.svg", chosen=(2, [0, 6])).read_text() == svg
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [1, 2, 16])
 def test_names_and_title_overlap_nothing_and_stay_inside(tmp_path, monkeypatch, words):
     kept = []

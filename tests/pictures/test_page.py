@@ -109,6 +109,7 @@ def test_nothing_comes_from_elsewhere_and_only_its_own_script_may_run():
         assert f"{kind} 'sha256-{digest}'" in policy[1]
 
 
+@pytest.mark.slow
 def test_equal_pages_in_every_process(tmp_path):
     code = (
         "import sys, numpy as np; from translate.alignment.alignment import Alignment; "

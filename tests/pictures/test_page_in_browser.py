@@ -87,6 +87,7 @@ def shares(browser: Browser, side: str) -> list[float]:
     return [float(share or -1) for share in browser.run(SHARES.format(side))]
 
 
+@pytest.mark.slow
 def test_a_word_under_the_mouse_lights_what_it_looks_at(opened: Browser) -> None:
     assert opened.run(READING) == ""
     opened.hover("#target .word:nth-child(3)")
@@ -200,6 +201,7 @@ def test_gold_and_values_are_switched(opened: Browser) -> None:
     assert opened.run("document.querySelector('tbody td').textContent") == "90"
 
 
+@pytest.mark.slow
 def test_an_address_opens_a_state(opened: Browser, path: Path) -> None:
     opened.open(path, "#view=attention&layer=0&head=2&source=2")
     assert opened.run(READING).startswith("you is looked at by je 100 %")
@@ -261,6 +263,7 @@ def test_on_paper_it_is_light_and_without_controls(opened: Browser, path: Path) 
     assert opened.run("document.querySelector('table').getBoundingClientRect().width") > 100
 
 
+@pytest.mark.slow
 def test_no_word_is_ever_run(browser: Browser, tmp_path: Path) -> None:
     words = [*HOSTILE, "<svg onload=boom()>", "javascript:boom()"]
     T = len(words)

@@ -85,6 +85,7 @@ def test_impossible_values(tmp_path: Path, override: str, message: str) -> None:
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("backend", "overrides", "message"),
     [
@@ -117,12 +118,14 @@ def test_a_kernel_that_the_device_lacks(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", ["explicit", "math", "flash"])
 def test_kernels_of_a_cpu_pass(tmp_path: Path, kernel: str) -> None:
     with pytest.raises(AssertionError, match="the corpus was read"):
         train_tiny(tmp_path / "run", "transformer", f"model.attention.kernel={kernel}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [

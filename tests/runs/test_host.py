@@ -61,6 +61,7 @@ print(json.dumps([before, after_import, after_load, after_use]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["rnn_luong", "transformer"])
 def test_import_load_and_use_change_nothing(backend: str) -> None:
     command = [sys.executable, "-c", SCRIPT, str(RUNS / backend)]

@@ -115,6 +115,7 @@ def test_time_and_speed_are_of_training(tiny_runs: dict[str, Path], backend: str
     assert logged[-1]["seconds"] == round(progress["seconds"], 3)  # with the last validation
 
 
+@pytest.mark.slow
 def test_the_tokens_are_those_of_the_corpus(tmp_path: Path) -> None:
     run = tmp_path / "run"
     assert train_tiny(run, "transformer", "training.max_steps=null", "training.max_epochs=2") == 0
@@ -162,6 +163,7 @@ def test_tensorboard_holds_the_metrics(tiny_runs: dict[str, Path]) -> None:
         assert found == [(row["step"], pytest.approx(row["nll"], rel=1e-6)) for row in rows(run, kind)]
 
 
+@pytest.mark.slow
 def test_training_never_sees_gold_links(tmp_path: Path) -> None:
     """Without them, the same weights come out."""
     for name in ("with", "without"):
@@ -193,6 +195,7 @@ def test_training_never_sees_gold_links(tmp_path: Path) -> None:
     assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
 
 
+@pytest.mark.slow
 def test_validation_touches_no_random_number_and_no_mode(tiny_runs: dict[str, Path], tmp_path: Path) -> None:
     run = tiny_runs["transformer"]
     directory = RunDirectory(run)
@@ -214,6 +217,7 @@ def test_validation_touches_no_random_number_and_no_mode(tiny_runs: dict[str, Pa
     assert validation() == first  # without dropout
 
 
+@pytest.mark.slow
 def test_a_corpus_without_validation_and_test(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = tmp_path / "run"
     assert (
@@ -233,6 +237,7 @@ def test_a_corpus_without_validation_and_test(tmp_path: Path, capsys: pytest.Cap
     assert "The corpus has no test split." in card.read_text()
 
 
+@pytest.mark.slow
 def test_time_ends_a_run_with_its_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = tmp_path / "run"
     assert train_tiny(run, "transformer", "training.max_steps=null", "training.max_time=0.001") == 0
@@ -242,6 +247,7 @@ def test_time_ends_a_run_with_its_scores(tmp_path: Path, capsys: pytest.CaptureF
     assert load_state(run / "checkpoints" / "last")["progress"]["finished"] is None
 
 
+@pytest.mark.slow
 def test_bfloat16_on_the_cpu(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = tmp_path / "run"
     assert train_tiny(run, "transformer", "runtime.precision=bfloat16") == 0
@@ -252,6 +258,7 @@ def test_bfloat16_on_the_cpu(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert all(tensor.dtype == torch.float32 for tensor in weights.values())
 
 
+@pytest.mark.slow
 def test_the_languages_found_in_the_corpus_are_the_run_s(tmp_path: Path) -> None:
     for side, language in (("source", "en"), ("target", "zh")):
         (tmp_path / f"train.{language}").write_text(f"{side} a\n{side} b\n{side} c\n" * 20)

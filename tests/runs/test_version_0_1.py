@@ -49,6 +49,7 @@ def test_muon_is_found_where_it_was() -> None:
     assert resolve_target("translate.training.muon.Muon").__name__ == "Muon"
 
 
+@pytest.mark.slow
 def test_a_run_that_names_old_targets_is_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = tmp_path / "run"
     assert train_tiny(run, "rnn_luong") == 0

@@ -69,6 +69,7 @@ def test_equals_plain_loops(rounds: Rounds) -> None:
     assert align_one_direction(SOURCES, TARGETS, rounds) == _by_loops(rounds)
 
 
+@pytest.mark.slow
 def test_finds_most_links_of_the_embedded_corpus() -> None:
     pairs = generate(3000, 0, 0)["train"]
     sources, targets = [pair.source.split() for pair in pairs], [pair.target.split() for pair in pairs]

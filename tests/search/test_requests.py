@@ -50,6 +50,7 @@ def side_by_side(pieces: list[int], phrases: list[list[int]]) -> bool:
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BACKENDS)
 @torch.no_grad()
 def test_a_wide_beam_finds_the_best_of_what_is_allowed(name: str) -> None:

@@ -81,6 +81,7 @@ def same(found: Sequence[list[Hypothesis]], expected: Sequence[list[Hypothesis]]
                 torch.testing.assert_close(one.weights, other.weights, rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("eager", [False, True])
 @pytest.mark.parametrize("beam_size", [1, 3])
 @pytest.mark.parametrize("name", CASES)
@@ -141,6 +142,7 @@ def test_prefixes_limits_and_repetitions_go_along(entered: list[tuple[int, int]]
         same([hypotheses], beam_search(model, torch.tensor([sentence]), None, config, requests=[request]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BACKENDS)
 def test_phrases_go_along(name: str, entered: list[tuple[int, int]]) -> None:
     model = short_tempered(name)
@@ -170,6 +172,7 @@ def test_ensembles_go_along(entered: list[tuple[int, int]]) -> None:
         same([hypotheses], beam_search(models[0], source, None, config, others=others))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BACKENDS)
 def test_samples_go_along(name: str, entered: list[tuple[int, int]]) -> None:
     model = short_tempered(name)

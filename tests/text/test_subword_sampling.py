@@ -40,6 +40,7 @@ def test_other_pieces_of_the_same_text_and_the_same_for_the_same_seed(kind: str)
     assert len({tuple(ids) for ids in sample_corpus(tokenizer, LINES[:1] * 50, kind, 0.3, [7])}) > 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", TYPES)
 def test_another_process_draws_the_same(kind: str, tmp_path: Path) -> None:
     """SentencePiece's own sampling does not, whatever its seed."""

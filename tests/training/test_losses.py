@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 import torch
 
 from translate.corpora.batching import EncodedCorpus, Ragged, collate
@@ -30,6 +31,7 @@ def test_the_divergence_is_the_mean_of_both_directions() -> None:
     assert divergence(given[0], given[0], given[2], None).item() == 0.0
 
 
+@pytest.mark.slow
 def test_chunks_change_neither_value_nor_gradient(monkeypatch) -> None:
     whole, cut = inputs(), inputs()
     divergence(*whole).backward()

@@ -28,6 +28,7 @@ sentences = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(sentences, min_size=1, max_size=5))
 def test_the_text_is_the_translation_of_the_text_without_markup(

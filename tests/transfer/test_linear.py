@@ -54,6 +54,7 @@ MARKED = [
 NESTED = ["<a" * 20_000 + ">" * 20_000, "{" * 30_000 + "0" + "}" * 30_000]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [*map(full, MARKED), "%" + full("0"), "%" + full("1"), UNCLOSED, *NESTED])
 def test_markup(text: str) -> None:
     check(lambda: read_markup(text))
@@ -71,6 +72,7 @@ def test_sentences(unit: str) -> None:
     check(lambda: split_sentences(full(unit) + "x"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model_type", ["unigram", "bpe"])
 def test_pieces(model_type: str) -> None:
     config = TokenizerConfig(vocabulary_size=30, model_type=model_type)  # type: ignore[arg-type]
@@ -79,6 +81,7 @@ def test_pieces(model_type: str) -> None:
         check(lambda unit=unit: tokenizer.encode_words(full(unit)))  # type: ignore[misc]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sentence", ["<b>w </b>" * 7_000, "<b>" * 9_000 + "w" + "</b>" * 9_000, "w<br/>" * 9_000]
 )

@@ -11,6 +11,7 @@ from translate.corpora.split import Split
 from translate.runs.calibration import gold_links
 
 
+@pytest.mark.slow
 def test_gold_chooses_the_lowest_error_rate(
     own_run: Path, files: list[object], gold: list[object], test_split: Split, translate_command: Command
 ) -> None:

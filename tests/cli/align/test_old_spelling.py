@@ -76,6 +76,7 @@ def test_older_lines_get_a_note_with_the_new_spelling(
     assert err.rstrip("\n").endswith(f" is now: {shlex.join(['translate', 'align', *new])}")
 
 
+@pytest.mark.slow
 def test_older_lines_do_what_the_new_ones_do(
     run: Path, tiny_runs: dict[str, Path], tmp_path: Path, files: list[object], translate_command: Command
 ) -> None:

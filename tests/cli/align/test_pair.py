@@ -40,6 +40,7 @@ def test_methods(own_run: Path, method: str, translate_command: Command) -> None
     assert result == (0, found.pharaoh(weights=True) + "\n", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "begins"),
     [("a.png", b"\x89PNG"), ("a.pdf", b"%PDF"), ("a.svg", b"<?xml"), ("A.PNG", b"\x89PNG")],
