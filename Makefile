@@ -12,8 +12,8 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TEST_JOBS) --dist works
 
 help:
 	@echo "make demo       train the three backends on the embedded corpus and draw their alignments"
-	@echo "make test       check the style and the types, then run every test (about 6 minutes on 2 cores)"
-	@echo "make test-fast  run the tests that are not marked slow (about a minute on 2 cores)"
+	@echo "make test       check the style and the types, then run every test (about 10 minutes on 2 cores)"
+	@echo "make test-fast  run the tests that are not marked slow (about a minute and a half on 2 cores)"
 	@echo "make lint       check the style alone; make types checks the types alone"
 	@echo "make notebook   write the notebook from its script"
 	@echo "make install    create $(VENV) and install into it; the other targets do this when it is needed"
