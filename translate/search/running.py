@@ -76,6 +76,7 @@ class RunningBatch:
         self.config = config
         self.policy = policy
         self.sentences: list[SearchedSentence | None] = [*begin_sentences(group, config)]
+        self.live = self._with_slots()
         # The longest free first: a slot's cache grows until another sentence enters.
         self.free: list[int] = []
         self.decoders = Decoders(group.readers, None if record is None else record.layer)
@@ -93,9 +94,8 @@ class RunningBatch:
         """Steps that the oldest sentence has made, and one."""
         return max(sentence.length for _, sentence in self.live)
 
-    @property
-    def live(self) -> list[tuple[int, SearchedSentence]]:
-        """The sentences with their slots."""
+    def _with_slots(self) -> list[tuple[int, SearchedSentence]]:
+        """The sentences with their slots; kept as ``live``, since each step asks for them many times."""
         return [(slot, each) for slot, each in enumerate(self.sentences) if each is not None]
 
     @property
@@ -154,6 +154,7 @@ class RunningBatch:
         self.sentences += [None] * (count - len(self.sentences))
         for slot, (place, sentence) in zip(slots, moving, strict=True):
             self.sentences[slot], other.sentences[place] = sentence, None
+        self.live, other.live = self._with_slots(), other._with_slots()
         device = self.ids.device
         self._put(
             torch.tensor(slots, device=device), other, torch.tensor([p for p, _ in moving], device=device)
@@ -214,6 +215,8 @@ class RunningBatch:
         }
         for slot in done:
             self.sentences[slot] = None
+        if done:
+            self.live = self._with_slots()
         self.free += done
         for _, sentence in self.live:
             sentence.length += 1
@@ -241,6 +244,7 @@ class RunningBatch:
     def _keep(self, slots: Sequence[int]) -> None:
         rows, self.free = torch.tensor(slots, device=self.ids.device), []
         self.sentences = [self.sentences[slot] for slot in slots]
+        self.live = self._with_slots()
         self.scores, self.ids = self.scores[rows], self.ids[rows]
         self.decoders.keep(rows)
         if self.recorder is not None:
