@@ -23,6 +23,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from child_process import end_with
 from fuzz_cases import BACKENDS, MAKERS, Case
 from tiny_models import SIZES
 
@@ -82,22 +83,7 @@ def run_child(case: Case, out: Path) -> tuple[int, float, int]:
         sys.stdout, sys.stderr = open(1, "w", encoding="utf-8"), open(2, "w", encoding="utf-8")  # noqa: SIM115
         os.chdir(case.folder)
         sys.argv = ["translate", *case.arguments]
-        code = 99
-        try:
-            from translate.cli.main import main
-
-            main()
-            code = 0
-        except SystemExit as end:
-            code = end.code if isinstance(end.code, int) else int(end.code is not None)
-        except BaseException:
-            import traceback
-
-            traceback.print_exc()
-        finally:
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(code)
+        end_with(run_command)
     while time.monotonic() - began < WALL and processor_seconds(child) < SECONDS:
         pid, status, usage = os.wait4(child, os.WNOHANG)
         if pid:
@@ -106,6 +92,13 @@ def run_child(case: Case, out: Path) -> tuple[int, float, int]:
     os.killpg(child, signal.SIGKILL)
     _, status, usage = os.wait4(child, 0)
     return -1, time.monotonic() - began, usage.ru_maxrss * 1024
+
+
+def run_command() -> None:
+    """The command; an error of its import is one of the child, too."""
+    from translate.cli.main import main
+
+    main()
 
 
 def processor_seconds(pid: int) -> float:

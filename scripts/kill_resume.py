@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import tiny_models
+from child_process import end_with
 
 PHASES = ("start", "step", "validation", "saving", "scoring")
 KILLS_OF_A_RUN = 4
@@ -79,8 +80,8 @@ def start_child(arguments: list[str], log: Path) -> int:
     child = os.fork()
     if child:
         return child
-    code = 99
-    try:
+
+    def command() -> int:
         stream = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(stream, 1)
@@ -95,16 +96,9 @@ def start_child(arguments: list[str], log: Path) -> int:
         Writer._run = marked("saving", Writer._run)  # type: ignore[method-assign]
         life.fit = marked("step", life.fit)
         life.conclude = marked("scoring", life.conclude)
-        code = run(arguments)
-    except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else int(end.code is not None)
-    except BaseException:
-        import traceback
+        return run(arguments)
 
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        os._exit(code)
+    end_with(command)
 
 
 def ended(child: int) -> int | None:

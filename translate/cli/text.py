@@ -208,7 +208,7 @@ def _json(source: str, result: "Translation") -> str:
         "source_words": alignment.source_words,
         "target_words": alignment.target_words,
         "links": alignment.pharaoh(),
-        "weights": [[round(weight, 4) for weight in row] for row in alignment.weights.tolist()],
+        "weights": [[round(weight, 4) for weight in weights] for weights in alignment.weights.tolist()],
     }
     return _dump(row)
 
