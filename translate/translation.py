@@ -29,7 +29,7 @@ from translate.search import (
 )
 from translate.text.tokenizer import Pieces, Tokenizer
 
-TOGETHER = 16  # translations whose alignments are computed together
+TOGETHER = 64  # translations whose alignments are computed together
 
 
 @dataclass(frozen=True)

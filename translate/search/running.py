@@ -76,7 +76,7 @@ class RunningBatch:
         self.config = config
         self.policy = policy
         self.sentences: list[SearchedSentence | None] = [*begin_sentences(group, config)]
-        self.live = self._with_slots()
+        self._find_live()
         # The longest free first: a slot's cache grows until another sentence enters.
         self.free: list[int] = []
         self.decoders = Decoders(group.readers, None if record is None else record.layer)
@@ -89,14 +89,11 @@ class RunningBatch:
         self.ids = torch.full((count, 1, 1), BOS, device=device)  # (B, W, T)
         self.full = count  # the most sentences that the batch, or one that entered it, began with
 
-    @property
-    def age(self) -> int:
-        """Steps that the oldest sentence has made, and one."""
-        return max(sentence.length for _, sentence in self.live)
-
-    def _with_slots(self) -> list[tuple[int, SearchedSentence]]:
-        """The sentences with their slots; kept as ``live``, since each step asks for them many times."""
-        return [(slot, each) for slot, each in enumerate(self.sentences) if each is not None]
+    def _find_live(self) -> None:
+        """Keep the sentences with their slots, and the age of the oldest: each step asks for them often."""
+        self.live = [(slot, each) for slot, each in enumerate(self.sentences) if each is not None]
+        # Steps that the oldest has made, and one.
+        self.age = max((sentence.length for _, sentence in self.live), default=1)
 
     @property
     def wants_more(self) -> bool:
@@ -127,11 +124,10 @@ class RunningBatch:
     @torch.inference_mode()
     def step(self) -> list[Finished]:
         """Read the newest tokens and choose the next; gives the sentences that are done and leave."""
-        read = max(sentence.length for _, sentence in self.live) - 1
         log_probabilities = self.decoders.log_probabilities(self.ids[:, :, -1].flatten())
         if self.recorder is not None:
             assert self.decoders.weights is not None
-            self.recorder.record(self.decoders.weights, self.policy.width, read)
+            self.recorder.record(self.decoders.weights, self.policy.width, self.age - 1)
         chosen = self.policy.choose(
             log_probabilities, self.scores, self.ids, self.sentences, self.constraints
         )
@@ -154,7 +150,8 @@ class RunningBatch:
         self.sentences += [None] * (count - len(self.sentences))
         for slot, (place, sentence) in zip(slots, moving, strict=True):
             self.sentences[slot], other.sentences[place] = sentence, None
-        self.live, other.live = self._with_slots(), other._with_slots()
+        self._find_live()
+        other._find_live()
         device = self.ids.device
         self._put(
             torch.tensor(slots, device=device), other, torch.tensor([p for p, _ in moving], device=device)
@@ -215,11 +212,11 @@ class RunningBatch:
         }
         for slot in done:
             self.sentences[slot] = None
-        if done:
-            self.live = self._with_slots()
         self.free += done
-        for _, sentence in self.live:
-            sentence.length += 1
+        for slot, sentence in self.live:
+            if slot not in done:
+                sentence.length += 1
+        self._find_live()
         return done
 
     def _go_on(self, going: Candidates) -> None:
@@ -227,8 +224,7 @@ class RunningBatch:
         width = self.policy.width
         if self.constraints is not None:
             self.constraints.advance(going)
-        longest = max(sentence.length for _, sentence in self.live)
-        before = self.ids[:, :, max(0, self.ids.shape[2] - longest + 1) :]
+        before = self.ids[:, :, max(0, self.ids.shape[2] - self.age + 1) :]
         if width > 1:
             before = before.gather(1, going.origins.unsqueeze(2).expand(-1, -1, before.shape[2]))
         self.ids = torch.cat([before, going.tokens.unsqueeze(2)], dim=2)
@@ -244,7 +240,7 @@ class RunningBatch:
     def _keep(self, slots: Sequence[int]) -> None:
         rows, self.free = torch.tensor(slots, device=self.ids.device), []
         self.sentences = [self.sentences[slot] for slot in slots]
-        self.live = self._with_slots()
+        self._find_live()
         self.scores, self.ids = self.scores[rows], self.ids[rows]
         self.decoders.keep(rows)
         if self.recorder is not None:
