@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.commands import Command
 from translate.cli import console
-from translate.cli.console import Rate, as_unicode, print_error, print_note, print_warning
+from translate.cli.console import Rate, as_unicode, load_translator, print_error, print_note, print_warning
 from translate.cli.main import run
 from translate.errors import UserError
 
@@ -148,3 +148,15 @@ def test_a_full_standard_output_is_named(
     assert run(["--version"]) == 1
     message = "standard output: cannot be written (No space left on device); what was printed is incomplete"
     assert capsys.readouterr().err == f"error: {message}\n"
+
+
+@pytest.mark.parametrize("engine", [None, "AMX"])
+def test_bfloat16_on_a_processor_without_it_is_told(
+    tiny_runs: dict[str, Path],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    engine: str | None,
+) -> None:
+    monkeypatch.setattr("translate.runs.runtime.bfloat16_engine", lambda: engine)
+    load_translator(tiny_runs["transformer"], "cpu", None, precision="bfloat16")
+    assert ("no instructions for it" in capsys.readouterr().err) == (engine is None)

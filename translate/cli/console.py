@@ -181,9 +181,12 @@ def load_translator(
 ) -> "Translator":
     """The translator of a run. Imports torch here, so that ``--help`` does not wait for it."""
     from translate.runs.load import load
-    from translate.runs.runtime import find_device, use_runtime
+    from translate.runs.runtime import bfloat16_engine, find_device, use_runtime
 
-    use_runtime(find_device(device), threads)
+    chosen = find_device(device)
+    use_runtime(chosen, threads)
+    if precision == "bfloat16" and chosen.type == "cpu" and bfloat16_engine() is None:
+        print_note("--precision bfloat16: this processor has no instructions for it; float32 is faster")
     translator = load(run, device=device, plugins=plugins or (), int8=int8, precision=precision)
     _note_unfinished(run)
     # The loaded objects stay to the end. Frozen, they cost no full garbage collection 0.1 s.

@@ -100,7 +100,8 @@ class TranslationMachine(MachineOptions):
         str,
         typer.Option(
             metavar="NAME",
-            help="float32, bfloat16 or float16; the last two are for a GPU and less exact.",
+            help="float32, bfloat16 or float16. On a CPU bfloat16 is for processors with instructions for it "
+            "(see translate doctor), and float16 is slow.",
         ),
     ] = "float32"
 

@@ -14,7 +14,7 @@ from translate.config.targets import find_plugin
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.models.columns import store_by_columns
-from translate.models.int8 import quantise
+from translate.models.rounding import round_to_bfloat16, round_to_int8
 from translate.models.size_limit import SizeLimit
 from translate.runs.runtime import PRECISIONS, find_device, use_threads
 from translate.storage.checkpoint import load_weights, stored_weights
@@ -50,7 +50,8 @@ def load(
         checkpoint: a name below ``checkpoints``; without ``best``, ``last`` is loaded instead.
         plugins: modules that the run may import, beside this package and torch.
         int8: linear layers in 8 bits, for the CPU.
-        precision: of weights and states: float32, bfloat16 or float16; scores are summed in float32.
+        precision: float32, bfloat16 or float16, of weights and states; on a CPU bfloat16 is that of products
+            alone. Scores are summed in float32.
         as_trained: keep the weights' layout in memory, instead of the one that translating reads fastest.
 
     Raises:
@@ -76,9 +77,12 @@ def load(
     with torch.random.fork_rng(devices=[]), limit:
         model = build_model(settings.model, vocabulary_sizes(tokenizers), settings.run.plugins)
     load_into(model, folder)
-    model.to(chosen_device, PRECISIONS[precision]).eval()
+    products = precision == "bfloat16" and chosen_device.type == "cpu"
+    model.to(chosen_device, torch.float32 if products else PRECISIONS[precision]).eval()
     if int8:
-        quantise(model)
+        round_to_int8(model)
+    elif products:
+        round_to_bfloat16(model)
     elif chosen_device.type == "cpu" and not as_trained:
         store_by_columns(model)
     languages = (settings.data.source_language or "", settings.data.target_language or "")

@@ -1,11 +1,14 @@
-"""Linear layers in 8 bits on the CPU: weights are rounded once, inputs in every call.
+"""Linear layers of fewer bits on the CPU: weights are rounded once, inputs in every call.
 
-Embeddings, norms, attention scores and the cells of recurrent backends keep their precision.
+Embeddings, norms, attention scores and the cells of recurrent backends keep their precision. What is not a
+product gains nothing from fewer bits on a CPU, and loses digits.
 """
 
 import warnings
+from collections.abc import Callable
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translate.errors import UserError
@@ -39,7 +42,28 @@ class Int8Linear(nn.Module):
         return found
 
 
-def quantise(model: Seq2Seq) -> None:
+class Bfloat16Linear(nn.Module):
+    """x W^T + b with W and x in bfloat16, summed in float32 and rounded once.
+
+    Args:
+        weight: (out, in).
+        bias: (out,) or ``None``.
+    """
+
+    weight: Tensor
+    bias: Tensor | None
+
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        super().__init__()
+        self.out_features, self.in_features = weight.shape
+        self.register_buffer("weight", weight.detach().bfloat16(), persistent=False)
+        self.register_buffer("bias", None if bias is None else bias.detach().bfloat16(), persistent=False)
+
+    def forward(self, states: Tensor) -> Tensor:
+        return F.linear(states.bfloat16(), self.weight, self.bias).to(states.dtype)
+
+
+def round_to_int8(model: Seq2Seq) -> None:
     """Replace every linear layer, and the projection to the vocabulary, by :class:`Int8Linear`.
 
     Raises:
@@ -50,8 +74,17 @@ def quantise(model: Seq2Seq) -> None:
     if "fbgemm" not in torch.backends.quantized.supported_engines:
         raise UserError("int8: this torch has no kernels for it (fbgemm)")
     torch.backends.quantized.engine = "fbgemm"
+    _replace_linear(model, Int8Linear)
+
+
+def round_to_bfloat16(model: Seq2Seq) -> None:
+    """Replace every linear layer, and the projection to the vocabulary, by :class:`Bfloat16Linear`."""
+    _replace_linear(model, Bfloat16Linear)
+
+
+def _replace_linear(model: Seq2Seq, new: Callable[[Tensor, Tensor | None], nn.Module]) -> None:
     for module in list(model.modules()):
         for name, child in list(module.named_children()):
             if type(child) is nn.Linear:
-                setattr(module, name, Int8Linear(child.weight, child.bias))
-    model.output_layer = Int8Linear(model.output_weight, model.output_bias)
+                setattr(module, name, new(child.weight, child.bias))
+    model.output_layer = new(model.output_weight, model.output_bias)
