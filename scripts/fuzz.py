@@ -11,6 +11,7 @@ answer each line with one line.
 """
 
 import argparse
+import contextlib
 import hashlib
 import json
 import os
@@ -89,7 +90,9 @@ def run_child(case: Case, out: Path) -> tuple[int, float, int]:
         if pid:
             return status, time.monotonic() - began, usage.ru_maxrss * 1024
         time.sleep(0.005)
-    os.killpg(child, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):  # a child that has not come to its own group yet
+        os.killpg(child, signal.SIGKILL)
+    os.kill(child, signal.SIGKILL)
     _, status, usage = os.wait4(child, 0)
     return -1, time.monotonic() - began, usage.ru_maxrss * 1024
 
