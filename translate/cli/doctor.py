@@ -1,10 +1,6 @@
 """``translate doctor``: versions, device, threads, and the kernels that run here."""
 
 import platform
-from importlib.metadata import PackageNotFoundError, version
-
-from rich.console import Console
-from rich.table import Table
 
 PACKAGES = (
     "seq2seq-translate",
@@ -20,7 +16,11 @@ PACKAGES = (
 
 def doctor() -> None:
     """Show the versions, the device, the threads and the attention kernels of this machine."""
+    from importlib.metadata import PackageNotFoundError, version
+
     import torch
+    from rich.console import Console
+    from rich.table import Table
 
     from translate.attention.fused import kernels
     from translate.attention.kernels import compiler

@@ -16,6 +16,7 @@ import typer
 from translate.cli.console import (
     READER_GONE,
     WRONG_USE,
+    importing_torch,
     print_error,
     print_system_error,
     silence_stdout,
@@ -72,7 +73,8 @@ def train(
         return
     config = None
     if not (options.hydra_help or options.shell_completion):
-        options.overrides, config = _checked(options)
+        with importing_torch():
+            options.overrides, config = _checked(options)
     if config is None or _needs_hydra(options):
         _run_hydra(options)
     else:  # Hydra would compose the same configuration twice more, and do nothing else
@@ -83,7 +85,8 @@ def run_job(config: "DictConfig") -> None:
     """One job of Hydra: trains, and exits with the code of :func:`translate.runs.life.train`."""
     from hydra.core.hydra_config import HydraConfig
 
-    from translate.runs.life import train as build_and_train
+    with importing_torch():
+        from translate.runs.life import train as build_and_train
 
     if HydraConfig.initialized():
         _name_job(config, HydraConfig.get())

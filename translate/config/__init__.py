@@ -1,13 +1,14 @@
 """Configuration: sections with declared types, checked targets, and their values in ``conf/``."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from translate.config.names import config_directory, did_you_mean, nearest, suggest
-from translate.config.targets import check_target, instantiate, resolve_target
-from translate.config.values import to_section
 
 if TYPE_CHECKING:
     from translate.config.composer import Composer, compose
+    from translate.config.targets import check_target, instantiate, resolve_target
+    from translate.config.values import to_section
 
 __all__ = [
     "Composer",
@@ -22,11 +23,19 @@ __all__ = [
     "to_section",
 ]
 
+# Only composing needs Hydra, and only values need pydantic: using a trained model needs no Hydra, and a
+# command that finds a mistake in its options neither.
+_LAZY = {
+    "Composer": "composer",
+    "compose": "composer",
+    "check_target": "targets",
+    "instantiate": "targets",
+    "resolve_target": "targets",
+    "to_section": "values",
+}
+
 
 def __getattr__(name: str) -> Any:
-    # Only composing needs Hydra; using a trained model does not.
-    if name in ("Composer", "compose"):
-        from translate.config import composer
-
-        return getattr(composer, name)
+    if name in _LAZY:
+        return getattr(import_module(f"translate.config.{_LAZY[name]}"), name)
     raise AttributeError(f"module 'translate.config' has no attribute {name!r}")

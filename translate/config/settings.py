@@ -2,9 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-
-from omegaconf import DictConfig
+from typing import TYPE_CHECKING, Any
 
 from translate.config.data import DataConfig
 from translate.config.declare import Fraction, Positive, Shift, declared
@@ -17,6 +15,9 @@ from translate.config.tokenizer import TokenizerConfig
 from translate.config.training import RuntimeConfig, TrainingConfig
 from translate.config.values import plain, to_section
 from translate.errors import UserError
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
 
 
 @declared("alignment/calibrated.yaml")
@@ -75,7 +76,7 @@ class Settings:
     schedule: dict[str, Any]
 
 
-def check_config(config: DictConfig | Mapping[str, Any]) -> Settings:
+def check_config(config: "DictConfig | Mapping[str, Any]") -> Settings:
     """Check every section; raises ``UserError`` with the path, the value and the nearest valid name.
 
     The closed sections come first: the classes of the open ones import torch, which takes seconds.

@@ -8,8 +8,6 @@ from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from omegaconf import OmegaConf
-from omegaconf.errors import InterpolationToMissingValueError, MissingMandatoryValue, OmegaConfBaseException
 from pydantic import BeforeValidator, TypeAdapter, ValidationError
 
 from translate.config.messages import explain
@@ -28,6 +26,15 @@ def plain(node: Any, path: str = "") -> Any:
     Raises:
         UserError: for an interpolation of a key that does not exist, or a required value that is missing.
     """
+    if node is None or isinstance(node, dict | list | str | int | float):
+        return node  # as a run's stored configuration is: loading one does not wait for OmegaConf
+    from omegaconf import OmegaConf
+    from omegaconf.errors import (
+        InterpolationToMissingValueError,
+        MissingMandatoryValue,
+        OmegaConfBaseException,
+    )
+
     if not OmegaConf.is_config(node):
         return node
     try:

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import sacrebleu
 import sentencepiece
 import torch
 
@@ -71,6 +70,8 @@ def _facts(
     *,
     validated: bool,
 ) -> list[str]:
+    import sacrebleu
+
     choice, aer = AlignmentChoice.from_dict(alignment["choice"]), alignment["validation_aer"]
     name = settings.model.get("name", settings.model["_target_"])
     measured = f", AER {100 * aer:.2f} %" if aer is not None else ""

@@ -33,12 +33,12 @@ def check_buildable(settings: Settings) -> None:
         check_mechanism(model.source_attention(layer), model.widths)
     _check_recipe(settings, model)
     freeze(model, settings.training.freeze)
-    build_optimizer(settings, model)
     build_schedule(settings)
     if model.num_attention_layers < 1:
         raise UserError("model: expected at least one layer that attends to the source, got none")
     wanted = settings.alignment
     AlignmentChoice(wanted.layer or 0, tuple(wanted.heads or (0,)), wanted.shift or 0).check(model)
+    build_optimizer(settings, model)  # last: the first optimizer of a process loads torch's compiler
 
 
 def check_given(settings: Settings, *, fresh: bool) -> None:

@@ -20,6 +20,7 @@ from translate.runs.runtime import PRECISIONS, find_device, use_threads
 from translate.storage.checkpoint import load_weights, stored_weights
 from translate.storage.lock import at_work
 from translate.storage.run_directory import RunDirectory
+from translate.storage.run_path import check_is_run
 from translate.storage.weights_file import differing
 from translate.text.bounded import read_json, read_yaml
 from translate.text.tokenizer import TokenizerPair
@@ -125,13 +126,8 @@ def read_settings(directory: RunDirectory, plugins: Sequence[str] = ()) -> Setti
 
     A run may come from a stranger: the file is read in bounds, and nothing in it is interpolated.
     """
-    if not directory.path.is_dir():
-        what = "a file, not a run directory" if directory.path.exists() else "no such run directory"
-        raise UserError(f"{directory.path}: {what}")
-    try:
-        config = read_yaml(directory.config, root=directory.path)
-    except FileNotFoundError as error:
-        raise UserError(f"{directory.path}: not a run directory (it has no config.yaml)") from error
+    check_is_run(directory.path)
+    config = read_yaml(directory.config, root=directory.path)
     if not isinstance(config, dict):
         raise UserError(f"{directory.config}: expected the sections of a run, got {shorten(config)}")
     for path, text in _texts(config):

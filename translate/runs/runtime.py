@@ -43,7 +43,8 @@ def use_deterministic(deterministic: bool) -> None:
     """Restrict a GPU to algorithms that give the same bits again; those of the CPU all do."""
     if deterministic:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when the GPU is first used
-    torch.use_deterministic_algorithms(deterministic)
+    if deterministic != torch.are_deterministic_algorithms_enabled():  # to set it takes a second
+        torch.use_deterministic_algorithms(deterministic)
     torch.backends.cudnn.benchmark = False
 
 

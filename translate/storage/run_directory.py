@@ -12,6 +12,7 @@ import yaml  # type: ignore[import-untyped]
 from translate.errors import UserError
 from translate.storage.checkpoint import point, step_folder, step_folders
 from translate.storage.lock import LOCK
+from translate.storage.run_path import CONFIG
 from translate.text.aside import PREFIX, aside, is_left_over, told, write_text
 
 
@@ -23,7 +24,7 @@ class RunDirectory:
 
     @property
     def config(self) -> Path:
-        return self.path / "config.yaml"
+        return self.path / CONFIG
 
     @property
     def tokenizer(self) -> Path:

@@ -13,15 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import torch.distributed.checkpoint as dcp
 from torch import Tensor
-from torch.distributed.checkpoint.hf_storage import HuggingFaceStorageReader, HuggingFaceStorageWriter
-from torch.distributed.tensor import DTensor, Shard, distribute_tensor, empty
 
 from translate.errors import UserError
 from translate.storage.checkpoint import SHARDS
 from translate.text.aside import PREFIX
 from translate.training.distributed import World
+from translate.training.parallel import is_spread
 from translate.training.update import Update
 from translate.training.weights import model_tensors
 
@@ -39,7 +37,7 @@ def write_shards(
     parts: dict[str, Tensor] = {}
 
     def cut(name: str, tensor: Tensor) -> Tensor:
-        if not isinstance(tensor, DTensor):
+        if not is_spread(tensor):
             return tensor
         parts[name] = tensor
         return torch.empty(tensor.shape, dtype=tensor.dtype, device="meta")
@@ -47,6 +45,8 @@ def write_shards(
     rest = _map_tensors(state, cut)
     if not parts:
         return rest, None
+    import torch.distributed.checkpoint as dcp  # a second, for which a single process does not wait
+    from torch.distributed.checkpoint.hf_storage import HuggingFaceStorageWriter
 
     def make() -> Path:
         directory.mkdir(parents=True, exist_ok=True)
@@ -67,7 +67,7 @@ def read_shards(folder: Path, state: dict[str, Any], update: Update) -> dict[str
         state: of the checkpoint; another number of processes may have written it.
         update: whose tensors the state belongs to.
     """
-    mesh = next((p.device_mesh for p in update.parameters if isinstance(p, DTensor)), None)
+    mesh = next((p.device_mesh for p in update.parameters if is_spread(p)), None)
     missing: dict[str, Tensor] = {}
 
     def make(name: str, tensor: Tensor) -> Tensor:
@@ -76,11 +76,16 @@ def read_shards(folder: Path, state: dict[str, Any], update: Update) -> dict[str
         if mesh is None:
             missing[name] = torch.empty(tensor.shape, dtype=tensor.dtype)
         else:
+            from torch.distributed.tensor import Shard, empty
+
             missing[name] = empty(*tensor.shape, dtype=tensor.dtype, device_mesh=mesh, placements=[Shard(0)])
         return missing[name]
 
     state = _map_tensors(state, make)
     if missing:
+        import torch.distributed.checkpoint as dcp
+        from torch.distributed.checkpoint.hf_storage import HuggingFaceStorageReader
+
         try:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "torch.distributed is .* uninitialized")  # one process can
@@ -111,8 +116,10 @@ def _distribute(state: dict[str, Any], update: Update) -> None:
 
 
 def _like(tensor: Tensor, own: Tensor) -> Tensor:
-    if isinstance(tensor, DTensor) or not isinstance(own, DTensor) or tensor.shape != own.shape:
+    if is_spread(tensor) or not is_spread(own) or tensor.shape != own.shape:
         return tensor
+    from torch.distributed.tensor import distribute_tensor
+
     return distribute_tensor(tensor.to(own.device), own.device_mesh, own.placements, src_data_rank=None)
 
 

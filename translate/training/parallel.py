@@ -8,20 +8,20 @@ import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
-from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import FSDPModule, fully_shard, register_fsdp_forward_method
-from torch.distributed.tensor import DTensor
 from torch.nn.parallel import DistributedDataParallel
 
 from translate.models import Seq2Seq
 from translate.text.tokenizer import EOS
 from translate.training.distributed import World
 from translate.training.weights import model_tensors
+
+if TYPE_CHECKING:
+    from torch.distributed.tensor import DTensor
 
 T = TypeVar("T")
 
@@ -106,6 +106,10 @@ def _copied(computation: Computation, model: Seq2Seq, device: torch.device) -> n
 
 
 def _sharded(computation: Computation, model: Seq2Seq, world: World, device: torch.device) -> nn.Module:
+    # These take a second to import; a single process does without.
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import FSDPModule, fully_shard, register_fsdp_forward_method
+
     for tensor in model_tensors(model).values():
         dist.broadcast(tensor, src=0)
     # The context of an attention may be a view; nothing writes into it.
@@ -122,9 +126,14 @@ def _sharded(computation: Computation, model: Seq2Seq, world: World, device: tor
     return computation
 
 
+def is_spread(tensor: Tensor) -> "TypeGuard[DTensor]":
+    """Whether a tensor is spread over the processes: a ``DTensor``, whose class takes a second to import."""
+    return hasattr(tensor, "full_tensor")
+
+
 def whole(tensor: Tensor) -> Tensor:
     """The whole of a tensor that may be spread over the processes, all of which must call this."""
-    return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+    return tensor.full_tensor() if is_spread(tensor) else tensor
 
 
 def copy_whole(model: nn.Module, copy: nn.Module) -> None:
