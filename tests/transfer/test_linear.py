@@ -13,8 +13,9 @@ import pytest
 from translate.alignment.alignment import Alignment
 from translate.config.tokenizer import TokenizerConfig
 from translate.text.lines import MAX_CHARACTERS
+from translate.text.sentences import split
 from translate.text.tokenizer import train_tokenizer
-from translate.text.words import split_sentences, split_words
+from translate.text.words import split_words
 from translate.transfer.markup import MAX_PLACED, place_markup
 from translate.transfer.tags import MARKUP, read_markup
 
@@ -69,7 +70,7 @@ def test_words(unit: str) -> None:
 
 @pytest.mark.parametrize("unit", ["!", ".", "A. ", '"', '."', "a. b ", ". ", "。", "Mr. ", " "])
 def test_sentences(unit: str) -> None:
-    check(lambda: split_sentences(full(unit) + "x"))
+    check(lambda: split(full(unit) + "x"))
 
 
 @pytest.mark.slow

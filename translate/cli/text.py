@@ -156,15 +156,16 @@ def _translate_paragraphs(
     translator: "Translator", translate: Translate, block: list[str]
 ) -> list[list[tuple[str, "Translation"]]]:
     """For each paragraph its sentences, each with its translation."""
-    from translate.text.words import split_sentences
+    from translate.text.sentences import split
     from translate.translator import BLANK
 
-    split = [split_sentences(line) for line in block]
-    if blank := sum(not sentences for sentences in split):
+    language = translator.languages[0]
+    all_sentences = [[line[start:end] for start, end in split(line, language)] for line in block]
+    if blank := sum(not sentences for sentences in all_sentences):
         translator.warnings[BLANK] += blank
-    if long := sum(len(sentences) > MAX_SENTENCES for sentences in split):
+    if long := sum(len(sentences) > MAX_SENTENCES for sentences in all_sentences):
         translator.warnings[SENTENCES_CUT] += long
-    paragraphs = [sentences[:MAX_SENTENCES] for sentences in split]
+    paragraphs = [sentences[:MAX_SENTENCES] for sentences in all_sentences]
     results = iter(translate([sentence for sentences in paragraphs for sentence in sentences]))
     return [[(sentence, next(results)) for sentence in sentences] for sentences in paragraphs]
 

@@ -1,4 +1,4 @@
-"""Splits a text into sentences, and a sentence into words with their character offsets."""
+"""Splits a sentence into words with their character offsets."""
 
 import re
 import sys
@@ -23,21 +23,6 @@ class Word(NamedTuple):
 
 
 _WHITESPACE_WORD = re.compile(r"\S+")
-# Abbreviations: their full stop ends no sentence.
-_ABBREVIATION = re.compile(
-    r"(?:mr|mrs|ms|dr|prof|st|sr|jr|vs|e\.g|i\.e|cf|no|vol|fig|approx|dept|et al|gen|gov|sen|rep|hon|capt|col"
-    r"|lt|sgt|mme|mlle|mm|pp?|art|bd|env|p\. ex|z\. ?b|d\. ?h|u\. ?a|o\. ?ä|bzw|ca|nr|str|hr|fr|abs|bspw"
-    r"|inkl|evtl|ggf|vgl|sog|geb|[^\W\d_]|\d{1,2})",
-    re.IGNORECASE,
-)
-# A mark with closing quotes or brackets, white space, and then a capital letter or an opening mark. It is
-# possessive and begins no row of marks in the middle, so that the time is linear.
-_END = re.compile(
-    r"(?<![.!?…])[.!?…]++[\"'”“’»)\]]*+(?=\s++(?:[^\s\W\d_a-zà-öø-ÿ]|[\"'“‘«(\[¿¡\d])|\s*+$)"
-    r"|[。！？]++[」』）”’]*+"
-)  # fmt: skip
-_LAST_WORD = re.compile(r"(?:^|[\s\"'“‘«(\[])((?:et |p\. |[zdou]\. )?\S+)$")
-_LONGEST_ABBREVIATION = 16  # characters, generously
 FIRST_MARK = "\u0300"  # combining marks and scripts without spaces start here
 
 
@@ -110,27 +95,3 @@ def _found(pattern: re.Pattern[str], text: str) -> list[Word]:
 def tokenise(text: str) -> str:
     """The words of ``text`` joined by single spaces."""
     return " ".join(word.text for word in split_words(text))
-
-
-def split_sentences(text: str) -> list[str]:
-    """The sentences of a paragraph without the white space around them; none for a blank one.
-
-    The rules hold for European languages and for Chinese and Japanese.
-    """
-    found, start = [], 0
-    for match in _END.finditer(text):
-        if match.group() == "." and _is_abbreviation(
-            text[max(start, match.start() - _LONGEST_ABBREVIATION) : match.start()]
-        ):
-            continue
-        sentence = text[start : match.end()].strip()
-        if sentence:
-            found.append(sentence)
-        start = match.end()
-    rest = text[start:].strip()
-    return [*found, rest] if rest else found
-
-
-def _is_abbreviation(before: str) -> bool:
-    last = _LAST_WORD.search(before)
-    return last is not None and _ABBREVIATION.fullmatch(last.group(1)) is not None

@@ -1,0 +1,54 @@
+"""Languages of short texts, among few."""
+
+import pytest
+
+from translate.errors import UserError
+from translate.serve.languages import MAX_CHARACTERS, identify
+
+pytest.importorskip("py3langid", reason="needs py3langid")
+
+LINES = {
+    "A man in an orange hat is looking at something.": "en",
+    "The children play in the garden.": "en",
+    "Un homme avec un chapeau orange regarde quelque chose.": "fr",
+    "Les enfants jouent dans le jardin.": "fr",
+    "Ein Mann mit einem orangefarbenen Hut sieht sich etwas an.": "de",
+    "Die Kinder spielen im Garten.": "de",
+}
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_short_lines(line: str) -> None:
+    code, probability = identify(line, ["de", "en", "fr"])
+    assert code == LINES[line]
+    assert 1 / 3 < probability <= 1
+
+
+def test_only_the_given_languages_are_found() -> None:
+    for line in LINES:
+        assert identify(line, ["fr", "ja"])[0] in ("fr", "ja")
+    assert identify("Die Kinder spielen.", ["de"]) == ("de", 1.0)
+
+
+def test_codes_come_back_as_they_were_given() -> None:
+    assert identify("As crianças brincam no jardim da avó.", ["EN-us", "pt-BR", "pt-PT"])[0] == "pt-BR"
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "12 + 3 = 15 !"])
+def test_no_letters_no_language(text: str) -> None:
+    assert identify(text, ["fr", "en"]) == ("fr", 0.0)
+
+
+def test_a_language_that_the_identifier_lacks_is_never_found() -> None:
+    assert identify("Les enfants jouent.", ["qaa", "fr"])[0] == "fr"
+    assert identify("Les enfants jouent.", ["qaa"]) == ("qaa", 0.0)
+
+
+def test_a_long_text_is_read_to_the_limit() -> None:
+    french = "Les enfants jouent dans le jardin. " * (MAX_CHARACTERS // 30)
+    assert identify(french, ["en", "fr"]) == identify(french + "The end of it is English. " * 9999, ["en", "fr"])
+
+
+def test_no_languages_is_an_error() -> None:
+    with pytest.raises(UserError, match="at least one language"):
+        identify("text", [])

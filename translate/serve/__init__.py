@@ -1,0 +1,1 @@
+"""HTTP APIs and the live page over translators."""
