@@ -46,7 +46,8 @@ def test_a_language_that_the_identifier_lacks_is_never_found() -> None:
 
 def test_a_long_text_is_read_to_the_limit() -> None:
     french = "Les enfants jouent dans le jardin. " * (MAX_CHARACTERS // 30)
-    assert identify(french, ["en", "fr"]) == identify(french + "The end of it is English. " * 9999, ["en", "fr"])
+    longer = french + "The end of it is English. " * 9999
+    assert identify(french, ["en", "fr"]) == identify(longer, ["en", "fr"])
 
 
 def test_no_languages_is_an_error() -> None:

@@ -44,7 +44,7 @@ def test_sentences(text: str) -> None:
         ("fr", ["M. Dupont est là.", "Mme Curie dort.", "« Vraiment ? » dit-il."]),
         ("fr-CA", ["Il vit.", "P. ex. à Paris."]),
         ("de", ["Er kam am 3. Oktober.", "Ca. 5 Leute."]),
-        ("en", ["He saw Mr. X at 5 p.m.", "Then he left!", "\"Really?\" he said."]),
+        ("en", ["He saw Mr. X at 5 p.m.", "Then he left!", '"Really?" he said.']),
         ("xx", ["One.", "Two."]),
     ],
 )

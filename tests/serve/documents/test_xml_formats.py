@@ -1,0 +1,240 @@
+"""DOCX, ODT, PO and XLIFF: other readers see the same structure; what is hostile is refused."""
+
+import io
+import tracemalloc
+import zipfile
+
+import pytest
+
+from tests.serve.documents.shouting import shout
+from translate.errors import UserError
+from translate.serve.documents import read
+from translate.serve.documents.packages import MAX_DEPTH, MAX_FILES, MAX_UNPACKED, Archive, parse_xml
+
+pytest.importorskip("lxml", reason="needs lxml")
+pytest.importorskip("polib", reason="needs polib")
+
+W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+BOMB = '<!DOCTYPE a [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><a>&b;</a>'
+OUTER = '<!DOCTYPE a [<!ENTITY a SYSTEM "file:///etc/hostname">]><a>&a;</a>'
+
+
+def zipped(**files: str | bytes) -> bytes:
+    """An archive; in names ``__`` stands for a slash and ``_`` for a full stop."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name.replace("__", "/").replace("_", "."), content)
+    return out.getvalue()
+
+
+def word(body: str) -> bytes:
+    return zipped(word__document_xml=f'<w:document xmlns:w="{W}"><w:body>{body}</w:body></w:document>')
+
+
+def test_docx_as_python_docx_reads_it() -> None:
+    docx = pytest.importorskip("docx", reason="needs python-docx")
+    made = docx.Document()
+    made.add_heading("A title")
+    paragraph = made.add_paragraph("Hello ")
+    paragraph.add_run("bold").bold = True
+    paragraph.add_run(" world. Second ")
+    paragraph.add_run("part").italic = True
+    paragraph.add_run(" here.").add_break()
+    paragraph.add_run("After\ttab")
+    made.add_table(1, 2).cell(0, 0).text = "A cell"
+    made.sections[0].header.paragraphs[0].text = "The header"
+    out = io.BytesIO()
+    made.save(out)
+    document = read("a.docx", out.getvalue(), "en")
+    assert document.sentences == [
+        "A title", "Hello <g0>bold</g0> world.", "Second <g1>part</g1> here.", "After", "tab", "A cell",
+        "The header",
+    ]  # fmt: skip
+    moved = ["Titre", "Monde <g0>gras</g0> !", *shout(document.sentences[2:])]
+    found = docx.Document(io.BytesIO(document.write(moved)))
+    title, second, *_ = found.paragraphs
+    assert (title.text, title.style.name) == ("Titre", "Heading 1")
+    assert second.text == "Monde gras ! SECOND PART HERE.\nAFTER\tTAB"
+    assert [run.text for run in second.runs if run.bold] == ["gras"]
+    assert [run.text for run in second.runs if run.italic] == ["PART"]
+    assert found.tables[0].cell(0, 0).text == "A CELL"
+    assert found.sections[0].header.paragraphs[0].text == "THE HEADER"
+
+
+def test_docx_links_fields_and_notes_stay() -> None:
+    run = "<w:r>{}<w:t xml:space='preserve'>{}</w:t></w:r>".format
+    body = (
+        "<w:p><w:pPr><w:keepNext/></w:pPr>"
+        + run("<w:rPr><w:lang w:val='en'/></w:rPr>", "See ")
+        + "<w:proofErr/><w:hyperlink w:anchor='x'>"
+        + run("<w:rPr><w:b/></w:rPr>", "the page")
+        + "</w:hyperlink>"
+        + run("", " now")
+        + "<w:r><w:footnoteReference w:id='2'/></w:r>"
+        + run("", ".")
+        + "<w:r><w:fldChar w:fldCharType='begin'/></w:r><w:r><w:instrText>PAGE</w:instrText></w:r></w:p>"
+    )
+    document = read("a.docx", word(body))
+    (sentence,) = document.sentences
+    assert sentence == "See <g0><g1>the page</g1></g0> now<x2/>."
+    written = Archive(document.write(["<g0><g1>La page</g1></g0>, voir<x2/>."]), "a")
+    root = parse_xml(written.files["word/document.xml"], "a")
+    w = f"{{{W}}}"
+    (paragraph,) = root.iter(f"{w}p")
+    assert "".join(paragraph.itertext()) == "La page, voir.PAGE"
+    assert [each.tag.removeprefix(w) for each in paragraph] == ["pPr", "hyperlink", "r", "r", "r", "r", "r"]
+    assert paragraph[1].get(f"{w}anchor") == "x"
+    assert [text.text for text in paragraph[1].iter(f"{w}t")] == ["La page"]
+    assert paragraph[1].find(f"{w}r/{w}rPr/{w}b") is not None
+
+
+def test_odt() -> None:
+    pytest.importorskip("odf", reason="needs odfpy")
+    from odf import teletype
+    from odf.opendocument import OpenDocumentText, load
+    from odf.text import H, LineBreak, P, S, Span
+
+    made = OpenDocumentText()
+    made.text.addElement(H(outlinelevel=1, text="A title"))
+    paragraph = P(text="Hello ")
+    paragraph.addElement(Span(text="big"))
+    paragraph.addText(" world.")
+    paragraph.addElement(LineBreak())
+    paragraph.addText("12 ")
+    paragraph.addElement(S(c=3))
+    paragraph.addText("More")
+    made.text.addElement(paragraph)
+    out = io.BytesIO()
+    made.write(out)
+    document = read("a.odt", out.getvalue())
+    assert document.sentences[:2] == ["A title", "Hello <g0>big</g0> world."]
+    content = document.write(shout(document.sentences))
+    assert zipfile.ZipFile(io.BytesIO(content)).infolist()[0].filename == "mimetype"
+    found = load(io.BytesIO(content))
+    assert [teletype.extractText(each) for each in found.getElementsByType(H)] == ["A TITLE"]
+    (paragraph,) = found.getElementsByType(P)
+    assert teletype.extractText(paragraph).split() == ["HELLO", "BIG", "WORLD.", "12", "MORE"]
+    assert [teletype.extractText(each) for each in found.getElementsByType(Span)] == ["BIG"]
+
+
+PO = r"""# kept
+msgid ""
+msgstr ""
+"Content-Type: text/plain; charset=UTF-8\n"
+"Plural-Forms: nplurals=3; plural=(n > 1);\n"
+
+#: a.c:3
+#, c-format
+msgid "Hello <b>%s</b>.\n"
+"See you\n"
+msgstr ""
+
+msgid "One file"
+msgid_plural "%d files"
+msgstr[0] ""
+msgstr[1] ""
+msgstr[2] ""
+
+#, fuzzy
+msgid "unsure"
+msgstr "incertain"
+
+msgid "Done"
+msgstr "Fini"
+"""
+
+
+def test_po() -> None:
+    import polib
+
+    document = read("a.po", PO.encode(), "en")
+    assert document.sentences == ["Hello <g0>%s</g0>.", "See you", "One file", "%d files"]
+    written = document.write(["<g0>%s</g0>, salut .", "À bientôt", "Un fichier", "%d fichiers"]).decode()
+    found = {entry.msgid: entry for entry in polib.pofile(written)}
+    assert found["Hello <b>%s</b>.\nSee you\n"].msgstr == "<b>%s</b>, salut .\nÀ bientôt\n"
+    assert found["Hello <b>%s</b>.\nSee you\n"].flags == ["c-format"]
+    assert found["One file"].msgstr_plural == {0: "Un fichier", 1: "%d fichiers", 2: "%d fichiers"}
+    assert (found["unsure"].msgstr, found["Done"].msgstr) == ("incertain", "Fini")
+    assert written.startswith("# kept\n")
+
+
+def test_po_never_reads_a_file(tmp_path: object) -> None:
+    with pytest.raises(UserError, match="no PO file"):
+        read("a.po", b"/etc/hostname")
+
+
+XLIFF_1 = """<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2"><file original="a"><body>
+<trans-unit id="1"><source>A <g id="1">big</g> <x id="2"/>day.</source>
+</trans-unit><trans-unit id="2"><source>Old</source><target>Vieux</target></trans-unit>
+<trans-unit id="3" translate="no"><source>No</source></trans-unit></body></file></xliff>"""
+XLIFF_2 = """<xliff version="2.0" srcLang="en" xmlns="urn:oasis:names:tc:xliff:document:2.0"><file id="f">
+<unit id="1">
+<segment><source>A <pc id="1">big</pc> <ph id="2"/>day.</source></segment></unit></file></xliff>"""
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        (XLIFF_1, '<target>Jour <x id="2"/><g id="1">grand</g>.</target>'),
+        (XLIFF_2, '<target>Jour <ph id="2"/><pc id="1">grand</pc>.</target>'),
+    ],
+)
+def test_xliff(text: str, target: str) -> None:
+    document = read("a.xlf", text.encode())
+    assert document.sentences == ["A <g0>big</g0> <x1/>day."]
+    written = document.write(["Jour <x1/><g0>grand</g0>."]).decode()
+    assert target in written
+    head, _, tail = written.partition(target)
+    assert (head + tail).replace("\n", "").endswith(text[text.index("<file") :].replace("\n", ""))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "no well-formed XML"),
+        (b"<a>", "no well-formed XML"),
+        (b"<a>\xff</a>", "no well-formed XML"),
+        (b"<a/>", "no XLIFF file"),
+        (BOMB.encode(), "declares a document type"),
+        (BOMB.encode("utf-16"), "declares a document type"),
+        (OUTER.encode(), "declares a document type"),
+        (b"<a>" * (MAX_DEPTH + 1), "elements within each other"),
+    ],
+)
+def test_hostile_xml(content: bytes, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        read("a.xliff", content)
+    with pytest.raises(UserError, match=r"lacks|XML|type|elements"):
+        read("a.docx", zipped(word__document_xml=content) if content != b"<a/>" else zipped(x="y"))
+
+
+@pytest.mark.parametrize("name", ["a.docx", "a.odt"])
+def test_hostile_archives(name: str) -> None:
+    good = word("<w:p/>")
+    for content, message in (
+        (b"", "damaged"),
+        (b"PK\x03\x04" + bytes(99), "damaged"),
+        (good[:-30], "damaged"),
+        (zipped(**{f"f{number}": "" for number in range(MAX_FILES + 1)}), "files; expected at most"),
+        (zipped(other="x"), "lacks"),
+    ):
+        with pytest.raises(UserError, match=message):
+            read(name, content)
+
+
+def test_a_zip_bomb_is_not_unpacked() -> None:
+    bomb = zipped(word__document_xml=b"<a>" + bytes(3 * MAX_UNPACKED))
+    assert len(bomb) < MAX_UNPACKED / 100
+    tracemalloc.start()
+    with pytest.raises(UserError, match="unpacks to more than 64 MiB"):
+        read("a.docx", bomb)
+    assert tracemalloc.get_traced_memory()[1] < 1.5 * MAX_UNPACKED
+    tracemalloc.stop()
+
+
+def test_an_encrypted_archive_is_refused() -> None:
+    content = bytearray(word("<w:p/>"))
+    content[content.index(b"PK\x01\x02") + 8] |= 1
+    with pytest.raises(UserError, match="encrypted"):
+        read("a.docx", bytes(content))

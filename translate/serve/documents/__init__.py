@@ -1,0 +1,51 @@
+"""Documents: their sentences with inline markup, and the same documents with translations in their place."""
+
+from collections.abc import Callable
+
+from translate.errors import UserError
+from translate.serve.documents.catalogues import read_po, read_xliff
+from translate.serve.documents.document import MAX_BYTES, MAX_SENTENCES, Document
+from translate.serve.documents.markdown import read_markdown
+from translate.serve.documents.office import read_docx, read_odt
+from translate.serve.documents.plain import read_plain, read_subtitles
+from translate.serve.documents.webpage import read_html
+
+__all__ = ["FORMATS", "MAX_BYTES", "MAX_SENTENCES", "Document", "read", "read_html"]
+
+# The reader of each kind of file, by its suffix.
+FORMATS: dict[str, Callable[[bytes, str, str], Document]] = {
+    ".txt": read_plain,
+    ".html": read_html,
+    ".htm": read_html,
+    ".md": read_markdown,
+    ".srt": read_subtitles,
+    ".vtt": read_subtitles,
+    ".docx": read_docx,
+    ".odt": read_odt,
+    ".po": read_po,
+    ".xliff": read_xliff,
+    ".xlf": read_xliff,
+}
+_LONGEST_NAME = 80  # characters that a message repeats
+
+
+def read(name: str, content: bytes, language: str = "") -> Document:
+    """Read a document.
+
+    ``document.write(translate(document.sentences))`` is its translation; ``translate`` carries the markup:
+    ``[each.text for each in translator.translate(document.sentences, markup=True)]``.
+
+    Args:
+        name: of the file; its suffix tells the format.
+        content: at most ``MAX_BYTES``.
+        language: of the text, a code: its rules tell where sentences end.
+    Raises:
+        UserError: for another format, and for a file that is damaged, too large or nested too deeply.
+    """
+    suffix = "." + name.rpartition(".")[2].lower()
+    shown = "".join(character if character.isprintable() else "?" for character in name[-_LONGEST_NAME:])
+    if suffix not in FORMATS:
+        raise UserError(f"{shown}: unknown kind of file; expected one of {', '.join(FORMATS)}")
+    if len(content) > MAX_BYTES:
+        raise UserError(f"{shown}: {len(content):,} bytes; expected at most {MAX_BYTES:,}")
+    return FORMATS[suffix](content, shown, language)

@@ -1,0 +1,230 @@
+"""Markdown: headings, paragraphs, items and cells as CommonMark reads them; all else stays as it is."""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Any
+
+from translate.errors import UserError
+from translate.serve.documents.document import Document, Spans, decode
+from translate.serve.documents.inline import Tag, Token
+
+MAX_BYTES = 2 << 20  # of a document
+MAX_MARKS = 1000  # characters of a paragraph that may be markup; the time may grow with their square
+_FRONT_MATTER = re.compile(r"---[ \t]*\n.*?\n---[ \t]*(?:\n|\Z)", re.DOTALL)
+_SPECIAL = re.compile(r"[\\`*\[\]]|(?<![^\W_])_|_(?![^\W_])|<(?=[A-Za-z/!?])|&(?=#?\w+;)|~(?=~)")
+_LINE_START = re.compile(r"(?=[#>]|[-+=](?:\s|$)|(?:-\s*){3})|(?<=\d)(?=[.)](?:\s|$))")
+_EMPHASIS = {"em": "em", "strong": "strong", "s": "s"}  # tokens of the parser -> elements of HTML
+_HTML_TAG = re.compile(r"<(/?)([A-Za-z][\w-]*)")
+
+
+def read_markdown(content: bytes, name: str, language: str = "") -> Document:
+    """The text of a Markdown file. Not translated: code, HTML blocks, front matter, addresses, pictures."""
+    if len(content) > MAX_BYTES:
+        raise UserError(f"{name}: {len(content):,} bytes of Markdown; expected at most {MAX_BYTES:,}")
+    text, encoding = decode(content, name)
+    is_windows = "\r\n" in text
+    text = re.sub(r"\r\n?", "\n", text)
+    front = _FRONT_MATTER.match(text)
+    offset = front.end() if front else 0
+    spans = Spans(text, encoding)
+    blocks = []
+    env: dict[str, Any] = {}
+    for token, places in _places(text, offset, _parser().parse(text[offset:], env)):
+        if sum(map(token.content.count, "[*_`<!~")) > MAX_MARKS:
+            raise UserError(
+                f"{name}, line {text.count(chr(10), 0, places[0][0]) + 1}: a paragraph has more than "
+                f"{MAX_MARKS:,} characters such as * and [; expected less markup"
+            )
+        token.children = _inline(token.content, env)
+        block = _Block(token, places, text)
+        if any(isinstance(each, str) and any(map(str.isalpha, each)) for each in block.tokens):
+            blocks.append(block)
+            spans.spans.append((places[0][0], places[-1][1]))
+
+    def render(written: list[list[Token]]) -> bytes:
+        found = spans.replace([block.render(run) for block, run in zip(blocks, written, strict=True)])
+        return found.replace(b"\n", b"\r\n") if is_windows and encoding != "utf-16" else found
+
+    return Document([block.tokens for block in blocks], render, language)
+
+
+@cache
+def _parser() -> Any:
+    try:
+        from markdown_it import MarkdownIt
+    except ImportError as error:
+        raise UserError("Markdown needs markdown-it-py; pip install 'seq2seq-translate[serve]'") from error
+    # Inline text is parsed block by block, once its length is known.
+    parser = MarkdownIt("commonmark", {"store_labels": True})
+    return parser.enable(["table", "strikethrough"]).disable("inline")
+
+
+def _inline(text: str, env: dict[str, Any]) -> list[Any]:
+    """The inline tokens of a text; ``env`` has the addresses that it may refer to."""
+    tokens: list[Any] = []
+    _parser().inline.parse(text, _parser(), env, tokens)
+    return tokens
+
+
+def _places(text: str, offset: int, tokens: Iterable[Any]) -> Iterable[tuple[Any, list[tuple[int, int]]]]:
+    """Each token of inline text, with the (start, end) of its lines."""
+    starts = [offset]
+    for line in text[offset:].split("\n"):
+        starts.append(starts[-1] + len(line) + 1)
+    at = offset
+    cell = False
+    for token in tokens:
+        cell = token.type in ("th_open", "td_open") or (cell and token.type == "inline")
+        if token.type != "inline" or not token.content.strip():
+            continue
+        found = []
+        at = max(at, starts[token.map[0]])
+        for line in token.content.split("\n"):
+            written = line.strip().replace("|", "\\|") if cell else line.strip()
+            place = text.find(written, at)
+            if place < 0:
+                place = text.find(line.strip(), at)
+                written = line.strip()
+            if place < 0:
+                break
+            at = place + len(written)
+            found.append((place, at))
+        else:
+            token.meta["cell"] = cell
+            yield token, found
+
+
+class _Block:
+    """The inline text of a block, as tokens and back."""
+
+    def __init__(self, token: Any, places: Sequence[tuple[int, int]], text: str) -> None:
+        self.is_cell = bool(token.meta["cell"])
+        self.raw: dict[int, tuple[str, str]] = {}  # of each tag: what begins and what ends it
+        self.emphasis: dict[int, str] = {}  # of each tag of emphasis: its HTML element
+        self.breaks = iter(
+            text[text.rfind("\n", 0, start) + 1 : start] for start, _ in places[1:]
+        )  # what stands before the text on each further line
+        self.tokens: list[Token] = []
+        self._read(token.children)
+
+    def _read(self, children: Sequence[Any]) -> None:
+        pairs = _html_pairs(children)
+        path: list[int] = []
+        skipped = False
+        for index, child in enumerate(children):
+            kind, _, side = child.type.rpartition("_")
+            if child.markup == "autolink":
+                skipped = side == "open"
+                if skipped:
+                    self._add("alone", index, f"<{children[index + 1].content}>")
+            elif skipped:
+                continue
+            elif child.type in ("text", "text_special"):
+                self.tokens.append(child.content)
+            elif child.type in ("softbreak", "hardbreak"):
+                prefix = next(self.breaks, "")
+                if child.type == "hardbreak":
+                    self._add("break", index, f"\\\n{prefix}")
+                else:
+                    self.tokens.append(" ")
+            elif side == "open":
+                path.append(index)
+                self._add("start", index, *_pair(child, kind))
+                if kind in _EMPHASIS:
+                    self.emphasis[index] = _EMPHASIS[kind]
+            elif side == "close":
+                self.tokens.append(Tag("end", path.pop()))
+            elif index in pairs:
+                first, last = pairs[index]
+                if index == first:
+                    self._add("start", first, child.content, children[last].content)
+                else:
+                    self.tokens.append(Tag("end", first))
+            else:
+                self._add("alone", index, _alone(child))
+
+    def _add(self, kind: Any, index: int, first: str, last: str = "") -> None:
+        self.raw[index] = first, last
+        self.tokens.append(Tag(kind, index))
+
+    def render(self, run: Sequence[Token]) -> str:
+        """The run as Markdown; emphasis that CommonMark would not see there is written in HTML."""
+        written = self._written(run, {})
+        if self.emphasis and _shape(_inline(written, {})) != self._expected(run):
+            return self._written(run, self.emphasis)
+        return written
+
+    def _written(self, run: Sequence[Token], as_html: dict[int, str]) -> str:
+        parts = []
+        for place, token in enumerate(run):
+            if isinstance(token, str):
+                text = _SPECIAL.sub(r"\\\g<0>", token)
+                text = text.replace("|", "\\|") if self.is_cell else text
+                parts.append(_LINE_START.sub(r"\\", text, count=1) if place == 0 and _starts(text) else text)
+            elif token.number in as_html:
+                parts.append(f"<{'/' if token.kind == 'end' else ''}{as_html[token.number]}>")
+            else:
+                parts.append(self.raw[token.number][token.kind == "end"])
+        return "".join(parts)
+
+    def _expected(self, run: Sequence[Token]) -> list[str]:
+        return [
+            f"{self.emphasis[token.number]}_{'close' if token.kind == 'end' else 'open'}"
+            for token in run
+            if isinstance(token, Tag) and token.number in self.emphasis
+        ]
+
+
+def _starts(text: str) -> bool:
+    match = _LINE_START.search(text[:12])
+    return match is not None and (match.start() == 0 or text[: match.start()].isdigit())
+
+
+def _shape(parsed: Sequence[Any]) -> list[str]:
+    """The emphasis that a parser sees."""
+    return [child.type for child in parsed if child.type.rpartition("_")[0] in _EMPHASIS]
+
+
+def _pair(child: Any, kind: str) -> tuple[str, str]:
+    if kind != "link":
+        return child.markup, child.markup
+    return "[", f"]{_address(child, 'href')}"
+
+
+def _address(child: Any, attribute: str) -> str:
+    if label := child.meta.get("label"):  # in capitals, which means the same
+        return f"[{label}]"
+    address, title = str(child.attrs[attribute]), child.attrs.get("title")
+    address = f"<{address}>" if re.search(r"[()\s]|^$", address) else address
+    escaped = re.sub(r'(["\\])', r"\\\1", str(title)) if title else ""
+    return f'({address} "{escaped}")' if title else f"({address})"
+
+
+def _alone(child: Any) -> str:
+    if child.type == "image":
+        return f"![{child.content}]{_address(child, 'src')}"
+    if child.type == "code_inline":
+        space = " " if child.content[:1] == "`" or child.content[-1:] == "`" else ""
+        return f"{child.markup}{space}{child.content}{space}{child.markup}"
+    return str(child.content)
+
+
+def _html_pairs(children: Sequence[Any]) -> dict[int, tuple[int, int]]:
+    """(start, end) of each HTML element around text alone, for both of its tags."""
+    found: dict[int, tuple[int, int]] = {}
+    path: list[tuple[str, int, int]] = []  # name, index, depth of the parser's elements
+    depth = 0
+    for index, child in enumerate(children):
+        depth += child.nesting
+        match = _HTML_TAG.match(child.content) if child.type == "html_inline" else None
+        if match is None:
+            if child.nesting < 0:
+                path = [each for each in path if each[2] <= depth]
+            continue
+        if not match[1]:
+            path.append((match[2].lower(), index, depth))
+        elif path and path[-1][0] == match[2].lower() and path[-1][2] == depth:
+            first = path.pop()[1]
+            found[first] = found[index] = first, index
+    return found

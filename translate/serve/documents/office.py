@@ -1,0 +1,200 @@
+"""DOCX and ODT: the text of paragraphs, with its formats; all else stays as it is."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from typing import Any
+
+from translate.errors import UserError
+from translate.serve.documents.document import Document
+from translate.serve.documents.inline import Tag, Token
+from translate.serve.documents.mixed import Mixed, Rules
+from translate.serve.documents.packages import Archive, parse_xml, write_xml
+
+_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
+_DOCX_PART = re.compile(r"word/(?:document|header\d*|footer\d*|footnotes|endnotes|comments)\.xml")
+_WRAPPERS = frozenset(f"{_W}{name}" for name in ("hyperlink", "ins", "smartTag", "fldSimple", "moveTo"))
+_DROPPED = frozenset(f"{_W}{name}" for name in ("proofErr", "lastRenderedPageBreak"))
+_MARKS = frozenset(("bookmarkStart", "bookmarkEnd", "commentRangeStart", "commentRangeEnd"))
+_ALONE = frozenset(("footnoteReference", "endnoteReference", "commentReference", "drawing", "pict", "object"))
+_TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+_ODT = Rules(
+    wrappers=frozenset((f"{_TEXT}span", f"{_TEXT}a")),
+    breaks=frozenset((f"{_TEXT}tab", f"{_TEXT}line-break", f"{_TEXT}soft-page-break")),
+    spaces=f"{_TEXT}s",
+    count=f"{_TEXT}c",
+)
+
+
+def read_docx(content: bytes, name: str, language: str = "") -> Document:
+    """The text of a Word document: body, tables, text boxes, headers, footers, notes and comments."""
+    archive = Archive(content, name)
+    if "word/document.xml" not in archive.files:
+        raise UserError(f"{name}: no Word document: it lacks word/document.xml")
+
+    def paragraphs(root: Any) -> Iterator["_Paragraph"]:
+        for element in root.iter(f"{_W}p", f"{_W}sdtContent"):
+            if any(child.tag == f"{_W}r" or child.tag in _WRAPPERS for child in element):
+                yield _Paragraph(element)
+
+    return _read(archive, _DOCX_PART, paragraphs, language)
+
+
+def read_odt(content: bytes, name: str, language: str = "") -> Document:
+    """The text of an OpenDocument text: body, tables, text boxes, notes, headers and footers."""
+    archive = Archive(content, name)
+    if "content.xml" not in archive.files:
+        raise UserError(f"{name}: no OpenDocument text: it lacks content.xml")
+
+    def paragraphs(root: Any) -> Iterator[Mixed]:
+        for element in root.iter(f"{_TEXT}p", f"{_TEXT}h"):
+            yield Mixed(element, _ODT)
+
+    return _read(archive, re.compile(r"content\.xml|styles\.xml"), paragraphs, language)
+
+
+def _read(
+    archive: Archive, parts: re.Pattern[str], paragraphs: Callable[[Any], Iterator[Any]], language: str
+) -> Document:
+    found: list[Any] = []
+    roots: dict[str, Any] = {}
+    for part, content in archive.files.items():
+        if parts.fullmatch(part):
+            roots[part] = parse_xml(content, f"{archive.name}, {part}")
+            found += [each for each in paragraphs(roots[part]) if each.has_text()]
+
+    def render(written: list[list[Token]]) -> bytes:
+        for paragraph, run in zip(found, written, strict=True):
+            paragraph.write(run)
+        for part, root in roots.items():
+            archive.files[part] = write_xml(root)
+        return archive.write()
+
+    return Document([each.tokens for each in found], render, language)
+
+
+class _Paragraph:
+    """The runs of a Word paragraph: a tag for each format but the most frequent, and for each link."""
+
+    def __init__(self, element: Any) -> None:
+        self.element = element
+        self.held: list[Any] = []  # the wrapper, the format or the content of each tag
+        self.plain = _most_frequent(element)
+        self.tokens: list[Token] = []
+        self._format: tuple[bytes, int] | None = None
+        self._read(element)
+        self._end_format()
+
+    def has_text(self) -> bool:
+        return any(isinstance(token, str) and any(map(str.isalpha, token)) for token in self.tokens)
+
+    def _read(self, parent: Any) -> None:
+        for child in parent:
+            if child.tag == f"{_W}r":
+                self._read_run(child)
+            elif child.tag in _WRAPPERS:
+                self._end_format()
+                self._add("start", child)
+                index = len(self.held) - 1
+                self._read(child)
+                self._end_format()
+                self.tokens.append(Tag("end", index))
+            elif child.tag not in _DROPPED and child.tag != f"{_W}pPr":
+                is_mark = _local(child) in _MARKS
+                if not is_mark:
+                    self._end_format()
+                self._add("alone" if is_mark else "break", child)
+
+    def _read_run(self, run: Any) -> None:
+        format_of_run = run.find(f"{_W}rPr")
+        key = _key(format_of_run)
+        if self._format and self._format[0] != key:
+            self._end_format()
+        if key != _key(self.plain) and not self._format:
+            self._add("start", format_of_run)
+            self._format = key, len(self.held) - 1
+        for child in run:
+            if child.tag == f"{_W}t":
+                self.tokens.append(child.text or "")
+            elif child is not format_of_run and child.tag not in _DROPPED:
+                self._add("alone" if _local(child) in _ALONE else "break", (format_of_run, child))
+
+    def _end_format(self) -> None:
+        if self._format:
+            self.tokens.append(Tag("end", self._format[1]))
+            self._format = None
+
+    def _add(self, kind: Any, held: Any) -> None:
+        self.tokens.append(Tag(kind, len(self.held)))
+        self.held.append(held)
+
+    def write(self, run: list[Token]) -> None:
+        """Put the runs of a translation in place of the paragraph's own."""
+        for child in list(self.element):
+            if child.tag != f"{_W}pPr":
+                self.element.remove(child)
+        path: list[Any] = [(self.element, self.plain)]  # where runs go, and their format
+        for token in run:
+            parent, format_of_run = path[-1]
+            if isinstance(token, str):
+                _text(_new_run(parent, format_of_run), token)
+            elif token.kind == "end":
+                path.pop()
+            elif token.kind == "start":
+                path.append(self._begin(self.held[token.number], parent, format_of_run))
+            elif isinstance(self.held[token.number], tuple):
+                own, content = self.held[token.number]
+                _new_run(parent, own).append(content)
+            else:
+                parent.append(self.held[token.number])
+
+    def _begin(self, held: Any, parent: Any, format_of_run: Any) -> tuple[Any, Any]:
+        if held is None or held.tag == f"{_W}rPr":
+            return parent, held
+        new = parent.makeelement(held.tag, dict(held.attrib), held.nsmap)
+        parent.append(new)
+        return new, format_of_run
+
+
+def _most_frequent(element: Any) -> Any:
+    """The format of most characters of a paragraph; ``None`` if that is none."""
+    counts: Counter[bytes] = Counter()
+    formats: dict[bytes, Any] = {}
+    for run in element.iter(f"{_W}r"):
+        key = _key(run.find(f"{_W}rPr"))
+        formats.setdefault(key, run.find(f"{_W}rPr"))
+        counts[key] += sum(len(text.text or "") for text in run.findall(f"{_W}t"))
+    return formats[max(counts, key=counts.__getitem__)] if counts else None
+
+
+def _key(format_of_run: Any) -> bytes:
+    """What a reader sees of a format: without its language and marks of the checker."""
+    if format_of_run is None:
+        return b""
+    from lxml import etree
+
+    ignored = ("lang", "noProof")
+    seen = [child for child in format_of_run if _local(child) not in ignored]
+    return b"".join(etree.tostring(child, method="c14n") for child in seen)
+
+
+def _local(element: Any) -> str:
+    return str(element.tag).rpartition("}")[2]
+
+
+def _new_run(parent: Any, format_of_run: Any) -> Any:
+    run = parent.makeelement(f"{_W}r")
+    if format_of_run is not None:
+        run.append(deepcopy(format_of_run))
+    parent.append(run)
+    return run
+
+
+def _text(run: Any, text: str) -> None:
+    element = run.makeelement(f"{_W}t")
+    element.text = text
+    if text != text.strip():
+        element.set(_SPACE, "preserve")
+    run.append(element)

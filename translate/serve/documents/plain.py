@@ -1,0 +1,140 @@
+"""Plain text, a paragraph a line, and subtitles in SRT and WebVTT."""
+
+import html
+import re
+from collections.abc import Sequence
+
+from translate.serve.documents.document import Document, Spans, decode
+from translate.serve.documents.inline import Tag, Token
+
+_LINE = re.compile(r"[^\r\n]+")
+_TIMING = re.compile(r"^[^\r\n]*-->[^\r\n]*(?>\r\n|\n|\r)", re.MULTILINE)
+_CUE_END = re.compile(r"(?>\r\n|\n|\r)[ \t]*+(?:[\r\n]|\Z)|\Z")
+_CUE_TAG = re.compile(r"<(/?)([A-Za-z]*)[^<>]*>|\{\\[^{}]*\}")
+_SPEECH = re.compile(r"\s*[-–—]\s*(?=\S)")  # a line of one of several speakers
+
+
+def read_plain(content: bytes, name: str, language: str = "") -> Document:
+    """The lines of a text; each is a paragraph, so that lines stay lines."""
+    text, encoding = decode(content, name)
+    spans = Spans(text, encoding)
+    spans.spans = [match.span() for match in _LINE.finditer(text) if any(map(str.isalpha, match[0]))]
+    runs: list[list[Token]] = [[text[start:end]] for start, end in spans.spans]
+    return Document(
+        runs, lambda written: spans.replace(["".join(map(str, run)) for run in written]), language
+    )
+
+
+def read_subtitles(content: bytes, name: str, language: str = "") -> Document:
+    """The captions of an SRT or WebVTT file; times, numbers, settings and notes stay.
+
+    The lines of a caption are read as one sentence, and its translation is broken into as many; lines of
+    different speakers, which begin with a dash, are read one by one.
+    """
+    text, encoding = decode(content, name)
+    is_web = text.lstrip("\ufeff").startswith("WEBVTT")
+    spans = Spans(text, encoding)
+    cues: list[_Cue] = []
+    at = 0
+    while timing := _TIMING.search(text, at):
+        end = _CUE_END.search(text, timing.end())
+        assert end is not None  # the end of the text is one
+        stop = end.start() if end.start() >= timing.end() else timing.end()
+        for span in _speeches(text, timing.end(), stop):
+            cue = _Cue(text[slice(*span)], is_web)
+            if any(isinstance(token, str) and any(map(str.isalpha, token)) for token in cue.tokens):
+                cues.append(cue)
+                spans.spans.append(span)
+        at = max(stop, timing.end())
+
+    def render(written: list[list[Token]]) -> bytes:
+        return spans.replace([cue.render(run) for cue, run in zip(cues, written, strict=True)])
+
+    return Document([cue.tokens for cue in cues], render, language)
+
+
+def _speeches(text: str, start: int, stop: int) -> list[tuple[int, int]]:
+    """The parts of a caption that are read on their own."""
+    lines = [(start + match.start(), start + match.end()) for match in _LINE.finditer(text[start:stop])]
+    dashes = [_SPEECH.match(text[slice(*line)]) for line in lines]
+    if len(lines) > 1 and all(dashes):
+        return [(a + dash.end(), b) for (a, b), dash in zip(lines, dashes, strict=True) if dash]
+    return [(lines[0][0], lines[-1][1])] if lines else []
+
+
+class _Cue:
+    """The text of a caption, as tokens and back."""
+
+    def __init__(self, text: str, is_web: bool) -> None:
+        self.is_web = is_web
+        self.newline = next(iter(re.findall(r"\r\n|\n|\r", text)), "\n")
+        self.num_lines = len(_LINE.findall(text))
+        self.raw: dict[tuple[str, int], str] = {}
+        self.tokens: list[Token] = []
+        path: list[tuple[str, int]] = []  # name and index of open tags
+        closed = _closed(text)
+        end = 0
+        for index, match in enumerate(_CUE_TAG.finditer(text)):
+            self._text(text[end : match.start()])
+            end = match.end()
+            if index not in closed:
+                self._tag(Tag("alone", index), match[0])
+            elif match[1]:
+                self._tag(Tag("end", path.pop()[1]), match[0])
+            else:
+                path.append((match[2], index))
+                self._tag(Tag("start", index), match[0])
+        self._text(text[end:])
+
+    def _text(self, text: str) -> None:
+        self.tokens.append(html.unescape(text) if self.is_web else text)
+
+    def _tag(self, tag: Tag, raw: str) -> None:
+        self.tokens.append(tag)
+        self.raw[tag.kind, tag.number] = raw
+
+    def render(self, run: Sequence[Token]) -> str:
+        words: list[tuple[str, int]] = [("", 0)]  # with their tags, and their widths
+        for token in run:
+            pieces = [self.raw[token.kind, token.number]] if isinstance(token, Tag) else token.split()
+            if isinstance(token, str) and token[:1].isspace() and words[-1][0]:
+                words.append(("", 0))
+            for place, piece in enumerate(pieces):
+                if place:
+                    words.append(("", 0))
+                shown, width = words[-1]
+                if isinstance(token, str):
+                    width += len(piece)
+                    piece = html.escape(piece, quote=False) if self.is_web else piece
+                words[-1] = shown + piece, width
+            if isinstance(token, str) and token[-1:].isspace() and words[-1][0]:
+                words.append(("", 0))
+        return self.newline.join(_balanced([word for word in words if word[0]], self.num_lines))
+
+
+def _balanced(words: Sequence[tuple[str, int]], most: int) -> list[str]:
+    """Words on at most so many lines of about the same width."""
+    total = sum(width + 1 for _, width in words)
+    lines: list[list[str]] = [[]]
+    done = 0
+    for shown, width in words:
+        if lines[-1] and len(lines) < most and done + (width + 1) / 2 > total * len(lines) / most:
+            lines.append([])
+        lines[-1].append(shown)
+        done += width + 1
+    return [" ".join(line) for line in lines]
+
+
+def _closed(text: str) -> set[int]:
+    """The indexes of start and end tags that belong together."""
+    path: list[tuple[str, int]] = []
+    closed: set[int] = set()
+    for index, match in enumerate(_CUE_TAG.finditer(text)):
+        if match[2] and not match[1]:
+            path.append((match[2].lower(), index))
+        elif match[2]:
+            place = next((i for i in range(len(path) - 1, -1, -1) if path[i][0] == match[2].lower()), None)
+            if place is not None:
+                closed |= {path[place][1], index}
+                del path[place:]
+    return closed
