@@ -23,7 +23,7 @@ from translate.text.aside import told, write_text
 from translate.text.escape import for_html
 
 SCALE = 65535  # weights are stored as unsigned 16-bit fractions of this
-_SCRIPTS = ("state.js", "sentences.js", "matrix.js", "controls.js")
+MODULES = ("state.js", "sentences.js", "matrix.js", "controls.js")  # of any page; other scripts import them
 _LONGEST_FULL = 500  # characters of a word in its hint
 _HINTS = {
     "alignment": "the attention that calibration chose",
@@ -123,22 +123,13 @@ class Page:
 
     def html(self) -> str:
         """The text of the file; equal pages give equal text."""
-        assets = resources.files("translate.pictures") / "assets"
-        style = (assets / "page.css").read_text(encoding="utf-8")
-        script = "".join((assets / name).read_text(encoding="utf-8") for name in _SCRIPTS)
-        values = {
-            "style": style,
-            "style_hash": _hash(style),
-            "script": script,
-            "script_hash": _hash(script),
-            "data": _embed(self._data()),
-            "title": _escape(self.title),
-            "note": _escape(self.note),
-            "plain": "<br>".join(_escape(line) for line in self._plain()),
-        }
-        skeleton = (assets / "page.html").read_text(encoding="utf-8")
-        # One pass, so that braces in a word are not taken for a field.
-        return re.sub(r"\{\{(\w+)\}\}", lambda match: values[match[1]], skeleton)
+        return fill(
+            skeleton(),
+            data=_embed(self._data()),
+            title=_escape(self.title),
+            note=_escape(self.note),
+            plain="<br>".join(_escape(line) for line in self._plain()),
+        )
 
     def write(self, path: str | Path) -> Path:
         """Write the page, and create missing folders; raises UserError if it cannot be written."""
@@ -173,6 +164,35 @@ class Page:
                 for one in self.alternatives
             ],
         }
+
+
+def skeleton() -> str:
+    """The text of every page, with fields ``{{data}}``, ``{{title}}``, ``{{note}}`` and ``{{plain}}``."""
+    style, script = asset("page.css"), "".join(_as_script(asset(name)) for name in (*MODULES, "start.js"))
+    script = '"use strict";\n' + script
+    return fill(
+        asset("page.html"),
+        style=style,
+        style_hash=_hash(style),
+        script=script,
+        script_hash=_hash(script),
+    )
+
+
+def asset(name: str) -> str:
+    """The text of a file that pages are made of."""
+    return (resources.files("translate.pictures") / "assets" / name).read_text(encoding="utf-8")
+
+
+def fill(text: str, **values: str) -> str:
+    """The text with values in place of its fields, in one pass: braces in a value are no field."""
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: values.get(match[1], match[0]), text)
+
+
+def _as_script(module: str) -> str:
+    """A module as a part of one script, in which all names are known."""
+    module = re.sub(r"^import [^;]*;\n", "", module, flags=re.MULTILINE)
+    return re.sub(r"^export ", "", module, flags=re.MULTILINE)
 
 
 def _word(word: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.serve.documents.inline import Sentence, Tag, Token, cut, join
+from translate.serve.documents.inline import InlineSentence, Tag, Token, cut, join
 from translate.transfer.tags import read_markup
 
 
@@ -18,12 +18,12 @@ def translated(tokens: Sequence[Token], words: dict[str, str]) -> list[Token]:
     """The run with another text for each sentence, by its text."""
     parts: list[Token] = []
     for part in cut(tokens, "en"):
-        parts += part.tokens(words.get(part.text, part.text)) if isinstance(part, Sentence) else [part]
+        parts += part.tokens(words.get(part.text, part.text)) if isinstance(part, InlineSentence) else [part]
     return join(parts)
 
 
 def sentences(tokens: Sequence[Token]) -> list[str]:
-    return [part.text for part in cut(tokens, "en") if isinstance(part, Sentence)]
+    return [part.text for part in cut(tokens, "en") if isinstance(part, InlineSentence)]
 
 
 def test_markup_around_a_sentence_stays_outside() -> None:

@@ -1,5 +1,12 @@
 // The controls of the view, and the pointer and keys.
 
+import {
+  MEAN, active, alternative, byId, create, dark, isStack, page, readAddress, sharesOf, shown, view, weigh, weightsOf,
+  writeAddress,
+} from "./state.js";
+import { buildMatrix, paintMatrix, sizeMatrix, table } from "./matrix.js";
+import { buildSentences, paintActive, wordElement } from "./sentences.js";
+
 function choice(name, value, checked, content, onChoose) {
   const input = create("input", { type: "radio", name, value, checked });
   input.addEventListener("change", () => onChoose(value));
@@ -26,7 +33,7 @@ function buildControls() {
 }
 
 /** The picker: a small picture of every head, a row a layer; a dot marks those that calibration chose. */
-function buildHeads() {
+export function buildHeads() {
   const one = view();
   byId("heads").hidden = !isStack(one) || one.layers * one.heads < 2;
   const grid = document.querySelector("#heads .grid");
@@ -68,7 +75,7 @@ function paintPicture(canvas, numbers) {
 }
 
 /** Change what is shown and draw anew what that touches. */
-function show(change) {
+export function show(change) {
   Object.assign(shown, change);
   if ("alternative" in change) {
     Object.assign(active, { hover: null, kept: null, focus: null });
@@ -76,7 +83,7 @@ function show(change) {
     buildMatrix();
   }
   if ("alternative" in change || "view" in change) buildHeads();
-  weights = weightsOf(view(), shown.layer, shown.head);
+  weigh();
   byId("method-hint").textContent = view().hint;
   byId("show-gold").parentElement.hidden = !alternative().gold;
   document.querySelector(".gold-legend").hidden = !(alternative().gold && shown.gold);
@@ -85,13 +92,13 @@ function show(change) {
   writeAddress();
 }
 
-function light(kind, one) {
+export function light(kind, one) {
   active[kind] = one;
   paintActive();
   if (kind === "kept") writeAddress();
 }
 
-const same = (a, b) => a && b && a.side === b.side && a.index === b.index;
+export const same = (a, b) => a && b && a.side === b.side && a.index === b.index;
 const wordOf = (event) => {
   const word = event.target.closest(".word");
   return word && { side: word.dataset.side, index: Number(word.dataset.index) };
@@ -122,7 +129,7 @@ function moveFocus(side, index) {
   word.focus();
 }
 
-function listen() {
+export function listen() {
   const stage = byId("stage");
   stage.addEventListener("mouseover", (event) => light("hover", wordOf(event)));
   stage.addEventListener("mouseleave", () => light("hover", null));
@@ -148,14 +155,15 @@ function listen() {
   byId("show-gold").addEventListener("change", (event) => show({ gold: event.target.checked }));
   byId("show-values").addEventListener("change", (event) => show({ values: event.target.checked }));
   byId("controls").addEventListener("submit", (event) => event.preventDefault());
-  addEventListener("hashchange", start);
   addEventListener("resize", () => (sizeMatrix(), paintActive()));
   dark.addEventListener("change", () => show({ view: shown.view }));
   matchMedia("print").addEventListener("change", () => paintActive());
   document.fonts.ready.then(() => (sizeMatrix(), paintActive()));
 }
 
-function start() {
+/** Draw the page that is open. */
+export function start() {
+  nameLanguages();
   readAddress();
   buildControls();
   const kept = active.kept;
@@ -173,11 +181,3 @@ function nameLanguages() {
     }
   }
 }
-
-if (page.chosen) {
-  shown.layer = page.chosen.layer;
-  shown.head = page.chosen.heads.length === 1 ? page.chosen.heads[0] : MEAN;
-} else if (page.alternatives[0].views.some((one) => one.heads === 1)) shown.head = 0;
-nameLanguages();
-listen();
-start();

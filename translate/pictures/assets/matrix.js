@@ -1,11 +1,13 @@
 // The weights as a table: target words down, source words across.
 
+import { alternative, byId, create, goldKind, page, percent, setShare, shown, weight } from "./state.js";
+
 const MOST_CELLS = 40000; // a larger table would block the browser
 
-const table = document.querySelector("#matrix table");
+export const table = document.querySelector("#matrix table");
 const rows = () => table.tBodies[0].rows;
 
-function buildMatrix() {
+export function buildMatrix() {
   const target = alternative().target;
   const fits = page.source.length * target.length <= MOST_CELLS;
   byId("matrix").hidden = !fits;
@@ -32,7 +34,7 @@ function buildMatrix() {
   table.append(caption, create("thead", {}, top), body);
 }
 
-function paintMatrix() {
+export function paintMatrix() {
   if (byId("matrix").hidden) return;
   table.classList.toggle("values", shown.values);
   table.classList.toggle("gold", Boolean(alternative().gold && shown.gold));
@@ -51,7 +53,7 @@ function paintMatrix() {
 }
 
 /** As large as the page is wide, within what is comfortable to read; headings lie down where they fit. */
-function sizeMatrix() {
+export function sizeMatrix() {
   if (byId("matrix").hidden) return;
   const S = page.source.length;
   const heads = [...table.tHead.rows[0].cells].slice(1).map((cell) => cell.firstChild);
@@ -65,7 +67,7 @@ function sizeMatrix() {
   heads.forEach((head) => head.classList.toggle("upright", upright));
 }
 
-function paintMatrixActive(one) {
+export function paintMatrixActive(one) {
   if (byId("matrix").hidden) return;
   table.classList.toggle("lit", Boolean(one));
   table.querySelectorAll(".lit").forEach((element) => element.classList.remove("lit"));

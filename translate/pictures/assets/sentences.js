@@ -1,10 +1,13 @@
 // The two sentences, the bands between them, and the sentence that describes the active word.
 
+import { active, alternative, byId, create, goldKind, page, percent, setShare, sharesOf, view, weight } from "./state.js";
+import { paintMatrixActive } from "./matrix.js";
+
 const LEAST_BAND = 0.03; // thinner bands are left out
 const LEAST_SPOKEN = 0.01;
 const MOST_SPOKEN = 5;
 
-function buildSentences() {
+export function buildSentences() {
   buildSentence("source", page.source, page.rightToLeft.source);
   buildSentence("target", alternative().target, alternative().rightToLeft);
   const most = Math.max(page.source.length, alternative().target.length);
@@ -35,10 +38,10 @@ function buildSentence(side, words, rightToLeft) {
   });
 }
 
-const wordElement = (side, index) => byId(side).children[index];
+export const wordElement = (side, index) => byId(side).children[index];
 
 /** Light a word, what it looks at, and their row or column. */
-function paintActive() {
+export function paintActive() {
   const one = active.hover || active.kept || active.focus;
   for (const side of ["source", "target"]) {
     for (const word of byId(side).children) {
@@ -67,10 +70,11 @@ function paintActive() {
   byId("reading").replaceChildren(...reading(one));
   paintMatrixActive(one);
   paintBands(one);
+  byId("stage").dispatchEvent(new CustomEvent("painted", { detail: one }));
 }
 
 /** What a screen reader says, and the line below the sentences shows. */
-function reading(one) {
+export function reading(one) {
   if (!one) return [];
   const strong = (text) => create("strong", {}, create("bdi", { textContent: text }));
   const target = alternative().target;

@@ -1,22 +1,32 @@
-"use strict";
 // The data and the state of the page. All text enters through textContent.
 
-const page = JSON.parse(document.getElementById("data").textContent);
+export let page = null; // see `open`
 const SCALE = 65535; // weights are little-endian unsigned 16-bit numbers, as fractions of this
-const MEAN = -1; // instead of a head: the mean over the heads of a layer
+export const MEAN = -1; // instead of a head: the mean over the heads of a layer
 
-const shown = { alternative: 0, view: 0, layer: 0, head: MEAN, gold: true, values: false };
-const active = { hover: null, kept: null, focus: null }; // {side, index} or {side: "cell", index, source}
+export const shown = { alternative: 0, view: 0, layer: 0, head: MEAN, gold: true, values: false };
+export const active = { hover: null, kept: null, focus: null }; // {side, index} or {side: "cell", index, source}
 
-const byId = (id) => document.getElementById(id);
-const alternative = () => page.alternatives[shown.alternative];
-const view = () => alternative().views[shown.view];
-const isStack = (one) => one.layers > 0;
+export const byId = (id) => document.getElementById(id);
+export const alternative = () => page.alternatives[shown.alternative];
+export const view = () => alternative().views[shown.view];
+export const isStack = (one) => one.layers > 0;
 
-function create(tag, options = {}, ...children) {
+export function create(tag, options = {}, ...children) {
   const element = Object.assign(document.createElement(tag), options);
   element.append(...children);
   return element;
+}
+
+/** Show other data; `start` in controls.js draws it. */
+export function open(data) {
+  page = data;
+  Object.assign(shown, { alternative: 0, view: 0, layer: 0, head: MEAN });
+  Object.assign(active, { hover: null, kept: null, focus: null });
+  if (page.chosen) {
+    shown.layer = page.chosen.layer;
+    shown.head = page.chosen.heads.length === 1 ? page.chosen.heads[0] : MEAN;
+  } else if (page.alternatives[0].views.some((one) => one.heads === 1)) shown.head = 0;
 }
 
 function decode(one) {
@@ -29,7 +39,7 @@ function decode(one) {
 }
 
 /** Weights of one head, (T * S), or their mean over the heads of a layer, rows made to sum to 1 again. */
-function weightsOf(one, layer, head) {
+export function weightsOf(one, layer, head) {
   const numbers = decode(one);
   if (!isStack(one)) return numbers;
   const S = page.source.length;
@@ -45,18 +55,23 @@ function weightsOf(one, layer, head) {
   return mean;
 }
 
-let weights = new Float32Array(0); // of the view, (T * S)
-const weight = (target, source) => weights[target * page.source.length + source];
+export let weights = new Float32Array(0); // of the view, (T * S)
+/** Take the weights of what is shown. */
+export function weigh() {
+  weights = weightsOf(view(), shown.layer, shown.head);
+}
+
+export const weight = (target, source) => weights[target * page.source.length + source];
 
 /** Weights of a word towards every word of the other side. */
-function sharesOf({ side, index }) {
+export function sharesOf({ side, index }) {
   return side === "source"
     ? alternative().target.map((_, target) => weight(target, index))
     : page.source.map((_, source) => weight(index, source));
 }
 
 /** "sure", "possible" or "" of a pair of words, where gold is known and shown. */
-function goldKind(target, source) {
+export function goldKind(target, source) {
   const { gold } = alternative();
   if (!gold || !shown.gold) return "";
   gold.kinds ??= new Map([
@@ -66,17 +81,17 @@ function goldKind(target, source) {
   return gold.kinds.get(`${source},${target}`) || "";
 }
 
-const percent = (share) => (share > 0 && share < 0.005 ? "<1" : String(Math.round(100 * share)));
-const dark = matchMedia("(prefers-color-scheme: dark)");
+export const percent = (share) => (share > 0 && share < 0.005 ? "<1" : String(Math.round(100 * share)));
+export const dark = matchMedia("(prefers-color-scheme: dark)");
 const isDeep = (share) => share > (dark.matches ? 0.5 : 0.62); // above this share text takes the other colour
 
-function setShare(element, share) {
+export function setShare(element, share) {
   element.style.setProperty("--w", share.toFixed(4));
   element.classList.toggle("deep", isDeep(share));
 }
 
 // The fragment makes the state a link: view, alternative, layer, head, and the word that is kept.
-function readAddress() {
+export function readAddress() {
   const given = new URLSearchParams(location.hash.slice(1));
   const number = (name, limit, fallback) => {
     const value = given.has(name) ? Number(given.get(name)) : NaN;
@@ -95,8 +110,11 @@ function readAddress() {
   }
 }
 
-function writeAddress() {
-  const state = new URLSearchParams();
+const NAMES = ["alternative", "view", "layer", "head", "source", "target"];
+
+export function writeAddress() {
+  const state = new URLSearchParams(location.hash.slice(1)); // it may hold more than the names above
+  for (const name of NAMES) state.delete(name);
   if (shown.alternative) state.set("alternative", shown.alternative);
   if (shown.view || isStack(view())) state.set("view", view().name);
   if (isStack(view())) {

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from translate.errors import UserError
-from translate.serve.documents.inline import Part, Sentence, Token, cut, join
+from translate.serve.documents.inline import InlineSentence, Part, Token, cut, join
 
 MAX_BYTES = 16 << 20  # of a document
 MAX_SENTENCES = 20_000
@@ -36,7 +36,7 @@ class Document:
         Raises:
             UserError: if there are more than ``MAX_SENTENCES``.
         """
-        found = [part.text for parts in self._parts for part in parts if isinstance(part, Sentence)]
+        found = [part.text for parts in self._parts for part in parts if isinstance(part, InlineSentence)]
         if len(found) > MAX_SENTENCES:
             raise UserError(
                 f"the document has {len(found):,} sentences; expected at most {MAX_SENTENCES:,}: split it"
@@ -56,7 +56,7 @@ class Document:
         for parts in self._parts:
             tokens: list[Token] = []
             for part in parts:
-                if isinstance(part, Sentence):
+                if isinstance(part, InlineSentence):
                     tokens += part.tokens(next(queue))
                 else:
                     tokens.append(part)

@@ -31,7 +31,7 @@ Token = str | Tag
 
 
 @dataclass(frozen=True)
-class Sentence:
+class InlineSentence:
     """A sentence of a run: its text with our tags, and the literal text that some of them stand for."""
 
     text: str
@@ -52,7 +52,7 @@ class Sentence:
         ]
 
 
-Part = Token | Sentence
+Part = Token | InlineSentence
 
 
 def cut(tokens: Sequence[Token], language: str) -> list[Part]:
@@ -178,7 +178,7 @@ def _lowest(depth: int, tags: Sequence[Tag]) -> int:
     return lowest
 
 
-def _named(text: str, start: int, stop: int, tags: Sequence[tuple[int, Tag]]) -> Sentence:
+def _named(text: str, start: int, stop: int, tags: Sequence[tuple[int, Tag]]) -> InlineSentence:
     """The sentence with our tags, also for text that looks like a tag."""
     literals: list[str] = []
     ours: list[Tag] = []
@@ -196,7 +196,7 @@ def _named(text: str, start: int, stop: int, tags: Sequence[tuple[int, Tag]]) ->
             ours.append(tag)
             parts.append(_name(tag))
         start = place
-    return Sentence("".join(parts), tuple(ours), tuple(literals))
+    return InlineSentence("".join(parts), tuple(ours), tuple(literals))
 
 
 def find_tags(text: str) -> list[re.Match[str]]:
