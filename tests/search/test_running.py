@@ -211,3 +211,61 @@ def test_a_closed_supply_ends_the_search() -> None:
 
     config = SearchConfig(min_length_ratio=1)
     assert list(search(supply, begin, config)) == []
+
+
+class Dropping(Supply[int]):
+    """Drops each of the keys once it has made the given number of steps."""
+
+    def __init__(self, items: int, steps: dict[int, int]) -> None:
+        super().__init__(range(items))
+        self.steps = steps
+        self.seen: dict[int, list[int]] = {}  # rows of the batch after each step, for each key
+
+    def after_step(self, running: RunningBatch) -> None:
+        for _, sentence in running.live:
+            self.seen.setdefault(sentence.key, []).append(len(running.live))
+        running.drop([key for key, steps in self.steps.items() if len(self.seen.get(key, ())) >= steps])
+        assert not {sentence.key for _, sentence in running.live} & {
+            key for key, steps in self.steps.items() if len(self.seen.get(key, ())) >= steps
+        }
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+@pytest.mark.parametrize("name", BACKENDS)
+def test_a_dropped_sentence_leaves_and_changes_no_other(
+    name: str, beam_size: int, entered: list[tuple[int, int]]
+) -> None:
+    model = short_tempered(name)
+    config = SearchConfig(
+        beam_size=beam_size, batch_size=4, max_length_ratio=1, max_length_extra=1, min_length_ratio=1
+    )
+    sentences = random_sources([9, 7, 6, 8, 5, 9, 4, 3])
+
+    def begin(number: int) -> SentenceGroup:
+        return SentenceGroup([number], [Reader(model, torch.tensor([sentences[number]]), None)], [Request()])
+
+    supply = Dropping(len(sentences), {0: 1, 3: 3, 5: 2})
+    found = dict(search(supply, begin, config, record=Record(0), eager=True))
+    assert found.keys() == {1, 2, 4, 6, 7}
+    assert [len(supply.seen[key]) for key in (0, 3, 5)] == [1, 3, 2]
+    assert entered  # others came into the free slots
+    kept = sorted(found)
+    same(
+        [found[key] for key in kept],
+        [
+            beam_search(model, torch.tensor([sentences[key]]), None, config, record=Record(0))[0]
+            for key in kept
+        ],
+    )
+
+
+def test_a_search_whose_sentences_are_all_dropped_goes_on_with_the_next() -> None:
+    model = short_tempered("transformer")
+    config = SearchConfig(beam_size=2, batch_size=1, max_length_extra=5, min_length_ratio=1)
+    sentences = random_sources([9, 8, 7])
+
+    def begin(number: int) -> SentenceGroup:
+        return SentenceGroup([number], [Reader(model, torch.tensor([sentences[number]]), None)], [Request()])
+
+    found = dict(search(Dropping(3, {0: 1, 1: 2}), begin, config, eager=True))
+    assert found.keys() == {2}

@@ -77,6 +77,7 @@ def search(
                 break
             running.shrink()
             yield from running.step()
+            supply.after_step(running)
 
 
 def _had_better_wait(running: RunningBatch, parked: Sequence[RunningBatch], num_items: int) -> bool:

@@ -4,8 +4,8 @@ Shapes: B slots, W hypotheses of a sentence, N = B W, C candidates a sentence, V
 with the begin of sentence.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -156,6 +156,18 @@ class RunningBatch:
         self._put(
             torch.tensor(slots, device=device), other, torch.tensor([p for p, _ in moving], device=device)
         )
+
+    @torch.inference_mode()
+    def drop(self, keys: Collection[Any]) -> None:
+        """Remove the sentences of these keys without a result."""
+        slots = [slot for slot, sentence in self.live if sentence.key in keys]
+        if not slots:
+            return
+        for slot in slots:
+            self.sentences[slot] = None
+        self._find_live()
+        self.free += slots
+        self.scores[slots] = IMPOSSIBLE
 
     def shrink(self) -> None:
         """Remove the free slots, if they are many."""

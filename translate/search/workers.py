@@ -9,6 +9,8 @@ from typing import Generic, TypeVar
 
 import torch
 
+from translate.search.running import RunningBatch
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -38,6 +40,9 @@ class Supply(Generic[Item]):
     def close(self) -> None:
         """End the work at the next step."""
         self.closed = True
+
+    def after_step(self, running: RunningBatch) -> None:
+        """Called after each step of a batch; a server reads its newest tokens and drops sentences here."""
 
 
 def share_out(
