@@ -11,9 +11,10 @@ from translate.alignment.alignment import Alignment
 from translate.config.tokenizer import TokenizerConfig
 from translate.errors import UserError
 from translate.text.lines import MAX_CHARACTERS
-from translate.text.tokenizer import LONGEST_PIECE, WORDS_A_PIECE, Pieces, TokenizerPair
+from translate.text.tokenizer import LONGEST_PIECE, WORDS_A_PIECE, TokenizerPair
 from translate.transfer.markup import MAX_PLACED
 from translate.translator import CUT, MANY_TAGS, Translator
+from translate.work import Work
 
 LIMIT = 9  # pieces
 
@@ -67,15 +68,15 @@ def test_tags_that_the_model_made_up_cost_no_alignment_of_what_was_not_read(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The text without them is aligned with the words that were read, not with the whole line."""
-    target, align = translator.tokenizers.target, translator._align_read
+    target, align = translator.tokenizers.target, Work.align
     words, seen = target.decode_words, []
 
-    def noted(source: Pieces, targets: Sequence[str]) -> list[Alignment]:
-        seen.append(source)
-        return align(source, targets)
+    def noted(work: Work, index: int, targets: Sequence[str]) -> list[Alignment]:
+        seen.append(work.batch.sources.pieces[index])
+        return align(work, index, targets)
 
     monkeypatch.setattr(target, "decode_words", lambda ids: ("x <i>y</i>", words(ids)[1]))
-    monkeypatch.setattr(translator, "_align_read", noted)
+    monkeypatch.setattr(Work, "align", noted)
     (found,) = translator.translate(["you <b>love</b> " * 99], markup=True, alignments=True)
     assert "<i>" not in found.text
     assert len(seen) == 1

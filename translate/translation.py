@@ -171,10 +171,10 @@ class BatchTranslator:
         """
         unmet: list[int] = []
         found = self._search(supply, constrained=True)
-        yield from self._results((each for each in found if _has_ended(each, unmet)), met=True)
+        yield from self.results((each for each in found if _has_ended(each, unmet)), met=True)
         if unmet:
             again = Supply(self.groups(unmet))
-            yield from self._results(self._search(again, constrained=False), met=False)
+            yield from self.results(self._search(again, constrained=False), met=False)
 
     def groups(self, sentences: Iterable[int]) -> list[list[int]]:
         """The sentences in batches of similar lengths, the longest first: the last, which others may have to
@@ -182,7 +182,7 @@ class BatchTranslator:
         """
         chosen = list(sentences)
         hypotheses = (self.mbr or self.n_best) if self.config.sample else self.config.beam_size
-        heads = len(self.choice.heads) if self._recorded else 0
+        heads = len(self.choice.heads) if self.record else 0
 
         def recorded(length: int) -> int:
             return (length + 1) * self.config.longest(length + 1) * hypotheses * heads
@@ -192,19 +192,21 @@ class BatchTranslator:
         return [[chosen[place] for place in batch] for batch in batches][::-1]
 
     @property
-    def _recorded(self) -> bool:
-        """Whether hypotheses carry their attention."""
-        return self.aligned or (self.config.coverage_penalty > 0 and not self.config.sample)
+    def record(self) -> Record | None:
+        """The attention that hypotheses carry, if any."""
+        recorded = self.aligned or (self.config.coverage_penalty > 0 and not self.config.sample)
+        return Record(self.choice.layer, self.choice.heads) if recorded else None
 
     def _search(self, supply: Supply[list[int]], *, constrained: bool) -> Iterator[Finished]:
         def begin(chosen: list[int]) -> SentenceGroup:
             return self.sources.group(self.models, chosen, constrained=constrained)
 
         policy = Draw(self.config, self.mbr or self.n_best) if self.config.sample else Beam(self.config)
-        record = Record(self.choice.layer, self.choice.heads) if self._recorded else None
-        return search(supply, begin, self.config, policy=policy, record=record)
+        return search(supply, begin, self.config, policy=policy, record=self.record)
 
-    def _results(self, found: Iterator[Finished], *, met: bool) -> Iterator[tuple[int, Translation, bool]]:
+    def results(self, found: Iterable[Finished], *, met: bool) -> Iterator[tuple[int, Translation, bool]]:
+        """As :meth:`translate`, from what a search has found, ``met`` or not met constraints."""
+        found = iter(found)
         while part := list(islice(found, TOGETHER)):
             indexes = [each.key for each in part]
             chosen = [self._ranked(each.hypotheses) for each in part]

@@ -3,11 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import islice
 from typing import Any, Unpack
 
-import numpy as np
 import torch
 
 from translate.alignment.alignment import Alignment
@@ -19,10 +17,9 @@ from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.search import read_requests, share_out
 from translate.text.lines import LINE_CUT, MAX_CHARACTERS
-from translate.text.tokenizer import LONGEST_PIECE, UNK, Pieces, TokenizerPair, one_line
-from translate.transfer.markup import MAX_PLACED, place_markup
+from translate.text.tokenizer import LONGEST_PIECE, UNK, Pieces, TokenizerPair
+from translate.transfer.markup import MAX_PLACED
 from translate.transfer.tags import Marked, read_markup
-from translate.transfer.unknown import replace_unknown as with_source_words
 from translate.translation import (
     BatchTranslator,
     OptionKeywords,
@@ -30,6 +27,7 @@ from translate.translation import (
     TranslateOptions,
     Translation,
 )
+from translate.work import Work
 
 CUT = "source cut at {} pieces"
 UNKNOWN = "only characters that the vocabulary does not have"
@@ -114,29 +112,38 @@ class Translator:
         Raises:
             UserError: for settings that are impossible.
         """
+        work = self.begin(
+            sentences, beam_size=beam_size, n_best=n_best, alignments=alignments, options=options, **keywords
+        )
+        return work.finish(self._translate_all(work))
+
+    def begin(
+        self,
+        sentences: Sequence[str],
+        *,
+        beam_size: int | None = None,
+        n_best: int = 1,
+        alignments: bool = False,
+        options: TranslateOptions | None = None,
+        **keywords: Unpack[OptionKeywords],
+    ) -> Work:
+        """The work of :meth:`translate` up to the search, which may run together with that of other calls."""
         _check_list("translate", sentences)
         options = replace(options or TranslateOptions(), **keywords)
         config = options.search_config(self.search, beam_size, n_best)
         marked = self._marked(sentences, markup=options.markup)
-        carried = options.markup or options.replace_unknown
-        sources = self._sources(marked, options, config, words=alignments or carried)
+        aligned = alignments or options.markup or options.replace_unknown
         batch = BatchTranslator(
             [member.model for member in self._members],
             self.tokenizers.target,
             config,
             self.choice,
-            sources,
+            self._sources(marked, options, config, words=aligned),
             n_best,
             options.mbr,
-            aligned=alignments or carried,
+            aligned,
         )
-        results = self._translate_all(batch)
-        if not carried:
-            return results
-        return [
-            self._carry(source, pieces, result, replace_unknown=options.replace_unknown, keep=alignments)
-            for source, pieces, result in zip(marked, sources.pieces, results, strict=True)
-        ]
+        return Work(batch, marked, options, keep=alignments)
 
     def stream(
         self, lines: Iterable[str], *, chunk: int = 1024, **options: Any
@@ -207,13 +214,12 @@ class Translator:
         others = [[other._read(each.text, words=False).ids for each in marked] for other in self.partners]
         return Sources(pieces, others, requests)
 
-    def _translate_all(self, batch: BatchTranslator) -> list[Translation]:
+    def _translate_all(self, work: Work) -> list[Translation]:
         """The translations of all sources, in order."""
-        pieces = batch.sources.pieces
-        results = [Translation("", 0.0, _nothing(each) if batch.aligned else None) for each in pieces]
-        groups = batch.groups(range(len(pieces)))
+        results = work.blank()
+        groups = work.batch.groups(range(len(results)))
         with evaluation_mode(self.model):
-            for index, result, met in share_out(batch.translate, groups, self.device):
+            for index, result, met in share_out(work.batch.translate, groups, self.device):
                 results[index] = result
                 self._warn(UNMET, not met)
         return results
@@ -230,43 +236,6 @@ class Translator:
         if count:
             self.warnings[kind] += count
 
-    def _carry(
-        self, source: Marked, pieces: Pieces, result: Translation, *, replace_unknown: bool, keep: bool
-    ) -> Translation:
-        """The translation with the source's markup, and source words instead of unknown ones."""
-        assert result.alignment is not None
-        carry = partial(self._carry_text, source, pieces, replace_unknown)
-        text, alignment = carry(result.text, result.alignment)
-        listed = result.n_best
-        if listed:
-            texts = [each.text for each in listed[1:]]
-            others = zip(listed[1:], texts, self._align_read(pieces, texts), strict=True)
-            listed = (
-                replace(listed[0], text=text),
-                *(replace(each, text=carry(other, aligned)[0]) for each, other, aligned in others),
-            )
-        return replace(result, text=text, n_best=listed, alignment=alignment if keep else None)
-
-    def _align_read(self, source: Pieces, targets: Sequence[str]) -> list[Alignment]:
-        """The alignments of a source, as it was read, with targets that are as long as the model allows."""
-        tokenizer, limit = self.tokenizers.target, self.model.max_target_length
-        found = [tokenizer.encode_words(each) for each in targets]
-        pairs = [EncodedPair.of(source, each if limit is None else each.cut(limit - 1)) for each in found]
-        return align(self.model, pairs, self.choice, device=self.device)
-
-    def _carry_text(
-        self, source: Marked, pieces: Pieces, replace_unknown: bool, text: str, alignment: Alignment
-    ) -> tuple[str, Alignment]:
-        if replace_unknown:
-            text, alignment = with_source_words(text, alignment)
-        if not source.items:
-            return text, alignment
-        clean = read_markup(text)
-        if clean.items:  # made up by the model: only the source's own may stand in the translation
-            text = clean.text
-            (alignment,) = self._align_read(pieces, [text])
-        return one_line(place_markup(source, text, alignment)), alignment
-
     def _read(self, sentence: str, *, words: bool) -> Pieces:
         """A source, cut if it is too long; with the words that were read on request."""
         tokenizer, limit = self.tokenizers.source, self.search.max_source_pieces
@@ -280,12 +249,6 @@ class Translator:
         if UNK in pieces.ids:
             self.warnings[UNKNOWN if tokenizer.only_unknown(pieces.ids) else PARTLY_UNKNOWN] += 1
         return pieces
-
-
-def _nothing(source: Pieces) -> Alignment:
-    """The alignment of a source whose translation has no words."""
-    words = [word.text for word in source.words]
-    return Alignment(words, [], np.zeros((0, len(words))), [(word.start, word.end) for word in source.words])
 
 
 def _check_list(what: str, sentences: Sequence[str]) -> None:
