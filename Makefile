@@ -1,7 +1,7 @@
 # Everything a newcomer needs: `make demo` and `make test`. Both install by themselves, once.
 PYTHON ?= python3
 VENV := .venv
-# EXTRAS=dev,export also runs the tests of ONNX and transformers
+# EXTRAS=dev,export,serve,clients also runs the tests of ONNX, transformers and the server
 EXTRAS ?= dev
 TEST_JOBS ?= 2  # processes, of one thread each
 BIN := $(VENV)/bin

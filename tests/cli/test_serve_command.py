@@ -1,0 +1,110 @@
+"""The options of ``translate serve`` that are refused before anything is served."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import Command
+
+pytest.importorskip("uvicorn", reason="the extra serve is not installed")
+RUN = Path(__file__).parents[1] / "fixtures" / "runs-0.1" / "transformer"
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Path:
+    path = tmp_path / "keys.txt"
+    path.write_text("a-key-of-a-client-0123\n")
+    return path
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "example"])
+def test_an_open_address_needs_keys_or_public(translate_command: Command, host: str) -> None:
+    result = translate_command("serve", RUN, "--host", host)
+    assert result.code == 2
+    assert result.err == (
+        f"error: --host {host}: others may reach this address; add --key-file FILE with keys, or --public to "
+        "let everybody in\n"
+    )
+
+
+def test_keys_and_public_contradict_each_other(translate_command: Command, keys: Path) -> None:
+    result = translate_command("serve", RUN, "--public", "--key-file", keys)
+    assert (result.code, "leave out one" in result.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["runs/none", "--port", "0"], "runs/none: no such run directory"),
+        (["a=runs/none", "--port", "0"], "runs/none: no such run directory"),
+        ([RUN, RUN], "two runs are called transformer"),
+        ([f"={RUN}"], "expected a name"),
+        (["x" * 61 + f"={RUN}"], "expected a name"),
+        ([RUN, "--key-file", "none.txt"], "no such file of keys"),
+        ([RUN, "--languages", "en-fr"], "expected NAME=SOURCE-TARGET"),
+        ([RUN, "--languages", "other=en-fr"], "no run is called other"),
+        ([RUN, "--host", "127.0.0.1", "--port", "70000"], "port"),
+        ([RUN, "--workers", "0"], "workers"),
+        ([RUN, "--drain", "-1"], "drain"),
+        ([RUN, "--max-queue", "0"], "max-queue"),
+    ],
+)
+def test_what_cannot_be_served(translate_command: Command, arguments: list[object], says: str) -> None:
+    result = translate_command("serve", *arguments)
+    assert result.code == 2
+    assert says in result.err
+    assert "Traceback" not in result.err
+
+
+def test_an_address_that_is_taken(translate_command: Command) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        result = translate_command("serve", RUN, "--port", taken.getsockname()[1])
+    assert result.code == 2
+    assert "cannot be used" in result.err
+    assert "--port" in result.err
+
+
+@pytest.mark.parametrize("package", ["starlette", "uvicorn", "python-multipart", "prometheus-client"])
+def test_a_missing_package_is_named_with_its_remedy(
+    translate_command: Command, monkeypatch: pytest.MonkeyPatch, package: str
+) -> None:
+    module = package.replace("-", "_")
+    monkeypatch.setattr("translate.cli.serve.find_spec", lambda name: None if name == module else object())
+    result = translate_command("serve", RUN)
+    assert result.code == 2
+    assert result.err == (
+        f"error: translate serve needs the package {package}; pip install 'seq2seq-translate[serve]'\n"
+    )
+
+
+def test_ensembles_by_name() -> None:
+    from translate.serve.opening import named_runs
+
+    assert named_runs(["best=a", "runs/mine", "best=b"]) == {
+        "best": [Path("a"), Path("b")],
+        "mine": [Path("runs/mine")],
+    }
+
+
+def test_an_ensemble_is_served_and_a_run_tells_its_languages() -> None:
+    from translate.errors import UserError
+    from translate.runs.load import load
+    from translate.serve.opening import open_catalogue
+
+    found = open_catalogue({"both": [RUN, RUN]}, {"both": ("pt-BR", "de")}, load, 7)
+    (served,) = found.models
+    assert (served.name, served.source, served.target) == ("both", "pt", "de")
+    assert len(served.translator.partners) == 1
+    assert served.translator.search.batch_size == 7
+    assert open_catalogue({"one": [RUN]}, {}, load, None).languages() == ["en", "fr"]
+
+    def load_nameless(run: Path) -> object:
+        translator = load(run)
+        translator.languages = ("", "")
+        return translator
+
+    with pytest.raises(UserError, match="--languages one=en-fr"):
+        open_catalogue({"one": [RUN]}, {}, load_nameless, None)  # type: ignore[arg-type]

@@ -1,0 +1,141 @@
+"""A client of the standard library, and a server in a thread of its own."""
+
+import http.client
+import io
+import json
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from translate.errors import UserError
+from translate.serve.batch.engine import Engine
+from translate.serve.catalogue import Catalogue
+from translate.serve.limits import ServiceLimits
+from translate.serve.metrics import Metrics
+from translate.serve.service import Service
+from translate.serve.web.application import build_application
+from translate.serve.web.keys import Keys
+from translate.serve.web.logs import Log
+from translate.serve.web.server import Server, listen, run_server
+
+
+@dataclass
+class Reply:
+    """An answer over HTTP."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass
+class Client:
+    """Asks a server.
+
+    Attributes:
+        port: of 127.0.0.1.
+        service: the server's own state.
+        server: itself.
+        log: what it has written.
+    """
+
+    port: int
+    service: Service
+    server: Server
+    log: io.StringIO
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        headers: dict[str, str] | None = None,
+    ) -> Reply:
+        """One request; a body that is no bytes is sent as JSON."""
+        given = dict(headers or {})
+        if body is not None and not isinstance(body, bytes):
+            body = json.dumps(body).encode()
+            given.setdefault("Content-Type", "application/json")
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            connection.request(method, path, body, given)
+            answer = connection.getresponse()
+            return Reply(answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read())
+        finally:
+            connection.close()
+
+    def post(self, path: str, **fields: Any) -> Reply:
+        return self.ask("POST", path, fields)
+
+    def raw(self) -> socket.socket:
+        """A connection without any protocol."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=60)
+
+    def events(self, path: str, **fields: Any) -> list[tuple[str, Any]]:
+        """The events of a stream, to its end."""
+        reply = self.post(path, **fields)
+        assert reply.headers["content-type"].startswith("text/event-stream"), reply.body
+        found = []
+        for block in reply.body.decode().strip().split("\n\n"):
+            name, data = block.split("\n")
+            found.append((name.removeprefix("event: "), json.loads(data.removeprefix("data: "))))
+        return found
+
+    def metric(self, name: str, **labels: str) -> float:
+        """A value of ``/metrics``."""
+        value = self.service.metrics.registry.get_sample_value(name, labels)
+        return 0.0 if value is None else value
+
+
+def eventually(condition: Callable[[], bool], what: str, seconds: float = 60.0) -> None:
+    """Wait until a condition holds."""
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, f"{what}: not within {seconds} seconds"
+        time.sleep(0.01)
+
+
+def running(
+    models: Catalogue,
+    limits: ServiceLimits,
+    keys: Keys,
+    drain: float,
+    load: Callable[[], Catalogue] | None = None,
+) -> tuple[Client, Callable[[], None]]:
+    """A server that answers, and a function that ends it as SIGTERM does."""
+    written = io.StringIO()
+    log, metrics = Log(written), Metrics()
+    service = Service(Engine(1, 1, limits.queue, metrics), limits, metrics, keys, log)
+    server = Server(service, build_application(service), load or (lambda: models), drain)
+    listener = listen("127.0.0.1", 0)
+    port = listener.getsockname()[1]
+
+    def run() -> None:
+        with suppress(UserError):  # a model that cannot be loaded; the server keeps it as its failure
+            run_server(server, listener, log)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    client = Client(port, service, server, written)
+    if load is None:
+        eventually(lambda: service.state == "ready" and server.started, "the server")
+
+    def end() -> None:
+        server.handle_exit(signal.SIGTERM, None)
+        thread.join(60)
+        assert not thread.is_alive()
+
+    return client, end

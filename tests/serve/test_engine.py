@@ -1,0 +1,268 @@
+"""The engine without HTTP: order, shares, drops, failures, limits."""
+
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import pytest
+
+from tests.serve.client import eventually
+from translate.search.running import RunningBatch
+from translate.serve.batch import engine as engine_module
+from translate.serve.batch.calls import BULK_SENTENCES, QueuedSentence, ServedCall
+from translate.serve.batch.engine import BusyError, Engine, StoppedError
+from translate.serve.batch.lanes import Lane
+from translate.serve.metrics import Metrics
+from translate.translation import Translation
+from translate.translator import UNMET, Translator
+
+LINE, LONG = "I love you .", "the old woman sees the dog and the cat and the man and the boy ."
+
+
+class Received:
+    """Keeps what a call receives."""
+
+    def __init__(self) -> None:
+        self.results: dict[int, Translation] = {}
+        self.errors: list[Exception] = []
+        self.growth: list[Sequence[int]] = []
+
+    def receive(self, index: int, result: Translation) -> None:
+        self.results[index] = result
+
+    def fail(self, error: Exception) -> None:
+        self.errors.append(error)
+
+    def grow(self, index: int, ids: Sequence[int]) -> None:
+        self.growth.append(list(ids))
+
+
+@pytest.fixture
+def engine() -> Iterator[Engine]:
+    found = Engine(1, 1, 3_000, Metrics())
+    yield found
+    found.close()
+
+
+def new_call(translator: Translator, lines: Sequence[str], **options: object) -> tuple[ServedCall, Received]:
+    received = Received()
+    growing = bool(options.pop("growing", False))
+    return ServedCall("tiny", translator.begin(lines, **options), received, growing), received  # type: ignore[arg-type]
+
+
+class Gate:
+    """Holds every batch before its next step, until it is opened."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.open, self.entered = threading.Event(), threading.Event()
+        step = RunningBatch.step
+
+        def held(running: RunningBatch) -> object:
+            self.entered.set()
+            assert self.open.wait(60)
+            return step(running)
+
+        monkeypatch.setattr(RunningBatch, "step", held)
+
+
+def test_a_call_gets_its_translations(engine: Engine, translator: Translator) -> None:
+    lines = [LINE, "", LONG, " "]
+    call, received = new_call(translator, lines, n_best=2, alignments=True)
+    assert engine.submit(call) == 2
+    eventually(lambda: len(received.results) == 2, "two translations")
+    expected = translator.translate(lines, n_best=2, alignments=True)
+    for index, result in received.results.items():
+        assert result.text == expected[index].text
+        assert [each.text for each in result.n_best] == [each.text for each in expected[index].n_best]
+        assert result.alignment is not None
+        assert expected[index].alignment is not None
+        assert result.alignment.pharaoh() == expected[index].alignment.pharaoh()  # type: ignore[union-attr]
+    eventually(lambda: engine.pieces == 0, "an empty queue")
+
+
+def test_a_cancelled_call_frees_queue_and_rows(
+    engine: Engine, translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = Gate(monkeypatch)
+    call, received = new_call(translator, [LONG] * 3)
+    other, waits = new_call(translator, [LONG])
+    engine.submit(call)
+    assert gate.entered.wait(60)
+    engine.submit(other)
+    before = engine.pieces
+    engine.cancel(call)
+    assert engine.pieces == before - sum(job.cost for job in call.jobs())
+    gate.open.set()
+    eventually(lambda: len(waits.results) == 1, "the other call")
+    assert received.results == {}
+    eventually(lambda: not engine._lanes, "idle workers")
+
+
+def test_a_cancelled_call_makes_no_further_steps(engine: Engine, translator: Translator) -> None:
+    """The first token is seen; then nobody waits any more, and the batch has no row left."""
+    call, received = new_call(translator, [LONG] * 4, beam_size=1, growing=True)
+    steps: list[int] = []
+    stepped = engine._metrics.stepped
+
+    def noted(model: str, live: int, size: int) -> None:
+        steps.append(live)
+        stepped(model, live, size)
+
+    engine._metrics.stepped = noted  # type: ignore[method-assign]
+    grow = received.grow
+
+    def cancel(index: int, ids: Sequence[int]) -> None:
+        grow(index, ids)
+        engine.cancel(call)
+
+    received.grow = cancel  # type: ignore[method-assign]
+    engine.submit(call)
+    eventually(lambda: not engine._lanes and not engine.pieces, "an idle engine")
+    assert received.results == {}
+    assert len(steps) <= 3
+
+
+def test_growth_ends_in_the_translation(engine: Engine, translator: Translator) -> None:
+    call, received = new_call(translator, [LINE], beam_size=1, growing=True)
+    engine.submit(call)
+    eventually(lambda: len(received.results) == 1, "the translation")
+    ids = translator.tokenizers.target.ids(received.results[0].tokens)
+    assert received.growth
+    for each in received.growth:
+        assert each == ids[: len(each)]
+    assert len(received.growth[-1]) == len(ids)
+
+
+def test_the_queue_is_bounded_in_pieces(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    gate = Gate(monkeypatch)
+    engine = Engine(1, 1, 100, Metrics())
+    first, received = new_call(translator, [LONG] * 3)
+    engine.submit(first)
+    with pytest.raises(BusyError) as caught:
+        engine.submit(new_call(translator, [LONG] * 20)[0])
+    assert caught.value.retry_after >= 1
+    with pytest.raises(BusyError):
+        engine.calculate(1_000, lambda: None)
+    gate.open.set()
+    eventually(lambda: len(received.results) == 3 and not engine.pieces, "the first call")
+    engine.submit(new_call(translator, [LONG] * 20)[0])  # alone it may be larger than the queue
+    engine.close()
+
+
+def test_a_call_that_stops_is_told(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    gate = Gate(monkeypatch)
+    engine = Engine(1, 1, 1_000, Metrics())
+    call, received = new_call(translator, [LONG])
+    engine.submit(call)
+    assert gate.entered.wait(60)
+    engine.stop()
+    gate.open.set()
+    assert [type(error) for error in received.errors] == [StoppedError]
+    with pytest.raises(StoppedError):
+        engine.submit(new_call(translator, [LINE])[0])
+    engine.close()
+
+
+def test_only_the_sentence_at_fault_is_lost(
+    engine: Engine, translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A batch that fails is tried again, each sentence alone."""
+    gate, begin = Gate(monkeypatch), engine_module.begin
+    bad, lost = new_call(translator, [LONG])
+    good, kept = new_call(translator, [LINE, LONG])
+
+    def fail(jobs: Sequence[QueuedSentence]) -> object:
+        if any(job.call is bad for job in jobs):
+            raise MemoryError("a test")
+        return begin(jobs)
+
+    monkeypatch.setattr(engine_module, "begin", fail)
+    blocker, _ = new_call(translator, [LINE])
+    engine.submit(blocker)
+    assert gate.entered.wait(60)
+    engine.submit(bad)
+    engine.submit(good)
+    gate.open.set()
+    eventually(lambda: len(kept.results) == 2 and bool(lost.errors), "both calls")
+    assert isinstance(lost.errors[0], MemoryError)
+    assert not kept.errors
+    assert [kept.results[i].text for i in (0, 1)] == [t.text for t in translator.translate([LINE, LONG])]
+    eventually(lambda: engine.pieces == 0, "an empty queue")
+
+
+def test_constraints_that_cannot_be_met_are_left_out_and_told(engine: Engine, translator: Translator) -> None:
+    narrow = replace(translator, search=replace(translator.search, max_length=6), warnings=Counter())
+    lines, phrases = [LINE], ["chien vieille femme maison"]
+    call, received = new_call(narrow, lines, constraints=phrases, beam_size=1)
+    engine.submit(call)
+    eventually(lambda: len(received.results) == 1, "the translation")
+    (expected,) = narrow.translate(lines, constraints=phrases, beam_size=1)
+    assert received.results[0].text == expected.text
+    assert call.warnings[UNMET] == narrow.warnings[UNMET]
+
+
+def test_options_that_cannot_share_a_batch_have_lanes_of_their_own(translator: Translator) -> None:
+    calls = [
+        new_call(translator, [LINE], **options)[0]
+        for options in (
+            {},
+            {"beam_size": 1},
+            {"alignments": True},
+            {"constraints": ["chien"]},
+            {"n_best": 2},
+            {"prefix": "je"},
+        )
+    ]
+    keys = [call.lane(call.jobs()) for call in calls]
+    assert len(set(keys[:4])) == 4
+    assert keys[4] == keys[5] == keys[0]
+    document, _ = new_call(translator, [LINE] * (BULK_SENTENCES + 1))
+    assert document.lane(document.jobs()).bulk
+
+
+def order(lane: Lane, size: int = 1) -> list[ServedCall]:
+    found = []
+    while jobs := lane.next(size):
+        found += [job.call for job in jobs]
+    return found
+
+
+def test_calls_share_a_lane_by_pieces(translator: Translator) -> None:
+    """The short call that came last is done before the long one; neither waits for the other's end."""
+    long, short = new_call(translator, [LONG] * 6)[0], new_call(translator, [LINE] * 2)[0]
+    jobs = long.jobs()
+    lane = Lane(long.lane(jobs))
+    lane.add(jobs)
+    assert lane.next(1)[0].call is long
+    lane.add(short.jobs())
+    found = order(lane)
+    assert found.count(long) == 5
+    assert found.count(short) == 2
+    assert found.index(short) <= 1
+    assert len(found) - 1 - found[::-1].index(short) <= 4
+
+
+def test_no_call_waits_for_ever(translator: Translator) -> None:
+    """More short calls keep coming than can be translated; the long one still gets its part."""
+    long = new_call(translator, [LONG] * 10)[0]
+    lane = Lane(long.lane(long.jobs()))
+    lane.add(long.jobs())
+    taken = {"long": 0, "short": 0}
+    for _ in range(200):
+        lane.add(new_call(translator, [LINE])[0].jobs())
+        (job,) = lane.next(1)
+        taken["long" if job.call is long else "short"] += job.cost
+        if taken["long"] >= sum(each.cost for each in long.jobs()):
+            break
+    else:
+        pytest.fail("the long call has waited for 200 short ones")
+
+
+def test_cancelled_jobs_leave_the_queue(translator: Translator) -> None:
+    calls = [new_call(translator, [LINE] * 2)[0] for _ in range(3)]
+    lane = Lane(calls[0].lane(calls[0].jobs()))
+    for call in calls:
+        lane.add(call.jobs())
+    calls[1].cancelled = True
+    assert set(order(lane, 4)) == {calls[0], calls[2]}

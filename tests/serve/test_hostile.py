@@ -1,0 +1,280 @@
+"""Requests that are wrong, hostile, or larger than the limits: refused in the form of the API, quickly."""
+
+import json
+import random
+import socket
+import string
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.serve.client import Client, eventually
+from tests.serve.conftest import KEY, LIMITS
+from translate.errors import UserError
+from translate.serve.web.keys import Keys
+
+TEXT = {"text": "I love you ."}
+
+
+def refused(client: Client, body: Any, path: str = "/v1/translate", **headers: str) -> tuple[int, str]:
+    reply = client.ask("POST", path, body, headers)
+    error = reply.json["error"]
+    assert set(error) == {"code", "message"}
+    assert "\n" not in error["message"]
+    return reply.status, error["message"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "says"),
+    [
+        (b"", 400, "empty"),
+        (b"   ", 400, "empty"),
+        (b"{", 400, "not JSON"),
+        (b'{"text": "a', 400, "not JSON"),
+        (b"\xff\xfe{", 400, "not JSON"),
+        (b'{"text": NaN}', 400, "not JSON"),
+        (b'{"text": ' + b"9" * 10_000 + b"}", 400, "not JSON"),
+        (b"[" * 9_000 + b"]" * 9_000, 400, "expected a"),
+        (b'"text"', 400, "a JSON string"),
+        (b"[]", 400, "a JSON array"),
+        (b"7", 400, "a JSON number"),
+        (b"null", 400, "a JSON null"),
+        ({}, 400, "text: Field required"),
+        ({"text": 7}, 400, "text"),
+        ({"text": None}, 400, "text"),
+        ({"text": [["a"]]}, 400, "text"),
+        ({"text": {"a": "b"}}, 400, "text"),
+        ({**TEXT, "txet": "a"}, 400, "txet: there is no such field"),
+        ({**TEXT, "beam_size": "5"}, 400, "beam_size"),
+        ({**TEXT, "beam_size": 0}, 400, "beam_size"),
+        ({**TEXT, "beam_size": -1}, 400, "beam_size"),
+        ({**TEXT, "beam_size": 1e9}, 400, "beam_size"),
+        ({**TEXT, "beam_size": 9}, 400, "beam_size: expected 1 to 8"),
+        ({**TEXT, "beam_size": True}, 400, "beam_size"),
+        ({**TEXT, "n_best": 10_000}, 400, "n_best"),
+        ({**TEXT, "n_best": 3, "beam_size": 2}, 400, "n_best"),
+        ({**TEXT, "source": "zz"}, 400, "zz is not supported"),
+        ({**TEXT, "target": "en"}, 400, "en is not supported"),
+        ({**TEXT, "source": ""}, 400, "source"),
+        ({**TEXT, "model": "other"}, 400, "model: there is no other"),
+        ({**TEXT, "method": "magic"}, 400, "method"),
+        ({**TEXT, "layer": 7}, 400, "layer"),
+        ({**TEXT, "layer": -1}, 400, "layer"),
+        ({**TEXT, "heads": []}, 400, "heads"),
+        ({**TEXT, "heads": [5]}, 400, "head"),
+        ({**TEXT, "heads": [0, 0]}, 400, "heads"),
+        ({**TEXT, "prefix": ""}, 400, "prefix"),
+        ({**TEXT, "prefix": "\U0001f600"}, 400, "vocabulary"),
+        ({**TEXT, "constraints": ["\U0001f600"]}, 400, "vocabulary"),
+        ({**TEXT, "constraints": ["le"] * 21}, 400, "constraints"),
+        ({**TEXT, "alternatives_at": 99}, 400, "alternatives_at"),
+        ({"text": ["a", "b"], "alternatives_at": 0}, 400, "one text"),
+        ({"text": ["a"], "stream": True}, 400, "one text"),
+        ({**TEXT, "split_sentences": True, "n_best": 2}, 400, "n_best"),
+        ({"text": ["a"] * 51}, 413, "at most 50"),
+        ({"text": "a" * 5_001}, 413, "at most 5,000"),
+        (b'{"text": "\\ud800"}', 400, "text"),
+        (b"a" * 20_001, 413, "20,000 bytes"),
+    ],
+)
+def test_a_wrong_request_is_refused_with_its_reason(
+    client: Client, body: Any, status: int, says: str
+) -> None:
+    found, message = refused(client, body)
+    assert (found, says in message) == (status, True), message
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ({"source": "a", "target": ["b", "c"]}, "1 sources but 2 targets"),
+        ({"source": "a"}, "target: Field required"),
+        ({"source": "", "target": "le"}, "no words"),
+        ({"source": "a", "target": "  "}, "no words"),
+        ({"source": "a", "target": "b", "text": "c"}, "text: there is no such field"),
+    ],
+)
+def test_a_wrong_pair_is_refused(client: Client, body: Any, says: str) -> None:
+    status, message = refused(client, body, "/v1/align")
+    assert status == 400
+    assert says in message
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "GET", "BREW"])
+def test_a_wrong_method_is_told_the_right_one(client: Client, method: str) -> None:
+    reply = client.ask(method, "/v1/translate")
+    assert reply.status == 405
+    assert reply.headers["allow"] == "POST"
+    assert reply.json["error"]["code"] == "wrong_method"
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/v1/translate/", "/../etc/passwd", "/v1/%00", "/%ff", "//"])
+def test_an_unknown_path(client: Client, path: str) -> None:
+    reply = client.ask("GET", path)
+    assert reply.status in (404, 400)
+
+
+def test_a_browser_of_another_page_may_ask(client: Client) -> None:
+    headers = {"Origin": "http://other", "Access-Control-Request-Method": "POST"}
+    reply = client.ask("OPTIONS", "/v1/translate", None, headers)
+    assert reply.status == 200
+    assert reply.headers["access-control-allow-origin"] == "*"
+
+
+class TestKeys:
+    def test_a_key_is_needed_and_accepted(self, serve: Callable[..., Client]) -> None:
+        client = serve(keys=Keys(["another-key-of-one-else", KEY]))
+        for headers in ({}, {"Authorization": "Bearer "}, {"Authorization": f"Basic {KEY}"}):
+            assert client.ask("POST", "/v1/translate", TEXT, headers).status == 401
+        for wrong in (KEY[:-1], KEY + "x", KEY.upper(), "x" * 10_000):
+            reply = client.ask("POST", "/v1/translate", TEXT, {"Authorization": f"Bearer {wrong}"})
+            assert reply.json["error"]["code"] == "wrong_key"
+        assert client.ask("POST", "/v1/translate", TEXT, {"Authorization": f"Bearer {KEY}"}).status == 200
+        assert client.ask("GET", "/health").status == 200
+        assert KEY not in client.log.getvalue()
+
+    def test_a_file_of_keys(self, tmp_path: Path) -> None:
+        path = tmp_path / "keys.txt"
+        path.write_text(f"# for the tests\n\n{KEY}\n  second-key-0123456789  \n")
+        keys = Keys.read(path)
+        assert keys.needed
+        assert [keys.accept(key) for key in (KEY, "second-key-0123456789", "# for the tests", "", None)] == [
+            True,
+            True,
+            False,
+            False,
+            False,
+        ]
+
+    @pytest.mark.parametrize(
+        ("content", "says"),
+        [(b"", "no key"), (b"# none\n", "no key"), (b"short\n", "16 to 256"), (b"\xff" * 20, "UTF-8")],
+    )
+    def test_a_wrong_file_of_keys(self, tmp_path: Path, content: bytes, says: str) -> None:
+        path = tmp_path / "keys.txt"
+        path.write_bytes(content)
+        with pytest.raises(UserError, match=says):
+            Keys.read(path)
+
+    def test_no_file_of_keys(self, tmp_path: Path) -> None:
+        with pytest.raises(UserError, match="no such file"):
+            Keys.read(tmp_path / "keys.txt")
+
+
+def flooded(connection: socket.socket, part: bytes) -> bytes:
+    """The beginning of the answer to a request without an end; empty if the connection was cut before."""
+    try:
+        for _ in range(10_000):
+            connection.sendall(part)
+    except OSError:  # reset, or nobody reads any more
+        try:
+            return connection.recv(12)
+        except OSError:
+            return b""
+    raise AssertionError("10,000 parts were taken")
+
+
+def test_a_flood_of_headers_is_cut_off(client: Client) -> None:
+    with client.raw() as connection:
+        connection.sendall(b"POST /v1/translate HTTP/1.1\r\nHost: a\r\n")
+        assert flooded(connection, b"X-Flood: " + b"a" * 1000 + b"\r\n") in (b"", b"HTTP/1.1 400")
+    assert client.ask("GET", "/health").status == 200
+
+
+def test_a_body_larger_than_its_head_says_nothing(client: Client) -> None:
+    """The length that the head tells is refused before anything is read."""
+    with client.raw() as connection:
+        connection.sendall(
+            b"POST /v1/translate HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999\r\n\r\n"
+        )
+        assert connection.recv(1000).startswith(b"HTTP/1.1 4")
+
+
+def test_a_body_without_an_end_is_cut_off(client: Client) -> None:
+    with client.raw() as connection:
+        connection.sendall(b"POST /v1/translate HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+        assert flooded(connection, b"400\r\n" + b" " * 1024 + b"\r\n") in (b"", b"HTTP/1.1 413")
+
+
+def test_a_slow_body_is_cut_off(serve: Callable[..., Client]) -> None:
+    client = serve(limits=replace(LIMITS, seconds=0.2))
+    with client.raw() as connection:
+        connection.sendall(b"POST /v1/translate HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{")
+        answer = connection.recv(1000)
+    assert answer.startswith(b"HTTP/1.1 408")
+
+
+def test_a_body_that_is_cut_short_is_no_request(client: Client) -> None:
+    before = client.metric("translate_requests_total", endpoint="/v1/translate", status="499")
+    with client.raw() as connection:
+        connection.sendall(b'POST /v1/translate HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{"text":')
+        connection.shutdown(socket.SHUT_WR)
+    eventually(
+        lambda: client.metric("translate_requests_total", endpoint="/v1/translate", status="499") > before,
+        "the request is given up",
+    )
+
+
+def test_no_client_writes_a_line_of_the_log(serve: Callable[..., Client]) -> None:
+    client = serve()
+    evil = 'x\n{"event": "ready"}\u2028\x1b[2J\r'
+    client.post("/v1/translate", text=evil, model=evil)
+    client.ask("GET", "/" + "".join(f"%{byte:02x}" for byte in evil.encode()))
+    client.ask("POST", "/v1/translate", TEXT, {"Authorization": "Bearer \t\x1b[2J", "User-Agent": "\x85"})
+    with client.raw() as connection:
+        connection.sendall(b'GET /x\r\n{"event": "evil"}\r\n\r\n')
+        connection.recv(1000)
+    eventually(lambda: client.service.running == 0, "all answers")
+    for line in client.log.getvalue().splitlines():
+        assert line.isascii()
+        assert line.isprintable()
+        assert json.loads(line)["event"] in ("ready", "request", "library")
+        assert "evil" not in line
+
+
+def fuzzed(generator: random.Random) -> bytes:
+    """A body that is nearly right, or nothing like it."""
+    kind = generator.randrange(5)
+    if kind == 0:
+        return generator.randbytes(generator.randrange(200))
+    value = random_value(generator, 3)
+    if kind == 1:
+        return json.dumps(value).encode()
+    names = ["text", "beam_size", "n_best", "prefix", "method", "layer", "heads", "stream", "source", "a"]
+    fields = {generator.choice(names): random_value(generator, 2) for _ in range(generator.randrange(6))}
+    body = bytearray(json.dumps({"text": "I love you .", **fields}).encode())
+    if kind == 2 and body:
+        for _ in range(generator.randrange(1, 5)):
+            body[generator.randrange(len(body))] = generator.randrange(256)
+    return bytes(body)
+
+
+def random_value(generator: random.Random, depth: int) -> Any:
+    kinds: list[Callable[[], Any]] = [
+        lambda: None,
+        lambda: generator.choice([True, False]),
+        lambda: generator.randrange(-3, 10),
+        lambda: generator.random() * 10 ** generator.randrange(300),
+        lambda: "".join(
+            generator.choice(string.printable + "é€\U0001f600") for _ in range(generator.randrange(30))
+        ),
+        lambda: [random_value(generator, depth - 1) for _ in range(generator.randrange(4))] if depth else [],
+        lambda: {str(n): random_value(generator, depth - 1) for n in range(3)} if depth else {},
+    ]
+    return generator.choice(kinds)()
+
+
+@pytest.mark.parametrize("count", [150, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_fuzzed_bodies_are_answered_or_refused(client: Client, count: int) -> None:
+    generator = random.Random(count)
+    for _ in range(count):
+        body = fuzzed(generator)
+        path = generator.choice(["/v1/translate", "/v1/align"])
+        reply = client.ask("POST", path, body, {"Content-Type": "application/json"})
+        assert reply.status in (200, 400, 413), (body, reply)
+    assert '"event": "error"' not in client.log.getvalue()
+    assert client.post("/v1/translate", **TEXT).status == 200
+    eventually(lambda: client.service.engine.pieces == 0 and client.service.running == 0, "an idle server")

@@ -1,0 +1,266 @@
+"""``/v1``: texts, words, links, probabilities, alternatives, streams."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import torch
+
+from tests.serve.client import Client
+from tests.serve.conftest import RUN
+from translate.translator import Translator
+
+LINES = [
+    "I love you .",
+    "the old woman sees the dog .",
+    "a man sleeps .",
+    "the children eat a red apple .",
+    "we love the small house .",
+    "she does not see the cat .",
+    "they give the boy a book .",
+    "you sleep .",
+]
+
+
+def test_what_the_server_has(client: Client) -> None:
+    (model,) = client.ask("GET", "/v1/models").json["models"]
+    assert model["name"] == "tiny"
+    assert (model["source"], model["target"]) == ("en", "fr")
+    assert model["methods"] == ["attention", "gradient", "erasure", "norm"]
+    assert (model["layers"], model["heads"]) == (2, 3)
+
+
+def test_a_translation_has_everything_that_the_command_gives(client: Client, translator: Translator) -> None:
+    text = "the old woman sees the dog ."
+    reply = client.post("/v1/translate", text=text, n_best=2).json
+    (found,) = reply["translations"]
+    (expected,) = translator.translate([text], alignments=True, n_best=2)
+    assert expected.alignment is not None
+    assert reply["model"] == "tiny"
+    assert found["text"] == expected.text
+    assert found["score"] == pytest.approx(expected.score, abs=1e-4)
+    assert found["tokens"] == list(expected.tokens)
+    assert [each["text"] for each in found["n_best"]] == [each.text for each in expected.n_best]
+    for side in ("source", "target"):
+        words = found[f"{side}_words"]
+        assert [word["text"] for word in words] == getattr(expected.alignment, f"{side}_words")
+        whole = text if side == "source" else found["text"]
+        assert [whole[word["start"] : word["end"]] for word in words] == [word["text"] for word in words]
+    pharaoh = " ".join(f"{link['source']}-{link['target']}" for link in found["links"])
+    assert pharaoh == expected.alignment.pharaoh()
+    for link in found["links"]:
+        weight = expected.alignment.weights[link["target"], link["source"]]
+        assert link["weight"] == pytest.approx(weight, abs=1e-3)
+    assert len(found["weights"]) == len(found["target_words"])
+    assert {len(row) for row in found["weights"]} == {len(found["source_words"])}
+
+
+def test_confidences_multiply_to_the_probability_of_the_translation(
+    client: Client, translator: Translator
+) -> None:
+    """The score is the mean log-probability of the pieces and of the end, which is no word."""
+    text = "a man sleeps ."
+    (found,) = client.post("/v1/translate", text=text, beam_size=1).json["translations"]
+    product = 1.0
+    for word in found["target_words"]:
+        assert 0 <= word["confidence"] <= 1
+        product *= word["confidence"]
+    pair = translator.encode_pair(text, found["text"])
+    model = translator.model
+    with torch.no_grad():
+        states = model(torch.tensor([pair.source_ids]), None, torch.tensor([[2, *pair.target_ids]]))
+        logs = torch.log_softmax(model.logits(states), -1)[0]
+    whole = sum(float(logs[step, piece]) for step, piece in enumerate(pair.target_ids))
+    assert torch.tensor(product).log() == pytest.approx(whole, abs=1e-2)
+
+
+@pytest.mark.parametrize("alignments", [True, False])
+def test_the_same_text_whatever_travels_beside_it(
+    client: Client, translator: Translator, *, alignments: bool
+) -> None:
+    """Many clients at once, with other options beside them; each gets what the command prints."""
+    expected = [each.text for each in translator.translate(LINES)]
+
+    def ask(number: int) -> tuple[int, str, int]:
+        line = LINES[number % len(LINES)]
+        options = {"alignments": alignments} if number % 3 else {"beam_size": 1 + number % 5}
+        reply = client.post("/v1/translate", text=line, **options)
+        return reply.status, reply.json["translations"][0]["text"] if reply.status == 200 else "", number
+
+    with ThreadPoolExecutor(16) as pool:
+        found = list(pool.map(ask, range(96)))
+    assert {status for status, _, _ in found} == {200}
+    for _, text, number in found:
+        if number % 3:
+            assert text == expected[number % len(LINES)]
+        else:
+            (other,) = translator.translate([LINES[number % len(LINES)]], beam_size=1 + number % 5)
+            assert text == other.text
+
+
+def test_several_texts_in_their_order(client: Client, translator: Translator) -> None:
+    texts = [*LINES, "", "  ", LINES[0]]
+    reply = client.post("/v1/translate", text=texts).json
+    assert [each["text"] for each in reply["translations"]] == [t.text for t in translator.translate(texts)]
+    assert reply["translations"][-2]["links"] == []
+
+
+def test_sentences_of_a_text_one_by_one(client: Client, translator: Translator) -> None:
+    text = " I love you . A man sleeps .\n\n  You sleep ."
+    (found,) = client.post("/v1/translate", text=text, split_sentences=True).json["translations"]
+    parts = ["I love you .", "A man sleeps .", "You sleep ."]
+    one, two, three = (each.text for each in translator.translate(parts))
+    assert found["text"] == f" {one} {two}\n\n  {three}"
+    assert [text[start:end] for start, end in (each["source"] for each in found["sentences"])] == parts
+    for side, whole in (("source", text), ("target", found["text"])):
+        for word in found[f"{side}_words"]:
+            assert whole[word["start"] : word["end"]] == word["text"]
+    # A link never leaves its sentence.
+    for link in found["links"]:
+        inside = [
+            span["source"][0] <= found["source_words"][link["source"]]["start"] < span["source"][1]
+            and span["target"][0] <= found["target_words"][link["target"]]["start"] < span["target"][1]
+            for span in found["sentences"]
+        ]
+        assert sum(inside) == 1
+
+
+@pytest.mark.parametrize("method", ["attention", "gradient", "erasure", "norm"])
+def test_methods_layers_and_heads(client: Client, translator: Translator, method: str) -> None:
+    text = "I love you ."
+    (found,) = client.post("/v1/translate", text=text, method=method).json["translations"]
+    (expected,) = translator.align([text], [found["text"]], method=method)
+    assert found["method"].startswith(method)
+    assert torch.tensor(found["weights"]).numpy() == pytest.approx(expected.weights, abs=1e-3)
+
+
+def test_another_layer_and_head_have_their_own_weights(client: Client, translator: Translator) -> None:
+    from translate.alignment.heads import attention_heads
+
+    text = "I love you ."
+    (found,) = client.post("/v1/translate", text=text, layer=1, heads=[2]).json["translations"]
+    pair = translator.encode_pair(text, found["text"])
+    every = attention_heads(translator.model, pair, translator.choice.shift)
+    assert torch.tensor(found["weights"]).numpy() == pytest.approx(every[1, 2], abs=1e-3)
+    assert found["method"] == "attention, layer 1, head 2"
+
+
+def test_a_given_pair_is_aligned(client: Client, translator: Translator) -> None:
+    source, target = "I love you .", "je t' aime ."
+    reply = client.post("/v1/align", source=source, target=target).json
+    (expected,) = translator.align([source], [target])
+    (found,) = reply["translations"]
+    assert found["text"] == target
+    links = " ".join(f"{link['source']}-{link['target']}" for link in found["links"])
+    assert links == expected.pharaoh()
+    assert all(0 <= word["confidence"] <= 1 for word in found["target_words"])
+
+
+def test_a_prefix_is_kept_and_the_rest_translated_anew(client: Client, translator: Translator) -> None:
+    text, prefix = "the old woman sees the dog .", "la vieille"
+    (found,) = client.post("/v1/translate", text=text, prefix=prefix).json["translations"]
+    (expected,) = translator.translate([text], prefix=prefix)
+    assert found["text"].startswith(prefix)
+    assert found["text"] == expected.text
+
+
+def test_a_constraint_is_in_the_translation(client: Client, translator: Translator) -> None:
+    text = "I love you ."
+    (found,) = client.post("/v1/translate", text=text, constraints=["chien"]).json["translations"]
+    (expected,) = translator.translate([text], constraints=["chien"])
+    assert "chien" in found["text"]
+    assert found["text"] == expected.text
+
+
+def test_markup_is_carried_and_words_are_found_in_the_marked_text(
+    client: Client, translator: Translator
+) -> None:
+    text = "the <b>old</b> woman sees the dog ."
+    (found,) = client.post("/v1/translate", text=text, markup=True).json["translations"]
+    (expected,) = translator.translate([text], markup=True)
+    assert found["text"] == expected.text
+    assert "<b>" in found["text"]
+    for side, whole in (("source", text), ("target", found["text"])):
+        for word in found[f"{side}_words"]:
+            assert whole[word["start"] : word["end"]] == word["text"]
+            assert word["text"] != "b"
+
+
+def test_alternatives_of_a_word_and_their_choice(client: Client) -> None:
+    """Each can be chosen: the words before it with it are a prefix that the server continues."""
+    text = "the old woman sees the dog ."
+    (found,) = client.post("/v1/translate", text=text, beam_size=1, alternatives_at=1).json["translations"]
+    words = [word["text"] for word in found["target_words"]]
+    others = [each["text"] for each in found["alternatives"]]
+    chances = [each["probability"] for each in found["alternatives"]]
+    assert words[1] == others[0]  # greedy search takes the most probable
+    assert len(set(others)) == len(others) > 1
+    assert chances == sorted(chances, reverse=True)
+    assert 0 < sum(chances) <= 1 + 1e-3
+    prefix = f"{words[0]} {others[1]}"
+    (chosen,) = client.post("/v1/translate", text=text, prefix=prefix).json["translations"]
+    assert [word["text"] for word in chosen["target_words"]][:2] == [words[0], others[1]]
+
+
+def test_a_greedy_translation_grows_in_a_stream(client: Client, translator: Translator) -> None:
+    text = "the old woman sees the dog ."
+    events = client.events("/v1/translate", text=text, beam_size=1, stream=True)
+    names = [name for name, _ in events]
+    assert names[-2:] == ["sentence", "done"]
+    assert set(names[:-2]) <= {"partial"}
+    (expected,) = translator.translate([text], beam_size=1)
+    for _, data in events[:-2]:
+        assert expected.text.startswith(data["text"])
+    assert events[-1][1]["translations"][0]["text"] == expected.text
+
+
+def test_a_document_comes_sentence_by_sentence(client: Client, translator: Translator) -> None:
+    text = "\n".join(LINES)
+    events = client.events("/v1/translate", text=text, split_sentences=True, stream=True)
+    sentences = [data for name, data in events if name == "sentence"]
+    assert [each["sentence"] for each in sentences] == list(range(len(LINES)))
+    assert [each["text"] for each in sentences] == [each.text for each in translator.translate(LINES)]
+    assert [text[each["start"] : each["end"]] for each in sentences] == LINES
+    done = events[-1][1]["translations"][0]
+    assert done["text"].split("\n") == [each["text"] for each in sentences]
+
+
+def test_what_was_cut_is_told(client: Client) -> None:
+    reply = client.post("/v1/translate", text="\U0001f600 I love you .").json
+    assert reply["warnings"] == [
+        {"message": "some characters that the vocabulary does not have", "sentences": 1}
+    ]
+
+
+def test_the_description_names_every_path(client: Client) -> None:
+    paths = client.ask("GET", "/spec").json["paths"]
+    page = client.ask("GET", "/docs").body.decode()
+    routes = {
+        route.path.replace(":path", "")
+        for route in client.server.config.app.routes  # type: ignore[union-attr]
+        if "{path" not in route.path
+    }
+    assert set(paths) == routes
+    assert all(path in page for path in routes)
+    fields = client.ask("GET", "/spec").json["components"]["schemas"]["TranslateRequest"]["properties"]
+    assert {"text", "model", "prefix", "alternatives_at", "stream"} <= fields.keys()
+
+
+def test_health_readiness_and_metrics(client: Client) -> None:
+    client.post("/v1/translate", text="I love you .")
+    assert client.ask("GET", "/health").json == {"status": "ok"}
+    assert client.ask("GET", "/ready").json == {"status": "ready"}
+    text = client.ask("GET", "/metrics").body.decode()
+    for name in ("translate_request_seconds", "translate_waiting_seconds", "translate_batch_fill"):
+        assert f"{name}_count" in text
+    assert 'translate_pieces_total{model="tiny",side="source"}' in text
+    assert "love" not in text
+    assert "127.0.0.1" not in text
+
+
+def test_logs_have_no_text(client: Client) -> None:
+    client.post("/v1/translate", text="the secret word is hushhush .")
+    lines = [json.loads(line) for line in client.log.getvalue().splitlines()]
+    assert any(line["event"] == "request" and line.get("model") == "tiny" for line in lines)
+    assert "hushhush" not in client.log.getvalue()
+    assert RUN.exists()

@@ -1,0 +1,276 @@
+"""Clients that vanish or read slowly, full queues, loading and draining."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.serve.client import Client, eventually, running
+from tests.serve.conftest import LIMITS, RUN
+from translate.errors import UserError
+from translate.search.running import RunningBatch
+from translate.serve.catalogue import Catalogue
+from translate.serve.web.keys import Keys
+from translate.translator import Translator
+
+LONG = "the old woman sees the dog and the cat and the man and the boy . " * 3
+
+
+class Gate:
+    """Holds every batch before its next step, until it is opened."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.open, self.entered = threading.Event(), threading.Event()
+        step = RunningBatch.step
+
+        def held(batch: RunningBatch) -> object:
+            self.entered.set()
+            assert self.open.wait(60)
+            return step(batch)
+
+        monkeypatch.setattr(RunningBatch, "step", held)
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Gate:
+    return Gate(monkeypatch)
+
+
+def send(client: Client, text: str = LONG, **fields: object) -> socket.socket:
+    """A request whose answer nobody has read yet."""
+    body = json.dumps({"text": text, **fields}).encode()
+    connection = client.raw()
+    connection.sendall(
+        b"POST /v1/translate HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+    )
+    return connection
+
+
+def idle(client: Client) -> bool:
+    service = client.service
+    return service.running == 0 and service.engine.pieces == 0 and not service.engine._lanes
+
+
+@pytest.mark.parametrize("count", [40, pytest.param(1_000, marks=pytest.mark.slow)])
+def test_clients_that_vanish_leave_the_batch(
+    serve: Callable[..., Client], gate: Gate, translator: Translator, count: int
+) -> None:
+    """Their rows are free at the next step, and nobody else's answer is touched."""
+    client = serve(limits=replace(LIMITS, requests=5_000, queue=1_000_000))
+    answers = []
+    asking = threading.Thread(
+        target=lambda: answers.append(client.post("/v1/translate", text="I love you .").json)
+    )
+    asking.start()
+    assert gate.entered.wait(60)
+    left = count
+    while left:  # in parts, within the number of open files
+        part = min(left, 200)
+        connections = [send(client, alignments=bool(number % 2)) for number in range(part)]
+        eventually(lambda part=part: client.service.running == part + 1, "all requests")  # type: ignore[misc]
+        for connection in connections:
+            connection.close()
+        eventually(lambda: client.service.running == 1, "they are noticed")
+        left -= part
+    gate.open.set()
+    asking.join(60)
+    (expected,) = translator.translate(["I love you ."])
+    assert answers[0]["translations"][0]["text"] == expected.text
+    eventually(lambda: idle(client), "an idle server")
+    assert client.metric("translate_cancelled_total", model="tiny") == count
+    assert client.metric("translate_requests_total", endpoint="/v1/translate", status="499") == count
+    pieces = len(translator.tokenizers.source.encode("I love you .")) + 1
+    assert client.metric("translate_pieces_total", model="tiny", side="source") == pieces
+
+
+def test_a_stream_whose_reader_leaves_is_given_up(serve: Callable[..., Client], gate: Gate) -> None:
+    client = serve()
+    connection = send(client, stream=True, beam_size=1)
+    assert gate.entered.wait(60)
+    connection.close()
+    eventually(lambda: client.service.running == 0, "it is noticed")
+    gate.open.set()
+    eventually(lambda: idle(client), "an idle server")
+    assert client.metric("translate_cancelled_total", model="tiny") == 1
+
+
+def test_a_slow_reader_holds_up_nobody(serve: Callable[..., Client]) -> None:
+    client = serve()
+    slow = [send(client, stream=True, beam_size=1) for _ in range(8)]
+    assert client.post("/v1/translate", text="I love you .").status == 200
+    eventually(lambda: idle(client), "the batch")
+    for connection in slow:
+        connection.settimeout(60)
+        received = b""
+        while not received.endswith(b"0\r\n\r\n"):
+            received += connection.recv(100)
+        assert b"event: done" in received
+        connection.close()
+
+
+def test_a_full_queue_refuses_and_says_when_to_come_back(serve: Callable[..., Client], gate: Gate) -> None:
+    client = serve(limits=replace(LIMITS, queue=200))
+    first = send(client)
+    assert gate.entered.wait(60)
+    replies = [client.post("/v1/translate", text=LONG * 3) for _ in range(3)]
+    assert {reply.status for reply in replies} == {429}
+    assert all(1 <= int(reply.headers["retry-after"]) <= 60 for reply in replies)
+    assert replies[0].json["error"]["code"] == "busy"
+    gate.open.set()
+    assert first.recv(20).startswith(b"HTTP/1.1 200")
+    first.close()
+    eventually(lambda: idle(client), "an idle server")
+    assert client.post("/v1/translate", text="I love you .").status == 200
+
+
+def test_too_many_requests_at_a_time(serve: Callable[..., Client], gate: Gate) -> None:
+    client = serve(limits=replace(LIMITS, requests=3))
+    connections = [send(client) for _ in range(3)]
+    eventually(lambda: client.service.running == 3, "three requests")
+    reply = client.post("/v1/translate", text="I love you .")
+    assert (reply.status, reply.headers["retry-after"]) == (429, "1")
+    gate.open.set()
+    for connection in connections:
+        assert connection.recv(20).startswith(b"HTTP/1.1 200")
+        connection.close()
+
+
+def test_models_that_load_are_waited_for(catalogue: Catalogue) -> None:
+    loaded = threading.Event()
+
+    def load() -> Catalogue:
+        assert loaded.wait(60)
+        return catalogue
+
+    client, end = running(catalogue, LIMITS, Keys(), 5.0, load)
+    eventually(lambda: client.server.started, "the server")
+    assert client.ask("GET", "/health").status == 200
+    assert (client.ask("GET", "/ready").status, client.ask("GET", "/ready").json) == (
+        503,
+        {"status": "loading"},
+    )
+    reply = client.post("/v1/translate", text="I love you .")
+    assert (reply.status, reply.headers["retry-after"]) == (503, "2")
+    loaded.set()
+    eventually(lambda: client.ask("GET", "/ready").status == 200, "the model")
+    assert client.post("/v1/translate", text="I love you .").status == 200
+    end()
+
+
+def test_a_model_that_cannot_be_loaded_ends_the_server(catalogue: Catalogue) -> None:
+    def load() -> Catalogue:
+        raise UserError("runs/x: damaged")
+
+    client, end = running(catalogue, LIMITS, Keys(), 5.0, load)
+    eventually(lambda: client.server.failure is not None, "the failure")
+    assert str(client.server.failure) == "runs/x: damaged"
+    end()
+
+
+def test_a_drain_answers_what_was_accepted(serve: Callable[..., Client], gate: Gate) -> None:
+    client = serve(drain=30.0)
+    waiting, kept = send(client), client.raw()
+    assert gate.entered.wait(60)
+    client.server.handle_exit(signal.SIGTERM, None)
+    assert client.ask("GET", "/ready").json == {"status": "draining"}
+    kept.sendall(b"POST /v1/translate HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n")
+    assert kept.recv(20).startswith(b"HTTP/1.1 503")
+    gate.open.set()
+    assert waiting.recv(20).startswith(b"HTTP/1.1 200")
+    waiting.close()
+    kept.close()
+
+
+def test_a_drain_that_takes_too_long_refuses_the_rest(serve: Callable[..., Client], gate: Gate) -> None:
+    client = serve(drain=0.2)
+    waiting = send(client)
+    assert gate.entered.wait(60)
+    client.server.handle_exit(signal.SIGTERM, None)
+    assert waiting.recv(20).startswith(b"HTTP/1.1 503")
+    waiting.close()
+    gate.open.set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("sign", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_a_signal_under_load_loses_no_answer(tmp_path: Path, sign: int, code: int) -> None:
+    """Every request gets its own translation, a refusal, or no connection."""
+    port = free_port()
+    command = [
+        sys.executable,
+        "-c",
+        "from translate.cli.main import main; main()",
+        "serve",
+        str(RUN),
+        "--port",
+        str(port),
+        "--threads",
+        "1",
+    ]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    with (tmp_path / "log").open("w") as log:
+        process = subprocess.Popen(command, env=environment, stderr=log)
+    client = Client(port, None, None, None)  # type: ignore[arg-type]
+    try:
+        eventually(lambda: ready(client), "the server")
+        found: list[tuple[str, int, str]] = []
+        lock = threading.Lock()
+        stop = threading.Event()
+        lines = ["I love you .", "a man sleeps .", "the old woman sees the dog ."]
+        expected = {line: client.post("/v1/translate", text=line).json for line in lines}
+
+        def ask(number: int) -> None:
+            while not stop.is_set():
+                line = lines[number % 3]
+                try:
+                    reply = client.post("/v1/translate", text=line)
+                except ConnectionError:
+                    return
+                text = reply.json["translations"][0]["text"] if reply.status == 200 else ""
+                with lock:
+                    found.append((line, reply.status, text))
+                if reply.status != 200:
+                    return
+
+        threads = [threading.Thread(target=ask, args=(number,)) for number in range(12)]
+        for thread in threads:
+            thread.start()
+        eventually(lambda: len(found) > 30, "some answers")
+        process.send_signal(sign)
+        assert process.wait(60) == code
+    finally:
+        stop.set()
+        process.kill()
+        process.wait()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+    assert {status for _, status, _ in found} <= {200, 503}
+    for line, status, text in found:
+        if status == 200:
+            assert text == expected[line]["translations"][0]["text"]
+    assert "Traceback" not in (tmp_path / "log").read_text()
+
+
+def ready(client: Client) -> bool:
+    try:
+        return client.ask("GET", "/ready").status == 200
+    except OSError:
+        time.sleep(0.1)
+        return False
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port

@@ -1,0 +1,56 @@
+"""What else a target word could have been."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from translate.alignment.pairs import EncodedPair
+from translate.search import Request
+from translate.serve.catalogue import Served
+from translate.serve.probabilities import next_pieces, piece_probabilities, word_probabilities
+from translate.serve.service import Service, Wish
+from translate.serve.web.refusals import RefusalError
+from translate.translation import Translation
+from translate.work import Work
+
+MOST = 8  # pieces that are tried in place of the word's first one
+
+
+async def alternatives(
+    service: Service, served: Served, work: Work, results: Sequence[Translation], index: int
+) -> list[dict[str, Any]]:
+    """Words that could stand at ``index`` after the words before it, the most probable first.
+
+    Each of the most probable pieces is continued greedily to the end of its word. The probability of a word
+    is the product over its pieces, given the source and the words before.
+    """
+    target, source = work.batch.target, work.batch.sources
+    ids = target.ids(results[0].tokens) if results else []
+    _, pieces = target.decode_words(ids)
+    if index >= len(pieces.words):
+        raise RefusalError(
+            400, f"alternatives_at: the translation has {len(pieces.words)} words, got {index}"
+        )
+    prefix = ids[: pieces.piece_words.index(index)] if index in pieces.piece_words else ids
+    models, read = work.batch.models, [source.pieces[0].ids, *(other[0] for other in source.others)]
+    firsts = await service.calculate(len(ids) + 1, lambda: next_pieces(models, read, prefix, MOST))
+    tried, warnings = await service.begin(
+        served, [work.marked[0].text] * len(firsts), Wish(beam_size=1, alignments=False)
+    )
+    requests = [Request([*prefix, piece]) for piece in firsts]
+    batch = replace(tried.batch, sources=replace(tried.batch.sources, requests=requests))
+    async with service.call(served, replace(tried, batch=batch), Counter(warnings)) as pending:
+        found = [target.ids(each.tokens) for each in await pending.all()]
+    pairs = [EncodedPair.of(source.pieces[0], target.decode_words(each)[1]) for each in found]
+    sides = [[side] * len(found) for side in read]
+    scored = await service.calculate(sum(map(len, found)), lambda: piece_probabilities(models, sides, found))
+    best: dict[str, float] = {}
+    for pair, probabilities in zip(pairs, scored, strict=True):
+        # A piece that goes on with the word before it changes that word, not this one.
+        if len(prefix) in range(len(pair.target_ids)) and pair.target_piece_words[len(prefix)] == index:
+            word = pair.target_words[index]
+            probability = word_probabilities(pair, probabilities.pieces)[index]
+            best[word] = max(probability, best.get(word, 0.0))
+    ranked = sorted(best.items(), key=lambda each: -each[1])
+    return [{"text": word, "probability": round(probability, 4)} for word, probability in ranked]

@@ -1,0 +1,51 @@
+"""What is computed for translations and pairs that are given: alignments, and probabilities of words."""
+
+from collections.abc import Sequence
+
+from translate.alignment.alignment import Alignment
+from translate.alignment.choice import AlignmentChoice
+from translate.alignment.extract import align
+from translate.alignment.pairs import EncodedPair, check_lengths
+from translate.errors import UserError
+from translate.serve.apis.shapes import Weighing
+from translate.serve.catalogue import Served
+from translate.serve.probabilities import piece_probabilities, word_probabilities
+from translate.serve.service import Service
+from translate.serve.web.refusals import RefusalError
+
+SLOW = ("gradient", "erasure")  # methods that take a pass for each word
+
+
+async def weigh(
+    service: Service, served: Served, body: Weighing, pairs: Sequence[EncodedPair]
+) -> list[Alignment]:
+    """The alignments of pairs, by teacher forcing."""
+    model, choice = served.translator.model, served.translator.choice
+    try:
+        if body.layer is not None or body.heads is not None:
+            layer = choice.layer if body.layer is None else body.layer
+            heads = tuple(body.heads if body.heads is not None else range(model.num_attention_heads))
+            choice = AlignmentChoice(layer, heads, choice.shift)
+        choice.check(model)
+        check_lengths(model, pairs)
+    except UserError as error:
+        raise RefusalError(400, str(error)) from error
+    cost = sum(len(each.source_ids) * (len(each.target_ids) if body.method in SLOW else 1) for each in pairs)
+    device = served.translator.device
+    return await service.calculate(
+        cost, lambda: align(model, pairs, choice, method=body.method, device=device)
+    )
+
+
+async def confidences(
+    service: Service, served: Served, pairs: Sequence[EncodedPair], sources: Sequence[Sequence[Sequence[int]]]
+) -> list[list[float]]:
+    """The probability of each target word, of one model or the mean of an ensemble."""
+    translator = served.translator
+    members = [translator, *translator.partners][: len(sources)]
+    targets = [each.target_ids for each in pairs]
+    scored = await service.calculate(
+        sum(map(len, targets)) + len(targets),
+        lambda: piece_probabilities([each.model for each in members], sources, targets),
+    )
+    return [word_probabilities(pair, each.pieces) for pair, each in zip(pairs, scored, strict=True)]

@@ -1,0 +1,1 @@
+"""The running batch of a server: sentences of all requests, searched together."""

@@ -1,0 +1,116 @@
+"""Calls and their sentences, on the way through the running batch."""
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, field
+from typing import Protocol
+
+from translate.config.search import SearchConfig
+from translate.search import Record, Request
+from translate.translation import Translation
+from translate.work import Work
+
+BULK_SENTENCES, BULK_PIECES = 16, 1024  # a call with more of either is a document
+
+
+class Receiver(Protocol):
+    """Where the outcome of a call goes; workers call it from their threads."""
+
+    def receive(self, index: int, result: Translation) -> None:
+        """The translation of a sentence."""
+
+    def fail(self, error: Exception) -> None:
+        """No further translation comes."""
+
+    def grow(self, index: int, ids: Sequence[int]) -> None:
+        """The pieces of the best hypothesis so far; only where the call asks for them."""
+
+
+@dataclass(frozen=True)
+class LaneKey:
+    """What sentences must share to run in one batch."""
+
+    model: str
+    settings: tuple[object, ...]  # of the search
+    config: SearchConfig = field(compare=False)  # the same
+    record: Record | None  # the attention that hypotheses carry
+    constrained: bool  # whether sentences have phrases to contain
+    bulk: bool  # whether they belong to documents
+
+
+@dataclass(eq=False)
+class ServedCall:
+    """The sentences of one request.
+
+    Attributes:
+        model: the name of its run or ensemble.
+        work: the sentences, and how their translations are completed.
+        receiver: gets the translations.
+        growing: whether the receiver wants to see translations grow.
+        cancelled: whether nobody waits for the rest any more.
+        warnings: counts of sentences that were cut, or whose constraints could not be met.
+    """
+
+    model: str
+    work: Work
+    receiver: Receiver
+    growing: bool = False
+    cancelled: bool = False
+    warnings: Counter[str] = field(default_factory=Counter)
+
+    def jobs(self) -> "list[QueuedSentence]":
+        """A job for each sentence that is not blank."""
+        pieces = self.work.batch.sources.pieces
+        return [QueuedSentence(self, index) for index, each in enumerate(pieces) if each.ids]
+
+    def lane(self, jobs: "Sequence[QueuedSentence]") -> LaneKey:
+        """The batch in which the jobs of this call run."""
+        batch = self.work.batch
+        bulk = len(jobs) > BULK_SENTENCES or sum(job.cost for job in jobs) > BULK_PIECES
+        constrained = any(request.phrases for request in batch.sources.requests)
+        return LaneKey(self.model, astuple(batch.config), batch.config, batch.record, constrained, bulk)
+
+
+@dataclass(eq=False)
+class QueuedSentence:
+    """A sentence of a call.
+
+    Attributes:
+        call: that it belongs to.
+        index: in the call.
+        turn: when it is its turn: its virtual start time in the queue.
+        arrived: seconds, of a monotonic clock.
+        met: whether its constraints still hold; without a hypothesis that meets them it runs again without.
+        failures: how often its batch has failed.
+    """
+
+    call: ServedCall
+    index: int
+    turn: float = 0.0
+    arrived: float = field(default_factory=time.monotonic)
+    met: bool = True
+    failures: int = 0
+
+    @property
+    def cost(self) -> int:
+        """Source pieces, with the end of sentence."""
+        return len(self.call.work.batch.sources.pieces[self.index].ids) + 1
+
+    @property
+    def request(self) -> Request:
+        """What the translation must have."""
+        request = self.call.work.batch.sources.requests[self.index]
+        return request if self.met else Request(request.prefix)
+
+    def ids(self) -> list[Sequence[int]]:
+        """The sentence as each model of the ensemble reads it."""
+        sources = self.call.work.batch.sources
+        return [sources.pieces[self.index].ids, *(other[self.index] for other in sources.others)]
+
+    def recorded(self, record: Record | None) -> int:
+        """Weights that it may record."""
+        if record is None or record.heads is None:
+            return 0
+        config = self.call.work.batch.config
+        return self.cost * config.longest(self.cost) * config.beam_size * len(record.heads)

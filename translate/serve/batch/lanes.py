@@ -1,0 +1,140 @@
+"""Lanes: sentences that may run in one batch, in the order in which they enter it."""
+
+import heapq
+import threading
+import time
+from collections import Counter
+from collections.abc import Sequence
+
+from translate.search import SentenceGroup, Supply, read_sources
+from translate.search.readers import most_sentences
+from translate.search.running import RunningBatch
+from translate.serve.batch.calls import LaneKey, QueuedSentence, ServedCall
+from translate.serve.batch.turns import Party, Turns
+from translate.serve.metrics import Metrics
+
+# While somebody waits for a sentence, documents have one part in five of the time.
+SENTENCE_WEIGHT, DOCUMENT_WEIGHT = 4.0, 1.0
+
+
+class Lane(Party):
+    """The queue of the sentences that share a batch. Whoever uses it holds the engine's lock.
+
+    Sentences leave in the order of their virtual start: a call's next sentence starts where its last one
+    ended, in pieces. Virtual time passes with each piece that leaves, the more slowly the more calls wait. So
+    calls share the batch piece by piece, whichever came first and however long they are (fair queueing,
+    Demers et al. 1989), and every sentence has its turn at last, however many others come.
+
+    Args:
+        key: what the sentences share.
+    """
+
+    def __init__(self, key: LaneKey) -> None:
+        super().__init__(DOCUMENT_WEIGHT if key.bulk else SENTENCE_WEIGHT)
+        self.key = key
+        self.threads = 0
+        self._queue: list[tuple[float, int, QueuedSentence]] = []
+        self._count = 0
+        self._now = 0.0  # virtual time, in pieces
+        self._calls: Counter[ServedCall] = Counter()  # sentences of each that wait
+
+    def __len__(self) -> int:
+        return len(self._queue)
+
+    def add(self, jobs: Sequence[QueuedSentence]) -> None:
+        """Queue the sentences of one call."""
+        start = self._now
+        for job in jobs:
+            job.turn = start
+            start += job.cost
+            self._push(job)
+
+    def again(self, job: QueuedSentence) -> None:
+        """Queue a sentence that has had its turn."""
+        self._push(job)
+
+    def next(self, most: int, *, alone: bool = True) -> list[QueuedSentence]:
+        """Up to ``most`` sentences to encode together; none if nobody waits.
+
+        A sentence whose batch has failed comes alone, and only to an empty batch.
+        """
+        found: list[QueuedSentence] = []
+        longest = recorded = 0
+        while self._queue and len(found) < most:
+            job = self._queue[0][2]
+            if job.call.cancelled:
+                self._pop()
+                continue
+            if job.failures and (found or not alone):
+                break
+            batch = job.call.work.batch
+            longest, recorded = max(longest, job.cost), max(recorded, job.recorded(batch.record))
+            if found and most_sentences(most, longest, recorded) <= len(found):
+                break
+            self._now += job.cost / len(self._calls)
+            self._pop()
+            found.append(job)
+            if job.failures:
+                break
+        return found
+
+    def _push(self, job: QueuedSentence) -> None:
+        self._count += 1
+        self._calls[job.call] += 1
+        heapq.heappush(self._queue, (job.turn, self._count, job))
+
+    def _pop(self) -> None:
+        job = heapq.heappop(self._queue)[2]
+        self._calls[job.call] -= 1
+        if not self._calls[job.call]:
+            del self._calls[job.call]
+
+
+def begin(jobs: Sequence[QueuedSentence]) -> SentenceGroup:
+    """The sentences of jobs, to be encoded together."""
+    models = jobs[0].call.work.batch.models
+    ids = [list(each) for each in zip(*(job.ids() for job in jobs), strict=True)]
+    return SentenceGroup(jobs, read_sources(models, ids), [job.request for job in jobs])
+
+
+class Feed(Supply[list[QueuedSentence]]):
+    """What one worker takes from a lane, and the sentences that run in its batch.
+
+    Args:
+        lane: that it takes from.
+        lock: the engine's.
+        turns: where it asks for the next turn after each step.
+        metrics: that count the steps.
+    """
+
+    def __init__(self, lane: Lane, lock: threading.Lock, turns: Turns, metrics: Metrics) -> None:
+        super().__init__(())
+        self.lane = lane
+        self.live: set[QueuedSentence] = set()
+        self._lane_lock, self._turns, self._metrics = lock, turns, metrics
+
+    def take(self) -> list[QueuedSentence] | None:
+        """The next sentences, as many as there is room for; ``None`` if nobody waits."""
+        if any(job.failures for job in self.live):
+            return None
+        with self._lane_lock:
+            most = self.lane.key.config.batch_size - len(self.live)
+            jobs = self.lane.next(most, alone=not self.live)
+        now = time.monotonic()
+        for job in jobs:
+            self._metrics.waited(self.lane.key.model, now - job.arrived)
+        self.live.update(jobs)
+        return jobs or None
+
+    def after_step(self, running: RunningBatch) -> None:
+        """Drop the sentences that nobody waits for, show those that grow, and wait for the next turn."""
+        gone = {job for job in self.live if job.call.cancelled}
+        if gone:
+            running.drop(gone)
+            self.live -= gone
+        for slot, sentence in running.live:
+            job = sentence.key
+            if job.call.growing and sentence.length > 1:
+                job.call.receiver.grow(job.index, running.ids[slot, 0, 1 - sentence.length :].tolist())
+        self._metrics.stepped(self.lane.key.model, len(running.live), self.lane.key.config.batch_size)
+        self._turns.renew(self.lane)

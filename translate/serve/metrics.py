@@ -1,0 +1,77 @@
+"""Counters and histograms for Prometheus; no label holds an address, a key or a text."""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+SHARES = (0.02, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0)
+
+
+class Metrics:
+    """What ``/metrics`` shows.
+
+    Labels are names of models, which the operator has given, patterns of paths, and status codes.
+    """
+
+    def __init__(self) -> None:
+        self.registry = registry = CollectorRegistry()
+        self._latency = Histogram(
+            "translate_request_seconds",
+            "Time from a request to the end of its answer",
+            ["endpoint"],
+            buckets=SECONDS,
+            registry=registry,
+        )
+        self._requests = Counter(
+            "translate_requests", "Requests that were answered", ["endpoint", "status"], registry=registry
+        )
+        self._waiting = Histogram(
+            "translate_waiting_seconds",
+            "Time that a sentence waited until it entered the running batch",
+            ["model"],
+            buckets=SECONDS,
+            registry=registry,
+        )
+        self._fill = Histogram(
+            "translate_batch_fill",
+            "Share of the running batch that was in use, at each step",
+            ["model"],
+            buckets=SHARES,
+            registry=registry,
+        )
+        self._pieces = Counter(
+            "translate_pieces",
+            "Pieces of translated sentences, with the ends of sentences",
+            ["model", "side"],
+            registry=registry,
+        )
+        self._cancelled = Counter(
+            "translate_cancelled", "Sentences that nobody waited for any more", ["model"], registry=registry
+        )
+        self.queued = Gauge("translate_queued_pieces", "Source pieces that wait or run", registry=registry)
+        self.running = Gauge("translate_requests_running", "Requests without an answer", registry=registry)
+
+    def waited(self, model: str, seconds: float) -> None:
+        """A sentence has entered the running batch."""
+        self._waiting.labels(model).observe(seconds)
+
+    def stepped(self, model: str, live: int, size: int) -> None:
+        """A batch of ``size`` slots has made a step with ``live`` sentences."""
+        self._fill.labels(model).observe(live / size)
+
+    def translated(self, model: str, source: int, target: int) -> None:
+        """A sentence is done."""
+        self._pieces.labels(model, "source").inc(source)
+        self._pieces.labels(model, "target").inc(target)
+
+    def cancelled(self, model: str, count: int) -> None:
+        """Sentences have left without a translation."""
+        self._cancelled.labels(model).inc(count)
+
+    def answered(self, endpoint: str, status: int, seconds: float) -> None:
+        """A request has its answer."""
+        self._requests.labels(endpoint, str(status)).inc()
+        self._latency.labels(endpoint).observe(seconds)
+
+    def text(self) -> bytes:
+        """All of them, in the format of Prometheus."""
+        return generate_latest(self.registry)

@@ -1,0 +1,105 @@
+"""From the command line to a server: names of runs, their models, the engine."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from translate.config.names import shorten, shown_path
+from translate.errors import UserError
+from translate.search.workers import MAX_WORKERS
+from translate.serve.batch.engine import Engine
+from translate.serve.catalogue import Catalogue, Served, language_code
+from translate.serve.limits import ServiceLimits
+from translate.serve.metrics import Metrics
+from translate.serve.service import Service
+from translate.serve.web.keys import Keys
+from translate.serve.web.logs import Log
+from translate.translator import Translator
+
+MAX_NAME = 60  # characters
+
+
+def named_runs(arguments: Sequence[str]) -> dict[str, list[Path]]:
+    """The runs of each name: ``RUN`` is called as its folder, ``NAME=RUN`` as it says.
+
+    A name that is given several times is an ensemble.
+
+    Raises:
+        UserError: for a name that is empty or too long, or two folders of the same name.
+    """
+    found: dict[str, list[Path]] = {}
+    for argument in arguments:
+        name, sign, run = argument.partition("=")
+        if not sign or Path(argument).exists():
+            name, run = Path(argument).resolve().name, argument
+            if name in found:
+                raise UserError(f"two runs are called {shorten(name)}; name them: NAME={shown_path(run)}")
+        if not name or len(name) > MAX_NAME or not name.isprintable():
+            raise UserError(f"{shorten(argument)}: expected a name of 1 to {MAX_NAME} printable characters")
+        found.setdefault(name, []).append(Path(run))
+    return found
+
+
+def read_languages(arguments: Sequence[str], names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """The languages that options ``NAME=en-fr`` give to runs.
+
+    Raises:
+        UserError: for another form, or a name that no run has.
+    """
+    found = {}
+    for argument in arguments:
+        name, _, pair = argument.rpartition("=")
+        source, _, target = pair.partition("-")
+        if not (name and source.isalpha() and target.isalpha()):
+            raise UserError(
+                f"--languages {shorten(argument)}: expected NAME=SOURCE-TARGET, such as mine=en-fr"
+            )
+        if name not in names:
+            raise UserError(f"--languages {shorten(argument)}: no run is called {shorten(name)}")
+        found[name] = (source, target)
+    return found
+
+
+def open_catalogue(
+    runs: Mapping[str, Sequence[Path]],
+    languages: Mapping[str, tuple[str, str]],
+    load: Callable[[Path], Translator],
+    batch_size: int | None,
+) -> Catalogue:
+    """The models of the runs.
+
+    Args:
+        runs: of each name.
+        languages: of names, in place of those that the runs tell.
+        load: reads a run.
+        batch_size: of the running batch; each run's own by default.
+
+    Raises:
+        UserError: if a run cannot be loaded, does not tell its languages, or does not fit its ensemble.
+    """
+    served = []
+    for name, paths in runs.items():
+        translator, *others = (load(path) for path in paths)
+        if others:
+            translator = translator.join(others)
+        source, target = languages.get(name, translator.languages)
+        if not source or not target:
+            raise UserError(
+                f"{shown_path(paths[0])}: the run does not tell its languages; add --languages {name}=en-fr, "
+                "with its own"
+            )
+        if batch_size is not None:
+            translator = replace(translator, search=replace(translator.search, batch_size=batch_size))
+        served.append(Served(name, language_code(source), language_code(target), translator))
+    return Catalogue(served)
+
+
+def new_service(workers: int | None, limits: ServiceLimits, keys: Keys, log: Log, device: str) -> Service:
+    """A service without models; on a CPU it has by default up to 4 workers, which share torch's threads."""
+    threads = torch.get_num_threads()
+    if workers is None:
+        workers = min(threads, MAX_WORKERS) if device == "cpu" else 1
+    metrics = Metrics()
+    return Service(Engine(workers, threads, limits.queue, metrics), limits, metrics, keys, log)

@@ -1,0 +1,1 @@
+"""What every API shares: reading requests, keys, errors, logs, and the server itself."""
