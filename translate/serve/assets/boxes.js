@@ -4,6 +4,8 @@ import { active, byId, create, percent, setShare, sharesOf } from "./state.js";
 import { same } from "./controls.js";
 import { isRightToLeft } from "./answer.js";
 
+const LEAST_LIT = 0.02; // a thinner line cannot be seen
+
 export const pieces = (side) => byId(side === "source" ? "under" : "translation").querySelectorAll(".piece");
 
 /** Write a text into its box, with its words to point at. */
@@ -44,7 +46,8 @@ export function paint({ detail: one }) {
   const side = one.side === "source" ? "source" : "target";
   const own = pieces(side)[one.index];
   if (!own) return;
-  sharesOf(one).forEach((share, index) => setShare(pieces(side === "source" ? "target" : "source")[index], share));
+  const others = pieces(side === "source" ? "target" : "source");
+  sharesOf(one).forEach((share, index) => setShare(others[index], share < LEAST_LIT ? 0 : share));
   own.classList.add("active");
   own.classList.toggle("kept", same(one, active.kept) === true);
   if (side === "target") own.setAttribute("aria-selected", "true");

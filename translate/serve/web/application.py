@@ -9,6 +9,7 @@ from starlette.types import ASGIApp
 
 from translate.serve.apis import own
 from translate.serve.apis.openapi import described, page
+from translate.serve.live_page import File, headers, live_files
 from translate.serve.service import READY, Service
 from translate.serve.web.endpoint import Answer, Asked, Endpoint, Handler
 from translate.serve.web.refusals import RefusalError
@@ -16,7 +17,7 @@ from translate.serve.web.refusals import RefusalError
 
 def build_application(service: Service) -> ASGIApp:
     """The application of a service."""
-    routes: list[BaseRoute] = [*_operation(service), *_own(service)]
+    routes: list[BaseRoute] = [*_operation(service), *_own(service), *_page(service)]
     routes.append(_route(service, "/{path:path}", own.OwnForm(), name="other", GET=_missing, POST=_missing))
     # No cookie is read, so that any page may ask what any program may.
     anybody = Middleware(
@@ -57,6 +58,22 @@ def _own(service: Service) -> list[Route]:
         _route(service, "/v1/translate", form, POST=own.translate),
         _route(service, "/v1/align", form, POST=own.align_pairs),
     ]
+
+
+def _page(service: Service) -> list[Route]:
+    """The live page and its files, which need no key; what it asks for does."""
+    form = own.OwnForm()
+    return [
+        _route(service, path, form, name="page", open=True, GET=_shown(file))
+        for path, file in live_files().items()
+    ]
+
+
+def _shown(file: File) -> Handler:
+    async def show(asked: Asked) -> Answer:
+        return Response(file.content, headers=headers(), media_type=file.media_type)
+
+    return show
 
 
 async def _health(asked: Asked) -> Answer:
