@@ -119,7 +119,7 @@ def test_a_score_that_is_no_number_is_null(
 
 
 def test_a_paragraph_has_so_many_sentences_and_no_more(run: Path, translate_command: Command) -> None:
-    stdin = ("。" + "a。" * (MAX_SENTENCES + 5)).encode()
+    stdin = ("字字。" * (MAX_SENTENCES + 5)).encode()
     result = translate_command(
         "text", run, "--split-sentences", "--format", "jsonl", "--max-length", 1, stdin=stdin
     )
