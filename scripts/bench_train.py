@@ -1,7 +1,10 @@
 """Training throughput beside other toolkits: the same corpus, vocabulary size, model sizes and batch budget.
 
     python scripts/bench_train.py --data MULTI30K [--peers ENVIRONMENTS --peer-scripts SCRIPTS] [--rounds 3]
+        [--precisions float32 bfloat16]
 
+Both sides run in float32, and in bfloat16 where the processor has instructions for it and the peer's script
+can do it (BENCH_BF16=1: forward passes under autocast).
 Ours is the command that a user types, stopped by SIGTERM once enough steps are logged. A peer is measured
 by a script bench_PEER.py that prints one line, RESULT and JSON, run by the Python of its own environment;
 one that is not there or fails is reported. In each round everything runs once, so that drift hits all alike.
@@ -10,7 +13,6 @@ one that is not there or fails is reported. In each round everything runs once, 
 import argparse
 import json
 import os
-import platform
 import signal
 import statistics
 import subprocess
@@ -26,7 +28,6 @@ COMMON = (
     "training.label_smoothing=0.1",
     "training.validate_every=100000",
     "model.dropout=0.1",
-    "runtime.precision=float32",
     "runtime.device=cpu",
 )
 TRANSFORMER = ("model=transformer", "model.width=256", "model.feedforward_size=1024")
@@ -43,6 +44,7 @@ PEERS = {
     "Rb": ("onmt", "eole", "joey"),
     "Rl": ("onmt", "joey"),
 }
+IN_BFLOAT16 = ("hf", "plain")
 TARGETS = {"T": 1.2, "Rb": 1.4, "Rl": 1.3}
 
 
@@ -54,12 +56,13 @@ class Measured(NamedTuple):
     gibibytes: float
 
 
-def ours(name: str, data: Path, threads: int, steps: int) -> Measured:
+def ours(name: str, precision: str, data: Path, threads: int, steps: int) -> Measured:
     """Train until ``steps`` steps after the first ``steps`` are logged."""
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run"
         command = [sys.executable, "-m", "translate.cli.main", "train", "data=multi30k", f"data.path={data}"]
         command += ["data.source_language=en", "data.target_language=de", *OURS[name], *COMMON]
+        command += [f"runtime.precision={precision}"]
         command += [f"training.log_every={steps}", f"runtime.threads={threads}", f"run.directory={run}"]
         environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment)
@@ -85,7 +88,9 @@ def _peak(process: int) -> float:
     return int(status.split("VmHWM:")[1].split()[0]) / 2**20
 
 
-def peer(name: str, model: str, scripts: Path, environments: Path, threads: int, seed: int) -> Measured | str:
+def peer(
+    name: str, model: str, precision: str, scripts: Path, environments: Path, threads: int, seed: int
+) -> Measured | str:
     """One run of a peer, or why there is none."""
     python = environments / ("hf" if name == "plain" else name) / "bin" / "python"
     if not python.exists():
@@ -93,6 +98,9 @@ def peer(name: str, model: str, scripts: Path, environments: Path, threads: int,
     arguments = ["7", "2", str(seed)] if name in ("hf", "plain") else [model, "8", "2", f"4{seed}"]
     environment = {**os.environ, "PEERS": str(environments), "OMP_NUM_THREADS": str(threads)}
     environment.pop("PYTHONPATH", None)
+    environment.pop("BENCH_BF16", None)
+    if precision == "bfloat16":
+        environment["BENCH_BF16"] = "1"
     command = [str(python), str(scripts / f"bench_{name}.py"), *arguments]
     try:
         done = subprocess.run(
@@ -107,13 +115,28 @@ def peer(name: str, model: str, scripts: Path, environments: Path, threads: int,
     return Measured(found["tgt_tok_s"], found["pad_frac"], found["peak_rss_gb"])
 
 
-def rows_of(model: str, results: dict[tuple[str, str], list[Measured | str]]) -> list[list[str]]:
-    """Table rows of one model, ours first; ratios are of medians."""
+def medians_of(model: str, results: dict[tuple[str, str], list[Measured | str]]) -> dict[str, Measured]:
+    """The medians of everyone who was measured with a model."""
     medians = {}
     for (who, what), found in results.items():
         measured = [each for each in found if isinstance(each, Measured)]
         if what == model and measured:
             medians[who] = Measured(*(statistics.median(column) for column in zip(*measured, strict=True)))
+    return medians
+
+
+def fastest(medians: dict[str, Measured], *, own: bool) -> float:
+    """The most tokens a second of ours, or of all peers; 0 if nothing was measured."""
+    return max(
+        (each.tokens_per_second for who, each in medians.items() if who.startswith("ours") == own),
+        default=0.0,
+    )
+
+
+def rows_of(model: str, results: dict[tuple[str, str], list[Measured | str]]) -> list[list[str]]:
+    """Table rows of one model, ours first; ratios are of medians, and of our fastest precision."""
+    medians = medians_of(model, results)
+    mine = fastest(medians, own=True)
     rows = []
     for (who, what), found in results.items():
         if what != model:
@@ -122,9 +145,7 @@ def rows_of(model: str, results: dict[tuple[str, str], list[Measured | str]]) ->
             rows.append([model, who, str(found[0]), "", "", ""])
             continue
         one = medians[who]
-        ratio = (
-            f"{medians['ours'].tokens_per_second / one.tokens_per_second:.2f}" if "ours" in medians else ""
-        )
+        ratio = f"{mine / one.tokens_per_second:.2f}" if mine else ""
         shown = f"{one.tokens_per_second:,.0f}"
         rows.append([model, who, shown, ratio, f"{100 * one.padding:.1f} %", f"{one.gibibytes:.2f}"])
     return rows
@@ -138,26 +159,45 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--steps", type=int, default=8, help="that are timed, after as many that warm up")
+    parser.add_argument(
+        "--precisions",
+        nargs="*",
+        choices=("float32", "bfloat16"),
+        help="by default float32, and bfloat16 where the processor has instructions for it",
+    )
     parser.add_argument("--models", nargs="*", default=list(OURS), choices=list(OURS))
     arguments = parser.parse_args()
     if arguments.peers and not arguments.peer_scripts:
         parser.error("--peers needs --peer-scripts")
 
     import torch
+    from processor import processor
     from rich.console import Console
     from rich.table import Table
 
+    from translate.runs.runtime import bfloat16_engine
+
     results: dict[tuple[str, str], list[Measured | str]] = {}
+
+    def keep(who: str, model: str, precision: str, found: Measured | str) -> None:
+        name = who if precision == "float32" else f"{who}, {precision}"
+        results.setdefault((name, model), []).append(found)
+        print(f"round {number}: {model} {name} {found}", flush=True)
+
+    threads = arguments.threads
+    precisions = arguments.precisions or ["float32", *(["bfloat16"] if bfloat16_engine() else [])]
     for number in range(1, arguments.rounds + 1):
         for model in arguments.models:
-            found: Measured | str = ours(model, arguments.data.resolve(), arguments.threads, arguments.steps)
-            results.setdefault(("ours", model), []).append(found)
-            print(f"round {number}: {model} ours {found}", flush=True)
+            for precision in precisions:
+                data = arguments.data.resolve()
+                keep("ours", model, precision, ours(model, precision, data, threads, arguments.steps))
             for name in PEERS.get(model, ()) if arguments.peers else ():
-                found = peer(name, model, arguments.peer_scripts, arguments.peers, arguments.threads, number)
-                results.setdefault((name, model), []).append(found)
-                print(f"round {number}: {model} {name} {found}", flush=True)
-    title = f"{platform.machine()}, {arguments.threads} threads, torch {torch.__version__}, float32"
+                for precision in precisions:
+                    if precision == "float32" or name in IN_BFLOAT16:
+                        scripts, places = arguments.peer_scripts, arguments.peers
+                        found = peer(name, model, precision, scripts, places, threads, number)
+                        keep(name, model, precision, found)
+    title = f"{processor()}, {threads} threads, torch {torch.__version__}"
     table = Table(title=title, title_justify="left")
     for column in ("model", "who", "target tokens/s", "ours is times", "padding", "GiB"):
         table.add_column(column)
@@ -166,16 +206,10 @@ def main() -> None:
             table.add_row(*row)
     Console(highlight=False, width=120).print(table)
     for model, target in TARGETS.items():
-        rivals = [
-            statistics.median(each.tokens_per_second for each in found if isinstance(each, Measured))
-            for (who, what), found in results.items()
-            if what == model and who != "ours" and isinstance(found[0], Measured)
-        ]
-        if rivals and ("ours", model) in results:
-            mine = statistics.median(
-                each.tokens_per_second for each in results["ours", model] if isinstance(each, Measured)
-            )
-            print(f"{model}: {mine / max(rivals):.2f} times the fastest peer; target {target}")
+        medians = medians_of(model, results)
+        mine, rival = fastest(medians, own=True), fastest(medians, own=False)
+        if mine and rival:
+            print(f"{model}: {mine / rival:.2f} times the fastest peer; target {target}")
 
 
 if __name__ == "__main__":
