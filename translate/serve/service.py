@@ -94,13 +94,13 @@ class Service:
             if not text.isascii() and any("\ud800" <= each <= "\udfff" for each in text):
                 raise RefusalError(400, f"text {number} has half of a character (a lone surrogate)")
             found.append(text)
-        size = sum(map(len, found))
-        if size > self.limits.characters:
-            raise RefusalError(
-                413,
-                f"{size:,} characters; expected at most {self.limits.characters:,} in one request",
-            )
+        self.check_size(sum(map(len, found)), self.limits.characters)
         return found
+
+    def check_size(self, characters: int, most: int) -> None:
+        """Raise :class:`RefusalError` for more characters than one request may have."""
+        if characters > most:
+            raise RefusalError(413, f"{characters:,} characters; expected at most {most:,} in one request")
 
     async def begin(self, served: Served, sentences: Sequence[str], wish: Wish) -> tuple[Work, Counter[str]]:
         """The sentences in pieces, and counts of those that were cut or unknown.

@@ -15,8 +15,8 @@ from translate.serve.apis.linked import DIGITS, aligned
 from translate.serve.apis.shapes import AlignRequest, TranslateRequest, checked
 from translate.serve.batch.pending import Growth
 from translate.serve.catalogue import Served, language_code
-from translate.serve.segments import Segmented, whole
-from translate.serve.segments import sentences as split_text
+from translate.serve.content.segments import Segmented, whole
+from translate.serve.content.segments import sentences as split_text
 from translate.serve.service import Service, Wish
 from translate.serve.web.bodies import read_object
 from translate.serve.web.endpoint import Answer, Asked

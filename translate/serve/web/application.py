@@ -4,39 +4,36 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from translate.serve.apis import own
+from translate.serve.apis import azure, libretranslate, own
+from translate.serve.apis.deepl import DeepL, DeepLForm
 from translate.serve.apis.openapi import described, page
+from translate.serve.content.store import Store
 from translate.serve.live_page import File, headers, live_files
 from translate.serve.service import READY, Service
-from translate.serve.web.endpoint import Answer, Asked, Endpoint, Handler
+from translate.serve.web.endpoint import Answer, Asked, ByVersion, Endpoint, Form, Handler
 from translate.serve.web.refusals import RefusalError
 
 
 def build_application(service: Service) -> ASGIApp:
     """The application of a service."""
-    routes: list[BaseRoute] = [*_operation(service), *_own(service), *_page(service)]
-    routes.append(_route(service, "/{path:path}", own.OwnForm(), name="other", GET=_missing, POST=_missing))
-    # No cookie is read, so that any page may ask what any program may.
+    routes = [*_operation(service), *_page(service), *_own(service)]
+    routes += [*_libretranslate(service), *_deepl(service)]
+    missing = dict.fromkeys(("GET", "POST", "PUT", "DELETE"), _missing)
+    other = Endpoint(service, "other", own.OwnForm(), missing)
+    # No cookie is read, so any page may ask what any program may.
     anybody = Middleware(
         CORSMiddleware, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"], max_age=600
     )
-    return Starlette(routes=routes, middleware=[anybody])
+    return Starlette(routes=[*routes, Route("/{path:path}", other)], middleware=[anybody])
 
 
 def _route(
-    service: Service,
-    path: str,
-    form: object,
-    *,
-    name: str | None = None,
-    open: bool = False,
-    files: bool = False,
-    **handlers: Handler,
+    service: Service, path: str, form: Form, *, open: bool = False, files: bool = False, **handlers: Handler
 ) -> Route:
-    return Route(path, Endpoint(service, name or path, form, handlers, open, files), name=name or path)  # type: ignore[arg-type]
+    return Route(path, Endpoint(service, path, form, handlers, open, files))
 
 
 def _operation(service: Service) -> list[Route]:
@@ -64,7 +61,7 @@ def _page(service: Service) -> list[Route]:
     """The live page and its files, which need no key; what it asks for does."""
     form = own.OwnForm()
     return [
-        _route(service, path, form, name="page", open=True, GET=_shown(file))
+        Route(path, Endpoint(service, "page", form, {"GET": _shown(file)}, open=True))
         for path, file in live_files().items()
     ]
 
@@ -74,6 +71,49 @@ def _shown(file: File) -> Handler:
         return Response(file.content, headers=headers(), media_type=file.media_type)
 
     return show
+
+
+def _libretranslate(service: Service) -> list[Route]:
+    """LibreTranslate's paths, three of which Azure's share."""
+    form, files = libretranslate.LibreForm(), libretranslate.Files(Store())
+    name = "/download_file/{name}"  # which nobody guesses
+    shared = [
+        ("/translate", "POST", libretranslate.translate, azure.translate),
+        ("/detect", "POST", libretranslate.detect, azure.detect),
+        ("/languages", "GET", libretranslate.languages, azure.languages),
+    ]
+    return [
+        *(
+            Route(
+                path,
+                ByVersion(
+                    Endpoint(service, f"azure {path}", azure.AzureForm(), {method: versioned}),
+                    Endpoint(service, path, form, {method: handler}),
+                ),
+            )
+            for path, method, handler, versioned in shared
+        ),
+        _route(service, "/frontend/settings", form, GET=libretranslate.settings),
+        _route(service, "/suggest", form, POST=libretranslate.suggest),
+        _route(service, "/translate_file", form, files=True, POST=files.translate),
+        Route(name, Endpoint(service, name, form, {"GET": files.download}, keyless=True)),
+    ]
+
+
+def _deepl(service: Service) -> list[Route]:
+    form, deepl = DeepLForm(), DeepL()
+    return [
+        _route(service, "/v2/translate", form, POST=deepl.translate),
+        _route(service, "/v2/languages", form, GET=deepl.languages, POST=deepl.languages),
+        _route(service, "/v2/usage", form, GET=deepl.usage, POST=deepl.usage),
+        _route(service, "/v2/glossary-language-pairs", form, GET=deepl.pairs),
+        _route(service, "/v2/glossaries", form, GET=deepl.list_glossaries, POST=deepl.add_glossary),
+        _route(service, "/v2/glossaries/{id}", form, GET=deepl.show_glossary, DELETE=deepl.delete_glossary),
+        _route(service, "/v2/glossaries/{id}/entries", form, GET=deepl.show_entries),
+        _route(service, "/v2/document", form, files=True, POST=deepl.upload),
+        _route(service, "/v2/document/{id}", form, GET=deepl.status, POST=deepl.status),
+        _route(service, "/v2/document/{id}/result", form, GET=deepl.result, POST=deepl.result),
+    ]
 
 
 async def _health(asked: Asked) -> Answer:

@@ -41,10 +41,13 @@ class Asked:
     request: Request
     body: bytes
     noted: dict[str, Any] = field(default_factory=dict)
+    _fields: Fields | None = None
 
     async def fields(self) -> Fields:
         """What it gives by names."""
-        return await read_fields(self.request, self.body)
+        if self._fields is None:
+            self._fields = await read_fields(self.request, self.body)
+        return self._fields
 
     def header(self, name: str) -> str:
         """A header, or an empty text."""
@@ -75,6 +78,7 @@ class Endpoint:
         handlers: for each method.
         open: whether it needs neither a key nor models.
         files: whether the body may be a document.
+        keyless: whether the path itself is a secret.
     """
 
     service: Service
@@ -83,6 +87,7 @@ class Endpoint:
     handlers: Mapping[str, Handler]
     open: bool = False
     files: bool = False
+    keyless: bool = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         began, metrics = time.monotonic(), self.service.metrics
@@ -109,7 +114,8 @@ class Endpoint:
         try:
             asked = await self._read(scope, receive)
             asked.noted = noted
-            if not self.open and not self.service.keys.accept(await self.form.key(asked)):
+            needs_key = not (self.open or self.keyless)
+            if needs_key and not self.service.keys.accept(await self.form.key(asked)):
                 raise RefusalError(403, "the key is missing or wrong; give a key of this server")
             handler = self.handlers["GET" if asked.request.method == "HEAD" else asked.request.method]
             await _unless_gone(receive, self._run(handler, asked, scope, receive, send))
@@ -154,6 +160,22 @@ class Endpoint:
         most = service.limits.file if self.files else service.limits.body
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         return Asked(service, request, await read_body(receive, headers, most, service.limits))
+
+
+@dataclass
+class ByVersion:
+    """Two APIs at one path: requests with an ``api-version`` in their query are for the first.
+
+    Attributes:
+        versioned, other: their applications.
+    """
+
+    versioned: Endpoint
+    other: Endpoint
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        chosen = self.versioned if b"api-version=" in scope["query_string"] else self.other
+        await chosen(scope, receive, send)
 
 
 class _Sent:

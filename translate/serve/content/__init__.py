@@ -1,0 +1,1 @@
+"""What is translated: texts, tagged texts and files, cut into sentences and put together again."""
