@@ -233,6 +233,15 @@ def test_a_zip_bomb_is_not_unpacked() -> None:
     tracemalloc.stop()
 
 
+@pytest.mark.parametrize("name", ["a.xlf", "a.docx"])
+def test_a_translation_that_xml_cannot_hold(name: str) -> None:
+    content = XLIFF_2.encode() if name == "a.xlf" else word("<w:p><w:r><w:t>A</w:t></w:r></w:p>")
+    document = read(name, content)
+    written = document.write(["x\0y\x1b<\ufffe" for _ in document.sentences])
+    shown = written if name == "a.xlf" else Archive(written, name).files["word/document.xml"]
+    assert "x\ufffdy\ufffd&lt;\ufffd".encode() in shown
+
+
 def test_an_encrypted_archive_is_refused() -> None:
     content = bytearray(word("<w:p/>"))
     content[content.index(b"PK\x01\x02") + 8] |= 1

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from translate.serve.documents.inline import Tag, Token
+from translate.serve.documents.packages import xml_text
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Mixed:
         path = [element]
         for token in run:
             if isinstance(token, str):
-                self._text(path[-1], token)
+                self._text(path[-1], xml_text(token))
             elif token.kind == "end":
                 path.pop()
             elif token.kind == "start":

@@ -10,7 +10,7 @@ from translate.errors import UserError
 from translate.serve.documents.document import Document
 from translate.serve.documents.inline import Tag, Token
 from translate.serve.documents.mixed import Mixed, Rules
-from translate.serve.documents.packages import Archive, parse_xml, write_xml
+from translate.serve.documents.packages import Archive, parse_xml, write_xml, xml_text
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
@@ -194,7 +194,7 @@ def _new_run(parent: Any, format_of_run: Any) -> Any:
 
 def _text(run: Any, text: str) -> None:
     element = run.makeelement(f"{_W}t")
-    element.text = text
+    element.text = xml_text(text)
     if text != text.strip():
         element.set(_SPACE, "preserve")
     run.append(element)

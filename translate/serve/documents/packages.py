@@ -1,6 +1,7 @@
 """Reading XML, and archives of it, that a stranger may have written: bounded, without entities."""
 
 import io
+import re
 import zipfile
 import zlib
 from typing import Any
@@ -13,6 +14,7 @@ MAX_UNPACKED = 64 << 20  # bytes of all its files
 MAX_DEPTH = 200  # elements within elements
 MAX_ELEMENTS = 2_000_000
 _CHUNK = 1 << 16
+_FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def parse_xml(content: bytes, name: str) -> Any:
@@ -38,6 +40,11 @@ def write_xml(root: Any) -> bytes:
     from lxml import etree
 
     return bytes(etree.tostring(root.getroottree(), xml_declaration=True, encoding="UTF-8", standalone=True))
+
+
+def xml_text(text: str) -> str:
+    """The text without characters that XML cannot hold."""
+    return _FORBIDDEN.sub("\ufffd", text)
 
 
 def _check(content: bytes, name: str) -> None:
