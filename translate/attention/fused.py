@@ -104,7 +104,9 @@ def _fastest(query: Tensor, keys: Tensor, values: Tensor, pattern: Pattern) -> s
         return "sdpa" if refusal("flash", query, keys, values, pattern) is None else "explicit"
     if device != "cuda" or query.dtype not in HALF:
         return "sdpa"
-    if pattern.mask is not None and query.shape[2] > 1 and _runs("varlen", query, keys, values, pattern):
+    # Packing waits for the GPU, which costs each step of a search more than its padding.
+    packs = pattern.mask is not None and query.shape[2] > 1 and torch.is_grad_enabled()
+    if packs and _runs("varlen", query, keys, values, pattern):
         return "varlen"
     structured = pattern.window is not None or pattern.bias is not None
     if structured and keys.shape[2] >= LONG and _runs("flex", query, keys, values, pattern):

@@ -56,35 +56,47 @@ class Batch:
     source_mask: Tensor | None  # (B, S) bool
     target_in: Tensor  # (B, T) <s> y1 ... yn
     target_out: Tensor  # (B, T) y1 ... yn </s>
-    target_mask: Tensor | None  # (B, T) bool
+    target_mask: Tensor | None  # (B, T) bool, always on the CPU
     indices: list[int]  # of the pairs in the corpus
     num_tokens: int  # target tokens without padding
     num_source_tokens: int
     guide: Tensor | None = None  # (B, T, S) wanted attention; rows sum to 1, or 0 where it is unknown
 
     def to(self, device: torch.device) -> "Batch":
-        def move(tensor: Tensor | None) -> Tensor | None:
-            if tensor is None or device.type == "cpu":
-                return tensor
-            if device.type == "cuda":
-                return tensor.pin_memory().to(device, non_blocking=True)
-            return tensor.to(device)
+        """The batch for a model on ``device``."""
 
-        source, target_in, target_out = (move(t) for t in (self.source, self.target_in, self.target_out))
-        assert source is not None
-        assert target_in is not None
-        assert target_out is not None
+        def move(tensor: Tensor | None) -> Tensor | None:
+            return None if tensor is None else moved(tensor, device)
+
         return Batch(
-            source,
+            moved(self.source, device),
             move(self.source_mask),
-            target_in,
-            target_out,
-            move(self.target_mask),
+            moved(self.target_in, device),
+            moved(self.target_out, device),
+            self.target_mask,
             self.indices,
             self.num_tokens,
             self.num_source_tokens,
             move(self.guide),
         )
+
+    def real_targets(self, states: Tensor) -> tuple[Tensor, Tensor]:
+        """The rows of ``states`` (B, T, D) that predict a token, (N, D), and these tokens, (N,)."""
+        rows, targets = states.flatten(0, 1), self.target_out.flatten()
+        if self.target_mask is None:
+            return rows, targets
+        # Found on the CPU: a GPU would be waited for to learn how many there are.
+        places = moved(self.target_mask.flatten().nonzero().squeeze(1), rows.device)
+        return rows[places], targets[places]
+
+
+def moved(tensor: Tensor, device: torch.device) -> Tensor:
+    """A tensor of the CPU on ``device``; the CPU does not wait for a copy to a GPU."""
+    if device.type == "cpu":
+        return tensor
+    if device.type == "cuda":
+        return tensor.pin_memory().to(device, non_blocking=True)
+    return tensor.to(device)
 
 
 def pad(

@@ -52,12 +52,16 @@ class RNNEncoder(Encoder):
         """States (B, S, 2H) and the last hidden state of each layer, both directions (B, L, 2H)."""
         if mask is None:
             states, final = self.rnn(embedded)
+            hidden = final[0] if isinstance(final, tuple) else final  # (2 L, B, H)
         else:
-            lengths = mask.sum(1).clamp(min=1).cpu()  # a GPU synchronises here, once a batch
-            packed = pack_padded_sequence(embedded, lengths, batch_first=True, enforce_sorted=False)
+            # A GPU synchronises here, once a batch; packing sentences in any order would do so once more.
+            lengths, order = mask.sum(1).clamp(min=1).cpu().sort(descending=True)
+            first, back = (each.to(embedded.device, non_blocking=True) for each in (order, order.argsort()))
+            packed = pack_padded_sequence(embedded.index_select(0, first), lengths, batch_first=True)
             packed_states, final = self.rnn(packed)
             states, _ = pad_packed_sequence(packed_states, batch_first=True, total_length=embedded.shape[1])
-        hidden = final[0] if isinstance(final, tuple) else final  # (2 L, B, H)
+            states = states.index_select(0, back)
+            hidden = (final[0] if isinstance(final, tuple) else final).index_select(1, back)  # (2 L, B, H)
         layers = hidden.unflatten(0, (self.num_layers, 2)).permute(2, 0, 1, 3).flatten(2)  # (B, L, 2H)
         return states, layers
 

@@ -62,10 +62,7 @@ def batch_loss(
         else:
             hidden, weights = model.forward_with_weights(*inputs, guided.layer)
             alignment = guided.weight * guided_alignment_loss(weights[:, 0, guided.shift :], batch.guide)
-        if batch.target_mask is None:
-            states, targets = hidden.flatten(0, 1), batch.target_out.flatten()  # (N, D), (N,)
-        else:
-            states, targets = hidden[batch.target_mask], batch.target_out[batch.target_mask]
+        states, targets = batch.real_targets(hidden)  # (N, D), (N,)
         output = model.output_weight, model.output_bias
         translation = cross_entropy(states, *output, targets, label_smoothing=terms.label_smoothing)
         total = translation.total if alignment is None else translation.total + alignment
