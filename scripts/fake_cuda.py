@@ -1,0 +1,425 @@
+"""Runs a training step, a search and an alignment of each backend as if on a GPU, on a machine without one.
+
+    python scripts/fake_cuda.py [--backends transformer rnn_bahdanau rnn_luong] [--precision bfloat16]
+
+Tensors "on the GPU" are stand-ins that hold their numbers in the CPU's memory and name `cuda:0` as their
+device, so the package takes the branches that it takes for a GPU, with real values. The table lists, with the
+line of this package, each operation that a GPU would refuse, because its tensors are on two devices, and each
+at which the CPU would wait for the GPU or copy to it from memory that is not pinned.
+
+Kernels, memory and speed are left to gpu_check.py. Products in half precision follow the rules of autocast
+for a CPU, which are nearly those for a GPU; compiled functions run uncompiled; packed attention (varlen), on
+which the Transformer trains in half precision, gives no meaningful numbers. torch's own fake tensors do not
+serve: they hold no numbers, by which a search ends, and without a driver they have no backward pass.
+"""
+
+import argparse
+import sys
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+import torch
+import torch.nn.functional as F
+from bench_steps import SIZES, made_up
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode, return_and_correct_aliasing
+from torch.utils._pytree import tree_flatten, tree_map
+
+import translate
+from translate.alignment.choice import AlignmentChoice
+from translate.alignment.extract import METHODS, align
+from translate.alignment.pairs import EncodedPair
+from translate.attention import create
+from translate.config.search import SearchConfig
+from translate.corpora.batching import Batch, EncodedCorpus, collate, moved
+from translate.models import Seq2Seq
+from translate.search import Reader, Record, Request, SentenceGroup, Supply, search
+from translate.text.tokenizer import EOS
+from translate.training.losses import LossTerms
+from translate.training.update import Update
+from translate.training.weights import MovingAverage
+
+PACKAGE = Path(translate.__file__).parent
+CUDA, CPU = torch.device("cuda", 0), torch.device("cpu")
+ATEN = torch.ops.aten
+# At these the CPU waits for the GPU, since the result is a number, or its shape depends on the numbers.
+WAITS = {
+    ATEN._local_scalar_dense,
+    ATEN.is_nonzero,
+    ATEN.equal,
+    ATEN.nonzero,
+    ATEN.nonzero_numpy,
+    ATEN.item,
+    ATEN.masked_select,
+    ATEN.unique_dim,
+    ATEN._unique2,
+    ATEN.unique_consecutive,
+    ATEN.bincount,
+}
+MIXED, WAIT, COPY = "two devices", "waits", "copies"
+VOCABULARY, WIDTH, HEADS = 211, 32, 2
+LENGTHS = (3, 7, 5, 9, 4)  # of sentences, so that batches are padded
+PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+
+
+class Finding(NamedTuple):
+    """What a GPU would refuse or wait for."""
+
+    kind: str  # MIXED, WAIT, or COPY: to the GPU, from memory that is not pinned
+    place: str  # file and line in this package
+    operation: str
+
+
+class StandIn(Tensor):
+    """A tensor that stands for one on the GPU; `numbers` is the one that holds its values."""
+
+    numbers: Tensor
+
+    @staticmethod
+    def __new__(cls, real: Tensor) -> "StandIn":
+        with torch.inference_mode(False):  # a view of an ordinary tensor is one, too
+            made = torch.Tensor._make_wrapper_subclass(
+                cls,
+                real.shape,
+                strides=real.stride(),
+                storage_offset=real.storage_offset(),
+                dtype=real.dtype,
+                device=CPU,
+            )
+        made.numbers = real
+        return made
+
+    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
+
+    @classmethod
+    def __torch_dispatch__(  # type: ignore[override]  # outside the mode, as when a stand-in is printed
+        cls, operation: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        return operation(*tree_map(_numbers, args), **tree_map(_numbers, kwargs or {}))
+
+
+def _numbers(value: Any) -> Any:
+    return value.numbers if isinstance(value, StandIn) else value
+
+
+def _tensors(*values: Any) -> list[Tensor]:
+    return [each for each in tree_flatten(values)[0] if isinstance(each, Tensor)]
+
+
+def _place() -> str:
+    """The innermost line of this package on the stack."""
+    for frame in reversed(traceback.extract_stack()):
+        if frame.filename.startswith(str(PACKAGE)):
+            return f"{Path(frame.filename).relative_to(PACKAGE)}:{frame.lineno}"
+    return "outside the package"
+
+
+class Operations(TorchDispatchMode):
+    """Runs each operation on the CPU, with stand-ins for results where an argument is one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: Counter[Finding] = Counter()
+        self.on_gpu = False  # whether the call of torch that is running has a stand-in
+
+    def note(self, kind: str, operation: Any) -> None:
+        self.found[Finding(kind, _place(), str(operation).removeprefix("aten."))] += 1
+
+    def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        given = _tensors(args, kwargs)
+        stand_ins = [each for each in given if isinstance(each, StandIn)]
+        if not stand_ins:  # a composite operation on stand-ins makes tensors without naming one
+            made = operation(*args, **kwargs)
+            return _wrapped(made) if self.on_gpu and not given else made
+        packet = operation.overloadpacket
+        plain = [each for each in given if not isinstance(each, StandIn) and each.dim() > 0]
+        if packet is ATEN.copy_ or packet is ATEN._to_copy:
+            if plain:
+                self.note(COPY if isinstance(args[0], StandIn) else WAIT, operation)
+        elif plain and packet in (ATEN.index, ATEN.index_put_) and isinstance(args[0], StandIn):
+            self.note(COPY, operation)  # a GPU takes indexes of the CPU
+        elif (
+            plain and packet is not ATEN._pack_padded_sequence
+        ):  # its lengths are on the CPU for a GPU as well
+            self.note(MIXED, operation)
+        if packet in WAITS or (packet is ATEN.index and _masks(args)):
+            self.note(WAIT, operation)
+        if packet is ATEN.copy_ and not isinstance(args[0], StandIn):
+            args[0].copy_(_numbers(args[1]))
+            return args[0]
+        if str(packet) in PACKED:
+            return tree_map(_wrapped, PACKED[str(packet)](*tree_map(_numbers, args)))
+        made = operation(*tree_map(_numbers, args), **tree_map(_numbers, kwargs))
+        if packet is ATEN._pack_padded_sequence:
+            return _wrapped(made[0]), made[1]
+        made = tree_map(_wrapped, made)
+        return return_and_correct_aliasing(operation, args, kwargs, made)
+
+
+def _wrapped(value: Any) -> Any:
+    return StandIn(value) if isinstance(value, Tensor) and not isinstance(value, StandIn) else value
+
+
+def _masks(args: Any) -> bool:
+    return any(each.dtype in (torch.bool, torch.uint8) for each in _tensors(args[1]))
+
+
+def _packed(query: Tensor, *others: Any) -> tuple[Tensor, ...]:
+    """Shapes and types of packed attention, whose kernel no CPU has."""
+    return query.clone(), query.new_zeros(query.shape[:2], dtype=torch.float32).t(), torch.zeros(2)
+
+
+def _packed_backward(gradient: Tensor, query: Tensor, keys: Tensor, values: Tensor, *others: Any) -> Any:
+    return tuple(each.clone() for each in (query, keys, values))
+
+
+PACKED: dict[str, Callable[..., Any]] = {
+    "torch_attn._varlen_attn": _packed,
+    "torch_attn._varlen_attn_backward": _packed_backward,
+}
+
+
+def _unpacked(
+    data: Tensor, batch_sizes: Tensor, batch_first: bool, padding: float, total_length: int
+) -> tuple[Tensor, Tensor]:
+    """torch's own writes the lengths from C++, which cannot know that they belong on the CPU."""
+    sizes = batch_sizes.tolist()
+    rows = [F.pad(part, (0, 0, 0, sizes[0] - len(part)), value=padding) for part in data.split(sizes)]
+    rows += [torch.full_like(rows[0], padding)] * (total_length - len(sizes))
+    return torch.stack(rows, int(batch_first)), (batch_sizes > torch.arange(sizes[0]).unsqueeze(1)).sum(1)
+
+
+class Calls(TorchFunctionMode):
+    """Moves what a call asks to be on the GPU to a stand-in, and answers for the device of one."""
+
+    def __init__(self, operations: Operations) -> None:
+        super().__init__()
+        self.operations = operations
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = dict(kwargs or {})
+        if function == Tensor.device.__get__:
+            return CUDA if isinstance(args[0], StandIn) else function(*args)
+        if function in (Tensor.to, Tensor.cuda, Tensor.cpu):
+            return self._move(function, args, kwargs)
+        if function is Tensor.pin_memory:
+            args[0].pinned = True
+            return args[0]
+        if function in (Tensor.tolist, Tensor.numpy) and isinstance(args[0], StandIn):
+            self.operations.note(WAIT, function.__name__)
+            return getattr(args[0].numbers, function.__name__)()
+        if function.__name__ == "_pad_packed_sequence" and isinstance(args[0], StandIn):
+            return _unpacked(*args)
+        to_gpu = "device" in kwargs and _is_gpu(kwargs["device"])
+        if "device" in kwargs:
+            kwargs["device"] = None if kwargs["device"] is None else CPU
+        before = self.operations.on_gpu
+        self.operations.on_gpu = to_gpu or any(isinstance(each, StandIn) for each in _tensors(args, kwargs))
+        try:
+            made = function(*args, **kwargs)
+        finally:
+            self.operations.on_gpu = before
+        if to_gpu and function in (torch.tensor, torch.as_tensor, Tensor.new_tensor):
+            self.operations.note(COPY, function.__name__)
+        return tree_map(_wrapped, made) if to_gpu else made
+
+    def _move(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """`to`, `cuda` and `cpu`: the device apart from the type."""
+        tensor, *others = args
+        device = {Tensor.cuda: CUDA, Tensor.cpu: CPU}.get(function, kwargs.get("device"))
+        dtype = kwargs.get("dtype")
+        for each in others:  # the two flags that may follow change no values
+            if isinstance(each, torch.device | str):
+                device = torch.device(each)
+            elif isinstance(each, torch.dtype):
+                dtype = each
+            elif isinstance(each, Tensor):
+                device, dtype = (CUDA if isinstance(each, StandIn) else CPU), each.dtype
+        asked = function is Tensor.to and device == CPU and isinstance(tensor, StandIn)
+        if asked and _of_torch(sys._getframe(2).f_code.co_filename):
+            device = None  # torch's own functions ask C++ for the device, which does not know of stand-ins
+        moved = tensor if dtype in (None, tensor.dtype) else tensor.type(dtype)
+        if device is None or _is_gpu(device) == isinstance(moved, StandIn):
+            return moved
+        if _is_gpu(device):
+            if not getattr(tensor, "pinned", False):
+                self.operations.note(COPY, "to")
+            return _Move.apply(moved)
+        self.operations.note(WAIT, "cpu")
+        return moved.numbers
+
+
+class _Move(torch.autograd.Function):
+    """To the GPU; the gradient comes back."""
+
+    @staticmethod
+    def forward(context: Any, tensor: Tensor) -> Tensor:
+        return StandIn(tensor.detach())
+
+    @staticmethod
+    def backward(context: Any, *gradients: Tensor) -> Any:
+        return _numbers(gradients[0])
+
+
+def _of_torch(file: str) -> bool:
+    return file.startswith(str(Path(torch.__file__).parent))
+
+
+def _is_gpu(device: Any) -> bool:
+    return device is not None and torch.device(device).type == "cuda"
+
+
+class _Autocast(torch.autocast):
+    """Autocast for a CPU, whatever device is asked for."""
+
+    def __init__(self, device_type: str, *args: Any, **kwargs: Any) -> None:
+        super().__init__("cpu", *args, **kwargs)
+
+
+@contextmanager
+def pretended() -> Iterator[Counter[Finding]]:
+    """A GPU to all code inside; gives what is found."""
+    operations, enabled, dtype = Operations(), torch.is_autocast_enabled, torch.get_autocast_dtype
+    with ExitStack() as stack:
+        for name, answer in {
+            "is_available": True,
+            "is_bf16_supported": True,
+            "device_count": 1,
+            "current_device": 0,
+            "_lazy_init": None,
+            "empty_cache": None,
+        }.items():
+            stack.enter_context(patch.object(torch.cuda, name, lambda *_, answer=answer, **__: answer))
+        stack.enter_context(patch.object(torch, "autocast", _Autocast))
+        stack.enter_context(patch.object(torch, "is_autocast_enabled", lambda *_: enabled("cpu")))
+        stack.enter_context(patch.object(torch, "get_autocast_dtype", lambda *_: dtype("cpu")))
+        stack.enter_context(
+            patch.object(torch, "compile", lambda function=None, **_: function or (lambda f: f))
+        )
+        stack.enter_context(operations)
+        stack.enter_context(Calls(operations))
+        yield operations.found
+
+
+def to_gpu(model: Seq2Seq) -> Seq2Seq:
+    """Put stand-ins in the place of a model's parameters and buffers; those that are shared stay shared."""
+    moved: dict[Tensor, Any] = {}
+    for module in model.modules():
+        for name, parameter in list(module.named_parameters(recurse=False, remove_duplicate=False)):
+            if parameter not in moved:
+                moved[parameter] = nn.Parameter(StandIn(parameter.detach()), parameter.requires_grad)
+            setattr(module, name, moved[parameter])
+        for name, buffer in list(module.named_buffers(recurse=False, remove_duplicate=False)):
+            setattr(module, name, moved.setdefault(buffer, StandIn(buffer)))
+    return model
+
+
+def small(backend: str) -> Seq2Seq:
+    """A model of a backend with random weights, on the CPU."""
+    size = SIZES[backend]
+    narrow = {
+        name: WIDTH if name.endswith(("width", "size")) else value for name, value in size.options.items()
+    }
+    options = {name: HEADS if name == "num_heads" else value for name, value in narrow.items()}
+    heads = {"num_heads": HEADS} if "num_heads" in options else {}
+
+    def attention(query_size: int, key_size: int) -> nn.Module:
+        return create(size.attention, query_size=query_size, key_size=key_size, **heads)
+
+    torch.manual_seed(1)
+    return size.build(VOCABULARY, VOCABULARY, attention, **options)
+
+
+def corpus() -> EncodedCorpus:
+    """Sentences of both sides, of 3 to 9 pieces."""
+    return made_up(VOCABULARY, min(LENGTHS), max(LENGTHS))
+
+
+def take_steps(model: Seq2Seq, batches: list[Batch], precision: torch.dtype, terms: LossTerms) -> Tensor:
+    """An optimizer step for each batch; the loss of the last one."""
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
+    average = MovingAverage(model, 0.99)
+    update = Update(model, optimizer, terms, clip_norm=1.0, average=average, precision=precision)
+    return [update([batch], step) for step, batch in enumerate(batches, 1)][-1].loss
+
+
+def translated(model: Seq2Seq, device: torch.device, config: SearchConfig) -> list[list[int]]:
+    """The best translations of a few batches of sentences, which enter and leave, with recorded attention."""
+    sources = corpus().source
+    groups = []
+    for start in range(3):
+        ids = [[*sources.row(5 * start + row)[:length].tolist(), EOS] for row, length in enumerate(LENGTHS)]
+        longest = max(map(len, ids))
+        mask = torch.tensor([[True] * len(each) + [False] * (longest - len(each)) for each in ids])
+        padded = torch.tensor([each + [0] * (longest - len(each)) for each in ids])
+        reader = Reader(model, moved(padded, device), moved(mask, device))
+        groups.append(SentenceGroup(range(start * 5, start * 5 + 5), [reader], [Request()] * 5))
+    found = search(Supply(groups), lambda group: group, config, record=Record(0), eager=True)
+    return [finished.hypotheses[0].ids for finished in sorted(found, key=lambda finished: finished.key)]
+
+
+def aligned(model: Seq2Seq, device: torch.device, method: str) -> list[Any]:
+    """The weights of a few pairs, each piece of which is a word."""
+    sides = [[side.row(row).tolist() for row in range(5)] for side in (corpus().source, corpus().target)]
+    pairs = [
+        EncodedPair([*source, EOS], target, [*range(len(source)), -1], range(len(target)), *words)
+        for source, target in zip(*sides, strict=True)
+        if (words := (["a"] * len(source), ["b"] * len(target)))
+    ]
+    choice = AlignmentChoice(0, (0,), 0)
+    return [each.weights for each in align(model, pairs, choice, method=method, device=device)]
+
+
+def phases(backend: str, precision: torch.dtype) -> Iterator[tuple[str, Counter[Finding]]]:
+    """What each part of the work of a backend finds."""
+    batches = [collate(corpus(), list(range(start, start + 7))) for start in (0, 7)]
+    config = SearchConfig(beam_size=3, max_length_extra=6, max_length_ratio=1.0)
+    work: dict[str, Callable[[Seq2Seq], object]] = {
+        "2 steps": lambda model: take_steps(model, batches, precision, LossTerms(label_smoothing=0.1)),
+        "2 steps, R-Drop": lambda model: take_steps(model, batches, precision, LossTerms(r_drop=1.0)),
+        "search": lambda model: translated(model.eval(), CUDA, config),
+        **{
+            f"align by {method}": lambda model, method=method: aligned(model.eval(), CUDA, method)  # type: ignore[misc]
+            for method in METHODS
+        },
+    }
+    for name, run in work.items():
+        with pretended() as found:
+            model = to_gpu(small(backend).to(precision if name == "search" else None))
+            found.clear()
+            run(model)
+        yield name, found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument(
+        "--backends", nargs="+", choices=SIZES, default=["rnn_bahdanau", "rnn_luong", "transformer"]
+    )
+    parser.add_argument("--precision", choices=PRECISIONS, default="bfloat16")
+    options = parser.parse_args()
+    refused = 0
+    print(
+        "| backend | work | kind | times | place | operation |",
+        "| --- | --- | --- | ---: | --- | --- |",
+        sep="\n",
+    )
+    for backend in options.backends:
+        for name, found in phases(backend, PRECISIONS[options.precision]):
+            for finding, times in sorted(found.items()):
+                row = backend, name, finding.kind, str(times), finding.place, finding.operation
+                print(f"| {' | '.join(row)} |")
+            refused += sum(times for finding, times in found.items() if finding.kind == MIXED)
+    print(f"{refused} operations on two devices, which a GPU would refuse")
+    return int(refused > 0)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
