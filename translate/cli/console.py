@@ -172,13 +172,13 @@ def _raw_lines(stream: BinaryIO, most: int) -> Iterator[bytes]:
 
 
 @contextmanager
-def importing_torch() -> Iterator[None]:
-    """No garbage collection while a command first imports torch and what computes with it.
+def importing(module: str) -> Iterator[None]:
+    """No garbage collection while a command first imports ``module``, and torch with it.
 
     Their objects stay to the end, but collections would visit them again and again. Frozen, they are not
     visited later either, nor when the process ends: together a quarter of the import's time.
     """
-    if "torch" in sys.modules or not gc.isenabled():
+    if module in sys.modules or not gc.isenabled():
         yield
         return
     gc.disable()
@@ -202,7 +202,7 @@ def load_translator(
     from translate.storage.run_path import check_is_run
 
     check_is_run(run)
-    with importing_torch():
+    with importing("translate.runs.load"):
         from translate.runs.load import load
         from translate.runs.runtime import bfloat16_engine, find_device, use_runtime
 

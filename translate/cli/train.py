@@ -16,7 +16,7 @@ import typer
 from translate.cli.console import (
     READER_GONE,
     WRONG_USE,
-    importing_torch,
+    importing,
     print_error,
     print_system_error,
     silence_stdout,
@@ -73,7 +73,7 @@ def train(
         return
     config = None
     if not (options.hydra_help or options.shell_completion):
-        with importing_torch():
+        with importing("torch"):
             options.overrides, config = _checked(options)
     if config is None or _needs_hydra(options):
         _run_hydra(options)
@@ -85,7 +85,7 @@ def run_job(config: "DictConfig") -> None:
     """One job of Hydra: trains, and exits with the code of :func:`translate.runs.life.train`."""
     from hydra.core.hydra_config import HydraConfig
 
-    with importing_torch():
+    with importing("translate.runs.life"):
         from translate.runs.life import train as build_and_train
 
     if HydraConfig.initialized():
