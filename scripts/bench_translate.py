@@ -5,11 +5,13 @@
 
 Each engine translates test_2016_flickr in its own process, one at a time, in rounds, in float32 unless it
 says int8, on `--threads` threads; medians of the rounds are printed. CTranslate2 and Hugging Face translate
-with the weights of the run (pip install '.[export]'), CTranslate2 by one worker with all threads and by a
-worker for each, as ours does. OpenNMT-py is an environment `onmt/` below --peers; its
-checkpoints are `models/onmt_{T,Rb,Rl}/m_step_*.pt`. Its Transformer, of the sizes of ours and trained for a
-step or more, is given the run's weights (`opennmt_weights.py`); its RNNs translate with what they learnt.
-Missing engines are reported. Nothing else may run on the machine meanwhile.
+with the weights of the run (pip install '.[export]'), CTranslate2 by one worker with all threads and, as ours
+does, by a worker for each thread: in float32, in bfloat16 if it has that on the processor, and in 8 bits.
+Ours with `--engine ctranslate2`, with and without alignments, is measured beside its own loop. OpenNMT-py is
+an environment `onmt/` below --peers; its checkpoints are `models/onmt_{T,Rb,Rl}/m_step_*.pt`. Its
+Transformer, of the sizes of ours and trained for a step or more, is given the run's weights
+(`opennmt_weights.py`); its RNNs translate with what they learnt. Missing engines are reported. Nothing else
+may run on the machine meanwhile.
 
 On a GPU: --device cuda --precision bfloat16. Ours, CTranslate2 and Hugging Face then compute in that
 precision, OpenNMT-py and 8 bits are left out, and memory is what torch held of the GPU's at most.
@@ -30,6 +32,7 @@ from pathlib import Path
 from typing import Any
 
 RESULT = "RESULT "
+BESIDE = "a worker a thread"
 NUMBERS = ("sentences", "tokens", "bleu")
 OPENNMT = {"T": "Transformer", "Rb": "RNN, additive", "Rl": "RNN, general"}
 
@@ -97,29 +100,62 @@ def report(options: argparse.Namespace, translate: Callable[[Sequence[str]], lis
     print(RESULT + json.dumps(row))
 
 
+def processor() -> str:
+    """The processor's name, and its engines for matrix products."""
+    from translate.runs.runtime import bfloat16_engine
+
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    facts = dict(reversed([[part.strip() for part in line.split(":", 1)] for line in lines if ":" in line]))
+    flags = set(facts.get("flags", "").split())
+    known = {"avx2": "AVX2", "avx512f": "AVX-512", "avx512_vnni": "VNNI", "amx_int8": "AMX int8"}
+    engines = [name for flag, name in known.items() if flag in flags]
+    if (found := bfloat16_engine()) is not None:
+        engines.append(f"bfloat16 by {found}")
+    return f"{facts.get('model name', 'unknown processor')}; {', '.join(engines) or 'no known engines'}"
+
+
+def compute_type(options: argparse.Namespace) -> str:
+    """In what CTranslate2 computes, by the worker's name."""
+    named = [kind for kind in ("int8", "bfloat16") if kind in options.worker]
+    return named[0] if named else str(options.precision)
+
+
 def ours(options: argparse.Namespace) -> None:
     import translate
     from translate.runs.runtime import find_device, use_runtime
 
     use_runtime(find_device(options.device), options.threads)  # as the command does
-    translator = translate.load(options.model, device=options.device, precision=options.precision)
+    kind, elsewhere = options.precision, "engine" in options.worker
+    if elsewhere:
+        kind = compute_type(options)
+    translator = translate.load(
+        options.model,
+        device=options.device,
+        precision="float32" if kind == "int8" else kind,
+        int8=kind == "int8",
+        engine="ctranslate2" if elsewhere else "torch",
+    )
+    aligned = options.worker.endswith("aligned")
     gc.freeze()
-    target = translator.tokenizers.target
 
     def run(sentences: Sequence[str]) -> list[tuple[str, int]]:
-        found = translator.translate(sentences, beam_size=options.beam, batch_size=options.batch_size)
-        return [(each.text, len(target.encode(each.text)) + 1) for each in found]
+        found = translator.translate(
+            sentences, beam_size=options.beam, batch_size=options.batch_size, alignments=aligned
+        )
+        return [(each.text, len(each.tokens) + 1) for each in found]
 
     report(options, run)
 
 
 def ctranslate2(options: argparse.Namespace) -> None:
     import ctranslate2 as library
+    import sentencepiece
 
     from translate.text.tokenizer import TokenizerPair
 
     tokenizers = TokenizerPair.load(options.model / "tokenizer")
-    kind = "int8" if "int8" in options.worker else options.precision
+    decoder = sentencepiece.SentencePieceProcessor(model_proto=tokenizers.target.model)
+    kind = compute_type(options)
     workers = options.threads if options.worker.endswith("beside") else 1
     engine = library.Translator(
         str(options.model),
@@ -130,12 +166,13 @@ def ctranslate2(options: argparse.Namespace) -> None:
     )
 
     def run(sentences: Sequence[str]) -> list[tuple[str, int]]:
-        pieces = [tokenizers.source.pieces(tokenizers.source.encode(each)) for each in sentences]
+        pieces = [tokenizers.source.pieces(each) for each in tokenizers.source.encode_all(sentences)]
         found = engine.translate_batch(
             pieces, beam_size=options.beam, max_batch_size=options.batch_size, length_penalty=1.0
         )
-        ids = [tokenizers.target.ids(each.hypotheses[0]) for each in found]
-        return [(tokenizers.target.decode(each), len(each) + 1) for each in ids]
+        texts = decoder.decode([each.hypotheses[0] for each in found])
+        lengths = [len(each.hypotheses[0]) + 1 for each in found]
+        return list(zip(texts, lengths, strict=True))
 
     report(options, run)
 
@@ -215,6 +252,14 @@ WORKERS = {
     "ctranslate2": ctranslate2,
     "ctranslate2 beside": ctranslate2,
     "ctranslate2 int8": ctranslate2,
+    "ctranslate2 int8 beside": ctranslate2,
+    "ctranslate2 bfloat16 beside": ctranslate2,
+    "engine": ours,
+    "engine aligned": ours,
+    "engine bfloat16": ours,
+    "engine bfloat16 aligned": ours,
+    "engine int8": ours,
+    "engine int8 aligned": ours,
     "huggingface": huggingface,
     "opennmt": opennmt,
     "opennmt same": opennmt,
@@ -247,6 +292,26 @@ def measure(options: argparse.Namespace, worker: str, model: Path, beam: int, py
     return dict(json.loads(rows[-1].removeprefix(RESULT)))
 
 
+def beside(
+    options: argparse.Namespace, title: str, worker: str, export: Path
+) -> list[tuple[str, str, Path, str]]:
+    """CTranslate2's own loop with a worker a thread, and ours with it, without and with alignments."""
+    from ctranslate2 import get_supported_compute_types
+
+    kinds = {title: worker.removeprefix("ctranslate2").strip()}
+    if title == "float32" and "bfloat16" in get_supported_compute_types("cpu"):
+        kinds["bfloat16"] = "bfloat16"
+    found = []
+    for kind, name in kinds.items():
+        own = " ".join(["ctranslate2", *name.split(), "beside"])
+        engine = " ".join(["engine", *name.split()])
+        found.append((f"CTranslate2 {kind}, {BESIDE}", own, export, sys.executable))
+        found.append((f"ours, --engine ctranslate2 {kind}", engine, options.run, sys.executable))
+        title = f"ours, --engine ctranslate2 {kind}, with alignments"
+        found.append((title, f"{engine} aligned", options.run, sys.executable))
+    return found
+
+
 def engines(options: argparse.Namespace, folder: Path) -> tuple[list[tuple[str, str, Path, str]], list[str]]:
     """What is measured (title, worker, model, interpreter), and what cannot be, with the reason."""
     from opennmt_weights import convert  # not in the environments of the peers
@@ -264,9 +329,8 @@ def engines(options: argparse.Namespace, folder: Path) -> tuple[list[tuple[str, 
             print(f"ctranslate2 {title}: {proof.line()}", flush=True)
             worker = "ctranslate2 int8" if quantization else "ctranslate2"
             found.append((f"CTranslate2 {title}, same weights", worker, out, sys.executable))
-            if on_cpu and quantization is None:  # as ours works: batches side by side, a thread each
-                name = f"CTranslate2 {title}, a worker a thread"
-                found.append((name, "ctranslate2 beside", out, sys.executable))
+            if on_cpu:
+                found += beside(options, title, worker, out)
         except ValueError as error:
             missing.append(f"CTranslate2 {title}: {error}")
     try:
@@ -318,6 +382,7 @@ def main() -> None:
                         rows.setdefault((title, beam), []).append(row)
                     except RuntimeError as error:
                         missing.append(f"{title}, beam {beam}: {error}")
+    print(f"\n{processor()}")
     place = f"{options.threads} threads" if options.device == "cpu" else options.device
     print(f"\n{options.sentences} sentences, {place}, {options.precision}, batch {options.batch_size}, "
           f"median of {options.rounds}\n")  # fmt: skip

@@ -5,12 +5,15 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, TypedDict
 
+import torch
+
 from translate.alignment.alignment import Alignment
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.coverage_penalty import coverage
-from translate.alignment.extract import align_recorded
+from translate.alignment.extract import align, align_recorded
 from translate.alignment.pairs import EncodedPair
 from translate.config.search import SearchConfig
+from translate.engines.ctranslate2_search import CTranslate2Search, EngineSearch
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.search import (
@@ -19,15 +22,14 @@ from translate.search import (
     Finished,
     Hypothesis,
     Record,
-    Request,
     SentenceGroup,
     Supply,
     expected_chrf,
     length_batches,
-    read_sources,
     search,
 )
-from translate.text.tokenizer import Pieces, Tokenizer
+from translate.source_reading import Sources
+from translate.text.tokenizer import Tokenizer
 
 TOGETHER = 64  # translations whose alignments are computed together
 
@@ -82,6 +84,12 @@ class TranslateOptions:
             raise UserError(f"n_best: expected {limit}, got {n_best}{hint}")
         return search
 
+    @property
+    def beside_search(self) -> list[str]:
+        """The names of the given options that are no settings of the search, but change what it finds."""
+        given = {"prefix": self.prefix is not None, "constraints": bool(self.constraints), "mbr": self.mbr}
+        return [name for name, value in given.items() if value]
+
 
 class OptionKeywords(TypedDict, total=False):
     """:class:`TranslateOptions` as keywords."""
@@ -117,26 +125,7 @@ class Translation:
     alignment: Alignment | None = None
     n_best: tuple[ScoredText, ...] = ()
     tokens: tuple[str, ...] = ()  # pieces
-
-
-@dataclass(frozen=True)
-class Sources:
-    """All sentences of one call as the models read them; a sentence is known by its index."""
-
-    pieces: Sequence[Pieces]  # of each sentence, for the first model
-    others: Sequence[Sequence[Sequence[int]]]  # for each further model, ids of each sentence
-    requests: Sequence[Request]  # one for each sentence
-
-    def group(
-        self, models: Sequence[Seq2Seq], chosen: Sequence[int], *, constrained: bool = True
-    ) -> SentenceGroup:
-        """Some sentences to search together."""
-        ids: list[list[Sequence[int]]] = [[self.pieces[i].ids for i in chosen]]
-        ids += [[sentences[i] for i in chosen] for sentences in self.others]
-        requests = [self.requests[i] for i in chosen]
-        if not constrained:
-            requests = [replace(request, phrases=()) for request in requests]
-        return SentenceGroup(chosen, read_sources(models, ids), requests)
+    engine: str = "torch"  # or ctranslate2: what searched for it
 
 
 @dataclass(frozen=True)
@@ -152,6 +141,7 @@ class BatchTranslator:
         n_best: number of texts that a translation lists, if more than 1.
         mbr: number of samples, if minimum Bayes risk chooses among them.
         aligned: whether translations carry their alignments.
+        engine: CTranslate2 with the model, if it is to translate.
     """
 
     models: Sequence[Seq2Seq]
@@ -162,6 +152,27 @@ class BatchTranslator:
     n_best: int
     mbr: int | None
     aligned: bool
+    engine: CTranslate2Search | None = None
+
+    def translate_elsewhere(
+        self, groups: Iterable[Sequence[int]], left: list[int]
+    ) -> Iterator[tuple[int, Translation]]:
+        """Each sentence's index and its translation by the engine.
+
+        Args:
+            groups: of :meth:`groups`.
+            left: the indexes of sentences that :meth:`translate` has to translate are added.
+        """
+        assert self.engine is not None
+        wanted = EngineSearch(self.config, self.n_best, self.aligned and self.engine.shows_heads)
+        found = self.engine.search(groups, [each.ids for each in self.sources.pieces], wanted, left)
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)  # the engine's workers have the cores; torch only pools small matrices
+        try:
+            for index, result, _ in self.results(found, met=True, engine=self.engine.name):
+                yield index, result
+        finally:
+            torch.set_num_threads(threads)
 
     def translate(self, supply: Supply[list[int]]) -> Iterator[tuple[int, Translation, bool]]:
         """Each sentence's index, its translation, and whether the translation meets its constraints.
@@ -204,16 +215,19 @@ class BatchTranslator:
         policy = Draw(self.config, self.mbr or self.n_best) if self.config.sample else Beam(self.config)
         return search(supply, begin, self.config, policy=policy, record=self.record)
 
-    def results(self, found: Iterable[Finished], *, met: bool) -> Iterator[tuple[int, Translation, bool]]:
+    def results(
+        self, found: Iterable[Finished], *, met: bool, engine: str = "torch"
+    ) -> Iterator[tuple[int, Translation, bool]]:
         """As :meth:`translate`, from what a search has found, ``met`` or not met constraints."""
         found = iter(found)
         while part := list(islice(found, TOGETHER)):
             indexes = [each.key for each in part]
             chosen = [self._ranked(each.hypotheses) for each in part]
             if self.aligned:
-                results = self._aligned(indexes, chosen)
+                results = self._aligned(indexes, chosen, engine)
             else:
-                results = [self._result(each, self.target.decode(each[0].ids)) for each in chosen]
+                texts = self.target.decode_all([best.ids for best, *_ in chosen])
+                results = [self._result(each, text, None, engine) for each, text in zip(chosen, texts)]
             yield from ((index, result, met) for index, result in zip(indexes, results, strict=True))
 
     def _ranked(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
@@ -241,18 +255,24 @@ class BatchTranslator:
         unique = {text: each._replace(score=score) for text, each, score in scored}
         return sorted(unique.values(), key=lambda each: -each.score)
 
-    def _result(self, hypotheses: list[Hypothesis], text: str) -> Translation:
+    def _result(
+        self, hypotheses: list[Hypothesis], text: str, alignment: Alignment | None, engine: str
+    ) -> Translation:
         """The translation with the best hypothesis, which has this text."""
         best = hypotheses[0]
-        first = ScoredText(text, best.score, tuple(self.target.pieces(best.ids)))
-        listed = tuple(
-            ScoredText(self.target.decode(each.ids), each.score, tuple(self.target.pieces(each.ids)))
-            for each in hypotheses[1 : self.n_best]
-        )
-        n_best = (first, *listed) if self.n_best > 1 else ()
-        return Translation(text, best.score, n_best=n_best, tokens=first.tokens)
+        tokens = tuple(self.target.pieces(best.ids))
+        if self.n_best == 1:
+            return Translation(text, best.score, alignment, (), tokens, engine)
+        others = hypotheses[1 : self.n_best]
+        texts = self.target.decode_all([each.ids for each in others])
+        listed = [ScoredText(text, best.score, tokens)]
+        for each, other in zip(others, texts, strict=True):
+            listed.append(ScoredText(other, each.score, tuple(self.target.pieces(each.ids))))
+        return Translation(text, best.score, alignment, tuple(listed), tokens, engine)
 
-    def _aligned(self, indexes: Sequence[int], chosen: Sequence[list[Hypothesis]]) -> list[Translation]:
+    def _aligned(
+        self, indexes: Sequence[int], chosen: Sequence[list[Hypothesis]], engine: str
+    ) -> list[Translation]:
         """Translations with the alignments of their best hypotheses, piece by piece as they were found."""
         targets = [self.target.decode_words(each[0].ids) for each in chosen]
         pairs = [
@@ -260,9 +280,12 @@ class BatchTranslator:
             for index, (_, words) in zip(indexes, targets, strict=True)
         ]
         recorded = [best.weights for best, *_ in chosen if best.weights is not None]
-        alignments = align_recorded(pairs, self.choice, recorded)
+        if recorded:
+            alignments = align_recorded(pairs, self.choice, recorded)
+        else:  # the engine does not show the chosen heads
+            alignments = align(self.models[0], pairs, self.choice)
         return [
-            replace(self._result(each, text), alignment=alignment)
+            self._result(each, text, alignment, engine)
             for each, (text, _), alignment in zip(chosen, targets, alignments, strict=True)
         ]
 

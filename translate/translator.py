@@ -13,28 +13,27 @@ from translate.alignment.choice import AlignmentChoice
 from translate.alignment.extract import align
 from translate.alignment.pairs import EncodedPair, evaluation_mode
 from translate.config.search import SearchConfig
+from translate.engines.choosing import EngineChoice, beyond
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.search import read_requests, share_out
+from translate.source_reading import SentenceReader, Sources, check_sentences
 from translate.text.lines import LINE_CUT, MAX_CHARACTERS
-from translate.text.tokenizer import LONGEST_PIECE, UNK, Pieces, TokenizerPair
+from translate.text.tokenizer import TokenizerPair
 from translate.transfer.markup import MAX_PLACED
 from translate.transfer.tags import Marked, read_markup
 from translate.translation import (
     BatchTranslator,
     OptionKeywords,
-    Sources,
     TranslateOptions,
     Translation,
 )
 from translate.work import Work
 
-CUT = "source cut at {} pieces"
-UNKNOWN = "only characters that the vocabulary does not have"
-PARTLY_UNKNOWN = "some characters that the vocabulary does not have"
 UNMET = "constraints that could not be met"
 BLANK = "blank, so the translation is empty"
 MANY_TAGS = f"more than {MAX_PLACED} tags, kept in order but not aligned"
+AT_LIMIT = "at the maximum length, where CTranslate2 would break off, so torch translated"
 UNBALANCED = "tags without a partner or crossing, kept as well as possible"
 
 
@@ -50,6 +49,7 @@ class Translator:
         languages: of source and target.
         warnings: counts of sentences that were blank, cut or unknown, by kind of warning.
         partners: further members of an ensemble; see :meth:`join`.
+        engine: what searches for translations; alignments of given pairs are torch's.
     """
 
     model: Seq2Seq
@@ -59,6 +59,7 @@ class Translator:
     languages: tuple[str, str] = ("", "")
     warnings: Counter[str] = field(default_factory=Counter)
     partners: tuple["Translator", ...] = ()
+    engine: EngineChoice = field(default_factory=EngineChoice)
 
     def __repr__(self) -> str:
         direction = "-".join(language or "?" for language in self.languages)
@@ -128,7 +129,7 @@ class Translator:
         **keywords: Unpack[OptionKeywords],
     ) -> Work:
         """The work of :meth:`translate` up to the search, which may run together with that of other calls."""
-        _check_list("translate", sentences)
+        check_sentences("translate", sentences)
         options = replace(options or TranslateOptions(), **keywords)
         config = options.search_config(self.search, beam_size, n_best)
         marked = self._marked(sentences, markup=options.markup)
@@ -142,8 +143,14 @@ class Translator:
             n_best,
             options.mbr,
             aligned,
+            self.engine_for(config, options).engine,
         )
         return Work(batch, marked, options, keep=alignments)
+
+    def engine_for(self, config: SearchConfig, options: TranslateOptions) -> EngineChoice:
+        """The engine of one call; raises :class:`UserError` if one was demanded that has not all options."""
+        given = options.beside_search + (["ensemble"] if self.partners else [])
+        return self.engine.without(beyond(config, given, len(self.tokenizers.target)))
 
     def stream(
         self, lines: Iterable[str], *, chunk: int = 1024, **options: Any
@@ -175,8 +182,8 @@ class Translator:
             UserError: for unequal numbers of sources and targets, an unknown method, a pair longer than the
                 model can read, or a batch size below 1.
         """
-        _check_list("align", sources)
-        _check_list("align", targets)
+        check_sentences("align", sources)
+        check_sentences("align", targets)
         if len(sources) != len(targets):
             raise UserError(f"align: {len(sources)} sources but {len(targets)} targets")
         pairs = self.encode_pairs(sources, targets, whitespace=whitespace)
@@ -209,17 +216,25 @@ class Translator:
         requests = read_requests(tokenizer, len(marked), options.prefix, options.constraints, most)
         if config.sample and any(request.phrases for request in requests):
             raise UserError("constraints: they need beam search; leave out sampling, or the constraints")
-        pieces = [self._read(each.text, words=words) for each in marked]
+        texts = [each.text for each in marked]
+        pieces = self._reader().read(texts, words=words)
         self._warn(BLANK, sum(not (each.ids or m.items) for each, m in zip(pieces, marked, strict=True)))
-        others = [[other._read(each.text, words=False).ids for each in marked] for other in self.partners]
+        read = [other._reader().read(texts, words=False) for other in self.partners]
+        others = [[each.ids for each in sentences] for sentences in read]
         return Sources(pieces, others, requests)
 
     def _translate_all(self, work: Work) -> list[Translation]:
         """The translations of all sources, in order."""
-        results = work.blank()
-        groups = work.batch.groups(range(len(results)))
+        results, batch = work.blank(), work.batch
+        groups = batch.groups(range(len(results)))
         with evaluation_mode(self.model):
-            for index, result, met in share_out(work.batch.translate, groups, self.device):
+            if batch.engine is not None:
+                left: list[int] = []
+                for index, result in batch.translate_elsewhere(groups, left):
+                    results[index] = result
+                self._warn(AT_LIMIT, len(left))
+                groups = batch.groups(left)
+            for index, result, met in share_out(batch.translate, groups, self.device):
                 results[index] = result
                 self._warn(UNMET, not met)
         return results
@@ -236,28 +251,8 @@ class Translator:
         if count:
             self.warnings[kind] += count
 
-    def _read(self, sentence: str, *, words: bool) -> Pieces:
-        """A source, cut if it is too long; with the words that were read on request."""
-        tokenizer, limit = self.tokenizers.source, self.search.max_source_pieces
+    def _reader(self) -> SentenceReader:
+        limit = self.search.max_source_pieces
         if self.model.max_target_length is not None:  # learned positions have the same limit on both sides
             limit = min(limit, self.model.max_target_length - 1)
-        start = sentence[: limit * LONGEST_PIECE]  # more cannot fit, so it need not be split
-        found = tokenizer.encode_words(start) if words else Pieces(tokenizer.encode(start), [], [])
-        pieces = found.cut(limit)
-        if pieces is not found or start != sentence:
-            self.warnings[CUT.format(limit)] += 1
-        if UNK in pieces.ids:
-            self.warnings[UNKNOWN if tokenizer.only_unknown(pieces.ids) else PARTLY_UNKNOWN] += 1
-        return pieces
-
-
-def _check_list(what: str, sentences: Sequence[str]) -> None:
-    if isinstance(sentences, str):
-        raise UserError(f"{what}: expected a list of sentences, got one string; write [sentence]")
-    for number, sentence in enumerate(sentences, 1):
-        if not isinstance(sentence, str):
-            raise UserError(f"{what}: sentence {number} is no string, but {type(sentence).__name__}")
-        try:
-            sentence.encode()
-        except UnicodeEncodeError as error:
-            raise UserError(f"{what}: sentence {number} is no text: it has a lone surrogate") from error
+        return SentenceReader(self.tokenizers.source, limit, self.warnings)

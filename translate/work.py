@@ -33,9 +33,11 @@ class Work:
 
     def blank(self) -> list[Translation]:
         """An empty translation for each sentence, which stays where the sentence is blank."""
-        aligned = self.batch.aligned
+        aligned, engine = self.batch.aligned, self.batch.engine
+        writer = "torch" if engine is None else engine.name
         return [
-            Translation("", 0.0, _nothing(each) if aligned else None) for each in self.batch.sources.pieces
+            Translation("", 0.0, _nothing(each) if aligned else None, engine=writer)
+            for each in self.batch.sources.pieces
         ]
 
     def finish(self, results: Sequence[Translation]) -> list[Translation]:

@@ -26,7 +26,7 @@ def test_every_piece_has_the_same_probability(options: dict[str, object], tmp_pa
     contents = of_transformer(**options)
     before = {name: tensor.clone() for name, tensor in contents.model.state_dict().items()}
     rendered = ctranslate2.export(contents, tmp_path / "out")(SOURCES)
-    assert [each == ("", 0.0) for each in rendered] == [not source for source in SOURCES]
+    assert [(each.text, each.score) == ("", 0.0) for each in rendered] == [not source for source in SOURCES]
     assert all(torch.equal(before[name], tensor) for name, tensor in contents.model.state_dict().items())
     engine = library.Translator(str(tmp_path / "out"), compute_type="float32")
     both = contents.tokenizers

@@ -26,7 +26,7 @@ def test_every_piece_has_the_same_probability(
     library = pytest.importorskip("transformers")
     contents = of_transformer(**options)
     rendered = huggingface.export(contents, tmp_path / "out")(SOURCES)
-    assert [each == ("", 0.0) for each in rendered] == [not source for source in SOURCES]
+    assert [(each.text, each.score) == ("", 0.0) for each in rendered] == [not source for source in SOURCES]
     model = library.AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "out").eval()
     assert type(model).__name__ == architecture
     tokenizer = library.AutoTokenizer.from_pretrained(tmp_path / "out")

@@ -197,6 +197,7 @@ def load_translator(
     *,
     int8: bool = False,
     precision: str = "float32",
+    engine: str = "torch",
 ) -> "Translator":
     """The translator of a run. Imports torch here, so that ``--help`` does not wait for it."""
     from translate.storage.run_path import check_is_run
@@ -210,7 +211,9 @@ def load_translator(
         use_runtime(chosen, threads)
         if precision == "bfloat16" and chosen.type == "cpu" and bfloat16_engine() is None:
             print_note("--precision bfloat16: this processor has no instructions for it; float32 is faster")
-        translator = load(run, device=device, plugins=plugins or (), int8=int8, precision=precision)
+        translator = load(
+            run, device=device, plugins=plugins or (), int8=int8, precision=precision, engine=engine
+        )
     _note_unfinished(run)
     # The loaded objects stay to the end. Frozen, they cost no full garbage collection 0.1 s.
     gc.freeze()

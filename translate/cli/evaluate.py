@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from translate.cli.console import print_warnings
-from translate.cli.options import AsJson, Run, TranslationMachine, with_groups
+from translate.cli.options import AsJson, Run, TranslationMachine, print_engine, with_groups
 from translate.errors import UserError
 
 if TYPE_CHECKING:
@@ -88,6 +88,7 @@ def evaluate(
             f"evaluate: --int8 is compared with float32; leave out --precision {machine.precision}"
         )
     translator = machine.load(run)
+    print_engine(translator.engine)
     rounded = machine.load(run, int8=True) if int8 else None
     for warmed in () if rounded is None else (translator, rounded):
         warmed.translate(pairs.source[:WARM_UP], beam_size=beam_size)
@@ -98,6 +99,7 @@ def evaluate(
         "beam_size": beam_size or translator.search.beam_size,
         "length_penalty": translator.search.length_penalty,
         "sentences": len(pairs.source),
+        **({} if machine.engine == "torch" else {"engine": translator.engine.name}),
     }
     if golds is not None:
         row |= _alignment_scores(translator, pairs, golds, machine.batch_size)

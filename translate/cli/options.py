@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args, g
 
 import typer
 
-from translate.cli.console import load_translator
+from translate.cli.console import load_translator, print_note
 
 if TYPE_CHECKING:
+    from translate.engines.choosing import EngineChoice
     from translate.translator import Translator
 
 Symmetrisation = Literal["intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"]
@@ -25,6 +26,12 @@ Plugins = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def print_engine(choice: "EngineChoice") -> None:
+    """Say on standard error which engine translates, if the user did not ask for torch."""
+    if choice.note is not None:
+        print_note(choice.note)
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
@@ -88,6 +95,16 @@ class MachineOptions:
         return load_translator(run, self.device, self.threads, self.plugin)
 
 
+Engine = Annotated[
+    Literal["torch", "ctranslate2", "auto"],
+    typer.Option(
+        metavar="NAME",
+        help="What searches for translations: torch; ctranslate2, faster, for Transformers on the CPU; auto: "
+        "ctranslate2 if it has every option that is given, otherwise torch.",
+    ),
+]
+
+
 @dataclass(frozen=True)
 class TranslationMachine(MachineOptions):
     """Where, with which code and how exactly a run translates."""
@@ -104,9 +121,16 @@ class TranslationMachine(MachineOptions):
             "(see translate doctor), and float16 is slow.",
         ),
     ] = "float32"
+    engine: Engine = "torch"
 
     def load(self, run: Path, *, int8: bool = False) -> "Translator":
         """The translator of a run; with ``int8`` its linear layers compute in 8 bits."""
         return load_translator(
-            run, self.device, self.threads, self.plugin, int8=int8, precision=self.precision
+            run,
+            self.device,
+            self.threads,
+            self.plugin,
+            int8=int8,
+            precision=self.precision,
+            engine=self.engine,
         )

@@ -11,8 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from translate.cli.console import Rate, as_unicode, input_lines, print_note, print_warning, print_warnings
-from translate.cli.options import Run, with_groups
+from translate.cli.console import (
+    Rate,
+    as_unicode,
+    input_lines,
+    print_note,
+    print_warning,
+    print_warnings,
+)
+from translate.cli.options import Run, print_engine, with_groups
 from translate.cli.text_options import (
     AlignmentOptions,
     LengthOptions,
@@ -27,7 +34,7 @@ from translate.cli.text_options import (
 from translate.cli.tolerance import Tolerant
 
 if TYPE_CHECKING:
-    from translate.translation import ScoredText, Translation
+    from translate.translation import ScoredText, TranslateOptions, Translation
     from translate.translator import Translator
 
 EXAMPLES = """
@@ -39,6 +46,7 @@ Examples:
   translate text runs/mine --sample --top-p 0.9 --n-best 3 "A man sleeps."
   translate text runs/mine --prefix "Ein Herr" --constraint Sofa "A man sleeps."
   translate text runs/mine --ensemble runs/other --mbr 32 "A man sleeps."
+  translate text runs/mine --engine auto < sentences.en > sentences.de
   translate text runs/mine --markup "A <b>man</b> has {0} dogs."
 """
 
@@ -79,30 +87,48 @@ def text(
     check_sampling(search, samples)
     check_paragraphs(output, alignment)
     translator = _load([run, *(search.ensemble or ())], machine)
-    config = search_config(translator.search, search, lengths, samples)
+    options = _options(translator, output, alignment, search, lengths, samples, machine)
+    aligned = alignment.align or (output.format == "jsonl" and not output.split_sentences)
 
     def translate(block: list[str]) -> "list[Translation]":
-        return translator.translate(
-            block,
-            search=config,
-            batch_size=machine.batch_size,
-            n_best=output.n_best,
-            alignments=alignment.align or (output.format == "jsonl" and not output.split_sentences),
-            prefix=search.prefix,
-            constraints=search.constraint or None,
-            mbr=samples.mbr,
-            markup=alignment.markup,
-            replace_unknown=alignment.replace_unknown,
-        )
+        return translator.translate(block, n_best=output.n_best, alignments=aligned, options=options)
 
     tolerant: Tolerant[Any]
     if output.split_sentences:
         paragraphs = partial(_translate_paragraphs, translator, translate)
-        tolerant = Tolerant(paragraphs, partial(_paragraph_row, output.format), translator.warnings)
+        named = partial(_paragraph_row, output.format, translator.engine.asked)
+        tolerant = Tolerant(paragraphs, named, translator.warnings)
     else:
-        show = partial(_row, output.format, alignment.align)
+        show = partial(_row, output.format, alignment.align, translator.engine.asked)
         tolerant = Tolerant(translate, show, translator.warnings)
     _print_rows(sentences, tolerant, translator)
+
+
+def _options(
+    translator: "Translator",
+    output: OutputOptions,
+    alignment: AlignmentOptions,
+    search: SearchOptions,
+    lengths: LengthOptions,
+    samples: SampleOptions,
+    machine: TextMachine,
+) -> "TranslateOptions":
+    """The options of every call; says which engine translates with them."""
+    from translate.translation import TranslateOptions
+
+    options = TranslateOptions(
+        batch_size=machine.batch_size,
+        prefix=search.prefix,
+        constraints=search.constraint or None,
+        mbr=samples.mbr,
+        search=search_config(translator.search, search, lengths, samples),
+        markup=alignment.markup,
+        replace_unknown=alignment.replace_unknown,
+    )
+    print_engine(
+        translator.engine_for(options.search_config(translator.search, None, output.n_best), options)
+    )
+    return options
 
 
 def _print_rows(sentences: list[str] | None, tolerant: Tolerant[Any], translator: "Translator") -> None:
@@ -170,17 +196,17 @@ def _translate_paragraphs(
     return [[(sentence, next(results)) for sentence in sentences] for sentences in paragraphs]
 
 
-def _paragraph_row(format: str, line: str, found: "list[tuple[str, Translation]] | None") -> str:
+def _paragraph_row(format: str, engine: str, line: str, found: "list[tuple[str, Translation]] | None") -> str:
     """The row of a paragraph; an empty one if it could not be translated."""
     found = found or []
     joined = " ".join(result.text for _, result in found)
     if format == "text":
         return joined
-    parts = [{"source": source, **_scored(result)} for source, result in found]
+    parts = [{"source": source, **_scored(result), **_writer(result, engine)} for source, result in found]
     return _dump({"source": line, "text": joined, "sentences": parts})
 
 
-def _row(format: str, align: bool, line: str, result: "Translation | None") -> str:
+def _row(format: str, align: bool, engine: str, line: str, result: "Translation | None") -> str:
     """The row of a sentence; an empty one if it could not be translated."""
     if result is None:
         import numpy as np
@@ -189,7 +215,7 @@ def _row(format: str, align: bool, line: str, result: "Translation | None") -> s
         from translate.translation import Translation
 
         result = Translation("", 0.0, Alignment([], [], np.zeros((0, 0))))
-    return _json(line, result) if format == "jsonl" else _plain(result, align=align)
+    return _json(line, result, engine) if format == "jsonl" else _plain(result, align=align)
 
 
 def _plain(result: "Translation", *, align: bool) -> str:
@@ -199,8 +225,8 @@ def _plain(result: "Translation", *, align: bool) -> str:
     return "\t".join(parts)
 
 
-def _json(source: str, result: "Translation") -> str:
-    row: dict[str, Any] = {"source": source, **_scored(result)}
+def _json(source: str, result: "Translation", engine: str) -> str:
+    row: dict[str, Any] = {"source": source, **_scored(result), **_writer(result, engine)}
     if result.n_best:
         row["n_best"] = [_scored(candidate) for candidate in result.n_best]
     alignment = result.alignment
@@ -212,6 +238,11 @@ def _json(source: str, result: "Translation") -> str:
         "weights": [[round(weight, 4) for weight in weights] for weights in alignment.weights.tolist()],
     }
     return _dump(row)
+
+
+def _writer(result: "Translation", engine: str) -> dict[str, str]:
+    """The engine that wrote a translation, if the user did not ask for torch."""
+    return {} if engine == "torch" else {"engine": result.engine}
 
 
 def _scored(result: "Translation | ScoredText") -> dict[str, Any]:

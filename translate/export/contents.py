@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from itertools import groupby
 from typing import Any, NamedTuple
 
+from translate.alignment.alignment import Alignment
 from translate.alignment.choice import AlignmentChoice
 from translate.config.search import SearchConfig
 from translate.errors import UserError
@@ -59,6 +60,7 @@ class Rendered(NamedTuple):
 
     text: str
     score: float  # log-probability / length ** length_penalty, with the length including end of sentence
+    alignment: Alignment | None = None  # where the format shows the run's own
 
 
 Engine = Callable[[Sequence[str]], list[Rendered]]
@@ -71,12 +73,15 @@ class Proof(NamedTuple):
     differing: int  # texts
     score_difference: float  # the largest, of normalised log-probabilities
     example: tuple[str, str, str] | None  # source, the run's text and the export's, of the first that differs
+    words: int = 0  # target words whose links are compared: those of equal texts, if both have alignments
+    relinked: int = 0  # of these, linked otherwise
 
     def line(self) -> str:
         """The proof on one line, for the terminal and the model card."""
+        links = f"; {self.relinked:,} of {self.words:,} words linked otherwise" if self.words else ""
         return (
             f"{self.sentences:,} sentences translated by both: {self.differing:,} differ, "
-            f"greatest difference of a score {self.score_difference:.2e}"
+            f"greatest difference of a score {self.score_difference:.2e}{links}"
         )
 
 
@@ -89,7 +94,18 @@ def prove(sources: Sequence[str], ours: Sequence[Rendered], theirs: Sequence[Ren
     rows = list(zip(sources, ours, theirs, strict=True))
     differing = [(source, mine.text, other.text) for source, mine, other in rows if mine.text != other.text]
     gaps = [abs(mine.score - other.score) for _, mine, other in rows]
-    return Proof(len(rows), len(differing), max(gaps, default=0.0), differing[0] if differing else None)
+    links = [_links(mine, other) for _, mine, other in rows if mine.text == other.text]
+    words, relinked = (sum(column) for column in zip((0, 0), *links))
+    first = differing[0] if differing else None
+    return Proof(len(rows), len(differing), max(gaps, default=0.0), first, words, relinked)
+
+
+def _links(ours: Rendered, theirs: Rendered) -> tuple[int, int]:
+    """The number of target words of one text, and of those with other links."""
+    if ours.alignment is None or theirs.alignment is None:
+        return 0, 0
+    differing = {target for _, target in ours.alignment.links() ^ theirs.alignment.links()}
+    return len(ours.alignment.target_words), len(differing)
 
 
 def require(package: str, export_format: str) -> Any:

@@ -7,9 +7,9 @@ from pathlib import Path
 from translate.config.data import DataConfig
 from translate.config.names import shorten
 from translate.corpora.corpus import load_corpus
+from translate.engines.architecture import refuse_search
 from translate.errors import UserError
 from translate.export import bundle, ctranslate2, huggingface, onnx
-from translate.export.architecture import refuse_search
 from translate.export.contents import Contents, Engine, Proof, Rendered, prove
 from translate.export.export_card import write_card
 from translate.grammar.generator import generate
@@ -70,12 +70,12 @@ def export_run(
         translator.languages,
     )
     if export_format != "bundle":
-        refuse_search(contents.search, export_format)
+        refuse_search(contents.search, f"--format {export_format}")
     with aside(out) as new:
         engine = _write(contents, export_format, new, quantization, plugins)
         if sources is None:
             sources = _validation(read_settings(directory, plugins).data, num_sentences, report)
-        proof = prove(sources, _rendered(translator.translate(sources)), engine(sources))
+        proof = prove(sources, _rendered(translator.translate(sources, alignments=True)), engine(sources))
         write_card(contents, export_format, new, out.name, proof)
     return proof
 
@@ -107,7 +107,7 @@ def _bundle_engine(directory: RunDirectory, plugins: Sequence[str]) -> Engine:
 
 
 def _rendered(translations: Sequence[Translation]) -> list[Rendered]:
-    return [Rendered(translation.text, translation.score) for translation in translations]
+    return [Rendered(each.text, each.score, each.alignment) for each in translations]
 
 
 def _first_lines(path: Path, count: int) -> list[str]:

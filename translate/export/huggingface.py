@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from translate.attention import MultiHead
-from translate.export.architecture import (
+from translate.engines.architecture import (
     Refusals,
     norm_of,
     num_heads_of,
@@ -55,7 +55,7 @@ def export(contents: Contents, directory: Path) -> Engine:
         UserError: for a setting that neither architecture can represent, or if ``transformers`` is not
             installed.
     """
-    model = transformer_of(contents.model, FORMAT)
+    model = transformer_of(contents.model, f"--format {FORMAT}")
     _refuse(model)
     library = require("transformers", FORMAT)
     directory.mkdir(parents=True)
@@ -79,7 +79,7 @@ def export(contents: Contents, directory: Path) -> Engine:
 
 
 def _refuse(model: Transformer) -> None:
-    refusals = Refusals(FORMAT)
+    refusals = Refusals(f"--format {FORMAT}")
     refuse_attentions(model, refusals)
     refusals.unless(norm_of(model) == "layer", "model.norm", norm_of(model), "layer")
     kind = model.source_positions.kind

@@ -11,6 +11,7 @@ from translate.config import instantiate
 from translate.config.names import shorten
 from translate.config.settings import Settings, check_config
 from translate.config.targets import find_plugin
+from translate.engines.choosing import choose
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.models.columns import store_by_columns
@@ -38,6 +39,7 @@ def load(
     int8: bool = False,
     precision: str = "float32",
     as_trained: bool = False,
+    engine: str = "torch",
 ) -> Translator:
     """The translator of a run.
 
@@ -54,10 +56,11 @@ def load(
         precision: float32, bfloat16 or float16, of weights and states; on a CPU bfloat16 is that of products
             alone. Scores are summed in float32.
         as_trained: keep the weights' layout in memory, instead of the one that translating reads fastest.
+        engine: what searches for translations: torch, ctranslate2, or auto; see docs/translating.md.
 
     Raises:
-        UserError: if there is no run, if a file of it is missing or damaged, or for a precision that is
-            unknown or cannot be combined with ``int8``.
+        UserError: if there is no run, if a file of it is missing or damaged, or for a precision or an engine
+            that is unknown or cannot be combined with the rest.
     """
     if precision not in PRECISIONS:
         raise UserError(f"precision: expected one of {', '.join(PRECISIONS)}, got {precision!r}")
@@ -78,16 +81,27 @@ def load(
     with torch.random.fork_rng(devices=[]), limit:
         model = build_model(settings.model, vocabulary_sizes(tokenizers), settings.run.plugins)
     load_into(model, folder)
-    products = precision == "bfloat16" and chosen_device.type == "cpu"
-    model.to(chosen_device, torch.float32 if products else PRECISIONS[precision]).eval()
-    if int8:
+    model.eval()
+    choice, kind = read_choice(directory, model), "int8" if int8 else precision
+    chosen = choose(engine, model, tokenizers, settings.search, choice, chosen_device, kind)
+    _lay_out(model, chosen_device, kind, as_trained=as_trained)
+    return Translator(model, tokenizers, settings.search, choice, _languages(settings), engine=chosen)
+
+
+def _lay_out(model: Seq2Seq, device: torch.device, kind: str, *, as_trained: bool) -> None:
+    """Move a model to its device, with numbers of a ``kind``: int8 or a precision."""
+    products = kind == "bfloat16" and device.type == "cpu"
+    model.to(device, torch.float32 if products else PRECISIONS.get(kind, torch.float32))
+    if kind == "int8":
         round_to_int8(model)
     elif products:
         round_to_bfloat16(model)
-    elif chosen_device.type == "cpu" and not as_trained:
+    elif device.type == "cpu" and not as_trained:
         store_by_columns(model)
-    languages = (settings.data.source_language or "", settings.data.target_language or "")
-    return Translator(model, tokenizers, settings.search, read_choice(directory, model), languages)
+
+
+def _languages(settings: Settings) -> tuple[str, str]:
+    return settings.data.source_language or "", settings.data.target_language or ""
 
 
 def _check_begun(directory: RunDirectory, folder: Path, settings: Settings) -> None:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -76,6 +77,10 @@ class Tokenizer:
         """Ids of the pieces of ``text``, without begin and end of sentence."""
         return list(self._processor.encode(self._prepare(text)))
 
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        """As :meth:`encode` for each text, several times as fast."""
+        return list(self._processor.encode([self._prepare(text) for text in texts], num_threads=1))
+
     def encode_corpus(self, lines: Sequence[str]) -> list[list[int]]:
         """Ids of the lines of a corpus; a ``tokenised`` corpus is split into words already."""
         return list(self._processor.encode(list(lines)))
@@ -84,9 +89,19 @@ class Tokenizer:
         """The text of ``ids`` as :func:`one_line`; padding, begin and end of sentence are skipped."""
         return one_line(self._processor.decode([int(i) for i in ids if i not in (PAD, BOS, EOS)]))
 
-    def pieces(self, ids: Sequence[int]) -> list[str]:
+    def decode_all(self, sentences: Sequence[Sequence[int]]) -> list[str]:
+        """As :meth:`decode` for each sentence, several times as fast."""
+        kept = [[i for i in ids if i not in (PAD, BOS, EOS)] for ids in sentences]
+        return [one_line(text) for text in self._processor.decode(kept, num_threads=1)]
+
+    @cached_property
+    def all_pieces(self) -> list[str]:
+        """The text of every piece, in the order of their ids."""
+        return [str(self._processor.id_to_piece(i)) for i in range(len(self))]
+
+    def pieces(self, ids: Iterable[int]) -> list[str]:
         """The text of each piece, as SentencePiece writes it."""
-        return [str(self._processor.id_to_piece(int(i))) for i in ids]
+        return [self.all_pieces[i] for i in ids]
 
     def only_unknown(self, ids: Sequence[int]) -> bool:
         """Whether all pieces are unknown or white space."""

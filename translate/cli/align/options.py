@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import typer
 
-from translate.cli.console import as_unicode
-from translate.cli.options import MachineOptions
+from translate.cli.console import as_unicode, load_translator, print_note
+from translate.cli.options import Engine, MachineOptions
 from translate.errors import UserError
 
 if TYPE_CHECKING:
@@ -47,6 +48,35 @@ class AlignMachine(MachineOptions):
             min=1, metavar="N", help="Pairs in a batch. Default: as many as a budget of tokens holds."
         ),
     ] = None
+
+
+@dataclass(frozen=True)
+class PairMachine(AlignMachine):
+    """As other subcommands, and with an engine that translates the source."""
+
+    engine: Engine = "torch"
+
+    def check(self, target: str | None, method: str) -> None:
+        """Say what torch computes although another engine was asked for.
+
+        Raises:
+            UserError: if CTranslate2 was demanded where there is nothing to translate.
+        """
+        if self.engine == "torch":
+            return
+        if target is not None and self.engine == "ctranslate2":
+            raise UserError(
+                "align: --engine ctranslate2 translates the source, but its translation is given, which one "
+                "pass of torch aligns: leave out --engine"
+            )
+        if target is not None:
+            print_note("torch aligns the pair, since its translation is given")
+        elif method != "attention":
+            print_note(f"torch computes --method {method}, which is no attention")
+
+    def load(self, run: Path) -> "Translator":
+        """The translator of a run."""
+        return load_translator(run, self.device, self.threads, self.plugin, engine=self.engine)
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from translate.cli.align.options import (
-    AlignMachine,
     LinkOptions,
+    PairMachine,
     PictureOptions,
     Source,
     Target,
@@ -24,7 +24,7 @@ from translate.cli.align.output import (
     extension,
     write,
 )
-from translate.cli.options import Run, with_groups
+from translate.cli.options import Run, print_engine, with_groups
 
 if TYPE_CHECKING:
     from translate.alignment.alignment import Alignment
@@ -58,7 +58,7 @@ def pair(
     weighting: WeightOptions,
     links: LinkOptions,
     picture: PictureOptions,
-    machine: AlignMachine,
+    machine: PairMachine,
 ) -> None:
     """Show the alignment of one sentence pair as links, weights, a heatmap or a page.
 
@@ -69,7 +69,10 @@ def pair(
     check_effect(out, {"--weights": links.weights}, LINKS)
     check_effect(out, {"--values": picture.values, "--colours": picture.colours is not None}, PICTURES)
     check_effect(out, {"--links": picture.links is not None}, (*PICTURES, PAGE))
+    machine.check(target, weighting.method)
     translator = machine.load(run)
+    if target is None:
+        print_engine(translator.engine)
     wanted = min(ALTERNATIVES, translator.search.beam_size) if extension(out) == PAGE else 1
     candidates, alignment = translated(translator, source, target, wanted)
     if alignment is None or weighting != WeightOptions():

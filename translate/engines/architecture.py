@@ -27,9 +27,9 @@ SEARCH_SETTINGS = (
 
 @dataclass
 class Refusals:
-    """Settings that a format cannot represent, collected so that one message lists all of them."""
+    """Settings that another engine cannot represent, collected so that one message lists all of them."""
 
-    export_format: str
+    who: str  # the engine or the option of the command that chose it
     found: list[str] = field(default_factory=list)
 
     def unless(self, fits: bool, setting: str, value: Any, expected: str) -> None:
@@ -41,26 +41,26 @@ class Refusals:
     def check(self) -> None:
         """Raise ``UserError`` if there are any."""
         if self.found:
-            raise UserError(f"--format {self.export_format} cannot represent {', '.join(self.found)}")
+            raise UserError(f"{self.who} cannot represent {', '.join(self.found)}")
 
 
-def refuse_search(search: SearchConfig, export_format: str) -> None:
+def refuse_search(search: SearchConfig, who: str) -> None:
     """Raise ``UserError`` for settings of the search that an export does not hold.
 
     The other engine would translate differently, and the proof would blame the weights.
     """
-    refusals, plain = Refusals(export_format), SearchConfig()
+    refusals, plain = Refusals(who), SearchConfig()
     for name in SEARCH_SETTINGS:
         value, usual = getattr(search, name), getattr(plain, name)
         refusals.unless(value == usual, f"search.{name}", value, str(usual))
     refusals.check()
 
 
-def transformer_of(model: Seq2Seq, export_format: str) -> Transformer:
+def transformer_of(model: Seq2Seq, who: str) -> Transformer:
     """The model as a Transformer; raises ``UserError`` for another one."""
     if not isinstance(model, Transformer):
         raise UserError(
-            f"--format {export_format} cannot represent model={type(model).__name__}, only Transformers; "
+            f"{who} cannot represent model={type(model).__name__}, only Transformers; "
             f"use --format onnx or bundle"
         )
     return model

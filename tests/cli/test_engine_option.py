@@ -1,0 +1,104 @@
+"""`--engine` on the command line: who translates is said, and a stream goes on as with torch."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import translate
+from tests.cli.commands import Command
+from tests.engines.conftest import held, sentences  # noqa: F401 (fixtures)
+
+pytestmark = pytest.mark.slow  # each needs a trained run
+pytest.importorskip("ctranslate2", reason="the engine of these tests")
+
+SENTENCE = "I love you ."
+
+
+def test_a_stream_of_lines_keeps_their_order(
+    held: Path,  # noqa: F811
+    sentences: list[str],  # noqa: F811
+    translate_command: Command,
+) -> None:
+    lines = [*sentences, "", *sentences[::-1]]
+    text = "".join(line + "\n" for line in lines).encode()
+    wanted = [each.text for each in translate.load(held, device="cpu", engine="auto").translate(lines)]
+    for engine in ("auto", "ctranslate2"):
+        found = translate_command("text", held, "--engine", engine, stdin=text)
+        assert found.code == 0
+        assert found.out.splitlines() == wanted
+        assert found.err.startswith("note: CTranslate2 ")
+
+
+def test_a_lone_line_on_an_open_stream_is_answered(held: Path) -> None:  # noqa: F811
+    command = [sys.executable, "-m", "translate.cli.main", "text", str(held), "--engine", "ctranslate2"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for text in (SENTENCE, "it rains ."):
+            process.stdin.write(text.encode() + b"\n")
+            process.stdin.flush()
+            expected = translate.load(held, device="cpu").translate([text])[0].text
+            assert process.stdout.readline().decode() == expected + "\n"
+        process.stdin.close()
+
+
+def test_who_translated_is_said(held: Path, translate_command: Command) -> None:  # noqa: F811
+    json_lines = ("--format", "jsonl", SENTENCE)
+    found = translate_command("text", held, "--engine", "auto", *json_lines)
+    assert json.loads(found.out)["engine"] == "ctranslate2"
+    found = translate_command("text", held, "--engine", "auto", "--constraint", "le", *json_lines)
+    assert json.loads(found.out)["engine"] == "torch"
+    assert found.err.startswith("note: torch translates, since CTranslate2 cannot do this: constraints\n")
+    found = translate_command("text", held, *json_lines)
+    assert "engine" not in json.loads(found.out)
+    assert found.err == ""
+    split = translate_command("text", held, "--engine", "auto", "--split-sentences", *json_lines)
+    assert [each["engine"] for each in json.loads(split.out)["sentences"]] == ["ctranslate2"]
+
+
+def test_what_was_demanded_in_vain_is_an_error(
+    held: Path,  # noqa: F811
+    tiny_runs: dict[str, Path],
+    translate_command: Command,
+) -> None:
+    found = translate_command("text", held, "--engine", "ctranslate2", "--sample", SENTENCE)
+    assert (found.code, found.out) == (2, "")
+    assert found.err == (
+        "error: engine: CTranslate2 cannot do this: samples; leave out ctranslate2, or take auto, with "
+        "which torch does it\n"
+    )
+    found = translate_command("text", tiny_runs["rnn_luong"], "--engine", "ctranslate2", SENTENCE)
+    assert found.code == 2
+    assert "only Transformers" in found.err
+    assert translate_command("text", held, "--engine", "marian", SENTENCE).code == 2
+
+
+def test_evaluate_names_the_engine(held: Path, translate_command: Command, tmp_path: Path) -> None:  # noqa: F811
+    (tmp_path / "source").write_text(f"{SENTENCE}\nit rains .\n")
+    (tmp_path / "reference").write_text("je t' aime .\nil pleut .\n")
+    files = ("--source", tmp_path / "source", "--reference", tmp_path / "reference", "--json")
+    plain = json.loads(translate_command("evaluate", held, *files).out)
+    found = translate_command("evaluate", held, "--engine", "auto", *files)
+    assert json.loads(found.out) == {**plain, "engine": "ctranslate2"}
+    assert found.err.startswith("note: CTranslate2 ")
+
+
+def test_align_translates_with_it(held: Path, translate_command: Command) -> None:  # noqa: F811
+    wanted = translate_command("align", held, SENTENCE)
+    found = translate_command("align", held, "--engine", "ctranslate2", SENTENCE)
+    assert found.out == wanted.out
+    assert found.err.startswith("note: CTranslate2 ")
+    given = (SENTENCE, "je t' aime .")
+    found = translate_command("align", held, "--engine", "ctranslate2", *given)
+    assert found.code == 2
+    assert "leave out --engine" in found.err
+    found = translate_command("align", held, "--engine", "auto", *given)
+    assert found.out == translate_command("align", held, *given).out
+    assert found.err == "note: torch aligns the pair, since its translation is given\n"
+    found = translate_command("align", held, "--engine", "auto", "--method", "gradient", SENTENCE)
+    assert "note: torch computes --method gradient, which is no attention\n" in found.err

@@ -1,0 +1,131 @@
+"""CTranslate2 finds what our own search finds, and its attention is ours; the rest is left to torch."""
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.engines.conftest import Chosen
+from translate.alignment.choice import AlignmentChoice
+from translate.translation import Translation
+from translate.translator import AT_LIMIT, Translator
+
+# Last bits may decide between two hypotheses of nearly equal scores.
+MOST_DIFFERING = 0.02
+
+
+def compare(mine: list[Translation], others: list[Translation]) -> list[tuple[Translation, Translation]]:
+    """The translations that are alike, after checking that nearly all are, and their scores."""
+    pairs = list(zip(mine, others, strict=True))
+    alike = [(one, other) for one, other in pairs if one.text == other.text]
+    assert len(pairs) - len(alike) <= MOST_DIFFERING * len(pairs)
+    assert all(one.score == pytest.approx(other.score, abs=1e-4) for one, other in alike)
+    assert all(one.tokens == other.tokens for one, other in alike)
+    return alike
+
+
+def texts(translation: Translation) -> list[str]:
+    return [each.text for each in translation.n_best]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("beam_size", [1, 3])
+@pytest.mark.parametrize(
+    ("layer", "heads", "shift"),
+    [(0, (0,), 0), (1, (1,), 0), (1, (1,), 1), (0, (1,), 1), (1, (0, 1), 0)],
+)
+def test_texts_and_alignments_are_those_of_torch(
+    ours: Translator,
+    engine_of: Chosen,
+    sentences: list[str],
+    beam_size: int,
+    layer: int,
+    heads: tuple[int, ...],
+    shift: int,
+) -> None:
+    choice = AlignmentChoice(layer, heads, shift)
+    ours = replace(ours, choice=choice)
+    theirs = replace(ours, engine=engine_of(ours), warnings=Counter())
+    sources = [*sentences, "", "a"]
+    found = theirs.translate(sources, beam_size=beam_size, alignments=True)
+    alike = compare(ours.translate(sources, beam_size=beam_size, alignments=True), found)
+    words = differing = 0
+    for one, other in alike:
+        assert one.alignment is not None
+        assert other.alignment is not None
+        assert one.alignment.source_words == other.alignment.source_words
+        assert one.alignment.target_words == other.alignment.target_words
+        np.testing.assert_allclose(one.alignment.weights, other.alignment.weights, atol=1e-3)
+        words += len(one.alignment.target_words)
+        differing += len({target for _, target in one.alignment.links() ^ other.alignment.links()})
+    assert words > len(sentences)
+    assert differing <= 0.01 * words
+    assert sum(each.engine == "ctranslate2" for each in found) > 0.9 * len(found)
+    assert [each.text for each in theirs.translate(sources, beam_size=beam_size)] == [
+        each.text for each in found
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"length_penalty": 0.0},
+        {"length_penalty": 0.6},
+        {"length_penalty": -0.5},
+        {"max_length": 9},
+        {"max_length_ratio": 0.5, "max_length_extra": 1},
+    ],
+    ids=str,
+)
+def test_the_options_of_the_search_mean_the_same(
+    ours: Translator, engine_of: Chosen, sentences: list[str], options: dict[str, Any]
+) -> None:
+    theirs = replace(ours, engine=engine_of(ours), warnings=Counter())
+    search = replace(ours.search, **options)
+    wanted = ours.translate(sentences, search=search, n_best=search.beam_size)
+    alike = compare(wanted, theirs.translate(sentences, search=search, n_best=search.beam_size))
+    listed = [
+        [each.text for each in one.n_best] == [each.text for each in other.n_best] for one, other in alike
+    ]
+    assert sum(listed) >= (1 - 2 * MOST_DIFFERING) * len(listed)
+    if options != {"length_penalty": 0.6}:  # whose effect on a tiny model may be none
+        plain = ours.translate(sentences, n_best=1)
+        assert [each.text for each in plain] != [each.text for each in wanted] or "length_penalty" in options
+
+
+@pytest.mark.slow
+def test_a_sentence_at_the_maximum_length_is_left_to_torch(
+    ours: Translator, engine_of: Chosen, sentences: list[str]
+) -> None:
+    theirs = replace(ours, engine=engine_of(ours), warnings=Counter())
+    search = replace(ours.search, max_length=3)
+    found = theirs.translate(sentences, search=search, alignments=True)
+    compare(ours.translate(sentences, search=search, alignments=True), found)
+    left = sum(each.engine == "torch" for each in found)
+    assert left > 0.5 * len(sentences)  # whose translations are longer
+    assert theirs.warnings[AT_LIMIT] == left
+
+
+@pytest.mark.slow
+def test_markup_and_unknown_words_are_carried(ours: Translator, engine_of: Chosen) -> None:
+    theirs = replace(ours, engine=engine_of(ours), warnings=Counter())
+    sources = ["I <b>love</b> you .", "the {0} cats sleep .", "I love Zoë ."]
+    options: dict[str, Any] = {"markup": True, "replace_unknown": True, "n_best": 2}
+    wanted, found = (each.translate(sources, **options) for each in (ours, theirs))
+    assert [each.text for each in found] == [each.text for each in wanted]
+    assert [[one.text for one in each.n_best] for each in found] == [
+        [one.text for one in each.n_best] for each in wanted
+    ]
+    assert {each.engine for each in found} == {"ctranslate2"}
+
+
+@pytest.mark.slow
+def test_eight_bits_are_the_engine_s_own(ours: Translator, engine_of: Chosen, sentences: list[str]) -> None:
+    engine = engine_of(ours, compute_type="int8")
+    assert "int8" in str(engine.engine)
+    found = replace(ours, engine=engine).translate(sentences)
+    alike = [one.text == other.text for one, other in zip(ours.translate(sentences), found, strict=True)]
+    assert sum(alike) > 0.5 * len(alike)
