@@ -60,7 +60,9 @@ class TestOfficialClient:
         assert official.get_usage().character.count == before + len(TEXT)
 
     def test_a_glossary(self, official: Any) -> None:
-        assert [(p.source_lang.lower(), p.target_lang.lower()) for p in official.get_glossary_languages()] == [("en", "fr")]
+        assert [
+            (p.source_lang.lower(), p.target_lang.lower()) for p in official.get_glossary_languages()
+        ] == [("en", "fr")]
         made = official.create_glossary("terms", "EN", "FR", {"love": "voit", "dog": "chat"})
         assert (made.ready, made.entry_count, made.name) == (True, 2, "terms")
         assert made.glossary_id in [each.glossary_id for each in official.list_glossaries()]

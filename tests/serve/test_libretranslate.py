@@ -47,7 +47,7 @@ class TestByHand:
         replies = [
             client.post("/translate", **fields),
             form(client, "/translate", **fields),
-            multipart(client, "/translate", **fields),
+            multipart(client, "/translate", None, **fields),
             client.ask("POST", f"/translate?{query}"),
         ]
         assert [reply.json for reply in replies] == [{"translatedText": expected}] * 4

@@ -5,7 +5,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from translate.serve.apis.own import json
+from translate.serve.apis.own import OwnForm, json
 from translate.serve.catalogue import language_code
 from translate.serve.content.files import SAFE, read_file, translate_file
 from translate.serve.content.language_names import language_name
@@ -23,12 +23,12 @@ MAX_ALTERNATIVES = 16
 
 
 class LibreForm:
-    """Keys as the field ``api_key``; errors as one sentence."""
+    """Keys as the field ``api_key``, or as bearer tokens; errors as one sentence."""
 
     async def key(self, asked: Asked) -> str | None:
-        """The field ``api_key``."""
+        """The field ``api_key``, or the token of the header ``Authorization``."""
         key = (await asked.fields()).get("api_key")
-        return key if isinstance(key, str) else None
+        return key if isinstance(key, str) and key else await OwnForm().key(asked)
 
     def refuse(self, refusal: RefusalError) -> Response:
         """The answer to a request that is refused."""
