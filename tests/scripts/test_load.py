@@ -1,0 +1,48 @@
+"""``scripts/load.py`` against a server with a tiny model."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("uvicorn", reason="the extra serve is not installed")
+
+import load as script
+
+from tests.serve.client import running
+from tests.serve.conftest import RUN
+from translate.runs.load import load
+from translate.serve.catalogue import Catalogue, Served
+from translate.serve.limits import ServiceLimits
+from translate.serve.web.keys import Keys
+
+
+def test_it_measures_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = tmp_path / "lines.en"
+    lines.write_text("I love you .\na man sleeps .\n")
+    models = Catalogue([Served("tiny", "en", "fr", load(RUN, device="cpu"))])
+    client, end = running(models, ServiceLimits(), Keys(), 5.0)
+    counts = ["--clients", "1", "3", "--requests", "6"]
+    assert script.main([client.url, "--lines", str(lines), *counts, "--document", "20"]) == 0
+    assert script.main([client.url, "--lines", str(lines), *counts, "--api", "own"]) == 0
+    end()
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    measured = [row for row in rows if row[0] in ("1", "3")]
+    assert [row[0] for row in measured] == ["1", "3", "1", "3"]
+    assert all(float(row[1]) > 0 and row[-2:] == ["0", "0"] for row in measured)
+    assert sum(row[0] == "the" for row in rows) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["http://example.org"],
+        ["https://127.0.0.1:5000"],
+        ["http://127.0.0.1:5000", "--clients", "100000"],
+        ["http://127.0.0.1:5000", "--requests", "100000000"],
+        ["http://127.0.0.1:5000", "--seconds", "100000"],
+    ],
+)
+def test_it_asks_no_others_and_not_without_end(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        script.parse([*arguments, "--lines", "a.en"])
+    assert caught.value.code == 2
