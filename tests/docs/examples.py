@@ -41,6 +41,7 @@ NOT_RUN = {
     "source .venv/bin/activate": "changes the reader's shell",
     "pip install": "installs from a package index",
     "tensorboard": "serves pages until it is interrupted",
+    "translate serve": "serves until it is interrupted; its options and answers have tests of their own",
     "python scripts/": "measures for minutes; the test checks that script and options exist",
 }
 # Formats of `translate export` whose engines need not be installed.
