@@ -1,14 +1,18 @@
 """The live page with the real server: its translations are those of `translate text`."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from urllib.parse import quote
 
 import pytest
 
 from tests.pictures.browser import Browser
 from tests.serve.client import Client
+from tests.serve.conftest import KEY
 from tests.serve.test_live_page import CHROMIUM, STATUS, TRANSLATION, mistakes, type_text, until
+from translate.serve.documents import FORMATS, read
 from translate.serve.live_page import headers, live_files
+from translate.serve.web.keys import Keys
 from translate.translator import Translator
 
 TEXT = "I love you ."
@@ -59,5 +63,38 @@ def test_with_the_real_server(browser: Browser, client: Client, translator: Tran
     until(browser, TRANSLATION, anew.text)
     assert quote(TEXT).replace("%20", "+") in address
     assert browser.run(STATUS).startswith("Translated")
-    errors = [each for each in mistakes(browser) if "404" not in str(each)]  # a server without documents
-    assert errors == []
+    assert mistakes(browser) == []
+
+
+@in_chromium
+@pytest.mark.slow
+def test_a_file_is_translated(browser: Browser, client: Client, translator: Translator) -> None:
+    browser.call("Page.navigate", url=f"{client.url}/")
+    until(browser, "document.getElementById('kinds').textContent", " ".join(FORMATS))
+    page = "<p>I love <b>you</b> .</p>"
+    browser.run(f"""(() => {{ const data = new DataTransfer();
+      data.items.add(new File([{json.dumps(page)}], "a.html"));
+      document.getElementById("source-box").dispatchEvent(
+        new DragEvent("drop", {{ dataTransfer: data, bubbles: true, cancelable: true }})); }})()""")
+    until(browser, STATUS, "Download the translation of a.html")
+    address = browser.run("document.querySelector('#status a').href")
+    assert address.startswith(f"{client.url}/download_file/")
+    document = read("a.html", page.encode(), "en")
+    expected = document.write([each.text for each in translator.translate(document.sentences, markup=True)])
+    assert client.ask("GET", address.removeprefix(client.url)).body == expected
+    assert mistakes(browser) == []
+
+
+@in_chromium
+@pytest.mark.slow
+def test_a_server_with_keys_asks_for_one(browser: Browser, serve: Callable[..., Client]) -> None:
+    keyed = serve(keys=Keys([KEY]))
+    browser.call("Page.navigate", url=f"{keyed.url}/")
+    until(browser, "document.getElementById('key-field').hidden", False)
+    assert "wants a key" in browser.run(STATUS)
+    browser.run(f"""(() => {{ const field = document.getElementById("key"); field.value = {json.dumps(KEY)};
+      field.dispatchEvent(new Event("change")); }})()""")
+    until(browser, "document.querySelectorAll('#model option').length", 1)
+    type_text(browser, TEXT)
+    until(browser, "document.querySelectorAll('#translation .piece').length > 0", True)
+    assert KEY not in browser.run("location.href")

@@ -24,18 +24,19 @@ export function hearFiles(model, tell) {
     if (byId("file").files.length) translateFile(byId("file").files[0], model(), tell);
     byId("file").value = "";
   });
-  nameKinds();
 }
 
-async function nameKinds() {
+/** Show which files the server translates, if any. */
+export async function nameKinds() {
+  let settings = { supportedFilesFormat: [], filesTranslation: true };
   try {
-    const { supportedFilesFormat, filesTranslation } = await ask("/frontend/settings");
-    byId("kinds").textContent = supportedFilesFormat.join(" ");
-    byId("file").accept = supportedFilesFormat.join(",");
-    if (!filesTranslation) throw new Error();
+    settings = await ask("/frontend/settings");
   } catch {
-    document.querySelector(".tools").hidden = true; // this server translates no files
+    // A server with keys may not tell; a file that it does not translate is refused.
   }
+  byId("kinds").textContent = settings.supportedFilesFormat.join(" ");
+  byId("file").accept = settings.supportedFilesFormat.join(",");
+  document.querySelector("#source-box .tools").hidden = !settings.filesTranslation;
 }
 
 async function translateFile(file, model, tell) {

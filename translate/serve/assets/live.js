@@ -6,7 +6,7 @@ import { paintActive } from "./sentences.js";
 import { joined, pageOf, sentencesOf, together, viewOf } from "./answer.js";
 import { focusWord, grow, paint, pieces, sayConfidence, wordAt, wordBelow, write } from "./boxes.js";
 import { ask } from "./request.js";
-import { hearFiles } from "./files.js";
+import { hearFiles, nameKinds } from "./files.js";
 import { fetchViews } from "./views.js";
 import { save } from "./save.js";
 
@@ -287,6 +287,7 @@ async function begin() {
   byId("model").replaceChildren(...options);
   tell("");
   readAddress();
+  await nameKinds();
 }
 
 hearBoxes();
