@@ -231,14 +231,15 @@ def main() -> int:
         options.seconds = 60.0
     kinds = options.kind or list(MAKERS)
     began, done, findings = time.monotonic(), 0, Counter[str]()
-    while (options.cases is None or done < options.cases) and (
-        options.seconds is None or time.monotonic() - began < options.seconds
-    ):
-        kind, number = kinds[done % len(kinds)], options.seed * 1_000_000 + done // len(kinds)
-        for each in try_case(kind, number, options.runs):
-            findings[kind] += 1
-            print(f"{kind}:{number}: {each}", flush=True)
-        done += 1
+    with contextlib.suppress(KeyboardInterrupt):  # what was found until then is told all the same
+        while (options.cases is None or done < options.cases) and (
+            options.seconds is None or time.monotonic() - began < options.seconds
+        ):
+            kind, number = kinds[done % len(kinds)], options.seed * 1_000_000 + done // len(kinds)
+            for each in try_case(kind, number, options.runs):
+                findings[kind] += 1
+                print(f"{kind}:{number}: {each}", flush=True)
+            done += 1
     total, seconds = sum(findings.values()), time.monotonic() - began
     print(f"{done:,} cases in {seconds:.0f} s, {total} findings {dict(findings) or ''}")
     return 1 if findings else 0
