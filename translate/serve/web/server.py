@@ -18,6 +18,7 @@ from translate.serve.service import DRAINING, READY, Service
 from translate.serve.web.logs import Log, Relay
 
 HEAD_SECONDS = 15  # in which the head of the first request must arrive
+IDLE_SECONDS = 30  # between two requests of a connection
 STUCK_SECONDS = 60  # for which a reader may take nothing of its answer
 MAX_HEAD = 32 << 10  # bytes of a request's head
 MAX_CONNECTIONS = 4_000
@@ -83,6 +84,7 @@ class Server(uvicorn.Server):
             server_header=False,
             proxy_headers=False,
             h11_max_incomplete_event_size=MAX_HEAD,
+            timeout_keep_alive=IDLE_SECONDS,
             timeout_graceful_shutdown=LAST_SECONDS,
         )
         super().__init__(config)
