@@ -9,12 +9,12 @@ from starlette.responses import Response
 
 from translate.serve.apis.own import json
 from translate.serve.catalogue import Served, language_code
-from translate.serve.content.files import SAFE, read_file, translate_file
 from translate.serve.content.glossaries import Glossaries, Glossary, read_entries
 from translate.serve.content.language_names import language_name
-from translate.serve.content.store import Store, Stored
+from translate.serve.content.store import Store, StoredDocument
 from translate.serve.content.tagged import TagRules, read_tagged
 from translate.serve.content.texts import TextPart, html, plain, translate_texts
+from translate.serve.content.uploads import SAFE, read_file, translate_file
 from translate.serve.languages import identify
 from translate.serve.service import Service
 from translate.serve.web.bodies import Fields, Upload
@@ -183,7 +183,7 @@ class DeepL:
         headers = {**SAFE, "Content-Disposition": f'attachment; filename="{stored.name}"'}
         return Response(stored.content, headers=headers, media_type="application/octet-stream")
 
-    async def _document(self, asked: Asked) -> tuple[str, Stored]:
+    async def _document(self, asked: Asked) -> tuple[str, StoredDocument]:
         token = asked.request.path_params["id"]
         key, stored = (await asked.fields()).get("document_key"), self._store.find(token)
         known = stored is not None and isinstance(key, str) and key.isascii()
@@ -192,7 +192,12 @@ class DeepL:
         return token, stored
 
     async def _translate(
-        self, service: Service, served: Served, part: TextPart, stored: Stored, glossary: Glossary | None
+        self,
+        service: Service,
+        served: Served,
+        part: TextPart,
+        stored: StoredDocument,
+        glossary: Glossary | None,
     ) -> None:
         try:
             terms = None if glossary is None else glossary.terms

@@ -7,10 +7,10 @@ from starlette.responses import Response
 
 from translate.serve.apis.own import OwnForm, json
 from translate.serve.catalogue import language_code
-from translate.serve.content.files import SAFE, read_file, translate_file
 from translate.serve.content.language_names import language_name
 from translate.serve.content.store import Store
 from translate.serve.content.texts import TextPart, html, plain, translate_texts
+from translate.serve.content.uploads import SAFE, read_file, translate_file
 from translate.serve.documents import FORMATS
 from translate.serve.languages import identify
 from translate.serve.service import Service

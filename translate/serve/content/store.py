@@ -10,7 +10,7 @@ MAX_DOCUMENTS = 1_000
 
 
 @dataclass
-class Stored:
+class StoredDocument:
     """A document and how far it is.
 
     Attributes:
@@ -36,18 +36,18 @@ class Store:
     """Documents by names that cannot be guessed; the oldest make room for new ones."""
 
     def __init__(self) -> None:
-        self._stored: dict[str, Stored] = {}
+        self._stored: dict[str, StoredDocument] = {}
 
-    def add(self, name: str) -> tuple[str, Stored]:
+    def add(self, name: str) -> tuple[str, StoredDocument]:
         """A new document and the name to ask for it, which has the suffix of the file."""
         suffix = "".join(filter(str.isalnum, name.rpartition(".")[2].lower()))[:8]
-        stored = Stored(f"translated.{suffix}")
+        stored = StoredDocument(f"translated.{suffix}")
         token = f"{secrets.token_hex(16)}.{suffix}"
         self._stored[token] = stored
         self._tidy()
         return token, stored
 
-    def find(self, token: str) -> Stored | None:
+    def find(self, token: str) -> StoredDocument | None:
         """The document of a name, if it is still there."""
         self._tidy()
         return self._stored.get(token)

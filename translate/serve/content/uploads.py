@@ -4,7 +4,7 @@ import asyncio
 
 from translate.errors import UserError
 from translate.serve.catalogue import Served
-from translate.serve.content.store import Stored
+from translate.serve.content.store import StoredDocument
 from translate.serve.content.texts import Terms, TextPart, translate_texts
 from translate.serve.documents import FORMATS, read
 from translate.serve.service import Service
@@ -38,7 +38,7 @@ async def read_file(service: Service, upload: Upload | None, language: str) -> T
 
 
 async def translate_file(
-    service: Service, served: Served, part: TextPart, stored: Stored, terms: Terms | None = None
+    service: Service, served: Served, part: TextPart, stored: StoredDocument, terms: Terms | None = None
 ) -> None:
     """Translate a document and keep what comes out; an error is kept, too."""
     try:
