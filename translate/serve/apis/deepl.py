@@ -57,25 +57,19 @@ class DeepL:
         glossary = self._glossary(fields)
         sources = [_source(service, fields, text, glossary) for text in texts]
         target = _code(fields, "target_lang")
-        groups = {code: service.catalogue.find(code, target) for code in dict.fromkeys(sources)}
         parts = [_part(fields, text, code) for text, code in zip(texts, sources, strict=True)]
-        translated = await asyncio.gather(
-            *(
-                translate_texts(
-                    service, groups[code], [part], terms=None if glossary is None else glossary.terms
-                )
-                for part, code in zip(parts, sources, strict=True)
-            )
-        )
+        terms = None if glossary is None else glossary.terms
+        found: dict[int, str] = {}
+        for code in dict.fromkeys(sources):  # texts of one language are one call
+            chosen = [index for index, each in enumerate(sources) if each == code]
+            served = service.catalogue.find(code, target)
+            translated = await translate_texts(service, served, [parts[i] for i in chosen], terms=terms)
+            found |= {index: each.text for index, each in zip(chosen, translated, strict=True)}
         asked.noted |= {"texts": len(texts), **service.log.shown(texts)}
         self._characters += sum(map(len, texts))
         rows = [
-            {
-                "detected_source_language": code.upper(),
-                "text": found[0].text,
-                "billed_characters": len(text),
-            }
-            for found, code, text in zip(translated, sources, texts, strict=True)
+            {"detected_source_language": code.upper(), "text": found[index], "billed_characters": len(text)}
+            for index, (code, text) in enumerate(zip(sources, texts, strict=True))
         ]
         return json({"translations": rows})
 

@@ -1,6 +1,6 @@
 """The interface of LibreTranslate, so that its clients work unchanged."""
 
-import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 from starlette.responses import Response
@@ -9,7 +9,7 @@ from translate.serve.apis.own import OwnForm, json
 from translate.serve.catalogue import language_code
 from translate.serve.content.language_names import language_name
 from translate.serve.content.store import Store
-from translate.serve.content.texts import TextPart, html, plain, translate_texts
+from translate.serve.content.texts import html, plain, translate_texts
 from translate.serve.content.uploads import SAFE, read_file, translate_file
 from translate.serve.documents import FORMATS
 from translate.serve.languages import identify
@@ -47,12 +47,8 @@ async def translate(asked: Asked) -> Answer:
     target = language_code(_needed(fields, "target"))
     detected = [_source(service, fields, text) for text in texts]
     _check_target(service, target)
-    found = await asyncio.gather(
-        *(
-            _translate(service, language, target, text, kind, alternatives)
-            for text, (language, _) in zip(texts, detected, strict=True)
-        )
-    )
+    languages_of_texts = [language for language, _ in detected]
+    found = await _translate(service, languages_of_texts, target, texts, kind, alternatives)
     asked.noted |= {"texts": len(texts), **service.log.shown(texts)}
     answer: dict[str, Any] = {"translatedText": [text for text, _ in found]}
     if detected and detected[0][1] is not None:
@@ -199,14 +195,22 @@ def _check_target(service: Service, target: str) -> None:
 
 
 async def _translate(
-    service: Service, source: str, target: str, text: str, kind: str, alternatives: int
-) -> tuple[str, list[str]]:
-    """A text's translation and others; a text that is in the language already stays."""
-    if source == target:
-        return text, []
-    served = service.catalogue.find(source, target)
-    part: TextPart = html(text, source) if kind == "html" else plain(text, source)
-    (found,) = await translate_texts(
-        service, served, [part], n_best=1 + alternatives if kind == "text" else 1
-    )
-    return found.text, found.others(alternatives) if kind == "text" else []
+    service: Service, sources: Sequence[str], target: str, texts: Sequence[str], kind: str, alternatives: int
+) -> list[tuple[str, list[str]]]:
+    """Each text's translation and others; texts that are in the language already stay.
+
+    Texts of one language are one call, which is a document to the batch if they are many.
+    """
+    found: list[tuple[str, list[str]]] = [(text, []) for text in texts]
+    most = alternatives if kind == "text" else 0
+    read = html if kind == "html" else plain
+    for source in dict.fromkeys(sources):
+        if source == target:
+            continue
+        chosen = [index for index, each in enumerate(sources) if each == source]
+        served = service.catalogue.find(source, target)
+        parts = [read(texts[index], source) for index in chosen]
+        translated = await translate_texts(service, served, parts, n_best=1 + most)
+        for index, each in zip(chosen, translated, strict=True):
+            found[index] = (each.text, each.others(most))
+    return found
