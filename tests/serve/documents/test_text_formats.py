@@ -1,7 +1,5 @@
 """HTML, Markdown, subtitles and plain text: all but the words stays as it is."""
 
-import time
-
 import pytest
 
 from tests.serve.documents.shouting import shout
@@ -206,14 +204,15 @@ UNITS += ["<i>", "-->\n", "\r", "« ", "*a ", "``a", "- ", ">", "{\\", "<v ", "0
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(240)  # linear ones take seconds, quadratic ones many minutes
 @pytest.mark.parametrize("unit", UNITS)
-def test_the_time_is_about_linear(unit: str) -> None:
+def test_the_time_is_about_linear(unit: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("WARNING", "markdown_it")  # it writes a line of its log for each block
     for suffix in (".html", ".md", ".srt", ".vtt", ".txt"):
         content = (unit * (400_000 // len(unit))).encode()
-        started = time.process_time()
         try:
             document = FORMATS[suffix](content, "a", "en")
-            document.write(document.sentences)
+            written = document.write(document.sentences)
         except UserError:
-            pass
-        assert time.process_time() - started < 20  # quadratic ones take minutes
+            continue  # a bound of this format
+        assert written
