@@ -100,20 +100,6 @@ def report(options: argparse.Namespace, translate: Callable[[Sequence[str]], lis
     print(RESULT + json.dumps(row))
 
 
-def processor() -> str:
-    """The processor's name, and its engines for matrix products."""
-    from translate.runs.runtime import bfloat16_engine
-
-    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    facts = dict(reversed([[part.strip() for part in line.split(":", 1)] for line in lines if ":" in line]))
-    flags = set(facts.get("flags", "").split())
-    known = {"avx2": "AVX2", "avx512f": "AVX-512", "avx512_vnni": "VNNI", "amx_int8": "AMX int8"}
-    engines = [name for flag, name in known.items() if flag in flags]
-    if (found := bfloat16_engine()) is not None:
-        engines.append(f"bfloat16 by {found}")
-    return f"{facts.get('model name', 'unknown processor')}; {', '.join(engines) or 'no known engines'}"
-
-
 def compute_type(options: argparse.Namespace) -> str:
     """In what CTranslate2 computes, by the worker's name."""
     named = [kind for kind in ("int8", "bfloat16") if kind in options.worker]
@@ -382,6 +368,8 @@ def main() -> None:
                         rows.setdefault((title, beam), []).append(row)
                     except RuntimeError as error:
                         missing.append(f"{title}, beam {beam}: {error}")
+    from processor import processor  # a script beside this one
+
     print(f"\n{processor()}")
     place = f"{options.threads} threads" if options.device == "cpu" else options.device
     print(f"\n{options.sentences} sentences, {place}, {options.precision}, batch {options.batch_size}, "

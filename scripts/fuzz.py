@@ -129,10 +129,9 @@ def judge(case: Case, out: Path, before: dict[str, str], result: tuple[int, floa
         found.append(f"loses a line: {errors.decode('utf-8', 'replace').strip().splitlines()[-1][:150]}")
     if memory > MEMORY + (512 << 20):
         found.append(f"takes {memory / 2**30:.1f} GiB")
-    lines = errors.decode(errors="replace").splitlines()
-    longest = max((len(line) for line in lines if line.startswith("error:")), default=0)
-    if longest > 1500:  # 300 characters of somebody's input, some of them as \u200d, and our own words
-        found.append(f"prints an error of {longest:,} characters")
+    longest = max((len(line) for line in errors.splitlines() if line.startswith(b"error:")), default=0)
+    if longest > 1500:
+        found.append(f"prints an error of {longest:,} bytes")
     succeeded = status != -1 and os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0
     if succeeded and case.lines is not None:
         rows = printed.decode("utf-8", "replace").split("\n")[:-1]

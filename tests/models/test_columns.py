@@ -8,7 +8,7 @@ from torch import nn
 
 import translate
 from tests.tiny_models import BACKENDS, tiny_model
-from translate.models.columns import ColumnLinear, store_by_columns
+from translate.models.columns import CopiedLinear, store_by_columns
 from translate.training.weights import model_tensors
 
 
@@ -23,7 +23,7 @@ def test_nothing_but_the_order_in_memory_changes(backend: str) -> None:
     after = model_tensors(model)
     assert after.keys() == before.keys()
     assert all(torch.equal(after[name], tensor) for name, tensor in before.items())
-    linear = [module for module in model.modules() if type(module) in (nn.Linear, ColumnLinear)]
+    linear = [module for module in model.modules() if type(module) in (nn.Linear, CopiedLinear)]
     assert linear
     assert all(module.weight.t().is_contiguous() for module in linear)
     assert model.output_weight.is_contiguous()
@@ -31,7 +31,7 @@ def test_nothing_but_the_order_in_memory_changes(backend: str) -> None:
 
 def test_a_run_on_a_cpu_is_loaded_so(tiny_runs: dict[str, Path]) -> None:
     run = tiny_runs["rnn_luong"]
-    assert isinstance(translate.load(run, device="cpu").model.output_layer, ColumnLinear)
+    assert isinstance(translate.load(run, device="cpu").model.output_layer, CopiedLinear)
     plain = translate.load(run, device="cpu", as_trained=True).model
     assert plain.output_layer is None
     assert all(parameter.is_contiguous() for parameter in plain.parameters())

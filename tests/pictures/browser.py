@@ -10,12 +10,19 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 SECONDS = 30.0  # for an answer; a loaded machine starts a browser slowly
 
 
 def find_chromium() -> str | None:
     return next((found for name in NAMES if (found := shutil.which(name))), None)
+
+
+in_chromium = pytest.mark.skipif(
+    find_chromium() is None, reason="needs Chromium; on Debian: apt install chromium"
+)
 
 
 class Browser:

@@ -1,20 +1,18 @@
 """The page as a person meets it: with a mouse, a keyboard, a screen reader, on paper, in the dark."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.pictures.browser import Browser, find_chromium
+from tests.pictures.browser import Browser, in_chromium
 from tests.pictures.test_page import HOSTILE
 from translate.aligner.links import parse_gold
 from translate.pictures.matrix import label
 from translate.pictures.page import Alternative, Page
 
-CHROMIUM = find_chromium()
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium; on Debian: apt install chromium")
+pytestmark = in_chromium
 
 SOURCE, TARGET = ["I", "love", "you"], ["je", "t'", "aime", "."]
 WEIGHTS = np.array([[0.9, 0.1, 0], [0.05, 0, 0.95], [0, 0.8, 0.2], [0, 0, 0]])
@@ -35,14 +33,6 @@ const light = (colour) => {
   return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
 };
 """
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    assert CHROMIUM is not None
-    one = Browser(CHROMIUM, tmp_path_factory.mktemp("profile"))
-    yield one
-    one.close()
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ DONE, FAILED, CRASHED, KILLED = 0, 2 << 8, 99 << 8, 11
             "Traceback (most recent call last):\nValueError: x\n",
             "prints a traceback: ValueError: x",
         ),
-        (FAILED, "", f"error: {'x' * 2000}\n", "prints an error of 2,007 characters"),
+        (FAILED, "", f"error: {'x' * 2000}\n", "prints an error of 2,007 bytes"),
         (DONE, "a\nb\n", "", "gives 2 lines for 1"),
         (DONE, "", "", "gives 0 lines for 1"),
         (DONE, "NaNa\n", "", "prints what is no JSON"),

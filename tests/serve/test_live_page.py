@@ -12,12 +12,9 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.pictures.browser import Browser, find_chromium
+from tests.pictures.browser import Browser, in_chromium
 from tests.serve.stand_in import StandIn
 from translate.serve.live_page import headers, live_files
-
-CHROMIUM = find_chromium()
-in_chromium = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium; on Debian: apt install chromium")
 
 AXE = "axe-core@4.14.1"
 TEXT = "I love you . the green apples ."
@@ -35,14 +32,6 @@ def server() -> Iterator[StandIn]:
     yield one
     one.shutdown()
     one.server_close()
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    assert CHROMIUM is not None
-    one = Browser(CHROMIUM, tmp_path_factory.mktemp("profile"))
-    yield one
-    one.close()
 
 
 @pytest.fixture
@@ -162,6 +151,7 @@ def test_the_cursor_in_the_text_lights_its_word(page: Browser) -> None:
     page.hover("h1")
     page.press("Home")
     until(page, READING, "I is looked at by je 75 %")
+    assert page.run(SHARES.format("translation"))[0] == 0.75
     page.press("End")
     until(page, READING, "you is looked at by toi 100 %, aime 25 %")
 

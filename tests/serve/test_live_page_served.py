@@ -1,22 +1,21 @@
 """The live page with the real server: its translations are those of `translate text`."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from urllib.parse import quote
 
 import pytest
 
-from tests.pictures.browser import Browser
+from tests.pictures.browser import Browser, in_chromium
 from tests.serve.client import Client
 from tests.serve.conftest import KEY
-from tests.serve.test_live_page import CHROMIUM, STATUS, TRANSLATION, mistakes, type_text, until
+from tests.serve.test_live_page import STATUS, TRANSLATION, mistakes, type_text, until
 from translate.serve.documents import FORMATS, read
 from translate.serve.live_page import headers, live_files
 from translate.serve.web.keys import Keys
 from translate.translator import Translator
 
 TEXT = "I love you ."
-in_chromium = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium; on Debian: apt install chromium")
 
 
 @pytest.mark.parametrize("path", live_files())
@@ -26,14 +25,6 @@ def test_every_file_is_served_with_its_policy(client: Client, path: str) -> None
     assert reply.headers["content-type"] == live_files()[path].media_type
     for name, value in headers().items():
         assert reply.headers[name.lower()] == value
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    assert CHROMIUM is not None
-    one = Browser(CHROMIUM, tmp_path_factory.mktemp("profile"))
-    yield one
-    one.close()
 
 
 @in_chromium

@@ -48,11 +48,10 @@ def print_note(message: object) -> None:
 
 def _print_line(kind: str, message: object) -> None:
     """One line of at most ``LONGEST_LINE`` characters, none of which a terminal obeys."""
-    text = str(message)
+    text = escaped(" ".join(line.strip() for line in str(message).splitlines()))
     if len(text) > LONGEST_LINE:  # the end says what was expected
         text = f"{text[: LONGEST_LINE // 2]} ... {text[-LONGEST_LINE // 2 :]}"
-    text = " ".join(line.strip() for line in text.splitlines())
-    print(f"{kind}: {text if text.isprintable() else escaped(text)}", file=sys.stderr, flush=True)
+    print(f"{kind}: {text}", file=sys.stderr, flush=True)
 
 
 def print_system_error(error: OSError, hint: str = "") -> int:

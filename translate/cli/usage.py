@@ -7,8 +7,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from translate.cli.console import WRONG_USE
+from translate.config.names import escaped, shorten
 from translate.config.names import nearest as nearest_of
-from translate.config.names import shorten
 from translate.errors import UserError
 
 LONGEST = 400  # characters of a message of typer, which repeats the value
@@ -79,6 +79,7 @@ def usage_message(error: Any) -> str:
     message = str(error.format_message()).replace("Value error, ", "")  # which some versions put first
     if not message:
         return ""
+    message = escaped(" ".join(message.splitlines()))
     if len(message) > LONGEST:  # what was given stands in the middle, what was expected at the end
         message = f"{message[: LONGEST // 2]}...{message[-LONGEST // 2 :]}"
     if hasattr(error, "possibilities") and context is not None:

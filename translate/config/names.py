@@ -55,7 +55,7 @@ def shorten(text: object, limit: int = SHOWN) -> str:
 
     White space is one space, and a character that a terminal would obey is written as Python escapes it.
     """
-    return escaped(cut(" ".join(str(text)[: 4 * limit].split()), limit))
+    return cut(escaped(" ".join(str(text)[: 4 * limit].split())), limit)
 
 
 def cut(text: str, limit: int) -> str:
@@ -72,8 +72,8 @@ def escaped(text: str) -> str:
 
 def shown_path(path: object, limit: int = 140) -> str:
     """A path in a message; of a long one the end, which tells most."""
-    text = str(path)
-    return escaped(text if len(text) <= limit else f"…{text[1 - limit :]}")
+    text = escaped(str(path))
+    return text if len(text) <= limit else f"…{text[1 - limit :]}"
 
 
 def key_paths(values: Mapping[str, Any], prefix: str = "") -> list[str]:

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from translate.models.seq2seq import Seq2Seq
 
 
-class ColumnLinear(nn.Module):
-    """x W^T + b with a copy of W that is no part of the model's state.
+class CopiedLinear(nn.Module):
+    """x W^T + b with copies of W and b that are no part of the model's state.
 
     Args:
         weight: (out, in).
@@ -23,7 +23,8 @@ class ColumnLinear(nn.Module):
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         super().__init__()
-        self.register_buffer("weight", by_columns(weight), persistent=False)
+        self.out_features, self.in_features = weight.shape
+        self.register_buffer("weight", weight.detach(), persistent=False)
         self.register_buffer("bias", None if bias is None else bias.detach(), persistent=False)
 
     def forward(self, states: Tensor) -> Tensor:
@@ -43,4 +44,4 @@ def store_by_columns(model: Seq2Seq) -> None:
     for module in model.modules():
         if type(module) is nn.Linear:
             module.weight.data = by_columns(module.weight)
-    model.output_layer = ColumnLinear(model.output_weight, model.output_bias)
+    model.output_layer = CopiedLinear(by_columns(model.output_weight), model.output_bias)

@@ -8,10 +8,10 @@ import warnings
 from collections.abc import Callable
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translate.errors import UserError
+from translate.models.columns import CopiedLinear
 from translate.models.seq2seq import Seq2Seq
 
 
@@ -42,7 +42,7 @@ class Int8Linear(nn.Module):
         return found
 
 
-class Bfloat16Linear(nn.Module):
+class Bfloat16Linear(CopiedLinear):
     """x W^T + b with W and x in bfloat16, summed in float32 and rounded once.
 
     Args:
@@ -50,17 +50,11 @@ class Bfloat16Linear(nn.Module):
         bias: (out,) or ``None``.
     """
 
-    weight: Tensor
-    bias: Tensor | None
-
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
-        super().__init__()
-        self.out_features, self.in_features = weight.shape
-        self.register_buffer("weight", weight.detach().bfloat16(), persistent=False)
-        self.register_buffer("bias", None if bias is None else bias.detach().bfloat16(), persistent=False)
+        super().__init__(weight.bfloat16(), None if bias is None else bias.bfloat16())
 
     def forward(self, states: Tensor) -> Tensor:
-        return F.linear(states.bfloat16(), self.weight, self.bias).to(states.dtype)
+        return super().forward(states.bfloat16()).to(states.dtype)
 
 
 def round_to_int8(model: Seq2Seq) -> None:

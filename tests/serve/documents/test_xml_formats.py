@@ -16,7 +16,7 @@ pytest.importorskip("polib", reason="needs polib")
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 BOMB = '<!DOCTYPE a [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><a>&b;</a>'
-OUTER = '<!DOCTYPE a [<!ENTITY a SYSTEM "file:///etc/hostname">]><a>&a;</a>'
+OUTER = '<!DOCTYPE a [<!ENTITY a SYSTEM "file:///secret.txt">]><a>&a;</a>'
 
 
 def zipped(**files: str | bytes) -> bytes:
