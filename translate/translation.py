@@ -31,6 +31,7 @@ from translate.search import (
 from translate.source_reading import Sources
 from translate.text.tokenizer import Tokenizer
 
+MOST_SAMPLES = 1_000  # of a sentence; minimum Bayes risk compares each two of them
 TOGETHER = 64  # translations whose alignments are computed together
 
 
@@ -75,13 +76,13 @@ class TranslateOptions:
             )
         except ValueError as error:
             raise UserError(str(error)) from error
-        if self.mbr is not None and self.mbr < 2:
-            raise UserError(f"mbr: expected at least 2 samples, got {self.mbr}")
-        most = self.mbr if self.mbr else None if search.sample else search.beam_size
-        if n_best < 1 or (most is not None and n_best > most):
-            limit = "at least 1" if most is None else f"1 to {'mbr' if self.mbr else 'beam_size'}={most}"
-            hint = "; a wider beam has more" if most is not None and not self.mbr else ""
-            raise UserError(f"n_best: expected {limit}, got {n_best}{hint}")
+        if self.mbr is not None and not 2 <= self.mbr <= MOST_SAMPLES:
+            raise UserError(f"mbr: expected 2 to {MOST_SAMPLES:,} samples, got {self.mbr}")
+        most = self.mbr or (MOST_SAMPLES if search.sample else search.beam_size)
+        if not 1 <= n_best <= most:
+            name = "mbr=" if self.mbr else "" if search.sample else "beam_size="
+            hint = "" if search.sample else "; a wider beam has more"
+            raise UserError(f"n_best: expected 1 to {name}{most}, got {n_best}{hint}")
         return search
 
     @property

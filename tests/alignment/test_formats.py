@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translate.aligner.links import format_weighted
+from translate.alignment import formats
 from translate.alignment.alignment import Alignment
 from translate.alignment.formats import COLUMNS, read_alignments, write_alignments
 from translate.errors import UserError
@@ -103,3 +105,32 @@ def test_wrong_files(tmp_path):
         read_alignments(tmp_path / "none.npz")
     with pytest.raises(ValueError, match="source_offsets: 1 for 2 words"):
         Alignment(["a", "b"], ["c"], np.zeros((1, 2)), [(0, 1)])
+
+
+def test_files_of_a_stranger(tmp_path, monkeypatch):
+    """Nothing blocks, nests or unpacks without end; each file gives one short sentence."""
+    os.mkfifo(tmp_path / "fifo.json")
+    (tmp_path / "deep.jsonl").write_text("[" * 200_000)
+    (tmp_path / "list.json").write_text('["no alignment"]')
+    (tmp_path / "no_archive.npz").write_bytes(b"PK\x03\x04" + b"\x00" * 50)
+    negative = {
+        "weights": np.zeros(4),
+        "source_words": np.array(["a"] * 4),
+        "target_words": np.array(["b"] * 4),
+    }
+    counts = {"source_counts": np.array([-1, 5]), "target_counts": np.array([-2, 6])}
+    np.savez(tmp_path / "negative.npz", **negative, **counts)
+    monkeypatch.setattr(formats, "MAX_UNPACKED", 1 << 20)
+    np.savez_compressed(tmp_path / "bomb.npz", weights=np.zeros(1 << 18))
+    reasons = {
+        "fifo.json": "regular file",
+        "deep.jsonl": "nested too deeply",
+        "list.json": "not an alignment",
+        "no_archive.npz": "zip",
+        "negative.npz": "fewer than 0 words",
+        "bomb.npz": "larger than 1,048,576 bytes",
+    }
+    for name, reason in reasons.items():
+        with pytest.raises(UserError, match=f"{name}: cannot be read as alignments .*{reason}") as error:
+            read_alignments(tmp_path / name)
+        assert len(str(error.value)) < 700

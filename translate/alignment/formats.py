@@ -5,15 +5,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
 from translate.alignment.alignment import Alignment
+from translate.config.names import shorten, shown_path
 from translate.errors import UserError
 from translate.text.aside import aside
+from translate.text.bounded import check_regular
 
 LINKS = (".txt", ".pharaoh", ".links")
 TABLES = (".tsv", ".json", ".jsonl", ".npz")
+MAX_UNPACKED = 4 << 30  # bytes of the arrays in an npz file
 COLUMNS = ("pair", "source", "source_word", "target", "target_word", "weight", "link")
 
 
@@ -59,7 +63,10 @@ def write_alignments(
 
 
 def read_alignments(path: str | Path) -> list[Alignment]:
-    """Read `.json`, `.jsonl` or `.npz` of `write_alignments`; raises UserError for anything else."""
+    """Read `.json`, `.jsonl` or `.npz` of `write_alignments`; raises UserError for anything else.
+
+    A file that somebody else wrote may be read: it runs no code, and blocks, nests or unpacks to no end.
+    """
     path = Path(path)
     suffix = path.suffix.lower()
     read: Mapping[str, Callable[[Path], list[Alignment]]] = {
@@ -70,9 +77,18 @@ def read_alignments(path: str | Path) -> list[Alignment]:
     if suffix not in read:
         raise UserError(f"{path}: expected one of {', '.join(read)}, got {path.suffix or 'no extension'}")
     try:
+        check_regular(path)
         return read[suffix](path)
-    except (OSError, ValueError, KeyError) as error:
-        raise UserError(f"{path}: cannot be read as alignments ({error})") from error
+    except UserError as error:
+        raise UserError(_unreadable(path, error)) from error
+    except RecursionError as error:
+        raise UserError(_unreadable(path, "nested too deeply")) from error
+    except (OSError, ValueError, KeyError, TypeError, BadZipFile, MemoryError) as error:
+        raise UserError(_unreadable(path, error)) from error
+
+
+def _unreadable(path: Path, reason: object) -> str:
+    return f"{shown_path(path)}: cannot be read as alignments ({shorten(reason, 300)})"
 
 
 def _write_lines(
@@ -131,7 +147,14 @@ def _arrays(alignments: list[Alignment], threshold: float | None) -> dict[str, n
 
 
 def _read_arrays(path: Path) -> list[Alignment]:
+    with ZipFile(path) as archive:
+        unpacked = sum(member.file_size for member in archive.infolist())
+    if unpacked > MAX_UNPACKED:
+        raise ValueError(f"larger than {MAX_UNPACKED:,} bytes once unpacked")
     with np.load(path, allow_pickle=False) as arrays:
+        counts = np.concatenate([arrays["source_counts"], arrays["target_counts"]])
+        if (counts < 0).any():
+            raise ValueError("a sentence of fewer than 0 words")
         sides = [
             np.split(arrays[f"{side}_words"], np.cumsum(arrays[f"{side}_counts"])[:-1])
             for side in ("source", "target")
