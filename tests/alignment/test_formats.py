@@ -113,13 +113,15 @@ def test_files_of_a_stranger(tmp_path, monkeypatch):
     (tmp_path / "deep.jsonl").write_text("[" * 200_000)
     (tmp_path / "list.json").write_text('["no alignment"]')
     (tmp_path / "no_archive.npz").write_bytes(b"PK\x03\x04" + b"\x00" * 50)
-    negative = {
-        "weights": np.zeros(4),
-        "source_words": np.array(["a"] * 4),
-        "target_words": np.array(["b"] * 4),
-    }
-    counts = {"source_counts": np.array([-1, 5]), "target_counts": np.array([-2, 6])}
-    np.savez(tmp_path / "negative.npz", **negative, **counts)
+    four = np.array(["a"] * 4)
+    np.savez(
+        tmp_path / "negative.npz",
+        weights=np.zeros(4),
+        source_words=four,
+        target_words=four,
+        source_counts=np.array([-1, 5]),
+        target_counts=np.array([-2, 6]),
+    )
     monkeypatch.setattr(formats, "MAX_UNPACKED", 1 << 20)
     np.savez_compressed(tmp_path / "bomb.npz", weights=np.zeros(1 << 18))
     reasons = {

@@ -210,6 +210,9 @@ def test_unknown_method_and_too_few_positions() -> None:
     with pytest.raises(UserError, match=r"pair 2: its source has 70 pieces, but .* has learned 64 positions"):
         align(model, [PAIRS[0], long], ALL)
     align(tiny_model("transformer"), [long], ALL)
+    wide = EncodedPair([5] * 4_100, [5] * 4_100, [0] * 4_100, [0] * 4_100, ["a"], ["x"])
+    with pytest.raises(UserError, match=r"pair 1: its sides have 4,100 and 4,101 pieces; .* 16,777,216"):
+        align(tiny_model("transformer"), [wide], ALL)
 
 
 def test_a_backend_without_its_mechanism_is_refused_for_norms() -> None:

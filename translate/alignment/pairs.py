@@ -18,6 +18,7 @@ from translate.text.tokenizer import BOS, EOS, NO_WORD, Pieces
 
 BATCH_TOKENS = 4096  # target tokens of one batch, padding included
 MAX_CELLS = 1 << 22  # B * T * S of one batch; times heads and layers this bounds the memory
+MAX_PAIR_CELLS = 1 << 24  # T * S of a lone pair: 4,096 pieces on each side
 
 
 @dataclass(frozen=True)
@@ -148,13 +149,17 @@ def pair_batch(
 
 
 def check_lengths(model: Seq2Seq, pairs: Sequence[EncodedPair]) -> None:
-    """Raise UserError for a side with more pieces than the model has positions, naming the pair."""
+    """Raise UserError for more pieces than the model has positions, or more than ``MAX_PAIR_CELLS`` weights."""
     limit = model.max_target_length  # learned positions have the same limit on both sides
-    if limit is None:
-        return
     for number, pair in enumerate(pairs, start=1):
-        for side, length in (("source", len(pair.source_ids)), ("target", len(pair.target_ids) + 1)):
-            if length > limit:
+        lengths = len(pair.source_ids), len(pair.target_ids) + 1
+        if lengths[0] * lengths[1] > MAX_PAIR_CELLS:
+            raise UserError(
+                f"pair {number}: its sides have {lengths[0]:,} and {lengths[1]:,} pieces; expected at most "
+                f"{MAX_PAIR_CELLS:,} weights, one times the other; leave the pair out"
+            )
+        for side, length in zip(("source", "target"), lengths, strict=True):
+            if limit is not None and length > limit:
                 raise UserError(
                     f"pair {number}: its {side} has {length} pieces, but the model has learned "
                     f"{limit} positions (model.max_length); leave the pair out"
