@@ -149,7 +149,7 @@ def pair_batch(
 
 
 def check_lengths(model: Seq2Seq, pairs: Sequence[EncodedPair]) -> None:
-    """Raise UserError for more pieces than the model has positions, or more than ``MAX_PAIR_CELLS`` weights."""
+    """Raise UserError for a side with too many pieces for the model, or a pair with too many weights."""
     limit = model.max_target_length  # learned positions have the same limit on both sides
     for number, pair in enumerate(pairs, start=1):
         lengths = len(pair.source_ids), len(pair.target_ids) + 1
