@@ -167,3 +167,79 @@ def test_wrong_files(
     assert (result.code, result.out) == (2, "")
     assert message in result.err
     assert len(result.err.splitlines()) == 1
+
+
+def test_several_test_sets_and_references(
+    run: Path, files: Files, tmp_path: Path, translate_command: Command
+) -> None:
+    """Each set has its own row, the references are dealt out in order, and the translations are written."""
+    few = {name: tmp_path / name for name in ("few.en", "few.fr", "other.fr")}
+    for name, path in few.items():
+        lines = files.lines("source" if name.endswith("en") else "reference")[:5]
+        path.write_text("".join(f"{line.replace('.', '!')}\n" for line in lines))
+    out = [tmp_path / "first.out", tmp_path / "second.out"]
+    sets = ("--source", files.source, "--reference", files.reference, "--reference", files.reference)
+    more = ("--source", few["few.en"], "--reference", few["few.fr"], "--reference", few["other.fr"])
+    written = ("--out", out[0], "--out", out[1])
+    result = translate_command("evaluate", run, *sets, *more, *written, "--lowercase", "--json")
+    assert (result.code, result.err) == (0, "")
+    first, second = json.loads(result.out)["test_sets"]
+    assert [first["name"], second["name"]] == [str(files.source), str(few["few.en"])]
+    assert (first["sentences"], second["sentences"]) == (17, 5)
+    translator = translate.load(run)
+    sources = files.lines("source"), few["few.en"].read_text().splitlines()
+    for row, path, source, reference in zip(
+        (first, second), out, sources, (files.reference, few["few.fr"]), strict=True
+    ):
+        texts = path.read_text(encoding="utf-8").splitlines()
+        assert texts == [each.text for each in translator.translate(source)]
+        references = reference.read_text(encoding="utf-8").splitlines()
+        assert row["bleu"] == pytest.approx(sacrebleu.corpus_bleu(texts, [references, references]).score)
+        assert "nrefs:2" in row["signature"]
+        low = [line.lower() for line in texts], [line.lower() for line in references]
+        lowered = sacrebleu.corpus_bleu(low[0], [low[1]]).score
+        assert row["bleu_lowercased"] == pytest.approx(lowered)
+        assert "case:lc" in row["signatures"]["bleu_lowercased"]
+    shown = translate_command("evaluate", run, *sets, *more, "--lowercase").out.splitlines()
+    assert shown[0].endswith("test.en: 17 sentences, 2 references")
+    assert shown[5].endswith("few.en: 5 sentences, 2 references")
+    assert shown[2] == f"BLEU {first['bleu_lowercased']:.2f}   {first['signatures']['bleu_lowercased']}"
+
+
+def test_a_test_set_by_name(
+    run: Path, files: Files, tmp_path: Path, translate_command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run's own languages choose the files in sacrebleu's folder."""
+    folder = tmp_path / "wmt14"
+    folder.mkdir()
+    for ending, path in (("src", files.source), ("ref", files.reference)):
+        (folder / f"wmt14.en-fr.{ending}").write_bytes(path.read_bytes())
+    monkeypatch.setenv("SACREBLEU", str(tmp_path))
+    by_name = translate_command("evaluate", run, "--testset", "wmt14", "--json")
+    by_file = translate_command(
+        "evaluate", run, "--source", files.source, "--reference", files.reference, "--json"
+    )
+    assert by_name == by_file
+    both = translate_command("evaluate", run, "--testset", "wmt14", "--testset", "wmt19")
+    assert (both.code, both.out) == (2, "")
+    assert "--testset wmt19: it has no en-fr; it has " in both.err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--source", "{0}"], "2 files of --source but 1 of --reference"),
+        (["--source", "{0}", "--reference", "{0}", "--gold", "{0}"], "--gold is for one test set"),
+        (["--source", "{0}", "--reference", "{0}", "--out", "{0}"], "1 files of --out for 2 test sets"),
+        (["--out", "none/file"], "there is no folder none"),
+        (["--language-pair", "en-fr"], "--testset NAME, which is missing"),
+    ],
+)
+def test_options_that_do_not_fit(
+    run: Path, files: Files, options: list[str], message: str, translate_command: Command
+) -> None:
+    given = [option.format(files.source) for option in options]
+    arguments = ("--source", files.source, "--reference", files.reference, *given)
+    result = translate_command("evaluate", run, *arguments)
+    assert (result.code, result.out) == (2, "")
+    assert message in result.err

@@ -53,7 +53,7 @@ from translate.cli.usage import nearest
         ("text", "missing argument RUN: run directory (see translate text --help)"),
         (
             "evaluate runs/mine --source a",
-            "missing option --reference: their translations (see translate evaluate --help)",
+            "--source FILE needs its translations: add --reference FILE",
         ),
     ],
 )

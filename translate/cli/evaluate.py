@@ -1,4 +1,4 @@
-"""``translate evaluate``: BLEU, chrF and TER of a test set, and AER if gold links are known."""
+"""``translate evaluate``: BLEU, chrF and TER of test sets, and AER if gold links are known."""
 
 import json
 import time
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from translate.cli.console import print_warnings
-from translate.cli.options import AsJson, Run, TranslationMachine, print_engine, with_groups
+from translate.cli.options import AsJson, Run, TranslationMachine, check_place, print_engine, with_groups
+from translate.cli.test_sets import EvaluationFiles, EvaluationSet
 from translate.errors import UserError
 
 if TYPE_CHECKING:
     from translate.aligner.links import Gold
-    from translate.corpora.split import Split
     from translate.evaluation import CorpusScores
     from translate.translator import Translator
 
@@ -24,18 +24,19 @@ Examples:
   translate evaluate runs/mine --source test.en --reference test.fr \\
       --gold test.gold --json
   translate evaluate runs/mine --source test.en --reference test.de --int8
+  translate evaluate runs/mine --source captions.en --reference captions.de \\
+      --source law.en --reference law.de --lowercase
+  translate evaluate runs/mine --testset wmt14 --out wmt14.de
 """
 WARM_UP = 16  # sentences translated before times are compared
 
 
 @dataclass(frozen=True)
-class EvaluationFiles:
-    """The files of a test set."""
+class GoldOptions:
+    """The gold links of a test set."""
 
-    PANEL: ClassVar = "Test set"
+    PANEL: ClassVar = "Gold links"
 
-    source: Annotated[Path, typer.Option(metavar="FILE", help="Source sentences, one a line.")]
-    reference: Annotated[Path, typer.Option(metavar="FILE", help="Their translations.")]
     gold: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Gold links (i-j sure, ipj possible; or NAACL): adds AER."),
@@ -44,19 +45,62 @@ class EvaluationFiles:
         bool, typer.Option("--one-based", help="The gold links i-j count from 1, not from 0.")
     ] = False
 
-    def read(self) -> tuple["Split", list["Gold"] | None]:
-        """The sentence pairs and their gold links; raises :class:`UserError` if the files do not fit."""
-        from translate.aligner.links import read_gold
-        from translate.corpora.local_files import pair_of
-
+    def __post_init__(self) -> None:
         if self.gold is None and self.one_based:
             raise UserError("evaluate: --one-based describes the file of gold links; add --gold FILE")
-        pairs = pair_of(self.source, self.reference)
+
+    def read(self, tests: list[EvaluationSet]) -> list["Gold"] | None:
+        """The gold links of the pairs of source and first reference; raises :class:`UserError`."""
+        from translate.aligner.links import read_gold
+
         if self.gold is None:
-            return pairs, None
-        source, target = ([len(line.split()) for line in side] for side in (pairs.source, pairs.target))
-        golds = read_gold(self.gold, source_lengths=source, target_lengths=target, one_based=self.one_based)
-        return pairs, golds
+            return None
+        if len(tests) > 1:
+            raise UserError(f"evaluate: --gold is for one test set, but there are {len(tests)}")
+        sides = tests[0].source, tests[0].references[0]
+        source, target = ([len(line.split()) for line in side] for side in sides)
+        return read_gold(self.gold, source_lengths=source, target_lengths=target, one_based=self.one_based)
+
+
+@dataclass(frozen=True)
+class ScoreOptions:
+    """What is scored and written beside the usual."""
+
+    PANEL: ClassVar = "Scores"
+
+    beam_size: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Hypotheses that the beam holds. Default: search.beam_size of the run."
+        ),
+    ] = None
+    lowercase: Annotated[
+        bool,
+        typer.Option("--lowercase", help="Add BLEU of lower-cased tokens, which some publications report."),
+    ] = False
+    int8: Annotated[
+        bool,
+        typer.Option("--int8", help="Translate with 8-bit layers too: the loss in BLEU, the change in time."),
+    ] = False
+    out: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE", help="Write the translations to this file; one for each test set, in their order."
+        ),
+    ] = None
+
+    def check(self, machine: TranslationMachine, number: int) -> None:
+        """Raise :class:`UserError` for options that do not fit together; ``number`` is that of test sets."""
+        if self.int8 and machine.precision != "float32":
+            raise UserError(
+                f"evaluate: --int8 is compared with float32; leave out --precision {machine.precision}"
+            )
+        if self.out and len(self.out) != number:
+            raise UserError(
+                f"evaluate: {len(self.out)} files of --out for {number} test sets; give one for each"
+            )
+        for out in self.out or []:
+            check_place(out)
 
 
 @with_groups
@@ -64,81 +108,115 @@ def evaluate(
     run: Run,
     *,
     files: EvaluationFiles,
+    links: GoldOptions,
     as_json: AsJson = False,
-    beam_size: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help="Hypotheses that the beam holds. Default: search.beam_size of the run."
-        ),
-    ] = None,
-    int8: Annotated[
-        bool,
-        typer.Option("--int8", help="Translate with 8-bit layers too: the loss in BLEU, the change in time."),
-    ] = False,
+    scoring: ScoreOptions,
     machine: TranslationMachine,
 ) -> None:
-    """Translate a test set and score it: BLEU, chrF, TER, and AER with gold links.
+    """Translate test sets and score them: BLEU, chrF, TER, and AER with gold links.
 
     bleu, chrf and ter run from 0 to 100; aer, precision and recall from 0 to 1. AER scores the alignments of
     the source sentences with their references.
     """
-    pairs, golds = files.read()
-    if int8 and machine.precision != "float32":
-        raise UserError(
-            f"evaluate: --int8 is compared with float32; leave out --precision {machine.precision}"
-        )
+    scoring.check(machine, files.number)
+    tests = files.read([run])
+    golds = links.read(tests)
     translator = machine.load(run)
     print_engine(translator.engine)
-    rounded = machine.load(run, int8=True) if int8 else None
+    rounded = machine.load(run, int8=True) if scoring.int8 else None
     for warmed in () if rounded is None else (translator, rounded):
-        warmed.translate(pairs.source[:WARM_UP], beam_size=beam_size)
+        warmed.translate(tests[0].source[:WARM_UP], beam_size=scoring.beam_size)
         warmed.warnings.clear()
-    scores, seconds = _scored(translator, pairs, beam_size, machine.batch_size)
-    row: dict[str, Any] = {
-        **{name: getattr(scores, name) for name in ("bleu", "chrf", "ter", "signature", "signatures")},
-        "beam_size": beam_size or translator.search.beam_size,
-        "length_penalty": translator.search.length_penalty,
-        "sentences": len(pairs.source),
-        **({} if machine.engine == "torch" else {"engine": translator.engine.name}),
-    }
-    if golds is not None:
-        row |= _alignment_scores(translator, pairs, golds, machine.batch_size)
-    if rounded is not None:
-        found, longer = _scored(rounded, pairs, beam_size, machine.batch_size)
-        row["int8"] = {"bleu": found.bleu, "cost": scores.bleu - found.bleu, "time_ratio": longer / seconds}
-    print(json.dumps(row) if as_json else "\n".join(_table(row, scores)))
+    rows = []
+    for test, out in zip(tests, scoring.out or [None] * len(tests), strict=True):
+        row = _row(translator, test, scoring, machine, rounded, out)
+        if golds is not None:
+            row |= _alignment_scores(translator, test, golds, machine.batch_size)
+        rows.append(row)
+        if not as_json:
+            print("\n".join(_table(row) if len(tests) == 1 else [_heading(test), *_table(row)]))
+    if as_json:
+        named = [{"name": test.name, **row} for test, row in zip(tests, rows, strict=True)]
+        print(json.dumps(rows[0] if len(tests) == 1 else {"test_sets": named}))
     print_warnings(translator)
 
 
-def _scored(
-    translator: "Translator", pairs: "Split", beam_size: int | None, batch_size: int | None
-) -> tuple["CorpusScores", float]:
-    """The scores of the translations, and the seconds that translating took."""
+def _row(
+    translator: "Translator",
+    test: EvaluationSet,
+    scoring: ScoreOptions,
+    machine: TranslationMachine,
+    rounded: "Translator | None",
+    out: Path | None,
+) -> dict[str, Any]:
+    """The figures of one test set, by their names in JSON; writes the translations to ``out``."""
+    from translate.evaluation.scores import lowercased_bleu
+    from translate.text.aside import write_text
+
+    texts, seconds = _translated(translator, test, scoring, machine)
+    if out is not None:
+        write_text(out, "".join(f"{text}\n" for text in texts))
+    scores = _scored(translator, texts, test)
+    row: dict[str, Any] = {
+        **{name: getattr(scores, name) for name in ("bleu", "chrf", "ter", "signature", "signatures")},
+        "beam_size": scoring.beam_size or translator.search.beam_size,
+        "length_penalty": translator.search.length_penalty,
+        "sentences": len(test.source),
+        **({} if machine.engine == "torch" else {"engine": translator.engine.name}),
+    }
+    if scoring.lowercase:
+        language = translator.languages[1]
+        bleu, signature = lowercased_bleu(texts, *test.references, target_language=language)
+        row["bleu_lowercased"] = bleu
+        row["signatures"] = scores.signatures | {"bleu_lowercased": signature}
+    if rounded is not None:
+        others, longer = _translated(rounded, test, scoring, machine)
+        found = _scored(rounded, others, test)
+        row["int8"] = {"bleu": found.bleu, "cost": scores.bleu - found.bleu, "time_ratio": longer / seconds}
+    return row
+
+
+def _translated(
+    translator: "Translator", test: EvaluationSet, scoring: ScoreOptions, machine: TranslationMachine
+) -> tuple[list[str], float]:
+    """The translations of a test set, and the seconds that they took."""
+    begin = time.perf_counter()
+    results = translator.translate(test.source, beam_size=scoring.beam_size, batch_size=machine.batch_size)
+    return [result.text for result in results], time.perf_counter() - begin
+
+
+def _scored(translator: "Translator", texts: list[str], test: EvaluationSet) -> "CorpusScores":
     from translate.evaluation import corpus_scores
 
-    begin = time.perf_counter()
-    results = translator.translate(pairs.source, beam_size=beam_size, batch_size=batch_size)
-    seconds = time.perf_counter() - begin
-    texts = [result.text for result in results]
-    return corpus_scores(texts, pairs.target, target_language=translator.languages[1]), seconds
+    return corpus_scores(texts, *test.references, target_language=translator.languages[1])
 
 
 def _alignment_scores(
-    translator: "Translator", pairs: "Split", golds: list["Gold"], batch_size: int | None
+    translator: "Translator", test: EvaluationSet, golds: list["Gold"], batch_size: int | None
 ) -> dict[str, float]:
     from translate.aligner.error_rate import score
 
-    aligned = translator.align(pairs.source, pairs.target, whitespace=True, batch_size=batch_size)
+    aligned = translator.align(test.source, test.references[0], whitespace=True, batch_size=batch_size)
     links = score([alignment.links() for alignment in aligned], golds)
     return {"aer": links.aer, "precision": links.precision, "recall": links.recall, "f1": links.f1}
 
 
-def _table(row: dict[str, Any], scores: "CorpusScores") -> list[str]:
+def _heading(test: EvaluationSet) -> str:
+    from translate.config.names import shown_path
+
+    several = f", {len(test.references)} references" if len(test.references) > 1 else ""
+    return f"{shown_path(test.name)}: {len(test.source):,} sentences{several}"
+
+
+def _table(row: dict[str, Any]) -> list[str]:
+    signatures = row["signatures"]
     lines = [
-        f"BLEU {scores.bleu:.2f}   {scores.signatures['bleu']}",
-        f"chrF {scores.chrf:.2f}   {scores.signatures['chrf']}",
-        f"TER  {scores.ter:.2f}   {scores.signatures['ter']}",
+        f"BLEU {row['bleu']:.2f}   {signatures['bleu']}",
+        f"chrF {row['chrf']:.2f}   {signatures['chrf']}",
+        f"TER  {row['ter']:.2f}   {signatures['ter']}",
     ]
+    if "bleu_lowercased" in row:
+        lines.insert(1, f"BLEU {row['bleu_lowercased']:.2f}   {signatures['bleu_lowercased']}")
     if "aer" in row:
         measures = f"precision {row['precision']:.4f}, recall {row['recall']:.4f}"
         lines.append(f"AER  {100 * row['aer']:.2f} %   {measures}")

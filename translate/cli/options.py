@@ -1,6 +1,7 @@
 """The options that commands share, and how a command takes a group of options as one value."""
 
 import inspect
+import os
 from collections.abc import Callable
 from copy import copy
 from dataclasses import MISSING, dataclass, fields, is_dataclass
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args, g
 import typer
 
 from translate.cli.console import load_translator, print_note
+from translate.config.names import shown_path
+from translate.errors import UserError
 
 if TYPE_CHECKING:
     from translate.engines.choosing import EngineChoice
@@ -32,6 +35,14 @@ def print_engine(choice: "EngineChoice") -> None:
     """Say on standard error which engine translates, if the user did not ask for torch."""
     if choice.note is not None:
         print_note(choice.note)
+
+
+def check_place(out: Path) -> None:
+    """Raise :class:`UserError` if no file of that name can be written, before anything is computed."""
+    if os.path.isdir(out):  # that of pathlib raises OSError for a name that is too long
+        raise UserError(f"{shown_path(out)}: expected a file; there is a folder of that name")
+    if not os.path.isdir(out.parent):
+        raise UserError(f"{shown_path(out)}: there is no folder {shown_path(out.parent)}")
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:

@@ -1,11 +1,11 @@
 """The files that ``translate align`` writes, told apart by their extension."""
 
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from translate.cli.align.options import LinkOptions
+from translate.cli.options import check_place
 from translate.config.names import shorten, shown_path
 from translate.errors import UserError
 
@@ -30,10 +30,7 @@ def check_out(out: Path | None, extensions: tuple[str, ...]) -> None:
     if extension(out) not in extensions:
         got = shorten(out.suffix) or "no extension"
         raise UserError(f"{shown_path(out)}: expected one of {', '.join(extensions)}, got {got}")
-    if os.path.isdir(out):  # that of pathlib raises OSError for a name that is too long
-        raise UserError(f"{shown_path(out)}: expected a file; there is a folder of that name")
-    if not os.path.isdir(out.parent):
-        raise UserError(f"{shown_path(out)}: there is no folder {shown_path(out.parent)}")
+    check_place(out)
 
 
 def check_effect(out: Path | None, given: Mapping[str, bool], extensions: tuple[str, ...]) -> None:

@@ -3,6 +3,7 @@ import sacrebleu
 
 from translate.errors import UserError
 from translate.evaluation import bleu_score, corpus_scores
+from translate.evaluation.scores import lowercased_bleu
 
 REFERENCES = ["The cat sits on the mat, quietly.", "It's raining in the old town again today."]
 HYPOTHESES = ["The cat sat on the mat, quietly.", "it rains in the old town again today"]
@@ -49,3 +50,23 @@ def test_what_cannot_be_scored(score) -> None:
         score(["a"], ["a", "b"])
     with pytest.raises(UserError, match="no translation"):
         score([], [])
+
+
+def test_several_references_are_those_of_sacrebleu() -> None:
+    others = ["A cat sat on a mat.", "It rains in the old town."]
+    scores = corpus_scores(HYPOTHESES, REFERENCES, others)
+    assert scores.bleu == pytest.approx(sacrebleu.corpus_bleu(HYPOTHESES, [REFERENCES, others]).score)
+    assert scores.chrf == pytest.approx(sacrebleu.corpus_chrf(HYPOTHESES, [REFERENCES, others]).score)
+    assert "nrefs:2" in scores.signature
+    assert scores.bleu > corpus_scores(HYPOTHESES, REFERENCES).bleu
+    with pytest.raises(UserError, match="2 translations but 1 references"):
+        corpus_scores(HYPOTHESES, REFERENCES, others[:1])
+
+
+def test_lowercased_bleu_is_that_of_lowercased_text() -> None:
+    shouted = [line.upper() for line in HYPOTHESES]
+    score, signature = lowercased_bleu(shouted, REFERENCES)
+    low = [line.lower() for line in HYPOTHESES], [line.lower() for line in REFERENCES]
+    assert score == pytest.approx(sacrebleu.corpus_bleu(low[0], [low[1]]).score)
+    assert score > bleu_score(shouted, REFERENCES) + 10
+    assert {"case:lc", "tok:13a"} <= set(signature.split("|"))

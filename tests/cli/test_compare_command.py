@@ -1,0 +1,280 @@
+"""`translate compare`: figures of sacrebleu, the sentences that differ most, and the page."""
+
+import html
+import json
+import re
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import sacrebleu
+
+import translate
+from tests.cli.commands import Command
+from translate.config.data import data_config
+from translate.corpora.corpus import load_corpus, write_corpus
+
+QUICK = ("--samples", 30, "--trials", 40)
+
+
+class Files(NamedTuple):
+    source: Path
+    reference: Path
+    good: Path  # translations with one wrong line
+    bad: Path  # nearly nothing is right
+
+    @property
+    def options(self) -> tuple[object, ...]:
+        return ("--source", self.source, "--reference", self.reference, *QUICK)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    folder = tmp_path_factory.mktemp("corpus")
+    settings = {"name": "grammar", "kind": "grammar", "num_train": 1, "num_test": 17, "seed": 3}
+    write_corpus(load_corpus(data_config(settings)), folder)
+    references = (folder / "test.fr").read_text().splitlines()
+    good = [*references[:4], "tout autre chose .", *references[5:]]
+    bad = [f"{line.split()[0]} <b>non</b> & \x1b[31m ." for line in references]
+    for name, lines in (("good", good), ("bad", bad)):
+        (folder / f"{name}.fr").write_text("".join(f"{line}\n" for line in lines))
+    return Files(*(folder / name for name in ("test.en", "test.fr", "good.fr", "bad.fr")))
+
+
+def lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def test_the_record_has_the_figures_of_sacrebleu(files: Files, translate_command: Command) -> None:
+    result = translate_command("compare", f"bad={files.bad}", f"good={files.good}", *files.options, "--json")
+    assert (result.code, result.err) == (0, "")
+    record = json.loads(result.out)
+    assert (record["sentences"], record["references"], record["baseline"]) == (17, 1, "bad")
+    bad, good = record["systems"]
+    references = lines(files.reference)
+    for row, path in ((bad, files.bad), (good, files.good)):
+        assert row["bleu"]["score"] == pytest.approx(sacrebleu.corpus_bleu(lines(path), [references]).score)
+        assert row["chrf"]["score"] == pytest.approx(sacrebleu.corpus_chrf(lines(path), [references]).score)
+        assert row["bleu"]["interval"][0] <= row["bleu"]["interval"][1]
+    assert "p" not in bad["bleu"]
+    assert good["bleu"]["difference"] == pytest.approx(good["bleu"]["score"] - bad["bleu"]["score"])
+    assert set(good["bleu"]["p"]) == set(record["signatures"]["bleu"]) == {"bootstrap", "randomisation"}
+    assert good["bleu"]["p"]["randomisation"] < 0.05
+    assert "seed:12345" in record["signatures"]["bleu"]["bootstrap"]
+
+
+def test_sentences_that_differ_most_come_first(files: Files, translate_command: Command) -> None:
+    systems = (f"reference={files.reference}", f"good={files.good}")
+    record = json.loads(translate_command("compare", *systems, *files.options, "--json").out)
+    (only,) = record["differences"]  # all other lines are the same
+    assert only["line"] == 5
+    assert only["source"] == lines(files.source)[4]
+    assert only["references"] == [lines(files.reference)[4]]
+    assert only["texts"] == {"reference": lines(files.reference)[4], "good": "tout autre chose ."}
+    assert only["chrf"]["reference"] == pytest.approx(100)
+    assert record["systems"][1]["sentences"] == {"better": 0, "worse": 1, "equal": 16}
+    shown = translate_command("compare", *systems, *files.options).out
+    assert "\nline 5\n" in shown
+    assert re.search(r"^  good \d+\.\d +tout autre chose \.$", shown, flags=re.MULTILINE)
+    assert "good against reference by sentence chrF: 0 sentences better, 1 worse, 16 equal" in shown
+    none = translate_command("compare", *systems, *files.options, "--sentences", 0).out
+    assert "line 5" not in none
+
+
+def test_the_terminal_shows_the_same_and_obeys_nothing(files: Files, translate_command: Command) -> None:
+    systems = (f"good={files.good}", f"bad={files.bad}")
+    record = json.loads(translate_command("compare", *systems, *files.options, "--json", "--ter").out)
+    shown = translate_command("compare", *systems, *files.options, "--ter").out
+    assert "\x1b" not in shown
+    assert "\\x1b[31m" in shown
+    for metric, name in (("bleu", "BLEU"), ("chrf", "chrF"), ("ter", "TER")):
+        for system in record["systems"]:
+            score = f"{system[metric]['score']:.2f}"
+            assert re.search(rf"^{name} +{system['name']} +{score} ", shown, flags=re.MULTILINE)
+        for test, signature in record["signatures"][metric].items():
+            assert f"{name}, {test}: {signature}" in shown
+    p = record["systems"][1]["bleu"]["p"]
+    cells = [f"{value:.4f}{'*' if value < 0.05 else ''}" for value in p.values()]
+    assert re.search("  ".join(re.escape(cell) + " *" for cell in cells), shown)
+
+
+@pytest.fixture(scope="module")
+def runs(tiny_runs: dict[str, Path]) -> tuple[Path, Path]:
+    return tiny_runs["rnn_luong"], tiny_runs["transformer"]
+
+
+def test_runs_are_translated_and_their_words_linked(
+    runs: tuple[Path, Path], files: Files, tmp_path: Path, translate_command: Command
+) -> None:
+    out = tmp_path / "page.html"
+    systems = (runs[0], f"new={runs[1]}", f"gold={files.reference}")
+    result = translate_command("compare", *systems, *files.options, "--json", "--out", out)
+    assert (result.code, result.err) == (0, "")
+    record = json.loads(result.out)
+    assert [row["name"] for row in record["systems"]] == [runs[0].name, "new", "gold"]
+    translator = translate.load(runs[1])
+    texts = [each.text for each in translator.translate(lines(files.source))]
+    for each in record["differences"]:
+        assert each["texts"]["new"] == texts[each["line"] - 1]
+    first = record["differences"][0]
+    (alignment,) = translator.align([first["source"]], [first["texts"]["new"]])
+    section = out.read_text().split("<section>")[1]
+    row = next(row for row in section.split("<tr>") if row.startswith("<th>new</th>"))
+    for target, word in enumerate(alignment.target_words):
+        linked = [alignment.source_words[s] for s, t in sorted(alignment.links()) if t == target]
+        title = f' title="{html.escape(" ".join(linked))}"' if linked else ""
+        assert re.search(rf"<(span|mark){re.escape(title)}>{re.escape(html.escape(word))}</\1>", row)
+
+
+class Reader(HTMLParser):
+    """Tags and text of a page; fails on a script."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.text: list[str] = []
+        self.tags: list[str] = []
+
+    def handle_starttag(self, tag: str, attributes: list) -> None:
+        self.tags.append(tag)
+        assert not any(name.startswith("on") or name in ("src", "href") for name, _ in attributes)
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def test_the_page_shows_hostile_text_as_text(
+    files: Files, tmp_path: Path, translate_command: Command
+) -> None:
+    hostile = tmp_path / "hostile.fr"
+    count = len(lines(files.source))
+    words = ["<script>boom()</script>", "<img src=x onerror=boom()>", '"&lt;', "{{rows}}", "\u202eevil"]
+    hostile.write_text("".join(f"{words[number % 5]} {number}\n" for number in range(count)))
+    out = tmp_path / "page.html"
+    systems = (f"<b>={hostile}", f"good={files.good}")
+    result = translate_command("compare", *systems, *files.options, "--out", out, "--sentences", 99)
+    assert result.code == 0
+    assert result.out.endswith(f"page written to {out}\n")
+    reader = Reader()
+    page = out.read_text(encoding="utf-8")
+    reader.feed(page)
+    assert {"script", "img", "b"} & set(reader.tags) == set()
+    assert "default-src 'none'" in page
+    shown = "".join(reader.text)
+    for word in [*words[:4], "\\u202eevil", "<b>"]:
+        assert word in shown
+    assert reader.tags.count("section") == 17
+
+
+def test_marks_stand_on_the_words_that_the_reference_lacks(
+    files: Files, tmp_path: Path, translate_command: Command
+) -> None:
+    out = tmp_path / "page.html"
+    options = (*files.options, "--out", out)
+    systems = (f"reference={files.reference}", f"good={files.good}")
+    assert translate_command("compare", *systems, *options).code == 0
+    section = out.read_text().split("<section>")[1]
+    known = set(lines(files.reference)[4].split())
+    row = next(row for row in section.split("<tr>") if row.startswith("<th>good</th>"))
+    assert re.findall(r"<mark>([^<]*)</mark>", row) == [
+        word for word in ("tout", "autre", "chose") if word not in known
+    ]
+
+
+def test_several_references_and_a_test_set_by_name(
+    files: Files, tmp_path: Path, translate_command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    systems = (f"bad={files.bad}", f"good={files.good}")
+    two = (*files.options, "--reference", files.good)
+    record = json.loads(translate_command("compare", *systems, *two, "--json").out)
+    assert record["references"] == 2
+    assert record["systems"][1]["bleu"]["score"] == pytest.approx(100)
+    folder = tmp_path / "wmt14"
+    folder.mkdir()
+    shutil.copy(files.source, folder / "wmt14.en-fr.src")
+    shutil.copy(files.reference, folder / "wmt14.en-fr.ref")
+    monkeypatch.setenv("SACREBLEU", str(tmp_path))
+    named = ("--testset", "wmt14", "--language-pair", "en-fr", *QUICK, "--json")
+    by_name = json.loads(translate_command("compare", *systems, *named).out)
+    by_file = json.loads(translate_command("compare", *systems, *files.options, "--json").out)
+    assert by_name == by_file
+
+
+@pytest.mark.parametrize(
+    ("systems", "options", "message"),
+    [
+        (["a=good.fr"], [], "one system alone; expected at least two"),
+        (["a=good.fr", "a=bad.fr"], [], "two systems have the same name"),
+        (["a=good.fr", "b="], [], "'b=': expected RUN, NAME=RUN or NAME=FILE"),
+        (["a=good.fr", "b=none.fr"], [], "none.fr: no such file"),
+        (["a=good.fr", "none"], [], "none: no such run directory"),
+        (["a=good.fr", "good.fr"], [], "good.fr: a file, not a run directory"),
+        (["a=good.fr", "b=short.fr"], [], "short.fr has 1 lines but test.en has 17"),
+        (["a=good.fr", "b=bad.fr"], ["--out", "page.png"], "page.png: expected a page, FILE.html"),
+        (["a=good.fr", "b=bad.fr"], ["--out", "none/page.html"], "there is no folder none"),
+        (["a=good.fr", "b=bad.fr"], ["--source", "test.en", "--reference", "test.fr"], "2 test sets"),
+        (["a=good.fr", "b=bad.fr"], ["--language-pair", "en-fr"], "--testset NAME, which is missing"),
+        (["a=good.fr", "b=bad.fr"], ["--testset", "wmt14"], "2 test sets; expected one"),
+    ],
+)
+def test_wrong_use(
+    systems: list[str],
+    options: list[str],
+    message: str,
+    files: Files,
+    translate_command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(files.source.parent)
+    Path("short.fr").write_text("a\n")
+    given = ("--source", "test.en", "--reference", "test.fr", *QUICK, *options)
+    result = translate_command("compare", *systems, *given)
+    assert (result.code, result.out) == (2, "")
+    assert message in result.err
+    assert len(result.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "there is no test set: give --source FILE --reference FILE, or --testset NAME"),
+        (["--source", "test.en"], "--source FILE needs its translations: add --reference FILE"),
+        (
+            ["--reference", "test.fr"],
+            "--reference FILE translates the lines of --source FILE, which is missing",
+        ),
+        (["--testset", "wmt14"], "add --language-pair, such as en-de"),
+        (["--testset", "wmt14", "--language-pair", "en-de"], "sacrebleu -t wmt14 -l en-de --echo all"),
+    ],
+)
+def test_a_test_set_that_is_missing(
+    options: list[str],
+    message: str,
+    files: Files,
+    tmp_path: Path,
+    translate_command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(files.source.parent)
+    monkeypatch.setenv("SACREBLEU", str(tmp_path))
+    result = translate_command("compare", "a=good.fr", "b=bad.fr", *options)
+    assert (result.code, result.out) == (2, "")
+    assert message in result.err
+
+
+def test_runs_of_other_languages(
+    runs: tuple[Path, Path], files: Files, tmp_path: Path, translate_command: Command
+) -> None:
+    back = tmp_path / "back"
+    shutil.copytree(runs[1], back, symlinks=True)
+    text = (back / "config.yaml").read_text()
+    swapped = text.replace("source_language: en", "source_language: fr").replace(
+        "target_language: fr", "target_language: en", 1
+    )
+    (back / "config.yaml").write_text(swapped)
+    result = translate_command("compare", runs[0], back, *files.options)
+    assert result.code == 2
+    assert "compare needs the same languages; rnn_luong translates en to fr, back translates fr to en" in (
+        result.err
+    )

@@ -1,0 +1,97 @@
+"""The tests of significance against their definitions, computed with plain loops."""
+
+import random
+
+import numpy as np
+import pytest
+import sacrebleu
+
+from translate.errors import UserError
+from translate.evaluation.significance import compare
+
+WORDS = [*"abcdefghijklm", "house", "old", "small", "town"]
+
+
+def corpus(seed: int, noise: float, count: int = 67) -> tuple[list[str], list[str]]:
+    """References, and the same with some words exchanged."""
+    draw, change = random.Random(3), random.Random(seed)
+    references, hypotheses = [], []
+    for _ in range(count):
+        words = draw.choices(WORDS, k=draw.randint(5, 11))
+        references.append(" ".join(words))
+        hypotheses.append(" ".join(change.choice(WORDS) if change.random() < noise else w for w in words))
+    return references, hypotheses
+
+
+REFERENCES, GOOD = corpus(5, 0.15)
+BAD, ALIKE = corpus(7, 0.6)[1], corpus(13, 0.15)[1]
+
+
+def test_scores_are_those_of_the_whole_set() -> None:
+    found = compare({"good": GOOD, "bad": BAD}, [REFERENCES], ter=True, samples=20, trials=20).scores
+    for name, texts in (("good", GOOD), ("bad", BAD)):
+        assert found["bleu"][name].score == pytest.approx(sacrebleu.corpus_bleu(texts, [REFERENCES]).score)
+        assert found["chrf"][name].score == pytest.approx(sacrebleu.corpus_chrf(texts, [REFERENCES]).score)
+        assert found["ter"][name].score == pytest.approx(sacrebleu.corpus_ter(texts, [REFERENCES]).score)
+    assert found["bleu"]["good"].p == {}
+
+
+def test_a_clear_difference_is_significant_and_none_is_not() -> None:
+    systems = {"good": GOOD, "alike": ALIKE, "bad": BAD, "same": GOOD}
+    found = compare(systems, [REFERENCES], samples=300, trials=300).scores["bleu"]
+    for test in ("bootstrap", "randomisation"):
+        assert found["bad"].p[test] < 0.01 < 0.05 < found["alike"].p[test]
+        assert found["same"].p[test] == 1.0  # sacrebleu itself says 1 / 301 here
+    assert found["bad"].mean + found["bad"].interval < found["good"].mean - found["good"].interval
+
+
+def test_p_is_that_of_the_definition() -> None:
+    """Approximate randomisation: exchange the outputs of some sentences, and count larger differences."""
+    trials = 400
+    found = compare({"good": GOOD, "alike": ALIKE}, [REFERENCES], samples=2, trials=trials)
+    draw = np.random.default_rng(1)
+    real = abs(bleu(GOOD) - bleu(ALIKE))
+    larger = 0
+    for _ in range(trials):
+        swap = draw.integers(2, size=len(GOOD))
+        first = [b if s else a for a, b, s in zip(GOOD, ALIKE, swap, strict=True)]
+        second = [a if s else b for a, b, s in zip(GOOD, ALIKE, swap, strict=True)]
+        larger += abs(bleu(first) - bleu(second)) > real
+    expected = (larger + 1) / (trials + 1)
+    # Both are shares of 400 draws: four standard errors of their difference.
+    error = 4 * (2 * expected * (1 - expected) / trials) ** 0.5
+    assert found.scores["bleu"]["alike"].p["randomisation"] == pytest.approx(expected, abs=error)
+
+
+def bleu(texts: list[str]) -> float:
+    return float(sacrebleu.corpus_bleu(texts, [REFERENCES], force=True).score)
+
+
+def test_signatures_tell_test_number_and_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def signatures() -> list[str]:
+        found = compare({"good": GOOD, "bad": BAD}, [REFERENCES, GOOD], samples=30, trials=40).signatures
+        return [found["bleu"]["bootstrap"], found["chrf"]["randomisation"]]
+
+    bootstrap, randomisation = (each.split("|") for each in signatures())
+    assert {"nrefs:2", "bs:30", "seed:12345", "tok:13a"} <= set(bootstrap)
+    assert {"nrefs:2", "ar:40", "seed:12345", "nc:6"} <= set(randomisation)
+    monkeypatch.setenv("SACREBLEU_SEED", "7")
+    assert all("seed:7" in each for each in signatures())
+
+
+@pytest.mark.parametrize("seed", ["0", "x", "-3", ""])
+def test_a_seed_that_sacrebleu_would_not_take(seed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SACREBLEU_SEED", seed)
+    with pytest.raises(UserError, match="SACREBLEU_SEED is"):
+        compare({"good": GOOD, "bad": BAD}, [REFERENCES])
+
+
+def test_what_cannot_be_compared() -> None:
+    with pytest.raises(UserError, match="66 translations but 67 references"):
+        compare({"good": GOOD, "bad": BAD[:-1]}, [REFERENCES])
+    with pytest.raises(UserError, match=r"give --samples \d+ or less"):
+        compare({"good": GOOD, "bad": BAD}, [REFERENCES], samples=10**7)
+    with pytest.raises(UserError, match=r"give --trials \d+ or less"):
+        compare({"good": GOOD, "bad": BAD}, [REFERENCES], trials=10**8)
+    with pytest.raises(UserError, match="at least 1"):
+        compare({"good": GOOD, "bad": BAD}, [REFERENCES], trials=0)

@@ -1,0 +1,114 @@
+"""The test sets of ``translate evaluate`` and ``translate compare``: files, or a name of sacrebleu."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+import typer
+
+from translate.cli.systems import languages_of
+from translate.errors import UserError
+
+
+@dataclass(frozen=True)
+class EvaluationSet:
+    """Source sentences with their translations.
+
+    Attributes:
+        name: the file of the sources, or sacrebleu's name.
+        references: lists of one correct translation of each sentence; at least one list.
+        language: of the references; empty if it is not known.
+    """
+
+    name: str
+    source: list[str]
+    references: list[list[str]]
+    language: str = ""
+
+
+@dataclass(frozen=True)
+class EvaluationFiles:
+    """The files of one or several test sets."""
+
+    PANEL: ClassVar = "Test set"
+
+    source: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE", help="Source sentences, one a line; give it again for another test set."
+        ),
+    ] = None
+    reference: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Their translations; give it again for another reference, or for the references of the "
+            "next --source.",
+        ),
+    ] = None
+    testset: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A test set by the name that sacrebleu gives it, such as wmt14, from sacrebleu's folder; "
+            "may be given several times.",
+        ),
+    ] = None
+    language_pair: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PAIR", help="Languages of --testset, such as en-de. Default: those of the run."
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        sources, references = self.source or [], self.reference or []
+        if self.language_pair is not None and not self.testset:
+            raise UserError("--language-pair chooses among the languages of --testset NAME, which is missing")
+        if references and not sources:
+            raise UserError("--reference FILE translates the lines of --source FILE, which is missing")
+        if sources and not references:
+            raise UserError("--source FILE needs its translations: add --reference FILE")
+        if not sources and not self.testset:
+            raise UserError("there is no test set: give --source FILE --reference FILE, or --testset NAME")
+        if sources and len(references) % len(sources):
+            raise UserError(
+                f"{len(sources)} files of --source but {len(references)} of --reference; expected as many "
+                f"references for each source, in the same order"
+            )
+
+    @property
+    def number(self) -> int:
+        """How many test sets there are."""
+        return len(self.source or []) + len(self.testset or [])
+
+    def read(self, runs: list[Path]) -> list[EvaluationSet]:
+        """The test sets; raises :class:`UserError` if their files do not fit together.
+
+        Args:
+            runs: the languages of the first of them choose the files of a name, unless they are given.
+        """
+        from translate.corpora.local_files import language_of, pair_of
+
+        sources, references = self.source or [], self.reference or []
+        each, found = len(references) // max(len(sources), 1), []
+        for index, source in enumerate(sources):
+            own = references[index * each : (index + 1) * each]
+            pairs = [pair_of(source, path) for path in own]
+            language = language_of(str(own[0])) or ""
+            found.append(EvaluationSet(str(source), pairs[0].source, [one.target for one in pairs], language))
+        return found + [self._named(name, runs) for name in self.testset or []]
+
+    def _named(self, name: str, runs: list[Path]) -> EvaluationSet:
+        from translate.corpora.local_files import pair_of
+        from translate.evaluation.test_set_names import find_test_set
+
+        languages = languages_of(runs[0]) if runs and self.language_pair is None else ("", "")
+        pair = self.language_pair or "-".join(filter(None, languages))
+        if "-" not in pair:
+            raise UserError(
+                f"--testset {name}: add --language-pair, such as en-de; no run tells the languages"
+            )
+        files = find_test_set(name, pair)
+        pairs = [pair_of(files.source, path) for path in files.references]
+        return EvaluationSet(name, pairs[0].source, [one.target for one in pairs], pair.rpartition("-")[2])

@@ -1,0 +1,5 @@
+"""How good translations are: scores, the significance of differences, and test sets by name."""
+
+from translate.evaluation.scores import CorpusScores, bleu_score, corpus_scores
+
+__all__ = ["CorpusScores", "bleu_score", "corpus_scores"]

@@ -1,0 +1,136 @@
+"""Whether one system is better than another on a test set: the paired tests of sacrebleu.
+
+Koehn 2004 (bootstrap resampling), Riezler and Maxwell 2005 (approximate randomisation). Both ask how the
+difference depends on the choice of the sentences; neither knows how it depends on the seed of a training.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from translate.errors import UserError
+from translate.evaluation.scores import check_numbers, metrics_of
+
+SAMPLES, TRIALS = 1000, 10_000  # sacrebleu's own numbers
+TESTS = {"bootstrap": "bs", "randomisation": "ar"}  # our name -> sacrebleu's
+MAX_BYTES = 4 << 30
+# Bytes of sacrebleu's arrays for one sentence of a resample: 18 counts of chrF and an index; of a trial: a
+# choice, its opposite, and one of them as integers.
+_BYTES = {"bootstrap": 80, "randomisation": 10}
+
+
+@dataclass(frozen=True)
+class SystemScore:
+    """A system by one metric.
+
+    Attributes:
+        score: of the whole test set.
+        mean: of the resamples.
+        interval: half the 95 % interval around ``mean``.
+        p: test -> how likely a difference to the baseline as large as this one is by chance; 1 where there is
+            none. Empty for the baseline.
+    """
+
+    score: float
+    mean: float
+    interval: float
+    p: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Systems on one test set; the first one is the baseline.
+
+    Attributes:
+        scores: metric -> system -> its score.
+        signatures: metric -> test -> sacrebleu's signature, with the seed and the number of resamples.
+    """
+
+    scores: Mapping[str, Mapping[str, SystemScore]]
+    signatures: Mapping[str, Mapping[str, str]]
+
+
+def compare(
+    systems: Mapping[str, Sequence[str]],
+    references: Sequence[Sequence[str]],
+    *,
+    target_language: str = "",
+    ter: bool = False,
+    samples: int = SAMPLES,
+    trials: int = TRIALS,
+) -> Comparison:
+    """Score systems and test the difference of each to the first one, two-sided.
+
+    The seed is sacrebleu's: the environment variable ``SACREBLEU_SEED``, or 12345.
+
+    Args:
+        systems: name -> one translation of each sentence.
+        references: lists of one correct translation of each sentence.
+        target_language: its code; some have a tokenizer of their own.
+        ter: whether TER, which takes longest, is tested beside BLEU and chrF.
+        samples: bootstrap resamples.
+        trials: of approximate randomisation.
+
+    Raises:
+        UserError: if the numbers of sentences differ, for a seed that is none, or if the arrays of sacrebleu
+            would be larger than ``MAX_BYTES``.
+    """
+    from sacrebleu.significance import PairedTest
+
+    _check_seed()
+    for hypotheses in systems.values():
+        check_numbers(hypotheses, references)
+    numbers = {"bootstrap": samples, "randomisation": trials}
+    _check_size(len(references[0]), numbers)
+    found, signatures = {}, {}
+    for test, name in TESTS.items():
+        metrics = metrics_of(target_language, ter=ter)
+        given = [(system, list(lines)) for system, lines in systems.items()]
+        paired = PairedTest(given, metrics, [list(lines) for lines in references], name, numbers[test])
+        signs, columns = paired()
+        # sacrebleu names a column for what was measured, such as chrF2, in the order of the metrics.
+        named = dict(zip(metrics, signs, strict=True))
+        found[test] = {metric: columns[column] for metric, column in named.items()}
+        signatures[test] = {metric: str(signs[column]) for metric, column in named.items()}
+    scores = {metric: _joined(list(systems), found, metric) for metric in metrics}
+    return Comparison(
+        scores, {metric: {test: signatures[test][metric] for test in TESTS} for metric in metrics}
+    )
+
+
+def _joined(
+    names: Sequence[str], found: Mapping[str, Mapping[str, Any]], metric: str
+) -> dict[str, SystemScore]:
+    """The results of both tests for one metric, by system."""
+    joined: dict[str, SystemScore] = {}
+    for index, name in enumerate(names):
+        results = {test: found[test][metric][index] for test in TESTS}
+        sampled = results["bootstrap"]
+        score, baseline = float(sampled.score), joined[names[0]].score if index else 0.0
+        # sacrebleu counts larger differences alone, so equal systems would differ significantly.
+        p = {
+            test: 1.0 if score == baseline else float(each.p_value) for test, each in results.items() if index
+        }
+        joined[name] = SystemScore(score, float(sampled.mean), float(sampled.ci), p)
+    return joined
+
+
+def _check_seed() -> None:
+    seed = os.environ.get("SACREBLEU_SEED", "12345")
+    # sacrebleu takes 0 for no seed, but writes it into the signature.
+    if seed.lower() != "none" and not (seed.isdecimal() and int(seed) > 0):
+        raise UserError(f"SACREBLEU_SEED is {seed[:50]!r}; expected a whole number above 0, or none")
+
+
+def _check_size(sentences: int, numbers: Mapping[str, int]) -> None:
+    for test, number in numbers.items():
+        if number < 1:
+            raise UserError(f"{test}: expected at least 1 resample or trial, got {number}")
+        most = MAX_BYTES // (_BYTES[test] * sentences)
+        if number > most:
+            option = {"bootstrap": "--samples", "randomisation": "--trials"}[test]
+            raise UserError(
+                f"compare: {number:,} times {sentences:,} sentences take more than {MAX_BYTES >> 30} GiB; "
+                f"give {option} {most} or less, or a smaller test set"
+            )
