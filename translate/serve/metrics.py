@@ -1,6 +1,13 @@
 """Counters and histograms for Prometheus; no label holds an address, a key or a text."""
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 SHARES = (0.02, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0)
@@ -47,12 +54,20 @@ class Metrics:
         self._cancelled = Counter(
             "translate_cancelled", "Sentences that nobody waited for any more", ["model"], registry=registry
         )
+        self._in_batch = Gauge(
+            "translate_batch_sentences", "Sentences in running batches", ["model"], registry=registry
+        )
+        ProcessCollector(registry=registry)  # memory, seconds of processors, open files
         self.queued = Gauge("translate_queued_pieces", "Source pieces that wait or run", registry=registry)
         self.running = Gauge("translate_requests_running", "Requests without an answer", registry=registry)
 
     def waited(self, model: str, seconds: float) -> None:
         """A sentence has entered the running batch."""
         self._waiting.labels(model).observe(seconds)
+
+    def in_batch(self, model: str, change: int) -> None:
+        """Sentences have entered running batches, or left them."""
+        self._in_batch.labels(model).inc(change)
 
     def stepped(self, model: str, live: int, size: int) -> None:
         """A batch of ``size`` slots has made a step with ``live`` sentences."""

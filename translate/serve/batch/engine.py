@@ -206,7 +206,7 @@ class Engine:
     def _finish(self, feed: Feed, found: Finished) -> None:
         """Hand out the translation of a sentence."""
         job: QueuedSentence = found.key
-        feed.live.discard(job)
+        feed.leave([job])
         call, batch = job.call, job.call.work.batch
         if call.cancelled:
             return
@@ -244,7 +244,8 @@ class Engine:
 
     def _failed(self, feed: Feed, error: Exception) -> None:
         """Give each sentence of a batch that failed another try, alone; end the calls whose second it was."""
-        jobs, feed.live = list(feed.live), set()
+        jobs = list(feed.live)
+        feed.leave(jobs)
         for job in jobs:
             job.failures += 1
             if job.failures > 1 and not job.call.cancelled:

@@ -4,7 +4,7 @@ import heapq
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from translate.search import SentenceGroup, Supply, read_sources
 from translate.search.readers import most_sentences
@@ -124,14 +124,21 @@ class Feed(Supply[list[QueuedSentence]]):
         for job in jobs:
             self._metrics.waited(self.lane.key.model, now - job.arrived)
         self.live.update(jobs)
+        self._metrics.in_batch(self.lane.key.model, len(jobs))
         return jobs or None
+
+    def leave(self, jobs: Iterable[QueuedSentence]) -> None:
+        """Sentences are no longer in the batch."""
+        gone = self.live.intersection(jobs)
+        self.live -= gone
+        self._metrics.in_batch(self.lane.key.model, -len(gone))
 
     def after_step(self, running: RunningBatch) -> None:
         """Drop the sentences that nobody waits for, show those that grow, and wait for the next turn."""
         gone = {job for job in self.live if job.call.cancelled}
         if gone:
             running.drop(gone)
-            self.live -= gone
+            self.leave(gone)
         for slot, sentence in running.live:
             job = sentence.key
             if job.call.growing and sentence.length > 1:

@@ -63,20 +63,18 @@ async def read_body(receive: Receive, headers: dict[str, str], most: int, limits
     too_large = RefusalError(413, f"the body has more than {most:,} bytes; send less at a time", close=True)
     if told.isascii() and told.isdigit() and int(told[:18]) > most:
         raise too_large
-    parts: list[bytes] = []
-    size = 0
+    body = bytearray()  # grows in place: a list of tiny parts would take many times their bytes
     try:
         async with asyncio.timeout(limits.seconds):
             while True:
                 message = await receive()
                 if message["type"] == "http.disconnect":
                     raise ClientGoneError
-                parts.append(message.get("body", b""))
-                size += len(parts[-1])
-                if size > most:
+                body += message.get("body", b"")
+                if len(body) > most:
                     raise too_large
                 if not message.get("more_body", False):
-                    return b"".join(parts)
+                    return bytes(body)
     except TimeoutError as error:
         raise RefusalError(
             408, f"the body did not arrive within {limits.seconds:g} seconds", close=True
@@ -116,8 +114,11 @@ async def read_fields(request: Request, body: bytes) -> Fields:
         fields = await _read_form(request, body)
     elif body.strip():
         raise RefusalError(415, "expected a body in application/json, a form or a multipart form")
+    both = {
+        name: {each for each in values if isinstance(each, str)} for name, values in fields.values.items()
+    }
     for name, value in _pairs(request.url.query):
-        if name not in fields.values or value not in fields.values[name]:
+        if value not in both.get(name, ()):  # some clients send the same in both
             fields.values.setdefault(name, []).append(value)
     return fields
 

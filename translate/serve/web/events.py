@@ -1,7 +1,8 @@
 """Server-sent events."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Any, NamedTuple
 
 from starlette.types import Receive, Scope, Send
@@ -35,20 +36,21 @@ class EventStream:
 
     status_code = 200
 
-    def __init__(self, events: AsyncIterator[Event]) -> None:
+    def __init__(self, events: AsyncGenerator[Event, None]) -> None:
         self._events = events
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        first = await anext(self._events, None)  # its refusal is an answer with its status
-        await send({"type": "http.response.start", "status": self.status_code, "headers": HEADERS})
-        try:
-            if first is not None:
-                await _send(send, first)
-            async for event in self._events:
-                await _send(send, event)
-        except RefusalError as refusal:
-            await _send(send, Event("error", {"code": refusal.code, "message": refusal.message}))
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        async with aclosing(self._events) as events:  # a client that goes away ends them at once
+            first = await anext(events, None)  # its refusal is an answer with its status
+            await send({"type": "http.response.start", "status": self.status_code, "headers": HEADERS})
+            try:
+                if first is not None:
+                    await _send(send, first)
+                async for event in events:
+                    await _send(send, event)
+            except RefusalError as refusal:
+                await _send(send, Event("error", {"code": refusal.code, "message": refusal.message}))
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def _send(send: Send, event: Event) -> None:

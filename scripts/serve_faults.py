@@ -1,0 +1,313 @@
+"""What a server does when clients misbehave: vanish, read slowly, cut their requests short, send anything.
+
+    python scripts/serve_faults.py runs/demo/transformer
+    python scripts/serve_faults.py runs/demo/transformer --vanish 1000 --cut 1000 --slow 100 --fuzz 10000
+
+It starts `translate serve` on a free port of 127.0.0.1. Meanwhile witnesses, clients that do nothing wrong,
+ask by four interfaces for texts of their own, and compare each answer with what the library gives for that
+text. Each fault is followed by a look at the server's metrics: no sentence may be left in queue or batch. At
+last SIGTERM comes under load: each request must be answered, refused, or not have been accepted. A row tells
+the server's memory after each fault; what is wrong stands below, and the exit code is 1.
+"""
+
+import argparse
+import contextlib
+import json
+import random
+import re
+import signal
+import socket
+import struct
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from serve_requests import Mutations, Sent, posted, right_requests
+from serve_witnesses import SECONDS, Server, Witnesses, ask, receive
+
+WAVE = 200  # connections that are open at a time, within the usual number of open files
+MAX_COUNT, MAX_CLIENTS = 100_000, 64
+LEAST = 5  # answers of each witness beside a fault
+GROWTH = 24.0  # MiB by which the second half of a fault may raise the memory
+REFUSALS = {400, 401, 403, 404, 405, 408, 411, 413, 415, 429, 431, 456}
+PEOPLE = ("man", "woman", "boy", "girl", "dog", "cat", "child", "friend")
+VERBS = ("sees", "loves", "knows", "finds", "eats", "wants")
+LONG = "the old woman sees the dog and the cat and the man and the boy . " * 8
+
+
+class Faults:
+    """The faults, one method each; gives what is wrong.
+
+    Args:
+        server: that they meet.
+        seed: of all choices.
+    """
+
+    def __init__(self, server: Server, seed: int) -> None:
+        self.server = server
+        self._chance = random.Random(seed)
+        self.wrong: list[str] = []
+        self.memory: list[float] = []  # MiB, along the fault
+
+    def vanish(self, count: int) -> None:
+        """Clients that go away at any moment: while they send, while they wait, while they read."""
+        for first in range(0, count, WAVE):
+            connections = []
+            for _ in range(min(WAVE, count - first)):
+                request = self._any_request().encode()
+                connection = self.server.connect()
+                cut = self._chance.choice((len(request), self._chance.randrange(1, len(request))))
+                connection.sendall(request[:cut])
+                connections.append(connection)
+            time.sleep(self._chance.random() * 0.2)
+            for connection in connections:
+                if self._chance.random() < 0.5:  # with a reset instead of an end
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                connection.close()
+            self.memory.append(self.server.memory())
+
+    def cut(self, count: int) -> None:
+        """Bodies that end early, though the connection stays until there is an answer or its end."""
+        for number in range(count):
+            request = self._any_request()
+            whole = request.encode()
+            with self.server.connect() as connection:
+                connection.sendall(whole[: len(whole) - 1 - self._chance.randrange(len(request.body))])
+                connection.shutdown(socket.SHUT_WR)
+                with contextlib.suppress(OSError):
+                    reply = receive(connection, "POST")
+                    if reply.status not in REFUSALS:
+                        self.wrong.append(f"half a request to {request.path} is answered with {reply.status}")
+            if number % max(1, count // 20) == 0:
+                self.memory.append(self.server.memory())
+
+    def slow(self, count: int) -> None:
+        """Clients that read a byte now and then; half of them leave, the others read to the end."""
+        connections = []
+        for number in range(min(count, WAVE)):
+            connection = self.server.connect(buffer=4096)
+            more: dict[str, Any] = (
+                {"stream": True, "beam_size": 1} if number % 2 else {"split_sentences": True}
+            )
+            connection.sendall(posted("/v1/translate", {"text": LONG, **more}).encode())
+            connections.append(connection)
+        for _ in range(5):
+            time.sleep(0.1)
+            for connection in connections:
+                connection.recv(1)
+            self.memory.append(self.server.memory())
+        for number, connection in enumerate(connections):
+            if number % 4 < 2:
+                rest = b""
+                while part := self._part(connection, rest):
+                    rest += part
+                if not rest.endswith((b"0\r\n\r\n", b"}")):
+                    self.wrong.append(f"a slow reader's answer ends with {rest[-80:]!r}")
+            connection.close()
+        self.memory.append(self.server.memory())
+
+    def fuzz(self, count: int, clients: int) -> None:
+        """Requests that are nearly right, over every endpoint that the server describes."""
+        paths = self.server.get("/spec")["paths"]
+        endpoints = [(method.upper(), path) for path, methods in paths.items() for method in methods]
+        languages = self.server.source, self.server.target
+        mutations = Mutations(self._chance.randrange(10**9), endpoints, "I love you .", *languages)
+        lock, left = threading.Lock(), iter(range(count))
+
+        def run() -> None:
+            while True:
+                with lock:
+                    number = next(left, None)
+                    if number is None:
+                        return
+                    sent = mutations.next()
+                    if number % max(1, count // 20) == 0:
+                        self.memory.append(self.server.memory())
+                if wrong := self._judge(sent):
+                    with lock:
+                        self.wrong.append(wrong)
+
+        with ThreadPoolExecutor(clients) as pool:
+            for each in [pool.submit(run) for _ in range(clients)]:
+                each.result()
+
+    def _judge(self, sent: Sent) -> str:
+        """What is wrong with the answer to a request."""
+        shown = f"{sent.method} {sent.path[:100]} {sent.headers} {sent.body[:300]!r}"
+        try:
+            reply = ask(self.server, sent)
+        except OSError as error:
+            told = {"Content-Length", "Expect"} & sent.headers.keys()  # more is expected than comes
+            return "" if told else f"{shown}: no answer ({error})"
+        waits = reply.status == 503 and sent.path.startswith("/v2/document/")
+        if not (reply.status < 300 or reply.status in REFUSALS or waits):
+            return f"{shown}: {reply.status}"
+        if reply.kind == "application/json" and sent.method != "HEAD":
+            try:
+                json.loads(reply.body)
+            except ValueError:
+                return f"{shown}: {reply.status} with a body that is no JSON"
+        return ""
+
+    def _any_request(self) -> Sent:
+        """A right request of one of the interfaces."""
+        right = right_requests(LONG, self.server.source, self.server.target)
+        path = self._chance.choice([path for path in right if "{" not in path])
+        fields, kinds = self._chance.choice(right[path])
+        return posted(path, fields, self._chance.choice(kinds))
+
+    def _part(self, connection: socket.socket, rest: bytes) -> bytes:
+        """More of an answer; nothing if it is complete."""
+        head, _, body = rest.partition(b"\r\n\r\n")
+        told = re.search(rb"content-length: (\d+)", head.lower())
+        if body and (len(body) >= int(told[1]) if told else body.endswith(b"0\r\n\r\n")):
+            return b""
+        return connection.recv(65536)
+
+
+def own_lines() -> list[str]:
+    """Texts of which no two are the same."""
+    return [f"the {one} {verb} the {other} ." for one, verb, other in product(PEOPLE, VERBS, PEOPLE)]
+
+
+def left_behind(server: Server) -> list[str]:
+    """What stays in queue or batch although nobody asks any more."""
+    names = "translate_queued_pieces", "translate_batch_sentences", "translate_requests_running"
+    until = time.monotonic() + SECONDS
+    while True:
+        values = {name: server.metric(name) for name in names}
+        values["translate_requests_running"] -= 1  # the question itself
+        if not any(values.values()):
+            return []
+        if time.monotonic() > until:
+            return [f"{name} is {value:g} after the last request" for name, value in values.items() if value]
+        time.sleep(0.1)
+
+
+def meet(server: Server, witnesses: Witnesses, clients: int, fault: Callable[[], None]) -> None:
+    """Let a fault happen beside witnesses."""
+    witnesses.start(clients)
+    fault()
+    until = time.monotonic() + SECONDS
+    while sum(witnesses.counts.values()) < LEAST * clients and time.monotonic() < until:
+        time.sleep(0.01)
+    witnesses.stop()
+    kinds = witnesses.counts.keys() - {"right"}
+    witnesses.wrong += [f"{witnesses.counts[kind]} witnesses' requests: {kind}" for kind in kinds]
+    witnesses.wrong += left_behind(server)
+
+
+def stop_under_load(server: Server, witnesses: Witnesses, clients: int) -> None:
+    """SIGTERM while clients ask: what the server says that it answered, the clients must have."""
+    before = len(server.log.read_bytes())
+    witnesses.start(clients)
+    until = time.monotonic() + SECONDS
+    while sum(witnesses.counts.values()) < 3 * clients and time.monotonic() < until:
+        time.sleep(0.01)
+    server.process.send_signal(signal.SIGTERM)
+    code = server.process.wait(SECONDS)
+    witnesses.stop()
+    events = [json.loads(line) for line in server.log.read_bytes()[before:].splitlines()]
+    logged = Counter(event["status"] for event in events if event["event"] == "request")
+    received = {200: witnesses.counts["right"] + witnesses.counts["wrong"], 503: witnesses.counts["refused"]}
+    for status in logged.keys() | received.keys():
+        if logged[status] != received.get(status, 0):
+            known = received.get(status, 0)
+            witnesses.wrong.append(f"SIGTERM: {logged[status]} ended with {status}, {known} clients know it")
+    if code:
+        witnesses.wrong.append(f"SIGTERM: exit code {code}")
+
+
+def judge_memory(name: str, memory: list[float]) -> list[str]:
+    """Whether the second half of a fault has raised the memory."""
+    half = len(memory) // 2
+    if half < 2:
+        return []
+    grown = max(memory[half:]) - max(memory[:half])
+    return [f"{name}: the memory grows by {grown:.0f} MiB in its second half"] if grown > GROWTH else []
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("run", help="run directory of one pair of languages")
+    parser.add_argument("--lines", type=Path, help="texts for the witnesses; of the demo's words by default")
+    parser.add_argument("--vanish", type=int, default=1000, help="clients that go away in mid-request")
+    parser.add_argument("--cut", type=int, default=1000, help="bodies that end early")
+    parser.add_argument("--slow", type=int, default=100, help="slow readers, up to 200")
+    parser.add_argument("--fuzz", type=int, default=10_000, help="requests that are nearly right")
+    parser.add_argument("--clients", type=int, default=4, help="witnesses, and clients that send them")
+    parser.add_argument("--seed", type=int, default=1, help="of all choices")
+    given = parser.parse_args(arguments)
+    if not 0 <= min(given.vanish, given.cut, given.slow, given.fuzz) <= MAX_COUNT:
+        parser.error("--vanish, --cut, --slow and --fuzz: expected 0 or more")
+    if max(given.vanish, given.cut, given.fuzz) > MAX_COUNT or given.slow > WAVE:
+        parser.error(f"expected at most {MAX_COUNT:,} requests, and {WAVE} slow readers")
+    if not 1 <= given.clients <= MAX_CLIENTS:
+        parser.error(f"--clients: expected 1 to {MAX_CLIENTS}")
+    return given
+
+
+def run_faults(server: Server, expected: dict[str, str], given: argparse.Namespace) -> list[str]:
+    """Let all faults happen, one after another; gives what is wrong."""
+    print("fault     requests  right answers beside  MiB before  at half  after  seconds")
+    found: list[str] = []
+    for name in ("vanish", "cut", "slow", "fuzz"):
+        count, faults, witnesses = (
+            getattr(given, name),
+            Faults(server, given.seed),
+            Witnesses(server, expected),
+        )
+        happen = {"vanish": faults.vanish, "cut": faults.cut, "slow": faults.slow}
+        before, began = server.memory(), time.monotonic()
+        if name == "fuzz":
+            meet(server, witnesses, given.clients, lambda c=count, f=faults: f.fuzz(c, given.clients))  # type: ignore[misc]
+        else:
+            meet(server, witnesses, given.clients, lambda c=count, f=happen[name]: f(c))  # type: ignore[misc]
+        half = max(faults.memory[: len(faults.memory) // 2], default=before)
+        print(
+            f"{name:8}  {count:8,}  {witnesses.counts['right']:20,}  {before:10.0f}  {half:7.0f}  "
+            f"{server.memory():5.0f}  {time.monotonic() - began:7.1f}",
+            flush=True,
+        )
+        found += [*faults.wrong, *witnesses.wrong, *judge_memory(name, faults.memory)]
+    witnesses = Witnesses(server, expected)
+    stop_under_load(server, witnesses, given.clients)
+    counts = witnesses.counts
+    print(f"SIGTERM   {sum(counts.values()):8,}  {counts['right']:20,}; refused {counts['refused']}")
+    found += witnesses.wrong
+    log = server.log.read_text()
+    found += [line[:500] for line in log.splitlines() if '"event": "error"' in line or "Traceback" in line]
+    return found
+
+
+def main(arguments: list[str]) -> int:
+    given = parse(arguments)
+    import translate
+
+    lines = own_lines() if given.lines is None else given.lines.read_text(encoding="utf-8").splitlines()
+    lines = list(dict.fromkeys(" ".join(line.split()) for line in lines if line.strip()))[:1000]
+    translations = translate.load(given.run, device="cpu").translate(lines)
+    expected = {line: each.text for line, each in zip(lines, translations, strict=True)}
+    print(f"{len(lines)} texts with {len(set(expected.values()))} translations")
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server.start(given.run, Path(folder))
+        try:
+            found = run_faults(server, expected, given)
+        finally:
+            server.process.kill()
+            server.process.wait()
+    for each in found[:100]:
+        print(f"wrong: {each}")
+    print(f"{len(found)} findings")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

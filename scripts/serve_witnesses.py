@@ -1,0 +1,212 @@
+"""A server of its own for `serve_faults.py`, and clients that do nothing wrong and check what they get."""
+
+import http.client
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from serve_requests import Sent, posted
+
+HOST, SECONDS = "127.0.0.1", 120.0  # for an answer; a machine with other work is slow
+
+
+@dataclass
+class Server:
+    """``translate serve`` in a process of its own.
+
+    Attributes:
+        port: of 127.0.0.1.
+        log: where it writes.
+        process: its process.
+        source, target: codes of its languages.
+    """
+
+    port: int
+    log: Path
+    process: subprocess.Popen[bytes]
+    source: str = ""
+    target: str = ""
+
+    @classmethod
+    def start(cls, run: str, folder: Path) -> "Server":
+        """A server that takes requests."""
+        with socket.socket() as free:
+            free.bind((HOST, 0))
+            port = free.getsockname()[1]
+        entry = "import sys; from translate.cli.main import main; main()"
+        options = ["--port", str(port), "--threads", "1", "--max-queue", "2000000"]
+        with (folder / "log").open("wb") as log:
+            process = subprocess.Popen([sys.executable, "-c", entry, "serve", run, *options], stderr=log)
+        server = cls(port, folder / "log", process)
+        until = time.monotonic() + SECONDS
+        while not server._is_ready():
+            if process.poll() is not None or time.monotonic() > until:
+                process.kill()
+                raise SystemExit(f"error: the server does not begin: {server.log.read_text()[-500:]}")
+            time.sleep(0.1)
+        (model,) = server.get("/v1/models")["models"]
+        server.source, server.target = model["source"], model["target"]
+        return server
+
+    def _is_ready(self) -> bool:
+        try:
+            return ask(self, Sent("GET", "/ready")).status == 200
+        except OSError:
+            return False
+
+    def get(self, path: str) -> Any:
+        """The JSON at a path."""
+        return json.loads(ask(self, Sent("GET", path)).body)
+
+    def metric(self, name: str) -> float:
+        """The sum of a metric over its labels."""
+        text = ask(self, Sent("GET", "/metrics")).body.decode()
+        return sum(float(value) for value in re.findall(rf"^{name}(?:{{.*}})? (\S+)$", text, re.MULTILINE))
+
+    def memory(self) -> float:
+        """MiB that its process holds."""
+        pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+    def connect(self, *, buffer: int = 0) -> socket.socket:
+        """A connection; its client takes ``buffer`` bytes at a time."""
+        connection = socket.socket()
+        if buffer:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+        connection.settimeout(SECONDS)
+        connection.connect((HOST, self.port))
+        return connection
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer."""
+
+    status: int
+    kind: str
+    body: bytes
+
+
+def ask(server: Server, sent: Sent) -> Reply:
+    """The answer to a request on a connection of its own.
+
+    Raises:
+        OSError: if there is none.
+    """
+    with server.connect() as connection:
+        connection.sendall(sent.encode())
+        if (
+            sent.headers.get("Content-Length") is not None
+        ):  # of a length that is not the body's: the client ends
+            connection.shutdown(socket.SHUT_WR)
+        return receive(connection, sent.method)
+
+
+def receive(connection: socket.socket, method: str) -> Reply:
+    """The answer that comes on a connection."""
+    response = http.client.HTTPResponse(connection, method=method)
+    try:
+        response.begin()
+        return Reply(response.status, response.getheader("Content-Type", ""), response.read())
+    except http.client.HTTPException as error:
+        raise ConnectionError(f"{type(error).__name__}: {error}") from error
+
+
+@dataclass
+class Witnesses:
+    """Clients that do nothing wrong, each in a thread, and what became of their requests.
+
+    Attributes:
+        server: that they ask.
+        expected: the translation of each text.
+    """
+
+    server: Server
+    expected: dict[str, str]
+    counts: Counter[str] = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+    _stop: threading.Event = field(default_factory=threading.Event)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _threads: list[threading.Thread] = field(default_factory=list)
+
+    def start(self, count: int) -> None:
+        """Let them ask until :meth:`stop`, or until the server refuses them."""
+        self._threads = [threading.Thread(target=self._ask, args=(number, count)) for number in range(count)]
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Wait for their last answers."""
+        self._stop.set()
+        for thread in self._threads:
+            thread.join(SECONDS)
+            if thread.is_alive():
+                self.wrong.append("a request has no answer")
+
+    def _ask(self, number: int, count: int) -> None:
+        lines = list(self.expected)
+        while not self._stop.is_set():
+            line = lines[number % len(lines)]
+            outcome, wrong = self._outcome(line, number)
+            with self._lock:
+                self.counts[outcome] += 1
+                if wrong:
+                    self.wrong.append(wrong)
+            if outcome in ("refused", "not accepted"):
+                return
+            number += count
+
+    def _outcome(self, line: str, number: int) -> tuple[str, str]:
+        """What became of a request, and what is wrong with it."""
+        source, target = self.server.source, self.server.target
+        azure = f"/translate?api-version=3.0&from={source}&to={target}"
+        sent, read = (
+            (posted("/v1/translate", {"text": line}), _read_own),
+            (posted("/translate", {"q": line, "source": source, "target": target}), _read_libre),
+            (
+                posted("/v2/translate", {"text": [line], "source_lang": source, "target_lang": target}),
+                _read_deepl,
+            ),
+            (posted(azure, [{"Text": line}]), _read_azure),
+        )[number % 4]
+        try:
+            reply = ask(self.server, sent)
+        except ConnectionError:
+            return "not accepted", ""
+        except OSError as error:
+            return "lost", f"{line}: {error}"
+        if reply.status in (429, 503):
+            return "refused", ""
+        try:
+            found, words = read(json.loads(reply.body))
+        except (ValueError, LookupError, TypeError):
+            return "wrong", f"{line}: {reply.status} {reply.body[:200]!r}"
+        if found != self.expected[line] or words not in ("", line):
+            return "wrong", f"{line}: {found!r} for {words!r}, not {self.expected[line]!r}"
+        return "right", ""
+
+
+def _read_own(answer: Any) -> tuple[str, str]:
+    (row,) = answer["translations"]
+    return row["text"], " ".join(word["text"] for word in row["source_words"])
+
+
+def _read_libre(answer: Any) -> tuple[str, str]:
+    return answer["translatedText"], ""
+
+
+def _read_deepl(answer: Any) -> tuple[str, str]:
+    return answer["translations"][0]["text"], ""
+
+
+def _read_azure(answer: Any) -> tuple[str, str]:
+    return answer[0]["translations"][0]["text"], ""
