@@ -55,6 +55,21 @@ def test_several_texts(client: Client, translator: Translator) -> None:
     assert all("alignment" not in row["translations"][0] for row in rows)
 
 
+@pytest.mark.parametrize("query", ["&from=en", "", "&from=en&includeAlignment=true"])
+def test_the_texts_of_a_request_are_one_call_to_the_batch(
+    client: Client, translator: Translator, monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
+    """So that many of them are a document there, which holds up no sentence."""
+    sizes = []
+    submit = client.service.engine.submit
+    monkeypatch.setattr(client.service.engine, "submit", lambda call: sizes.append(submit(call)))
+    texts = [TEXT, "a man sleeps .", "the woman sees the dog ."]
+    rows = client.ask("POST", f"{PATH}{query}", [{"Text": each} for each in texts]).json
+    assert sizes == [3]
+    assert [row["translations"][0]["text"] for row in rows] == [t.text for t in translator.translate(texts)]
+    assert all(("detectedLanguage" in row) == ("from" not in query) for row in rows)
+
+
 def test_html_has_tags_and_no_alignment(client: Client) -> None:
     path = f"{PATH}&from=en&textType=html&includeAlignment=true"
     (row,) = client.ask("POST", path, [{"text": "I <b>love</b> you ."}]).json

@@ -1,6 +1,7 @@
 """``/v1``: texts, words, links, probabilities, alternatives, streams."""
 
 import json
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -8,7 +9,12 @@ import torch
 
 from tests.serve.client import Client
 from tests.serve.conftest import RUN
+from translate.alignment.pairs import EncodedPair
+from translate.serve.catalogue import Catalogue, Served
 from translate.serve.live_page import live_files
+from translate.serve.probabilities import word_probabilities
+from translate.text.tokenizer import Pieces
+from translate.text.words import Word
 from translate.translator import Translator
 
 LINES = [
@@ -116,6 +122,9 @@ def test_sentences_of_a_text_one_by_one(client: Client, translator: Translator) 
     for side, whole in (("source", text), ("target", found["text"])):
         for word in found[f"{side}_words"]:
             assert whole[word["start"] : word["end"]] == word["text"]
+    for sentence, part in zip(found["sentences"], translator.translate(parts, alignments=True), strict=True):
+        assert part.alignment is not None
+        assert torch.tensor(sentence["weights"]).numpy() == pytest.approx(part.alignment.weights, abs=1e-3)
     # A link never leaves its sentence.
     for link in found["links"]:
         inside = [
@@ -201,6 +210,51 @@ def test_alternatives_of_a_word_and_their_choice(client: Client) -> None:
     prefix = f"{words[0]} {others[1]}"
     (chosen,) = client.post("/v1/translate", text=text, prefix=prefix).json["translations"]
     assert [word["text"] for word in chosen["target_words"]][:2] == [words[0], others[1]]
+
+
+@pytest.mark.parametrize("begin", ["chats", "des", "pommes", "vert", "de la femme"])
+def test_the_word_that_stands_there_is_among_the_alternatives(client: Client, begin: str) -> None:
+    """Also one that the model would hardly have chosen."""
+    text, index = "I love you .", len(begin.split()) - 1
+    fields = {"text": text, "prefix": begin, "alternatives_at": index}
+    (found,) = client.post("/v1/translate", **fields).json["translations"]
+    word = found["target_words"][index]
+    others = {each["text"]: each["probability"] for each in found["alternatives"]}
+    assert word["text"] in others
+    assert others[word["text"]] == pytest.approx(word["confidence"], abs=1e-3)
+    assert list(others.values()) == sorted(others.values(), reverse=True)
+
+
+def test_words_that_share_a_piece_share_its_probability() -> None:
+    """Pieces: one of the first word, one of the second and the third, one more of the third."""
+    source = Pieces([7], [0], [Word("a", 0, 1)])
+    words = [Word("b", 0, 1), Word("c", 2, 3), Word("dd", 3, 5)]
+    pair = EncodedPair.of(source, Pieces([4, 5, 6], [0, 2, 2], words, ((1, 1),)))
+    assert word_probabilities(pair, [0.5, 0.25, 0.5]) == [0.5, 0.25, 0.125]
+
+
+@pytest.fixture
+def two_pairs(serve: Callable[..., Client], translator: Translator) -> Client:
+    return serve(
+        models=Catalogue([Served("to", "en", "fr", translator), Served("back", "fr", "en", translator)])
+    )
+
+
+def test_a_pair_is_aligned_by_the_model_of_its_languages(two_pairs: Client) -> None:
+    pair = {"source": "I love you .", "target": "je t' aime ."}
+    reply = two_pairs.post("/v1/align", **pair)
+    assert reply.status == 400
+    assert "source_language and target_language: say which" in reply.json["error"]["message"]
+    for source, target, name in (("en", "fr", "to"), ("fr", "en", "back"), ("EN-US", None, "to")):
+        reply = two_pairs.post("/v1/align", **pair, source_language=source, target_language=target)
+        assert reply.json["model"] == name
+    for codes, says in (
+        ({"source_language": "zz"}, "source_language: zz is not supported"),
+        ({"model": "to", "source_language": "fr"}, "no model translates from fr"),
+        ({"alignments": False}, "alignments: there is no such field"),
+    ):
+        reply = two_pairs.post("/v1/align", **pair, **codes)
+        assert (reply.status, says in reply.json["error"]["message"]) == (400, True), reply.json
 
 
 def test_a_greedy_translation_grows_in_a_stream(client: Client, translator: Translator) -> None:

@@ -62,8 +62,15 @@ class Catalogue:
         """The codes of all languages, sources first."""
         return list(dict.fromkeys([*self.sources(), *self.targets()]))
 
-    def find(self, source: str | None, target: str | None, name: str | None = None) -> Served:
+    def find(
+        self, source: str | None, target: str | None, name: str | None = None, suffix: str = ""
+    ) -> Served:
         """The model for two languages, or of a name.
+
+        Args:
+            source, target: codes.
+            name: of a model.
+            suffix: of the names of the fields ``source`` and ``target``, for messages.
 
         Raises:
             RefusalError: if there is none, or if what is given fits several pairs of languages.
@@ -71,7 +78,7 @@ class Catalogue:
         for code, known, side in ((source, self.sources(), "source"), (target, self.targets(), "target")):
             if code is not None and code not in known:
                 raise RefusalError(
-                    400, f"{side}: {shorten(code, 20)} is not supported; expected {listed(known)}"
+                    400, f"{side}{suffix}: {shorten(code, 20)} is not supported; expected {listed(known)}"
                 )
         fitting = [each for each in self.models if source in (None, each.source)]
         fitting = [each for each in fitting if target in (None, each.target)]
@@ -85,7 +92,7 @@ class Catalogue:
             raise RefusalError(400, f"no model translates from {source or name} to {target or name}")
         if len({(each.source, each.target) for each in fitting}) > 1:
             pairs = listed(f"{each.source}-{each.target}" for each in fitting)
-            raise RefusalError(400, f"source and target: say which of {pairs} is wanted")
+            raise RefusalError(400, f"source{suffix} and target{suffix}: say which of {pairs} is wanted")
         return fitting[0]
 
 

@@ -57,11 +57,13 @@ def next_pieces(
 
 
 def word_probabilities(pair: EncodedPair, pieces: Sequence[float]) -> list[float]:
-    """The probability of each target word: the product over its pieces."""
+    """The probability of each target word: the product over its pieces, also those that it shares."""
     words = [1.0] * len(pair.target_words)
     for word, probability in zip(pair.target_piece_words, pieces, strict=True):
         if word >= 0:
             words[word] *= probability
+    for piece, word in pair.target_further:
+        words[word] *= pieces[piece]
     return words
 
 

@@ -22,8 +22,9 @@ async def alternatives(
 ) -> list[dict[str, Any]]:
     """Words that could stand at ``index`` after the words before it, the most probable first.
 
-    Each of the most probable pieces is continued greedily to the end of its word. The probability of a word
-    is the product over its pieces, given the source and the words before.
+    Each of the most probable pieces is continued greedily to the end of its word. The word that stands there
+    is always among them, whatever its first piece. The probability of a word is the product over its pieces,
+    given the source and the words before.
     """
     target, source = work.batch.target, work.batch.sources
     ids = target.ids(results[0].tokens) if results else []
@@ -32,7 +33,7 @@ async def alternatives(
         raise RefusalError(
             400, f"alternatives_at: the translation has {len(pieces.words)} words, got {index}"
         )
-    prefix = ids[: pieces.piece_words.index(index)] if index in pieces.piece_words else ids
+    prefix = ids[: min(_pieces_of(index, pieces.piece_words, pieces.further), default=len(ids))]
     models, read = work.batch.models, [source.pieces[0].ids, *(other[0] for other in source.others)]
     firsts = await service.calculate(len(ids) + 1, lambda: next_pieces(models, read, prefix, MOST))
     tried, warnings = await service.begin(
@@ -41,16 +42,22 @@ async def alternatives(
     requests = [Request([*prefix, piece]) for piece in firsts]
     batch = replace(tried.batch, sources=replace(tried.batch.sources, requests=requests))
     async with service.call(served, replace(tried, batch=batch), Counter(warnings)) as pending:
-        found = [target.ids(each.tokens) for each in await pending.all()]
+        found = [target.ids(each.tokens) for each in await pending.all()] + [ids]
     pairs = [EncodedPair.of(source.pieces[0], target.decode_words(each)[1]) for each in found]
     sides = [[side] * len(found) for side in read]
     scored = await service.calculate(sum(map(len, found)), lambda: piece_probabilities(models, sides, found))
     best: dict[str, float] = {}
     for pair, probabilities in zip(pairs, scored, strict=True):
         # A piece that goes on with the word before it changes that word, not this one.
-        if len(prefix) in range(len(pair.target_ids)) and pair.target_piece_words[len(prefix)] == index:
+        if len(prefix) in _pieces_of(index, pair.target_piece_words, pair.target_further):
             word = pair.target_words[index]
             probability = word_probabilities(pair, probabilities.pieces)[index]
             best[word] = max(probability, best.get(word, 0.0))
     ranked = sorted(best.items(), key=lambda each: -each[1])
     return [{"text": word, "probability": round(probability, 4)} for word, probability in ranked]
+
+
+def _pieces_of(word: int, owners: Sequence[int], further: Sequence[tuple[int, int]]) -> set[int]:
+    """The pieces that a word lies in; a piece may hold several words."""
+    own = {piece for piece, owner in enumerate(owners) if owner == word}
+    return own | {piece for piece, other in further if other == word}

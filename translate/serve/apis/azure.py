@@ -1,6 +1,5 @@
 """The interface of Azure Translator, version 3: translations with alignments in characters."""
 
-import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ from translate.alignment.alignment import Alignment
 from translate.serve.apis.own import json
 from translate.serve.catalogue import language_code
 from translate.serve.content.language_names import RIGHT_TO_LEFT, language_name
-from translate.serve.content.texts import Translated, html, plain, translate_texts
+from translate.serve.content.texts import TextPart, Translated, html, plain, translate_texts
 from translate.serve.languages import identify
 from translate.serve.service import Service
 from translate.serve.web.bodies import read_json
@@ -46,9 +45,15 @@ async def translate(asked: Asked) -> Answer:
     is_html = _one_of(query.get("textType", "plain"), "textType", ("plain", "html")) == "html"
     aligned = _one_of(query.get("includeAlignment", "false"), "includeAlignment", ("true", "false")) == "true"
     given = query.get("from")
-    rows = await asyncio.gather(
-        *(_translate(service, text, given, targets, is_html=is_html, aligned=aligned) for text in texts)
-    )
+    found = [_source(service, text, given) for text in texts]
+    parts = [(html if is_html else plain)(text, code) for text, (code, _) in zip(texts, found, strict=True)]
+    rows: list[dict[str, Any]] = [{**detected, "translations": []} for _, detected in found]
+    sources = [code for code, _ in found]
+    with_links = aligned and not is_html  # as Azure, which gives none for HTML
+    for target in targets:
+        translated = await _translate(service, sources, target, parts, with_links=with_links)
+        for row, each in zip(rows, translated, strict=True):
+            row["translations"].append(_translation(each, target, aligned=with_links))
     asked.noted |= {"texts": len(texts), **service.log.shown(texts)}
     return json(rows)
 
@@ -89,23 +94,26 @@ def projection(parts: Sequence[tuple[Alignment, int, int]]) -> str:
     return " ".join(found)
 
 
-async def _translate(
-    service: Service, text: str, given: str | None, targets: Sequence[str], *, is_html: bool, aligned: bool
-) -> dict[str, Any]:
-    """The answer for one text."""
-    row: dict[str, Any] = {}
+def _source(service: Service, text: str, given: str | None) -> tuple[str, dict[str, Any]]:
+    """The language of a text, and what its answer says of it: nothing if the request told it."""
     if given:
-        source = language_code(given)
-    else:
-        source, confidence = identify(text, service.catalogue.sources())
-        row["detectedLanguage"] = {"language": source, "score": round(confidence, 2)}
-    part = html(text, source) if is_html else plain(text, source)
-    row["translations"] = []
-    for target in targets:
-        served = service.catalogue.find(source, target)
-        (found,) = await translate_texts(service, served, [part], alignments=aligned and not is_html)
-        row["translations"].append(_translation(found, target, aligned=aligned and not is_html))
-    return row
+        return language_code(given), {}
+    source, confidence = identify(text, service.catalogue.sources())
+    return source, {"detectedLanguage": {"language": source, "score": round(confidence, 2)}}
+
+
+async def _translate(
+    service: Service, sources: Sequence[str], target: str, parts: Sequence[TextPart], *, with_links: bool
+) -> list[Translated]:
+    """The texts in one language; those that come from one language are one call."""
+    models = {source: service.catalogue.find(source, target) for source in dict.fromkeys(sources)}
+    found: dict[int, Translated] = {}
+    for source, served in models.items():
+        chosen = [index for index, each in enumerate(sources) if each == source]
+        texts = [parts[index] for index in chosen]
+        translated = await translate_texts(service, served, texts, alignments=with_links)
+        found |= zip(chosen, translated, strict=True)
+    return [found[index] for index in range(len(parts))]
 
 
 def _translation(found: Translated, target: str, *, aligned: bool) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Our own API: ``/v1/translate``, ``/v1/align`` and ``/v1/models``."""
 
 import math
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from translate.alignment.alignment import Alignment
 from translate.alignment.pairs import EncodedPair
 from translate.serve.apis.alternatives import alternatives
 from translate.serve.apis.details import confidences, weigh
-from translate.serve.apis.linked import DIGITS, aligned
+from translate.serve.apis.linked import DIGITS, aligned, weights
 from translate.serve.apis.shapes import AlignRequest, TranslateRequest, checked
 from translate.serve.batch.pending import Growth
 from translate.serve.catalogue import Served, language_code
@@ -61,7 +61,7 @@ async def translate(asked: Asked) -> Answer:
     texts = service.check_texts([body.text] if isinstance(body.text, str) else body.text)
     if (body.stream or body.alternatives_at is not None) and not single:
         raise RefusalError(400, "stream and alternatives_at: expected one text, got an array")
-    served = _find(service, body)
+    served = _find(service, body.source, body.target, body.model)
     _check_split(body)
     if body.split_sentences:
         segmented = [split_text(each, lambda line: split(line, served.source)) for each in texts]
@@ -82,7 +82,7 @@ async def align_pairs(asked: Asked) -> Answer:
     if len(sides[0]) != len(sides[1]):
         raise RefusalError(400, f"{len(sides[0])} sources but {len(sides[1])} targets; expected pairs")
     service.check_texts([*sides[0], *sides[1]])
-    served = service.catalogue.find(None, None, body.model)
+    served = _find(service, body.source_language, body.target_language, body.model, "_language")
     asked.noted |= {"model": served.name, "texts": len(sides[0])}
     translator = served.translator
     pairs = translator.encode_pairs(*sides)
@@ -100,9 +100,12 @@ async def align_pairs(asked: Asked) -> Answer:
     return json({"translations": rows, "model": served.name})
 
 
-def _find(service: Service, body: TranslateRequest) -> Served:
-    codes = [None if code is None else language_code(code) for code in (body.source, body.target)]
-    return service.catalogue.find(codes[0], codes[1], body.model)
+def _find(
+    service: Service, source: str | None, target: str | None, model: str | None, suffix: str = ""
+) -> Served:
+    """The model for two languages, or of a name; ``suffix`` ends the names of the fields with the codes."""
+    codes = [None if code is None else language_code(code) for code in (source, target)]
+    return service.catalogue.find(codes[0], codes[1], model, suffix)
 
 
 def _check_split(body: TranslateRequest) -> None:
@@ -163,7 +166,7 @@ class _Request:
             )
         return {"translations": rows, "model": self.served.name, "warnings": _told(warnings)}
 
-    async def events(self) -> AsyncIterator[Event]:
+    async def events(self) -> AsyncGenerator[Event, None]:
         """Sentences as they are done, how the next one grows, and at last the whole."""
         (segmented,) = self.segmented
         work, warnings = await self._begin()
@@ -227,8 +230,11 @@ class _Request:
                     "source": list(span),
                     "target": [start, start + len(each.text)],
                     "score": _score([each.score]),
+                    **({"weights": weights(alignment)} if alignment is not None else {}),
                 }
-                for span, start, each in zip(segmented.spans, starts, results, strict=True)
+                for span, start, each, (alignment, _) in zip(
+                    segmented.spans, starts, results, details, strict=True
+                )
             ]
         if self.body.alignments:
             parts = [

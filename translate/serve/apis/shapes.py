@@ -18,7 +18,6 @@ class Weighing(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     model: Annotated[Code | None, Field(description="name of a model; see /v1/models")] = None
-    alignments: Annotated[bool, Field(description="words, links and weights in the answer")] = True
     method: Annotated[Method, Field(description="how weights are computed")] = "attention"
     layer: Annotated[
         int | None, Field(ge=0, description="of the attention; the calibrated one by default")
@@ -33,6 +32,7 @@ class TranslateRequest(Weighing):
     """The body of ``POST /v1/translate``."""
 
     text: Annotated[Text | list[Text], Field(description="one text, or several")]
+    alignments: Annotated[bool, Field(description="words, links and weights in the answer")] = True
     source: Annotated[
         Code | None, Field(description="code of the language; not needed where one model fits")
     ] = None
@@ -56,6 +56,10 @@ class AlignRequest(Weighing):
 
     source: Annotated[Text | list[Text], Field(description="one text, or several")]
     target: Annotated[Text | list[Text], Field(description="their translations")]
+    source_language: Annotated[
+        Code | None, Field(description="code of the language; not needed where one model fits")
+    ] = None
+    target_language: Annotated[Code | None, Field(description="code of the language")] = None
 
 
 def checked(shape: type[Any], value: dict[str, Any]) -> Any:
