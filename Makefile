@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed-$(EXTRAS)
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TEST_JOBS) --dist worksteal -rs
 
-.PHONY: help install demo test test-fast lint types notebook clean
+.PHONY: help install node demo test test-fast lint types notebook clean
 
 help:
 	@echo "make demo       train the three backends on the embedded corpus and draw their alignments"
@@ -17,6 +17,7 @@ help:
 	@echo "make lint       check the style alone; make types checks the types alone"
 	@echo "make notebook   write the notebook from its script"
 	@echo "make install    create $(VENV) and install into it; the other targets do this when it is needed"
+	@echo "make node       install the clients in JavaScript that the tests let speak to the server, into $(VENV)/node"
 	@echo "make clean      remove $(VENV), the caches and runs/demo"
 
 install: $(STAMP)
@@ -29,6 +30,12 @@ $(STAMP): pyproject.toml .ci/constraints.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c .ci/constraints.txt torch
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c .ci/constraints.txt -e '.[$(EXTRAS)]'
 	@touch $@
+
+# Without them, and without Node, their tests are skipped.
+node:
+	@mkdir -p $(VENV)/node
+	@cp .ci/node/package.json .ci/node/package-lock.json $(VENV)/node
+	@npm ci --prefix $(VENV)/node --ignore-scripts --no-audit --no-fund --silent
 
 demo: $(STAMP)
 	@$(BIN)/python scripts/demo.py

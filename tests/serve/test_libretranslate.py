@@ -100,7 +100,8 @@ class TestByHand:
 
     def test_languages_detection_and_settings(self, client: Client) -> None:
         assert client.ask("GET", "/languages").json == [
-            {"code": "en", "name": "English", "targets": ["en", "fr"]}
+            {"code": "en", "name": "English", "targets": ["en", "fr"]},
+            {"code": "fr", "name": "French", "targets": ["fr"]},
         ]
         (found,) = client.post("/detect", q=TEXT).json
         assert found["language"] == "en"
@@ -163,7 +164,11 @@ class TestByHand:
         assert locked.post("/translate", **fields, api_key="wrong").json["error"].startswith("the key")
         assert locked.post("/translate", **fields, api_key=7).status == 403
         assert form(locked, "/translate", **fields, api_key=KEY).status == 200
-        assert locked.ask("GET", f"/languages?api_key={KEY}").status == 200
+        assert locked.post("/translate", **fields, api_key=None, apiKey=KEY).status == 200
+        assert locked.post("/translate", **fields, apiKey="wrong").status == 403
+        assert locked.ask("GET", "/languages").json == client.ask("GET", "/languages").json
+        told = locked.ask("GET", "/frontend/settings")  # where a client learns that it needs a key
+        assert (told.status, told.json["keyRequired"]) == (200, True)
 
     def test_a_file_is_translated_and_fetched(self, client: Client, expected: str) -> None:
         reply = multipart(client, "/translate_file", ("a.txt", TEXT.encode()), source="en", target="fr")
@@ -207,7 +212,7 @@ class TestClients:
         api = module.LibreTranslateAPI(client.url)
         assert api.translate(TEXT, "en", "fr") == expected
         assert api.detect(TEXT)[0]["language"] == "en"
-        assert [each["code"] for each in api.languages()] == ["en"]
+        assert [each["code"] for each in api.languages()] == ["en", "fr"]
 
     def test_libretranslate_aio(self, client: Client, expected: str, tmp_path: Path) -> None:
         module = pytest.importorskip("libretranslate_aio", reason="the extra clients is not installed")
@@ -218,7 +223,7 @@ class TestClients:
             assert found.translated_text == expected
             assert found.alternatives
             assert api.detect(TEXT)[0].language == "en"
-            assert [each.code for each in api.languages()] == ["en"]
+            assert [each.code for each in api.languages()] == ["en", "fr"]
             assert api.health()
             assert api.frontend_settings()
             assert api.translate_file(path, source="en", target="fr")
@@ -238,6 +243,16 @@ class TestClients:
         )
         assert api.translate(TEXT) == expected
         assert api.translate_batch([TEXT, TEXT]) == [expected, expected]
+
+
+def test_a_text_that_is_sent_twice_is_answered_twice(client: Client, expected: str) -> None:
+    fields = urllib.parse.urlencode([("q", TEXT), ("q", TEXT), ("source", "en"), ("target", "fr")])
+    assert client.ask("POST", f"/translate?{fields}").json == {"translatedText": [expected, expected]}
+    kind = {"Content-Type": "application/x-www-form-urlencoded"}
+    assert client.ask("POST", "/translate", fields.encode(), kind).json["translatedText"] == [expected] * 2
+    same_in_both = urllib.parse.urlencode({"q": TEXT, "source": "en", "target": "fr"})
+    reply = client.ask("POST", f"/translate?{same_in_both}", same_in_both.encode(), kind)
+    assert reply.json == {"translatedText": expected}
 
 
 def test_json_numbers_of_a_form_are_text(client: Client) -> None:

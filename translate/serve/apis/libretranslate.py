@@ -23,11 +23,15 @@ MAX_ALTERNATIVES = 16
 
 
 class LibreForm:
-    """Keys as the field ``api_key``, or as bearer tokens; errors as one sentence."""
+    """Keys as the field ``api_key`` (or ``apiKey``, as one client writes it), or as bearer tokens.
+
+    Errors are one sentence.
+    """
 
     async def key(self, asked: Asked) -> str | None:
         """The field ``api_key``, or the token of the header ``Authorization``."""
-        key = (await asked.fields()).get("api_key")
+        fields = await asked.fields()
+        key = fields.get("api_key") or fields.get("apiKey")
         return key if isinstance(key, str) and key else await OwnForm().key(asked)
 
     def refuse(self, refusal: RefusalError) -> Response:
@@ -69,12 +73,12 @@ async def detect(asked: Asked) -> Answer:
 
 
 async def languages(asked: Asked) -> Answer:
-    """``GET /languages``."""
+    """``GET /languages``: also those that are only a target, since clients look for theirs among all."""
     catalogue = asked.service.catalogue
     return json(
         [
             {"code": code, "name": language_name(code).english, "targets": [code, *catalogue.targets(code)]}
-            for code in catalogue.sources()
+            for code in catalogue.languages()
         ]
     )
 

@@ -32,7 +32,7 @@ export async function nameKinds() {
   try {
     settings = await ask("/frontend/settings");
   } catch {
-    // A server with keys may not tell; a file that it does not translate is refused.
+    // A server that loads its models does not tell; a file that it does not translate is refused.
   }
   byId("kinds").textContent = settings.supportedFilesFormat.join(" ");
   byId("file").accept = settings.supportedFilesFormat.join(",");

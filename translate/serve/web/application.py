@@ -31,9 +31,16 @@ def build_application(service: Service) -> ASGIApp:
 
 
 def _route(
-    service: Service, path: str, form: Form, *, open: bool = False, files: bool = False, **handlers: Handler
+    service: Service,
+    path: str,
+    form: Form,
+    *,
+    open: bool = False,
+    files: bool = False,
+    keyless: bool = False,
+    **handlers: Handler,
 ) -> Route:
-    return Route(path, Endpoint(service, path, form, handlers, open, files))
+    return Route(path, Endpoint(service, path, form, handlers, open, files, keyless))
 
 
 def _operation(service: Service) -> list[Route]:
@@ -78,25 +85,27 @@ def _libretranslate(service: Service) -> list[Route]:
     form, files = libretranslate.LibreForm(), libretranslate.Files(Store())
     name = "/download_file/{name}"  # which nobody guesses
     shared = [
-        ("/translate", "POST", libretranslate.translate, azure.translate),
-        ("/detect", "POST", libretranslate.detect, azure.detect),
-        ("/languages", "GET", libretranslate.languages, azure.languages),
+        ("/translate", "POST", libretranslate.translate, azure.translate, False),
+        ("/detect", "POST", libretranslate.detect, azure.detect, False),
+        ("/languages", "GET", libretranslate.languages, azure.languages, True),  # as both services do
     ]
     return [
         *(
             Route(
                 path,
                 ByVersion(
-                    Endpoint(service, f"azure {path}", azure.AzureForm(), {method: versioned}),
-                    Endpoint(service, path, form, {method: handler}),
+                    Endpoint(
+                        service, f"azure {path}", azure.AzureForm(), {method: versioned}, keyless=keyless
+                    ),
+                    Endpoint(service, path, form, {method: handler}, keyless=keyless),
                 ),
             )
-            for path, method, handler, versioned in shared
+            for path, method, handler, versioned, keyless in shared
         ),
-        _route(service, "/frontend/settings", form, GET=libretranslate.settings),
+        _route(service, "/frontend/settings", form, keyless=True, GET=libretranslate.settings),
         _route(service, "/suggest", form, POST=libretranslate.suggest),
         _route(service, "/translate_file", form, files=True, POST=files.translate),
-        Route(name, Endpoint(service, name, form, {"GET": files.download}, keyless=True)),
+        _route(service, name, form, keyless=True, GET=files.download),
     ]
 
 

@@ -78,7 +78,7 @@ class Endpoint:
         handlers: for each method.
         open: whether it needs neither a key nor models.
         files: whether the body may be a document.
-        keyless: whether the path itself is a secret.
+        keyless: whether it needs no key: it says whether others do, or the path itself is a secret.
     """
 
     service: Service
