@@ -58,9 +58,12 @@ def answer(body: dict[str, Any]) -> dict[str, Any]:
                     "source": [start, start + len(sentence)],
                     "target": [len(whole), len(whole) + len(target)],
                 }
-                spans.append({**places, "score": -0.25})
+                weights = aligned(sentence, target)["weights"]
+                spans.append({**places, "score": -0.25, "weights": weights})
             whole += target + text[start + len(sentence) : end]
         row = {"text": whole, "score": -0.25, "sentences": spans, **aligned(text, whole)}
+        if len(spans) > 1:
+            del row["weights"]
         return {"translations": [row], "model": model}
     row = translated(text, body.get("prefix", ""), model)
     if "alternatives_at" in body:

@@ -2,8 +2,6 @@
 
 import json
 import re
-import shutil
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,10 +11,10 @@ from urllib.parse import quote
 import pytest
 
 from tests.pictures.browser import Browser, in_chromium
+from tests.serve import node
 from tests.serve.stand_in import StandIn
 from translate.serve.live_page import headers, live_files
 
-AXE = "axe-core@4.14.1"
 TEXT = "I love you . the green apples ."
 TRANSLATION = "document.getElementById('translation').textContent"
 STATUS = "document.getElementById('status').textContent"
@@ -314,44 +312,44 @@ def test_right_to_left(page: Browser) -> None:
     assert page.run("document.activeElement.textContent") == "אוהב"
 
 
-@pytest.fixture(scope="module")
-def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The text of axe-core, from the package index of Node."""
-    npm, folder = shutil.which("npm"), tmp_path_factory.mktemp("axe")
-    if npm is None:
-        pytest.skip("needs npm, which installs axe-core")
-    command = [npm, "install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", AXE]
-    try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, timeout=120, check=False)
-    except subprocess.TimeoutExpired:
-        pytest.skip(f"{AXE} cannot be installed: no answer")
-    if done.returncode:
-        pytest.skip(f"{AXE} cannot be installed: {done.stderr.decode()[-200:]}")
-    return (folder / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+def show_as(page: Browser, scheme: str, width: int) -> None:
+    """Show the page in light or dark colours, at a width in pixels."""
+    page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    page.call("Emulation.setDeviceMetricsOverride", **size)
+
+
+def violations(page: Browser) -> list[Any]:
+    """What axe-core finds wrong with the page as it stands; its text comes from the pinned package."""
+    page.run((node.package("axe-core") / "axe.min.js").read_text(encoding="utf-8") + "; 0")
+    found = page.run(
+        "axe.run().then(({violations}) => JSON.stringify(violations.map(({id, nodes}) =>"
+        "[id, nodes.map(node => node.html.slice(0, 200) + ' ' + node.failureSummary)])))"
+    )
+    return list(json.loads(found))
+
+
+def open_everything(page: Browser, methods: int) -> None:
+    """Confidence, the list of other words, and heads and methods, of which there are so many."""
+    page.click("#show-confidence")
+    page.click(SECOND)
+    until(page, "document.querySelectorAll('#others button').length > 0", True)
+    until(page, "document.getElementById('translation').getAttribute('aria-busy')", "false")
+    page.click("#more")
+    until(page, "document.querySelectorAll('#methods input').length", methods)
+    page.click("#methods label:nth-child(2) input")
 
 
 @in_chromium
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
-def test_axe_finds_no_violation(page: Browser, server: StandIn, axe: str, scheme: str, width: int) -> None:
-    page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-    page.call("Emulation.setDeviceMetricsOverride", **size)
+def test_axe_finds_no_violation(page: Browser, server: StandIn, scheme: str, width: int) -> None:
+    show_as(page, scheme, width)
     visit(page, server, f"#text={quote(TEXT)}")
     until(page, TRANSLATION, "je aime toi . les vertes pommes .")
-    page.click("#show-confidence")
-    page.click(SECOND)
-    until(page, "document.querySelectorAll('#others button').length", 3)
-    page.click("#more")
-    until(page, "document.querySelectorAll('#methods input').length", 3)
-    page.click("#methods label:nth-child(2) input")
-    page.run(axe + "; 0")
-    found = page.run(
-        "axe.run().then(({violations}) => JSON.stringify(violations.map(({id, nodes}) =>"
-        "[id, nodes.map(node => node.html.slice(0, 200) + ' ' + node.failureSummary)])))"
-    )
-    assert json.loads(found) == []
+    open_everything(page, 3)
+    assert violations(page) == []
     assert page.run("document.documentElement.scrollWidth") <= width
 
 

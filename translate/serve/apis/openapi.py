@@ -16,7 +16,8 @@ from translate.version import __version__
 STYLE = (
     "body{font:1rem/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
     "table{border-collapse:collapse;width:100%}td,th{border-bottom:1px solid #8888;padding:.3rem .6rem;"
-    "text-align:start;vertical-align:top}code{font-size:.95em}:root{color-scheme:light dark}"
+    "text-align:start;vertical-align:top}code{font-size:.95em}:root{color-scheme:light dark;"
+    "background:Canvas;color:CanvasText}"
 )
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
@@ -73,7 +74,7 @@ def _page() -> str:
 
 def _parts() -> Iterator[str]:
     yield f"<!doctype html><html lang=en><meta charset=utf-8><title>APIs</title><style>{STYLE}</style>"
-    yield "<meta name=viewport content='width=device-width'><h1>APIs</h1>"
+    yield "<meta name=viewport content='width=device-width'><main><h1>APIs</h1>"
     yield "<p>As OpenAPI: <a href=spec>/spec</a>. The page to translate in: <a href='./'>/</a>.</p>"
     api = ""
     for operation in OPERATIONS:
@@ -84,6 +85,7 @@ def _parts() -> Iterator[str]:
         yield f"<p>{for_html(operation.summary)} Answer: {for_html(operation.answer)}.</p>"
         if operation.body is not None:
             yield from _table(SCHEMAS[operation.body])
+    yield "</main>"
 
 
 def _table(schema: dict[str, Any]) -> Iterator[str]:

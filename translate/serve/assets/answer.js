@@ -29,14 +29,14 @@ function places(text) {
 
 /**
  * The sentences of a translated text: source and target with their places, words, weights (T rows of S).
- * Links between words of different sentences are none, so that each sentence can be translated anew alone.
+ * Links between words of different sentences are none, so each sentence has its weights, and can be translated anew alone.
  */
 export function sentencesOf(text, row) {
   const [before, after] = [places(text), places(row.text)];
   const moved = (words, by) => words.map((word) => ({ ...word, start: by[word.start], end: by[word.end] }));
   const [sources, targets] = [moved(row.source_words, before), moved(row.target_words, after)];
-  const whole = [{ source: [0, before.length - 1], target: [0, after.length - 1] }];
-  return (row.sentences || whole).map(({ source, target }) => {
+  const whole = [{ source: [0, before.length - 1], target: [0, after.length - 1], weights: row.weights }];
+  return (row.sentences || whole).map(({ source, target, weights }) => {
     const [start, end] = source.map((place) => before[place]);
     const [first, last] = target.map((place) => after[place]);
     const within = (words, low, high) =>
@@ -50,7 +50,7 @@ export function sentencesOf(text, row) {
       target: row.text.slice(first, last),
       sourceWords: columns.map((index) => shift(sources[index], start)),
       targetWords: rows.map((index) => shift(targets[index], first)),
-      weights: rows.map((index) => columns.map((column) => row.weights[index][column])),
+      weights,
     };
   });
 }
