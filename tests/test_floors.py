@@ -16,6 +16,7 @@ FLOORS = {
     "config": 1,
     "attention": 2,
     "text": 2,
+    "columns": 3,
     "grammar": 2,
     "aligner": 3,
     "pictures": 4,

@@ -42,7 +42,7 @@ def sentences() -> list[str]:
     data = data_config({"name": "grammar", "kind": "grammar", "num_train": 1, "num_test": 40, "seed": 7})
     test = load_corpus(data).test
     assert test is not None
-    return test.source
+    return list(test.source)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -22,16 +22,25 @@ from translate.text import reading
 FIRST = '{"en": "a", "fr": "b"}\n'
 
 
+def read_english(path: Path) -> None:
+    table = read_table(path)
+    list(table.read([tables.pick(table, ["en"], "choose another")]))
+
+
 def refusal(path: Path, content: bytes | str | None = None) -> str:
     """The message for a table; sentences are read from the field "en"."""
     if content is not None:
         path.write_bytes(content.encode() if isinstance(content, str) else content)
     with pytest.raises(UserError) as caught:
-        tables.pick(read_table(path), ["en"], "choose another")
+        read_english(path)
     text = str(caught.value)
     assert "\n" not in text
     assert len(text) < 600
     return text
+
+
+def column(path: Path, name: str) -> list[str]:
+    return [value for block in read_table(path).read([name]) for value in block[0]]
 
 
 @pytest.mark.parametrize(
@@ -74,11 +83,11 @@ def test_lists_on_one_long_line_are_read(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text(" \n" + json.dumps(rows) + "\n ")
     assert path.stat().st_size > reading.MAX_LINE
-    assert read_table(path).column("fr") == [row["fr"] for row in rows]
+    assert column(path, "fr") == [row["fr"] for row in rows]
     path.write_text("[]")
     assert read_table(path).names == []
     path.write_text(FIRST * 2)
-    assert read_table(path).column("fr") == ["b", "b"]
+    assert column(path, "fr") == ["b", "b"]
     path.write_text(json.dumps([{"en": "a" * (reading.MAX_LINE + 1)}]))
     assert "record 1: field 'en': expected text of at most 1,048,576 characters, got 1,048,577" in refusal(
         path

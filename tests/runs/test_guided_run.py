@@ -1,6 +1,7 @@
 """Guided alignment: links of a file, and the recipe from two directions to a guided model."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ from translate.text.words import whitespace_words
 TINY = ("data.num_train=60", "training.max_steps=6", "training.validate_every=6")
 
 
-def _pieces(lines: list[str]) -> list[Pieces]:
+def _pieces(lines: Sequence[str]) -> list[Pieces]:
     found = []
     for line in lines:
         words = whitespace_words(line)

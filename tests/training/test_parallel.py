@@ -1,5 +1,6 @@
 """Two processes against one with the same batches: gradients, clipping, averages, the reported loss."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -168,7 +169,8 @@ def test_batches_are_dealt_from_one_order() -> None:
         noise = {"word_dropout": 0.5, "sample": sample}
         return BatchStream(encoded, 13, accumulate, seed=5, rank=rank, processes=processes, **noise)  # type: ignore[arg-type]
 
-    def sample(seed: int, epoch: int) -> EncodedCorpus:  # other pieces, and lengths, in each epoch
+    def sample(key: Sequence[int], rows: np.ndarray) -> EncodedCorpus:
+        epoch = key[1]  # other pieces, and lengths, in each
         cut = [[5, 6, 7, 8][: 1 + (i + epoch) % 4] for i in range(len(LENGTHS))]
         return EncodedCorpus(encoded.source, Ragged.of(cut))
 

@@ -1,4 +1,5 @@
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -6,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from translate.columns import orders
 from translate.corpora.batching import EncodedCorpus, Ragged, collate
 from translate.text.tokenizer import BOS, EOS, PAD, UNK
 from translate.training import stream as stream_module
@@ -36,7 +38,8 @@ def threads() -> list[str]:
 
 
 def test_an_epoch_holds_every_pair_once(stream: BatchStream) -> None:
-    lengths = [len(stream._plan(stream.corpus, epoch)) for epoch in (0, 1)]
+    rows = np.arange(PAIRS)
+    lengths = [len(stream._plan(stream.corpus, rows, Position(epoch))) for epoch in (0, 1)]
     count = sum(-(-length // 3) for length in lengths)
     batches = [batch for group in take(stream, Position(), count) for batch in group.batches]
     first = batches[: lengths[0]]
@@ -69,9 +72,13 @@ def test_it_goes_on_from_anywhere_identically(stream: BatchStream) -> None:
 
 
 def test_noise_and_sampled_pieces_go_on_from_anywhere_identically(stream: BatchStream) -> None:
-    def sample(seed: int, epoch: int) -> EncodedCorpus:
-        cut = stream.corpus.target.values + 100 * epoch + seed  # other pieces, told by their numbers
-        return replace(stream.corpus, target=stream.corpus.target._replace(values=cut))
+    def sample(key: Sequence[int], rows: np.ndarray) -> EncodedCorpus:
+        seed, epoch = key
+        assert rows.tolist() == list(range(PAIRS))
+        target = stream.corpus.target
+        assert isinstance(target, Ragged)
+        cut = target.values + 100 * epoch + seed  # other pieces, told by their numbers
+        return replace(stream.corpus, target=target._replace(values=cut))
 
     noisy = replace(stream, word_dropout=0.3, sample=sample)
     whole = take(noisy, Position(), 25)
@@ -145,3 +152,21 @@ def test_so_many_pieces_are_unknown_and_none_of_the_special_ones() -> None:
     assert torch.equal(noisy.target_out, batch.target_out)  # what is to be said stays
     again = drop_words(batch, 0.2, np.random.default_rng(5))
     assert torch.equal(again.source, noisy.source)
+
+
+def test_a_corpus_of_many_blocks_goes_on_from_anywhere_identically(
+    stream: BatchStream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(orders, "BLOCK", 23)
+    length = stream.epoch_length()
+    whole = take(stream, Position(), 3 * length)
+    ends = [number for number, group in enumerate(whole) if group.after.epoch]
+    epoch = [i for group in whole[: ends[0] + 1] for batch in group.batches for i in batch.indices]
+    assert sorted(epoch) == list(range(PAIRS))
+    assert {group.after.block for group in whole} == set(range(5))
+    for place in range(0, len(whole) - 3):
+        for mine, other in zip(take(stream, whole[place].after, 2), whole[place + 1 :]):
+            assert mine.after == other.after
+            for one, two in zip(mine.batches, other.batches, strict=True):
+                assert one.indices == two.indices
+                assert one.source.equal(two.source)

@@ -1,4 +1,4 @@
-"""Reads parquet and Arrow files of a stranger into a table that is valid and bounded."""
+"""Reads parquet and Arrow files of a stranger batch by batch, each valid, and all of them bounded."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -13,19 +13,27 @@ from translate.errors import UserError
 from translate.text.reading import MAX_LINE, check_expansion, expansion_bound, opened
 
 if TYPE_CHECKING:
-    from pyarrow import RecordBatch, Schema, Table
+    from pyarrow import RecordBatch, Schema
 
 ROWS = 1024  # decoded at a time: one long value may stand for a million rows
+_FILE = b"ARROW1"  # the file format of Arrow; the other is a stream
 _POINTER = b"version https://git-lfs"
 
 
-def read_arrow(path: Path, suffix: str) -> "Table":
-    """The table of a ``.parquet`` or ``.arrow`` file, which gzip may have packed.
+def read_arrow(path: Path, suffix: str) -> tuple["Schema", Iterator["RecordBatch"]]:
+    """The schema and the batches of a ``.parquet`` or ``.arrow`` file, which gzip may have packed.
 
     Raises:
         UserError: if the file cannot be read, holds damaged values or text that is not UTF-8, or expands to
-            many times its size.
+            many times its size; also while the batches are read.
     """
+    found = _read(path, suffix)
+    schema = next(found)
+    return schema, found
+
+
+def _read(path: Path, suffix: str) -> Iterator[Any]:
+    """The schema, then the batches."""
     where = shown_path(path)
     with opened(path) as (file, bound):
         if file.peek(len(_POINTER)).startswith(_POINTER):
@@ -33,15 +41,16 @@ def read_arrow(path: Path, suffix: str) -> "Table":
         try:
             source = pyarrow.OSFile(str(path)) if bound is None else _unpacked(file, bound, path)
             schema, batches = _batches(source, suffix)
+            yield schema
             bound = bound or expansion_bound(path.stat().st_size)
-            table = pyarrow.Table.from_batches(_bounded(batches, bound, path), schema)
-            table.validate(full=True)
+            for batch in _bounded(batches, bound, path):
+                batch.validate(full=True)
+                yield batch
         except UserError:
             raise
         except (pyarrow.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
             reason = shorten(str(error).split("\n")[0], 100)
             raise UserError(f"{where}: not a readable {suffix[1:]} file ({reason})") from None
-    return table
 
 
 def _unpacked(file: Any, bound: int, path: Path) -> pyarrow.BufferReader:
@@ -56,6 +65,10 @@ def _batches(source: Any, suffix: str) -> tuple["Schema", Iterable["RecordBatch"
     if suffix == ".parquet":
         parquet = pyarrow.parquet.ParquetFile(source)
         return parquet.schema_arrow, parquet.iter_batches(batch_size=ROWS)
+    if source.read(len(_FILE)) == _FILE:
+        file = pyarrow.ipc.open_file(source)
+        return file.schema, (file.get_batch(number) for number in range(file.num_record_batches))
+    source.seek(0)
     stream = pyarrow.ipc.open_stream(source)
     return stream.schema, stream
 

@@ -1,51 +1,41 @@
 """Batches of pairs with similar lengths, within a budget of target tokens."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from translate.aligner.links import Links
+from translate.columns.ragged import Ragged as Ragged
+from translate.columns.ragged import Rows
 from translate.text.tokenizer import BOS, EOS, NO_WORD, PAD, Pieces
+
+if TYPE_CHECKING:
+    from translate.columns.mapped import Mapped
 
 POSITION_BITS = 16  # a link of pieces is packed as target position << POSITION_BITS | source position
 ROUNDING = 1e-9  # so that an exactly full batch counts as one
-
-
-class Ragged(NamedTuple):
-    """Sequences of different lengths in one array; row i is ``values[offsets[i]:offsets[i + 1]]``."""
-
-    values: np.ndarray  # int32, all sequences one after another
-    offsets: np.ndarray  # int64, (number of sequences + 1,)
-
-    @classmethod
-    def of(cls, sequences: Sequence[Sequence[int]]) -> "Ragged":
-        lengths = np.fromiter((len(sequence) for sequence in sequences), np.int64, len(sequences))
-        offsets = np.concatenate([[0], np.cumsum(lengths)])
-        values = np.fromiter((i for sequence in sequences for i in sequence), np.int32, int(offsets[-1]))
-        return cls(values, offsets)
-
-    @property
-    def lengths(self) -> np.ndarray:
-        return np.diff(self.offsets)
-
-    def row(self, index: int) -> np.ndarray:
-        return self.values[self.offsets[index] : self.offsets[index + 1]]
 
 
 @dataclass(frozen=True)
 class EncodedCorpus:
     """A split as piece ids, without begin and end of sentence."""
 
-    source: Ragged
-    target: Ragged
-    links: Ragged | None = None  # packed links of pieces, for guided attention: see `piece_links`
+    source: Rows
+    target: Rows
+    links: Rows | None = None  # packed links of pieces, for guided attention: see `piece_links`
+    mapped: Sequence["Mapped"] = field(default=(), kw_only=True)  # files that hold the ids
 
     def __len__(self) -> int:
-        return len(self.source.offsets) - 1
+        return self.source.num_rows
+
+    def release(self) -> None:
+        """Give back the pages of large files that have been read."""
+        for each in self.mapped:
+            each.release()
 
 
 @dataclass(frozen=True)
@@ -132,7 +122,7 @@ def collate(corpus: EncodedCorpus, indices: Sequence[int]) -> Batch:
     )
 
 
-def _guide(links: Ragged, indices: Sequence[int], shape: tuple[int, int, int]) -> Tensor:
+def _guide(links: Rows, indices: Sequence[int], shape: tuple[int, int, int]) -> Tensor:
     """Rows (B, T, S) that are uniform over the source positions to which a target position is linked."""
     guide = np.zeros(shape, np.float32)
     for row, index in enumerate(indices):
@@ -168,18 +158,25 @@ def _pieces_by_word(pieces: Pieces) -> dict[int, list[int]]:
 
 
 def plan_batches(
-    source_lengths: np.ndarray, target_lengths: np.ndarray, batch_tokens: int, *, seed: int, epoch: int
+    source_lengths: np.ndarray,
+    target_lengths: np.ndarray,
+    batch_tokens: int,
+    *,
+    seed: int,
+    epoch: int,
+    block: int = 0,
 ) -> list[np.ndarray]:
     """Cut a corpus into batches of at most ``batch_tokens`` target tokens, padding included.
 
     A part over the budget is cut in two at a source or target length until all parts fit, so that a batch is
     a small rectangle in the plane of both lengths. The pairs of a batch and the order of the batches change
-    from epoch to epoch, and depend only on ``(seed, epoch)``. A pair longer than the budget is a batch.
+    from epoch to epoch, and depend only on ``(seed, epoch, block)``. A pair longer than the budget is a
+    batch.
 
     Returns:
         For each batch, the indexes of its pairs.
     """
-    generator = np.random.Generator(np.random.PCG64([seed, epoch]))
+    generator = np.random.Generator(np.random.PCG64([seed, epoch, block] if block else [seed, epoch]))
     lengths = np.stack([source_lengths, target_lengths]).astype(np.int32) + 1  # with the end of sentence
     # The budget also bounds the source, or one pair with a long source would pad a whole batch.
     budgets = np.array([2 * batch_tokens, batch_tokens])

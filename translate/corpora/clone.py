@@ -7,8 +7,8 @@ from typing import Any
 
 from translate.config.data import DataConfig
 from translate.config.names import listed, shorten, shown_path
-from translate.corpora.local_files import split_of_table
-from translate.corpora.split import RawCorpus, Split
+from translate.corpora.local_files import table_reader
+from translate.corpora.split import RawCorpus, SplitReader
 from translate.corpora.tables import SUFFIXES, is_table
 from translate.errors import UserError
 from translate.text.bounded import parse_yaml, read_bounded
@@ -35,15 +35,12 @@ def load_clone(root: Path, data: DataConfig, source_language: str, target_langua
     """Read a clone of a hub repository; raises ``UserError`` if the pair or its training data is missing."""
     wanted = candidate_names(data.hub.config or data.hub.directory, source_language, target_language)
     files = _from_readme(root, wanted) or _from_folders(root, wanted)
-    splits: dict[str, Split] = {}
+    splits: dict[str, SplitReader] = {}
     for name in ("train", "validation", "test"):
         stored = getattr(data.hub.splits, name)
         paths = files.get(stored) or next((files[split] for split in files if _is_split(split, name)), [])
         if paths:
-            parts = [split_of_table(path, data, source_language, target_language) for path in paths]
-            source = [sentence for part in parts for sentence in part.source]
-            target = [sentence for part in parts for sentence in part.target]
-            splits[name] = Split(source, target)
+            splits[name] = table_reader(paths, data, source_language, target_language)
     if "train" not in splits:
         languages = [shorten(language, 30) for language in (source_language, target_language)]
         raise UserError(

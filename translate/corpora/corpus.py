@@ -2,16 +2,18 @@
 
 import os
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from translate.config.data import SPLITS, DataConfig
 from translate.config.names import shorten, shown_path
-from translate.corpora.filters import REASONS, count_overlap, filter_pairs, hold_out
+from translate.corpora.filtered_cache import filtered
+from translate.corpora.filters import REASONS, hold_out, overlapping
 from translate.corpora.local_files import has_side_by_side, load_directory, load_files
 from translate.corpora.presence import check_present
-from translate.corpora.split import RawCorpus, Split, check_gold
+from translate.corpora.split import RawCorpus, Split, SplitReader, check_gold
 from translate.errors import UserError
 from translate.text.aside import scratch, told
 from translate.text.lines import read_lines
@@ -54,24 +56,32 @@ class Corpus:
         return [*lines, *self.notes]
 
 
-def load_corpus(data: DataConfig) -> Corpus:
+def load_corpus(data: DataConfig, cache: Path | None = None) -> Corpus:
     """Read, check and filter the corpus that ``data`` describes; only the training split is filtered.
 
+    Args:
+        data: the settings.
+        cache: folder in which large corpora are kept; ``None`` for files without a name.
     Raises:
-        UserError: for wrong settings or files.
+        UserError: for wrong settings or files, or a full disk.
     """
     check_present(data)
     raw = _read(data)
-    splits = _with_gold(raw.splits, data)
-    train, dropped, num_cleaned = filter_pairs(splits["train"], data)
+    readers = _with_gold(raw.splits, data)
+    splits = {name: reader.whole() for name, reader in readers.items() if name != "train"}
+    for name, split in splits.items():
+        if where := _where_gold(data, name):
+            check_gold(split, where)
+    found = filtered(readers["train"], data, cache, _where_gold(data, "train"))
+    train, dropped = found.split, found.dropped
     if not len(train):
         raise UserError(
             f"the corpus {shorten(data.name, 100)!r} has no training pair left; "
             f"dropped: {_describe(dropped) or 'none'}"
         )
     notes = list(raw.notes)
-    if num_cleaned:
-        notes.append(f"training lines with control characters replaced by spaces: {num_cleaned:,}")
+    if found.num_cleaned:
+        notes.append(f"training lines with control characters replaced by spaces: {found.num_cleaned:,}")
     validation_pairs = 0 if "validation" in splits else data.validation_pairs
     test_pairs = 0 if "test" in splits else data.test_pairs
     train, held = hold_out(train, {"validation": validation_pairs, "test": test_pairs}, data.seed)
@@ -79,23 +89,28 @@ def load_corpus(data: DataConfig) -> Corpus:
         notes.append(f"{name} pairs held out of train with data.seed={data.seed}: {len(split):,}")
     if data.max_train_pairs is not None and len(train) > data.max_train_pairs:
         dropped["beyond_limit"] = len(train) - data.max_train_pairs
-        train = train.take(range(data.max_train_pairs))
-    others = {name: split for name, split in (splits | held).items() if name != "train"}
-    for name, split in others.items():
-        overlap = count_overlap(train, split)
-        if overlap:
-            notes.append(f"{name} pairs that are also in train: {overlap:,}")
+        train = train.part(0, data.max_train_pairs)
+    splits |= held
+    notes += overlap_notes(train, splits)
     return Corpus(
         name=data.name,
         source_language=raw.source_language,
         target_language=raw.target_language,
         train=train,
-        validation=others.get("validation"),
-        test=others.get("test"),
+        validation=splits.get("validation"),
+        test=splits.get("test"),
         dropped={"train": dropped},
         notes=tuple(notes),
-        num_read=len(splits["train"]),
+        num_read=found.num_read,
     )
+
+
+def overlap_notes(train: Split, others: dict[str, Split]) -> list[str]:
+    """How many pairs of each other split are also in ``train``."""
+    rows = overlapping(train, list(others.values()))
+    found = {(train.source[row], train.target[row]) for row in rows}
+    counts = {name: sum(pair in found for pair in zip(s.source, s.target)) for name, s in others.items()}
+    return [f"{name} pairs that are also in train: {count:,}" for name, count in counts.items() if count]
 
 
 def _describe(reasons: dict[str, int]) -> str:
@@ -143,24 +158,31 @@ def _load_grammar(data: DataConfig) -> RawCorpus:
     }
     if backward:
         splits = {name: split.swapped() for name, split in splits.items()}
-    return RawCorpus(source_language, target_language, splits)
+    readers = {name: SplitReader.of(split) for name, split in splits.items()}
+    return RawCorpus(source_language, target_language, readers)
 
 
-def _with_gold(splits: dict[str, Split], data: DataConfig) -> dict[str, Split]:
-    """Add the gold files in the settings to their splits, and check all gold links."""
-    result = dict(splits)
+def _with_gold(readers: dict[str, SplitReader], data: DataConfig) -> dict[str, SplitReader]:
+    """Add the gold files in the settings to their splits."""
+    result = dict(readers)
     for name in SPLITS:
         gold: str | None = getattr(data, name).gold
         if gold is not None:
-            if name not in splits:
+            if name not in readers:
                 raise UserError(
                     f"data.{name}.gold={shorten(gold, 150)}: the corpus {shorten(data.name, 100)!r} "
                     f"has no {name} split"
                 )
-            result[name] = replace(splits[name], gold=read_lines(user_path(gold)))
-        if name in result and data.kind != "grammar":
-            check_gold(result[name], f"gold links of {name}" if gold is None else shorten(gold))
+            result[name] = replace(readers[name], gold=read_lines(user_path(gold)))
     return result
+
+
+def _where_gold(data: DataConfig, name: str) -> str:
+    """What the gold links of a split are called in messages; empty if they need no check."""
+    if data.kind == "grammar":
+        return ""
+    gold: str | None = getattr(data, name).gold
+    return f"gold links of {name}" if gold is None else shorten(gold)
 
 
 def write_corpus(corpus: Corpus, directory: str | Path) -> list[Path]:
@@ -184,7 +206,7 @@ def write_corpus(corpus: Corpus, directory: str | Path) -> list[Path]:
             f"both languages are {corpus.source_language!r}, and so would be the names of both files; "
             f"give data.source_language and data.target_language"
         )
-    texts: dict[Path, list[str]] = {}
+    texts: dict[Path, Sequence[str]] = {}
     for split_name, file_name in FILE_NAMES.items():
         split = getattr(corpus, split_name)
         if split is None:
@@ -202,8 +224,8 @@ def write_corpus(corpus: Corpus, directory: str | Path) -> list[Path]:
             directory.mkdir(parents=True, exist_ok=True)
             with scratch(directory) as folder:
                 for path, lines in texts.items():
-                    content = "".join(line + "\n" for line in lines)
-                    (folder / path.name).write_text(content, encoding="utf-8", newline="\n")
+                    with (folder / path.name).open("w", encoding="utf-8", newline="\n") as file:
+                        file.writelines(line + "\n" for line in lines)
                 for path in texts:
                     (folder / path.name).rename(path)
     except UserError:

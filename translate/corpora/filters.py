@@ -2,10 +2,16 @@
 
 import random
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
+from translate.aligner.links import parse_gold
+from translate.columns.column import Column, rows_where
 from translate.config.data import DataConfig
-from translate.corpora.split import Split
+from translate.corpora.split import Split, SplitReader
+from translate.errors import UserError
 from translate.text.words import UNSPACED
 
 REASONS = {
@@ -15,6 +21,7 @@ REASONS = {
     "identical": "with source equal to target",
     "duplicate": "repeated",
     "control_characters": "with gold links broken by control characters",
+    "overlap": "that are also in validation or test",
     "beyond_limit": "beyond data.max_train_pairs",
 }
 
@@ -30,34 +37,77 @@ def count_words(sentence: str) -> int:
     return len(spaced.split()) + unspaced
 
 
-def filter_pairs(split: Split, data: DataConfig) -> tuple[Split, dict[str, int], int]:
+@dataclass
+class Filtered:
+    """Pairs that are left, and what happened to the others.
+
+    Attributes:
+        dropped: numbers of pairs by reason.
+        num_read: pairs that were read.
+        num_cleaned: lines in which control characters became spaces.
+    """
+
+    split: Split
+    dropped: dict[str, int] = field(default_factory=dict)
+    num_read: int = 0
+    num_cleaned: int = 0
+
+
+def filter_pairs(
+    reader: SplitReader, data: DataConfig, path: Path | None = None, where: str = ""
+) -> Filtered:
     """Filter pairs in their order; control characters and Unicode line separators become spaces.
 
-    Returns:
-        The pairs that are left, the number of dropped pairs by reason, and the number of cleaned lines.
+    Args:
+        reader: of the pairs.
+        data: which filters are on.
+        path: for a table too large for memory; ``None`` for a file without a name.
+        where: the gold links are, for messages.
+    Raises:
+        UserError: for gold links that do not fit.
+        OSError: if the disk is full.
     """
-    source, cleaned_source = _clean(split.source)
-    target, cleaned_target = _clean(split.target)
-    kept: list[int] = []
-    dropped: dict[str, int] = {}
-    seen: set[tuple[str, str]] = set()
-    for index, pair in enumerate(zip(source, target)):
-        reason = _reason(*pair, data)
-        if reason is None and split.gold is not None and _words_moved(split, index, *pair):
-            reason = "control_characters"
-        if reason is None and data.drop_duplicates and pair in seen:
-            reason = "duplicate"
-        if reason is None:
-            kept.append(index)
+    from translate.columns.duplicates import DIGESTS, digests_of, repeated  # pyarrow takes a moment
+    from translate.columns.spill import PAIRS, Spill
+
+    found = Filtered(Split([], []))
+    dropped: Counter[str] = Counter()
+    gold: list[str] | None = None if reader.gold is None else []
+    with Spill(PAIRS, None if data.drop_duplicates else path) as spill, Spill(DIGESTS) as digests:
+        for block in reader.blocks():
+            kept: list[int] = []
+            source, target = (_clean(side, found) for side in block)
+            links = _block_of_gold(reader.gold, found.num_read, block, where)
+            for index, pair in enumerate(zip(source, target)):
+                reason = _reason(*pair, data)
+                if reason is None and links and _words_moved(block, index, *pair):
+                    reason = "control_characters"
+                if reason is None:
+                    kept.append(index)
+                else:
+                    dropped[reason] += 1
+            pairs = [source[index] for index in kept], [target[index] for index in kept]
+            spill.add((*pairs, [found.num_read + index for index in kept]))
+            if gold is not None:
+                gold += [links[index] for index in kept if index < len(links)]
             if data.drop_duplicates:
-                seen.add(pair)
-        else:
-            dropped[reason] = dropped.get(reason, 0) + 1
-    return (
-        Split(source, target, split.gold, split.numbers).take(kept),
-        dropped,
-        cleaned_source + cleaned_target,
+                digests.add_batch(digests_of(zip(*pairs)))
+            found.num_read += len(source)
+        _check_count(reader.gold, found.num_read, where)
+        stored = spill.finish()
+        if data.drop_duplicates and (mask := repeated(digests.finish())).any():
+            dropped["duplicate"] = int(mask.sum())
+            gold = None if gold is None else [line for line, again in zip(gold, mask) if not again]
+            stored = stored.filtered(~mask, path)
+    found.dropped = dict(dropped)
+    found.split = Split(
+        stored.column("source"),
+        stored.column("target"),
+        None if gold is None else Column.of(gold),
+        stored.column("number"),
+        name=stored.name,
     )
+    return found
 
 
 def hold_out(split: Split, wanted: Mapping[str, int], seed: int) -> tuple[Split, dict[str, Split]]:
@@ -76,30 +126,57 @@ def hold_out(split: Split, wanted: Mapping[str, int], seed: int) -> tuple[Split,
     if total == 0 or total >= len(split):
         return split, {}
     drawn = random.Random(seed).sample(range(len(split)), total)
-    left = sorted(set(range(len(split))).difference(drawn))
+    left = split.without(sorted(drawn))
     held = {}
     for name, size in sizes.items():
         held[name] = split.take(sorted(drawn[:size]))
         drawn = drawn[size:]
-    return split.take(left), held
+    return left, held
 
 
-def count_overlap(train: Split, other: Split) -> int:
-    """The number of pairs of ``other`` that are also in ``train``."""
-    wanted = set(zip(other.source, other.target))
-    found = wanted.intersection(zip(train.source, train.target))
-    return sum(pair in found for pair in zip(other.source, other.target))
+def overlapping(train: Split, others: Sequence[Split]) -> list[int]:
+    """The rows of ``train`` whose pairs are also in one of the others, sorted."""
+    import pyarrow
+    from pyarrow import compute
+
+    wanted = {pair for other in others for pair in zip(other.source, other.target)}
+    sources = pyarrow.array(sorted({source for source, _ in wanted}), pyarrow.string())
+    rows = rows_where(Column.of(train.source), lambda array: compute.is_in(array, value_set=sources))
+    return [row for row in rows.tolist() if (train.source[row], train.target[row]) in wanted]
 
 
-def _clean(lines: list[str]) -> tuple[list[str], int]:
-    cleaned = 0
+def _clean(lines: Sequence[str], found: Filtered) -> list[str]:
     result = []
     for line in lines:
         if not line.isprintable() and _CONTROL.search(line):
             line = _CONTROL.sub(" ", line)
-            cleaned += 1
+            found.num_cleaned += 1
         result.append(line)
-    return result, cleaned
+    return result
+
+
+def _block_of_gold(
+    gold: Sequence[str] | None, begin: int, block: Sequence[Sequence[str]], where: str
+) -> Sequence[str]:
+    """The links of a block of pairs; raises ``UserError`` for a wrong line."""
+    links = [] if gold is None else gold[begin : begin + len(block[0])]
+    for number, (line, source, target) in enumerate(zip(links, *block), start=begin + 1):
+        if where:
+            parse_gold(
+                line,
+                where=f"{where}, line {number}",
+                source_length=len(source.split()),
+                target_length=len(target.split()),
+            )
+    return links
+
+
+def _check_count(gold: Sequence[str] | None, num_pairs: int, where: str) -> None:
+    if gold is not None and len(gold) != num_pairs:
+        raise UserError(
+            f"{where}: {len(gold)} lines of gold links for {num_pairs} sentence pairs; "
+            f"expected one line for each pair"
+        )
 
 
 def _reason(source: str, target: str, data: DataConfig) -> str | None:
@@ -116,6 +193,6 @@ def _reason(source: str, target: str, data: DataConfig) -> str | None:
     return None
 
 
-def _words_moved(split: Split, index: int, source: str, target: str) -> bool:
-    before = len(split.source[index].split()), len(split.target[index].split())
+def _words_moved(block: Sequence[Sequence[str]], index: int, source: str, target: str) -> bool:
+    before = len(block[0][index].split()), len(block[1][index].split())
     return before != (len(source.split()), len(target.split()))

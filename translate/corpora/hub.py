@@ -3,14 +3,15 @@
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from translate.config.data import SPLITS, DataConfig
 from translate.corpora.clone import candidate_names, load_clone
 from translate.corpora.local_files import columns
-from translate.corpora.split import RawCorpus, Split
-from translate.corpora.tables import from_arrow, pick
+from translate.corpora.split import RawCorpus, SplitReader
+from translate.corpora.tables import ROWS, Table, from_arrow, pick
 from translate.errors import UserError
 
 PROBE_SECONDS = 5.0
@@ -48,7 +49,7 @@ def load_hub(data: DataConfig, source_language: str, target_language: str) -> Ra
 
 
 def _read_splits(dataset: Any, data: DataConfig, source_language: str, target_language: str) -> RawCorpus:
-    splits: dict[str, Split] = {}
+    splits: dict[str, SplitReader] = {}
     for name in SPLITS:
         stored: str | None = getattr(data.hub.splits, name)
         if stored is None:
@@ -56,15 +57,27 @@ def _read_splits(dataset: Any, data: DataConfig, source_language: str, target_la
         where = f"{data.hub.repository} {stored}"
         if stored not in dataset:
             raise UserError(f"{where}: no such split for data.hub.splits.{name}; it has {', '.join(dataset)}")
-        table = from_arrow(dataset[stored].with_format("arrow")[:], where)
-        source = pick(table, columns(data, data.source_field, source_language), LOCAL_COPY)
-        target = pick(table, columns(data, data.target_field, target_language), LOCAL_COPY)
-        splits[name] = Split(source, target)
+        table = _table_of(dataset[stored], where)
+        names = [
+            pick(table, columns(data, data.source_field, source_language), LOCAL_COPY),
+            pick(table, columns(data, data.target_field, target_language), LOCAL_COPY),
+        ]
+        splits[name] = SplitReader(partial(table.read, names))
     if "train" not in splits:
         raise UserError(
             f"{data.hub.repository}: data.hub.splits.train must name a split; it has {', '.join(dataset)}"
         )
     return RawCorpus(source_language, target_language, splits)
+
+
+def _table_of(dataset: Any, where: str) -> Table:
+    """A split of ``datasets``, which maps it from its cache."""
+    batches = (
+        batch
+        for table in dataset.with_format("arrow").iter(ROWS)
+        for batch in table.combine_chunks().to_batches()
+    )
+    return from_arrow(dataset.features.arrow_schema, batches, where)
 
 
 def _template(data: DataConfig) -> str | None:

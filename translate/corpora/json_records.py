@@ -2,13 +2,13 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from translate.config.names import shorten, shown_path
 from translate.errors import UserError
-from translate.text.lines import read_lines, read_text
+from translate.text.lines import read_line_blocks, read_text
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 
@@ -42,10 +42,11 @@ def json_records(path: Path) -> tuple[str, Iterator[tuple[int, Any]]]:
         if text.startswith("[", _end_of_space(text, 0)):
             return "record", _records_of_list(text, where)
         return "line", _records_of_lines(text.split("\n"), where)
-    return "line", _records_of_lines(read_lines(path), where)
+    lines = (line for block in read_line_blocks(path) for line in block)
+    return "line", _records_of_lines(lines, where)
 
 
-def _records_of_lines(lines: list[str], where: str) -> Iterator[tuple[int, Any]]:
+def _records_of_lines(lines: Iterable[str], where: str) -> Iterator[tuple[int, Any]]:
     for number, line in enumerate(lines, start=1):
         if line.strip():
             value, end = _decode(line, _end_of_space(line, 0), f"{where}, line {number}")

@@ -2,16 +2,18 @@
 
 import os
 import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from translate.config.data import SPLITS, DataConfig, FileSplit
 from translate.config.names import did_you_mean, listed, nearest, shorten
-from translate.corpora.split import RawCorpus, Split
-from translate.corpora.tables import SUFFIXES, is_table, pick, read_table
+from translate.corpora.split import RawCorpus, Split, SplitReader
+from translate.corpora.tables import SUFFIXES, Table, is_table, pick, read_table
 from translate.errors import UserError
-from translate.text.lines import read_lines
+from translate.text.lines import read_line_blocks, read_lines
 from translate.text.reading import user_path
 
+ROWS = 1 << 12  # pairs of a block of two files
 _PREFIXES = {
     "train": ("train", "training"),
     "validation": ("validation", "valid", "val", "dev"),
@@ -22,10 +24,11 @@ _LANGUAGE = re.compile(r"[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*")
 
 
 def load_files(data: DataConfig) -> RawCorpus:
-    """Read the files of ``data.train``, and of ``data.validation`` and ``data.test`` if they are set.
+    """The files of ``data.train``, and of ``data.validation`` and ``data.test`` if they are set.
 
     Raises:
-        UserError: if a file is missing, malformed or empty, or if two parallel files differ in length.
+        UserError: if a file is missing; while reading, if it is malformed or empty, or if two parallel files
+            differ in length.
     """
     if data.train.source is None:
         raise UserError(
@@ -36,7 +39,7 @@ def load_files(data: DataConfig) -> RawCorpus:
         _check_complete(name, getattr(data, name))
     languages = _languages(data)
     given = {name: getattr(data, name) for name in SPLITS if getattr(data, name).source is not None}
-    splits = {name: _load_split(data, files, *languages) for name, files in given.items()}
+    splits = {name: _reader_of(data, files, *languages) for name, files in given.items()}
     return RawCorpus(*languages, splits)
 
 
@@ -50,15 +53,41 @@ def language_of(path: str) -> str | None:
 
 def pair_of(source: str | Path, target: str | Path) -> Split:
     """Read two parallel files; raises ``UserError`` if one is longer or both are empty."""
-    source_lines, target_lines = read_lines(source), read_lines(target)
-    if len(source_lines) != len(target_lines):
+    blocks = list(_pair_blocks(Path(source), Path(target)))
+    source_lines, target_lines = ([line for block in blocks for line in block[side]] for side in (0, 1))
+    return Split(source_lines, target_lines)
+
+
+def _pair_reader(source: Path, target: Path, gold: Path | None = None) -> SplitReader:
+    """As :func:`pair_of`, for files of any size."""
+    links = None if gold is None else read_lines(gold)
+    return SplitReader(lambda: _pair_blocks(source, target), links, (source, target))
+
+
+def _pair_blocks(source: Path, target: Path) -> Iterator[tuple[list[str], list[str]]]:
+    """As many lines of one file as of the other, again and again."""
+    sides = read_line_blocks(source), read_line_blocks(target)
+    held: tuple[list[str], list[str]] = ([], [])
+    counts = [0, 0]
+    while True:
+        for side, waiting in enumerate(held):
+            while len(waiting) < ROWS and (block := next(sides[side], None)) is not None:
+                waiting += block
+                counts[side] += len(block)
+        both = min(map(len, held))
+        if not both:
+            break
+        yield held[0][:both], held[1][:both]
+        for waiting in held:
+            del waiting[:both]
+    counts = [count + sum(map(len, rest)) for count, rest in zip(counts, sides)]
+    if counts[0] != counts[1]:
         raise UserError(
-            f"{_short(source)} has {len(source_lines)} lines but {_short(target)} has {len(target_lines)}; "
+            f"{_short(source)} has {counts[0]} lines but {_short(target)} has {counts[1]}; "
             f"line n of one must translate line n of the other"
         )
-    if not source_lines:
+    if not counts[0]:
         raise UserError(f"{_short(source)} and {_short(target)} are empty")
-    return Split(source_lines, target_lines)
 
 
 def has_side_by_side(root: Path) -> bool:
@@ -88,13 +117,13 @@ def load_directory(
     prefixes = {**_PREFIXES, "test": ((test_name,) if test_name else ()) + _PREFIXES["test"]}
     if len(tests) == 1:
         prefixes["test"] = (*prefixes["test"], *tests)
-    splits: dict[str, Split] = {}
+    splits: dict[str, SplitReader] = {}
     notes = []
     for name in SPLITS:
         for prefix in prefixes[name]:
             source, target = _find(root, prefix, source_language), _find(root, prefix, target_language)
             if source is not None and target is not None:
-                splits[name] = _with_gold(pair_of(source, target), _find(root, prefix, "gold"))
+                splits[name] = _pair_reader(source, target, _find(root, prefix, "gold"))
                 if name == "test" and prefix != "test":
                     notes.append(f"test is {prefix}")
                 break
@@ -144,25 +173,42 @@ def _fields_there(name: str | None) -> str:
     return f"; it has {listed(read_table(user_path(name)).names)}"
 
 
-def _load_split(data: DataConfig, files: FileSplit, source_language: str, target_language: str) -> Split:
+def _reader_of(data: DataConfig, files: FileSplit, source_language: str, target_language: str) -> SplitReader:
     source = user_path(files.source or "")
     if files.target is not None:
-        return pair_of(source, user_path(files.target))
-    return split_of_table(source, data, source_language, target_language)
+        return _pair_reader(source, user_path(files.target))
+    return table_reader([source], data, source_language, target_language)
 
 
-def split_of_table(path: Path, data: DataConfig, source_language: str, target_language: str) -> Split:
-    """Read both sides from one table; raises ``UserError`` for an unknown field or no rows."""
-    table = read_table(path)
-    source = pick(
-        table, columns(data, data.source_field, source_language), "choose one with data.source_field"
-    )
-    target = pick(
-        table, columns(data, data.target_field, target_language), "choose one with data.target_field"
-    )
-    if not source:
-        raise UserError(f"{_short(path)}: the table has no rows; expected sentence pairs")
-    return Split(source, target)
+def table_reader(
+    paths: Sequence[Path], data: DataConfig, source_language: str, target_language: str
+) -> SplitReader:
+    """Reads both sides from tables, one after another.
+
+    While reading it raises ``UserError`` for an unknown field or a table without rows.
+    """
+
+    def blocks() -> Iterator[list[list[str]]]:
+        for path in paths:
+            table, count = read_table(path), 0
+            for block in table.read(both_sides(table, data, source_language, target_language)):
+                count += len(block[0])
+                yield block
+            if not count:
+                raise UserError(f"{_short(path)}: the table has no rows; expected sentence pairs")
+
+    return SplitReader(blocks, files=tuple(paths))
+
+
+def both_sides(table: Table, data: DataConfig, source_language: str, target_language: str) -> list[str]:
+    """The columns of both languages in a table; raises ``UserError`` if one is missing."""
+    return [
+        pick(table, columns(data, field, language), f"choose one with data.{side}_field")
+        for side, field, language in (
+            ("source", data.source_field, source_language),
+            ("target", data.target_field, target_language),
+        )
+    ]
 
 
 def columns(data: DataConfig, explicit: str | None, language: str) -> list[str]:
@@ -198,7 +244,3 @@ def _find(root: Path, prefix: str, suffix: str) -> Path | None:
 
 def _short(name: object) -> str:
     return shorten(str(name), 150)
-
-
-def _with_gold(split: Split, gold: Path | None) -> Split:
-    return split if gold is None else Split(split.source, split.target, read_lines(gold))

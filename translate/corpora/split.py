@@ -1,10 +1,16 @@
-"""Parallel sentences and their gold links."""
+"""Parallel sentences and their gold links, read or to be read."""
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import Any
 
 from translate.aligner.links import parse_gold
+from translate.columns.column import Column
+from translate.columns.fingerprint import fingerprint
 from translate.errors import UserError
 
 _LINK = re.compile(r"(\d+)([-p])(\d+)")
@@ -12,41 +18,101 @@ _LINK = re.compile(r"(\d+)([-p])(\d+)")
 
 @dataclass(frozen=True)
 class Split:
-    """Parallel sentences.
+    """Parallel sentences: columns of an Arrow table, or lists of a few.
 
     Attributes:
         gold: a Pharaoh line for each pair ("0-0 1p2"), if links are known.
-        numbers: the indexes of the pairs before some were left out; ``None`` if all are there.
+        numbers: the indexes of the pairs before some were left out; ``None`` if all are there, or nobody
+            counted.
+        name: a fingerprint of a large table, from which those of its parts follow.
     """
 
-    source: list[str]
-    target: list[str]
-    gold: list[str] | None = None
-    numbers: list[int] | None = field(default=None, compare=False)
+    source: Sequence[str]
+    target: Sequence[str]
+    gold: Sequence[str] | None = None
+    numbers: Sequence[int] | None = field(default=None, compare=False)
+    name: str | None = field(default=None, compare=False, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.source)
 
     def take(self, indices: Iterable[int]) -> "Split":
-        """The pairs at ``indices``, in that order."""
+        """A few pairs, in the order of ``indices``."""
         chosen = list(indices)
-        gold = None if self.gold is None else [self.gold[i] for i in chosen]
         numbers = chosen if self.numbers is None else [self.numbers[i] for i in chosen]
-        return Split([self.source[i] for i in chosen], [self.target[i] for i in chosen], gold, numbers)
+        return replace(self._each(lambda column: column.take(chosen)), numbers=numbers, name=None)
+
+    def part(self, begin: int, end: int) -> "Split":
+        """The pairs from ``begin`` to ``end``, which stay where they are."""
+        return self._each(lambda column: column.part(begin, end), "part", begin, end)
+
+    def without(self, rows: Sequence[int]) -> "Split":
+        """All pairs but some, which are sorted; the others stay where they are."""
+        return self._each(lambda column: column.without(rows), "without", *rows)
 
     def swapped(self) -> "Split":
         """The split with source and target exchanged, also in the gold links."""
         gold = None if self.gold is None else [_LINK.sub(r"\3\2\1", line) for line in self.gold]
-        return Split(self.target, self.source, gold, self.numbers)
+        return Split(self.target, self.source, gold, self.numbers)  # of the grammar, which is small
+
+    def blocks(self) -> Iterator[tuple[list[str], list[str]]]:
+        """Sources and targets, some thousands at a time."""
+        return zip(Column.of(self.source).blocks(), Column.of(self.target).blocks(), strict=True)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A name for the text of all pairs in their order."""
+        return self.name or fingerprint(chain(self.source, self.target))
+
+    def _each(self, change: Callable[[Column[Any]], Column[Any]], *how: object) -> "Split":
+        """The split with every column changed; lists become columns."""
+        return Split(
+            change(Column.of(self.source)),
+            change(Column.of(self.target)),
+            None if self.gold is None else change(Column.of(self.gold)),
+            None if self.numbers is None else change(Column.of(self.numbers, text=False)),
+            name=None if self.name is None else fingerprint([self.name, *map(str, how)]),
+        )
+
+
+@dataclass(frozen=True)
+class SplitReader:
+    """A split that is read once, block by block.
+
+    Attributes:
+        blocks: gives sources and targets of equal number, some thousands at a time.
+        gold: a Pharaoh line for each pair, if links are known.
+        files: that it is read from; their state tells whether it is the same text as before.
+    """
+
+    blocks: Callable[[], Iterator[Sequence[Sequence[str]]]]
+    gold: Sequence[str] | None = None
+    files: tuple[Path, ...] = ()
+
+    @classmethod
+    def of(cls, split: Split) -> "SplitReader":
+        """A reader of what is in memory already."""
+        return cls(lambda: iter([(split.source, split.target)]), split.gold)
+
+    def whole(self) -> Split:
+        """The split as a table."""
+        from translate.columns.spill import TEXTS, Spill  # pyarrow takes a moment to import
+
+        with Spill(TEXTS) as spill:
+            for block in self.blocks():
+                spill.add(block)
+            found = spill.finish()
+        gold = None if self.gold is None else Column.of(self.gold)
+        return Split(found.column("source"), found.column("target"), gold)
 
 
 @dataclass(frozen=True)
 class RawCorpus:
-    """A corpus as it was read, before it is filtered."""
+    """A corpus whose splits can be read."""
 
     source_language: str
     target_language: str
-    splits: dict[str, Split]  # train; validation and test if there are any
+    splits: dict[str, SplitReader]  # train; validation and test if there are any
     notes: tuple[str, ...] = ()  # sentences for the user about choices that reading made
 
 

@@ -3,29 +3,34 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from translate.config.names import did_you_mean, listed, nearest, shorten, shown_path
 from translate.corpora.json_records import json_records
 from translate.errors import UserError
-from translate.text.lines import read_lines
+from translate.text.lines import read_line_blocks
 from translate.text.reading import MAX_LINE
 
 if TYPE_CHECKING:
     import pyarrow
 
 SUFFIXES = (".tsv", ".jsonl", ".json", ".ndjson", ".parquet", ".arrow")
+ROWS = 1 << 12  # of a block of JSON
 _BREAKS = re.compile(r"[\r\n]+")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 class Table(NamedTuple):
-    """Named columns of sentences; nested columns have dotted names ("translation.en")."""
+    """Named columns of sentences, to be read once; nested columns have dotted names ("translation.en").
+
+    ``read`` gives the columns of some names, block by block.
+    """
 
     where: str
     names: list[str]
-    column: Callable[[str], list[str]]
+    read: Callable[[Sequence[str]], Iterator[list[list[str]]]]
 
 
 def is_table(path: Path) -> bool:
@@ -34,30 +39,34 @@ def is_table(path: Path) -> bool:
 
 
 def read_table(path: Path) -> Table:
-    """Read a table; raises ``UserError``, with the line, if it is missing or malformed."""
+    """Open a table.
+
+    Raises:
+        UserError: if it is missing or malformed, with the line; also while it is read.
+    """
     suffix = Path(path.name.removesuffix(".gz")).suffix.lower()
     if suffix == ".tsv":
         return _read_tsv(path)
     if suffix in (".parquet", ".arrow"):
-        from translate.corpora.arrow_files import read_arrow  # half a second
+        from translate.corpora.arrow_files import read_arrow  # pyarrow takes a moment to import
 
-        return from_arrow(read_arrow(path, suffix), shown_path(path))
+        return from_arrow(*read_arrow(path, suffix), shown_path(path))
     return _read_json(path)
 
 
-def pick(table: Table, candidates: Sequence[str], advice: str) -> list[str]:
+def pick(table: Table, candidates: Sequence[str], advice: str) -> str:
     """The first of the candidate columns in the table; raises ``UserError`` with ``advice`` without one."""
     for name in candidates:
         if name in table.names:
-            return table.column(name)
+            return name
     raise UserError(
         f"{table.where}: no field {shorten(candidates[0], 100)!r}"
         f"{did_you_mean(nearest(candidates[0], table.names))}; it has {listed(table.names)}; {advice}"
     )
 
 
-def from_arrow(table: "pyarrow.Table", where: str) -> Table:
-    """Columns of an Arrow table, with dotted names for the parts of structs.
+def from_arrow(schema: "pyarrow.Schema", batches: Iterable["pyarrow.RecordBatch"], where: str) -> Table:
+    """Columns of Arrow's batches, with dotted names for the parts of structs.
 
     Raises:
         UserError: for a name that two columns have.
@@ -65,27 +74,33 @@ def from_arrow(table: "pyarrow.Table", where: str) -> Table:
     import pyarrow
     import pyarrow.compute
 
-    found: list[tuple[str, Any]] = []
-    for name, column in zip(table.column_names, table.columns):
-        found.append((name, column))
-        if pyarrow.types.is_struct(column.type):
-            parts = (column.type.field(index) for index in range(column.type.num_fields))
-            found += (
-                (f"{name}.{part.name}", pyarrow.compute.struct_field(column, [index]))
-                for index, part in enumerate(parts)
-            )
-    check_names((name for name, _ in found), where)
-    columns = dict(found)
+    places: list[tuple[str, list[int]]] = []
+    for index, field in enumerate(schema):
+        places.append((field.name, [index]))
+        if pyarrow.types.is_struct(field.type):
+            parts = (field.type.field(part).name for part in range(field.type.num_fields))
+            places += ((f"{field.name}.{part}", [index, number]) for number, part in enumerate(parts))
+    check_names((name for name, _ in places), where)
+    found = dict(places)
 
-    def read(name: str) -> list[str]:
+    def values(batch: "pyarrow.RecordBatch", name: str, first: int) -> list[str]:
+        column = batch.column(found[name][0])
         try:
-            values = columns[name].to_pylist()
+            if len(found[name]) > 1:
+                column = pyarrow.compute.struct_field(column, found[name][1:])
+            read = column.to_pylist()
         except (pyarrow.ArrowException, ValueError, TypeError, OverflowError) as error:
             reason = shorten(str(error), 100)
             raise UserError(f"{where}: field {shorten(name)!r}: expected text ({reason})") from None
-        return [_sentence(value, name, where, "row", row) for row, value in enumerate(values, start=1)]
+        return [_sentence(value, name, where, "row", row) for row, value in enumerate(read, start=first)]
 
-    return Table(where, list(columns), read)
+    def read(names: Sequence[str]) -> Iterator[list[list[str]]]:
+        first = 1
+        for batch in batches:
+            yield [values(batch, name, first) for name in names]
+            first += len(batch)
+
+    return Table(where, list(found), read)
 
 
 def check_names(names: Iterable[str], where: str) -> None:
@@ -99,23 +114,28 @@ def check_names(names: Iterable[str], where: str) -> None:
 
 def _read_tsv(path: Path) -> Table:
     """Tab-separated values with a header; there is no quoting, so a quotation mark is a plain character."""
-    lines, where = read_lines(path), shown_path(path)
-    if not lines:
+    blocks, where = read_line_blocks(path), shown_path(path)
+    first_block = next(blocks, None)
+    if first_block is None:
         raise UserError(f"{where}: the file is empty; expected a header line with the names of its fields")
-    names = lines[0].split("\t")
+    header, *rest = first_block
+    names = header.split("\t")
     check_names(names, f"{where}, line 1")
-    rows = []
-    for number, line in enumerate(lines[1:], start=2):
-        row = line.split("\t")
-        if len(row) != len(names):
-            raise UserError(
-                f"{where}, line {number}: {len(row)} tab-separated fields where the header has {len(names)}"
-            )
-        rows.append(row)
 
-    def read(name: str) -> list[str]:
-        index = names.index(name)
-        return [row[index] for row in rows]
+    def rows(lines: list[str], first: int) -> Iterator[list[str]]:
+        for number, line in enumerate(lines, start=first):
+            row = line.split("\t")
+            if len(row) != len(names):
+                found = f"{len(row)} tab-separated fields"
+                raise UserError(f"{where}, line {number}: {found} where the header has {len(names)}")
+            yield row
+
+    def read(wanted: Sequence[str]) -> Iterator[list[list[str]]]:
+        indices, first = [names.index(name) for name in wanted], 2
+        for lines in chain([rest], blocks):
+            found = list(rows(lines, first))
+            yield [[row[index] for row in found] for index in indices]
+            first += len(lines)
 
     return Table(where, names, read)
 
@@ -124,19 +144,22 @@ def _read_json(path: Path) -> Table:
     """One JSON object on each line, or one list of objects."""
     where = shown_path(path)
     unit, found = json_records(path)
-    records = list(_flat_records(found, where, unit))
-    names = list(records[0][1]) if records else []
+    records = _flat_records(found, where, unit)
+    start = list(islice(records, 1))
 
-    def read(name: str) -> list[str]:
-        sentences = []
-        for number, record in records:
-            if name not in record:
-                hint = did_you_mean(nearest(name, record))
-                raise UserError(f"{where}, {unit} {number}: no field {shorten(name, 100)!r}{hint}")
-            sentences.append(_sentence(record[name], name, where, unit, number))
-        return sentences
+    def read(names: Sequence[str]) -> Iterator[list[list[str]]]:
+        rest = chain(start, records)
+        while block := list(islice(rest, ROWS)):
+            columns: list[list[str]] = [[] for _ in names]
+            for number, record in block:
+                for name, column in zip(names, columns):
+                    if name not in record:
+                        hint = did_you_mean(nearest(name, record))
+                        raise UserError(f"{where}, {unit} {number}: no field {shorten(name, 100)!r}{hint}")
+                    column.append(_sentence(record[name], name, where, unit, number))
+            yield columns
 
-    return Table(where, names, read)
+    return Table(where, list(start[0][1]) if start else [], read)
 
 
 def _flat_records(

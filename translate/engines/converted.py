@@ -13,7 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from translate.corpora.encoded_cache import cache_directory, fingerprint
+from translate.columns.fingerprint import fingerprint
+from translate.corpora.encoded_cache import cache_directory
 from translate.engines.architecture import norm_of, num_heads_of, pre_norm_of
 from translate.engines.conversion import Convertible, convert
 from translate.errors import UserError

@@ -125,7 +125,7 @@ def _validation(data: DataConfig, count: int, report: Callable[[str], None]) -> 
             corpus = load_corpus(data)
         except UserError:  # of settings that no grammar has
             return generated
-        return (corpus.validation or corpus.train).source[:count]
+        return list((corpus.validation or corpus.train).source[:count])
     files = (data.validation.source, data.train.source)
     named = next((file for file in files if file is not None), "FILE")
     report(

@@ -1,26 +1,33 @@
 """A corpus as ids: cached, with links for guided alignment, or in pieces sampled anew for every epoch."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+
+import numpy as np
 
 from translate.aligner.links import Gold, Links, parse_gold
 from translate.aligner.statistical import KnownLinks, estimate_links
+from translate.columns.column import Column
+from translate.columns.fingerprint import fingerprint
 from translate.config.settings import Settings
 from translate.corpora.batching import EncodedCorpus, Ragged, piece_links
 from translate.corpora.corpus import Corpus, Split
-from translate.corpora.encoded_cache import cache_directory, fingerprint, read_encoded, write_encoded
+from translate.corpora.encoded_cache import cache_directory, collect_encoded, read_encoded, write_encoded
 from translate.errors import UserError
+from translate.text.aside import told
 from translate.text.lines import read_lines
 from translate.text.subword_sampling import sample_corpus
 from translate.text.tokenizer import Pieces, TokenizerPair
 
 
-def encode(split: Split, tokenizers: TokenizerPair) -> EncodedCorpus:
-    """A split as ids."""
-    return EncodedCorpus(
-        Ragged.of(tokenizers.source.encode_corpus(split.source)),
-        Ragged.of(tokenizers.target.encode_corpus(split.target)),
+def encode(split: Split, tokenizers: TokenizerPair, path: Path | None = None) -> EncodedCorpus:
+    """A split as ids, in a file if it is large or has a ``path``; raises ``OSError`` if the disk is full."""
+    sides = tokenizers.source, tokenizers.target
+    blocks = (
+        [tokenizer.encode_corpus(lines) for tokenizer, lines in zip(sides, block, strict=True)]
+        for block in split.blocks()
     )
+    return collect_encoded(blocks, path)
 
 
 def encode_training(settings: Settings, corpus: Corpus, tokenizers: TokenizerPair) -> EncodedCorpus:
@@ -40,25 +47,28 @@ def encode_training(settings: Settings, corpus: Corpus, tokenizers: TokenizerPai
     models = (tokenizers.source.model, tokenizers.target.model)
     known = known_pairs(settings, corpus, tokenizers) if guided else None
     gold = [] if known is None else [repr((s, t, sorted(links))) for s, t, links in zip(*known, strict=True)]
-    name = fingerprint([kind, *models, *split.source, *split.target, *gold])
+    name = fingerprint([kind, *models, split.fingerprint, *gold])
     path = folder / "encoded" / f"{name}.arrow"
     cached = read_encoded(path)
     if cached is not None:
         print(f"encoded corpus from {path}", flush=True)
         return cached
-    encoded = _encode(settings, corpus, tokenizers)
     try:
+        if not guided:
+            return encode(split, tokenizers, path)
+        encoded = _encode(settings, corpus, tokenizers)
         write_encoded(path, encoded)
     except OSError as error:  # without the cache everything works, more slowly
         print(f"note: the encoded corpus cannot be kept in {path.parent} ({error.strerror})", flush=True)
-        return encoded
+        return encoded if guided else _encode(settings, corpus, tokenizers)
     return read_encoded(path) or encoded
 
 
 def _encode(settings: Settings, corpus: Corpus, tokenizers: TokenizerPair) -> EncodedCorpus:
     split = corpus.train
     if not settings.training.guided_alignment:
-        return encode(split, tokenizers)
+        with told("the system's folder of temporary files (TMPDIR)"):
+            return encode(split, tokenizers)
     whitespace = settings.data.tokenised or settings.training.guided_whitespace
     sources = [tokenizers.source.encode_words(line, whitespace=whitespace) for line in split.source]
     targets = [tokenizers.target.encode_words(line, whitespace=whitespace) for line in split.target]
@@ -73,17 +83,18 @@ def _encode(settings: Settings, corpus: Corpus, tokenizers: TokenizerPair) -> En
 
 def subword_sampler(
     settings: Settings, split: Split, tokenizers: TokenizerPair
-) -> Callable[[int, int], EncodedCorpus] | None:
-    """Samples the pieces of the training split for a seed and an epoch; ``None`` if they stay the same."""
+) -> Callable[[Sequence[int], np.ndarray], EncodedCorpus] | None:
+    """Samples the pieces of rows of the training split for a seed; ``None`` if they stay the same."""
     amount = settings.training.subword_sampling
     if amount is None:
         return None
     kind = settings.tokenizer.model_type
 
-    def sample(seed: int, epoch: int) -> EncodedCorpus:
+    def sample(seed: Sequence[int], rows: np.ndarray) -> EncodedCorpus:
+        source, target = (Column.of(side).gather(rows) for side in (split.source, split.target))
         return EncodedCorpus(
-            Ragged.of(sample_corpus(tokenizers.source, split.source, kind, amount, [seed, epoch, 0])),
-            Ragged.of(sample_corpus(tokenizers.target, split.target, kind, amount, [seed, epoch, 1])),
+            Ragged.of(sample_corpus(tokenizers.source, source, kind, amount, [*seed, 0])),
+            Ragged.of(sample_corpus(tokenizers.target, target, kind, amount, [*seed, 1])),
         )
 
     return sample
@@ -134,7 +145,7 @@ def read_links(path: Path, corpus: Corpus, sources: list[Pieces], targets: list[
         UserError: if the number of lines differs, or a link points outside its sentence.
     """
     lines, split = read_lines(path), corpus.train
-    numbers: list[int] | range = range(len(split))
+    numbers: Sequence[int] = range(len(split))
     if len(lines) != len(split):
         if len(lines) != corpus.num_read or split.numbers is None:
             before = f" ({corpus.num_read:,} before filtering)" if corpus.num_read != len(split) else ""

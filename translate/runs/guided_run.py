@@ -16,6 +16,7 @@ from translate.config.data import SPLITS
 from translate.config.settings import Settings, check_config
 from translate.config.values import plain
 from translate.corpora.corpus import Split, load_corpus
+from translate.corpora.encoded_cache import cache_directory
 from translate.runs.calibration import choose_alignment, pairs_of_corpus, store
 from translate.runs.encoding import known_pairs
 from translate.runs.life import train
@@ -80,7 +81,7 @@ def write_links(forward: Path, backward: Path, path: Path, symmetrisation: str, 
     """
     use_runtime(find_device("auto"))
     there, back = (load(run, plugins=settings.run.plugins) for run in (forward, backward))
-    corpus = load_corpus(settings.data)
+    corpus = load_corpus(settings.data, cache_directory(settings.runtime.cache))
     pairs = pairs_of_corpus(corpus, settings.alignment.calibration_pairs)
     if pairs.golds is None:
         turned = pairs._replace(source=pairs.target, target=pairs.source)

@@ -6,12 +6,12 @@ from typing import Any
 
 import torch
 
+from translate.columns.fingerprint import fingerprint
 from translate.config.names import shorten
 from translate.config.settings import Settings
 from translate.config.targets import MOVED
 from translate.config.training import RuntimeConfig
 from translate.corpora.corpus import Corpus, Split
-from translate.corpora.encoded_cache import fingerprint
 from translate.errors import UserError
 from translate.runs.assembly import Assembly, Job, assemble
 from translate.runs.hooks import PATIENCE
@@ -215,15 +215,14 @@ def identity_of(corpus: Corpus, tokenizers: TokenizerPair) -> dict[str, str]:
     """Fingerprints of texts and tokenizers, by the setting that they come from."""
     models = {"tokenizer (its files)": tokenizers.source.model + tokenizers.target.model}
     found = {key: fingerprint([model])[:12] for key, model in models.items()}
-    found["data.train (its text)"] = _of_split(corpus.train)
+    # A large corpus has a name of another kind, which is not compared with that of older versions.
+    found[f"data.train (its {'table' if corpus.train.name else 'text'})"] = _of_split(corpus.train)
     found["data.validation (its text)"] = _of_split(corpus.validation)
     return found
 
 
 def _of_split(split: Split | None) -> str:
-    if split is None:
-        return "none"
-    return f"{len(split):,} pairs {fingerprint([*split.source, *split.target])[:12]}"
+    return "none" if split is None else f"{len(split):,} pairs {split.fingerprint[:12]}"
 
 
 def differing(now: Mapping[str, str], then: Mapping[str, str]) -> list[str]:

@@ -3,32 +3,39 @@
 import queue
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from translate.config.names import shown_path
 from translate.errors import UserError
-from translate.text.reading import read_bytes
+from translate.text.reading import read_blocks, read_bytes
 
 FIRST_BLOCK, LARGEST_BLOCK = 64, 1024  # lines; sizes double from block to block, so that the first comes soon
 WAIT = 0.05  # seconds that a line waits for more lines
 MAX_CHARACTERS = 1 << 16  # of a line that is translated; the rest is not read
 LINE_CUT = f"line cut at {MAX_CHARACTERS:,} characters"  # a warning
+MEASURED = 10_000  # lines whose lengths tell how many characters there are
 MAX_AHEAD = 1 << 22  # characters of lines that are read ahead, so that memory is bounded
 MAX_WORK = 1 << 25  # of a block: 1,024 lines of 181 characters, 128 of 512, or 8 of MAX_CHARACTERS
 
 
 def read_text(path: str | Path) -> str:
     """The content of ``path`` without byte order mark; ``UserError`` names a line that is not UTF-8."""
-    content = read_bytes(path)
+    return _decoded(read_bytes(path), path, 1)
+
+
+def _decoded(content: bytes | bytearray, path: str | Path, number: int) -> str:
+    """The text of the lines from ``number`` on."""
     try:
-        return content.decode("utf-8").removeprefix("\ufeff")
+        text = content.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        hint = "; it looks like UTF-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else ""
+        line = content.count(b"\n", 0, error.start) + number
+        utf_16 = number == 1 and content.startswith((b"\xff\xfe", b"\xfe\xff"))
+        hint = "; it looks like UTF-16" if utf_16 else ""
         raise UserError(
             f"{shown_path(path)}, line {line}: not UTF-8{hint}; convert the file to UTF-8"
-        ) from None  # the error holds the whole file
+        ) from None  # the error holds the content
+    return text.removeprefix("\ufeff") if number == 1 else text
 
 
 def read_lines(path: str | Path) -> list[str]:
@@ -40,15 +47,36 @@ def read_lines(path: str | Path) -> list[str]:
     Raises:
         UserError: if the file cannot be read, or all its lines end in carriage returns alone.
     """
-    lines = read_text(path).split("\n")
-    if len(lines) == 1 and "\r" in lines[0].removesuffix("\r"):
+    return _split(read_text(path), path, 1)
+
+
+def read_line_blocks(path: str | Path) -> Iterator[list[str]]:
+    """The lines of a file of any size as by :func:`read_lines`, some thousands at a time."""
+    for number, block in read_blocks(path):
+        yield _split(_decoded(block, path, number), path, number)
+
+
+def _split(text: str, path: str | Path, number: int) -> list[str]:
+    """The lines of a text, which begins with the line ``number`` of a file."""
+    lines = text.split("\n")
+    if number == len(lines) == 1 and "\r" in lines[0].removesuffix("\r"):
         raise UserError(
             f"{shown_path(path)}: its lines end in carriage returns; expected line feeds "
             f"(tr '\\r' '\\n' makes them)"
         )
     if lines[-1] == "":
         lines.pop()
-    return [line.removesuffix("\r") for line in lines]
+    return [line.removesuffix("\r") for line in lines] if "\r" in text else lines
+
+
+def evenly(lines: Sequence[str], characters: int) -> Iterable[str]:
+    """All lines, or as many at equal distances as have about so many ``characters``."""
+    count = len(lines)
+    if count <= MEASURED:
+        return lines
+    measured = [lines[count * place // MEASURED] for place in range(MEASURED)]
+    wanted = characters * MEASURED // max(1, sum(map(len, measured)))
+    return lines if wanted >= count else (lines[count * place // wanted] for place in range(wanted))
 
 
 def _work(line: str) -> int:

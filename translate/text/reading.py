@@ -55,6 +55,35 @@ def read_bytes(path: str | Path) -> bytearray:
     return content
 
 
+def read_blocks(path: str | Path) -> Iterator[tuple[int, bytes]]:
+    """The whole lines of a file in blocks, each with the number of its first line.
+
+    A file of gzip is decompressed. A line has at most ``MAX_LINE`` bytes; the last may lack its line feed.
+
+    Raises:
+        UserError: as :func:`read_bytes`.
+    """
+    path, number, size, rest = Path(path), 1, 0, b""
+    with opened(path) as (file, bound):
+        while piece := file.read(_CHUNK):
+            size += len(piece)
+            check_expansion(size, bound, path)
+            feed = piece.find(b"\n")
+            if len(rest) + (len(piece) if feed < 0 else feed) > MAX_LINE:
+                raise UserError(
+                    f"{shown_path(path)}, line {number}: longer than {MAX_LINE:,} bytes; "
+                    f"expected one sentence a line"
+                )
+            if feed < 0:
+                rest += piece
+                continue
+            end = piece.rfind(b"\n") + 1
+            yield number, rest + piece[:end]
+            number, rest = number + piece.count(b"\n"), piece[end:]
+    if rest:
+        yield number, rest
+
+
 def user_path(name: str) -> Path:
     """A path that a user wrote; ``~`` is the home folder if there is one."""
     return Path(os.path.expanduser(name))  # that of pathlib raises RuntimeError for ~nobody
@@ -82,7 +111,8 @@ def opened(path: Path) -> Iterator[tuple[BufferedReader | gzip.GzipFile, int | N
     descriptor. A pipe with a name of its own may have no writer and would block for ever.
 
     Raises:
-        UserError: if the file is missing, or a folder, a pipe or a device; on damage, also while reading.
+        UserError: if the file is missing, or a folder, a pipe or a device; on damage, also while reading; at
+            the end, if somebody has written to the file meanwhile.
     """
     where = shown_path(path)
     try:
@@ -101,13 +131,22 @@ def opened(path: Path) -> Iterator[tuple[BufferedReader | gzip.GzipFile, int | N
         try:
             if not file.peek(2).startswith(_GZIP):
                 yield file, None
-                return
-            with gzip.GzipFile(fileobj=file) as unpacked:
-                yield unpacked, None if is_pipe else expansion_bound(status.st_size)
+            else:
+                with gzip.GzipFile(fileobj=file) as unpacked:
+                    yield unpacked, None if is_pipe else expansion_bound(status.st_size)
+            _check_unchanged(where, status, os.fstat(descriptor))
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise UserError(f"{where}: the gzip file is damaged or cut short ({error})") from error
         except OSError as error:
             raise UserError(f"{where}: cannot be read ({error.strerror})") from error
+
+
+def _check_unchanged(where: str, before: os.stat_result, after: os.stat_result) -> None:
+    if stat.S_ISREG(before.st_mode) and (before.st_size, before.st_mtime_ns) != (
+        after.st_size,
+        after.st_mtime_ns,
+    ):
+        raise UserError(f"{where}: changed while it was read; expected a file that nobody writes to")
 
 
 def check_file(path: Path) -> None:

@@ -15,6 +15,7 @@ import sentencepiece
 from translate.config.tokenizer import TokenizerConfig
 from translate.errors import UserError
 from translate.text.bounded import read_bounded, read_json
+from translate.text.lines import evenly
 from translate.text.words import Word, split_words, whitespace_words
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
@@ -23,6 +24,7 @@ UNKNOWN = "⁇"  # the text of an unknown piece
 LONGEST_PIECE = 16  # characters of a piece at most, SentencePiece's default
 WORDS_A_PIECE = 4  # on average at most, in scripts whose characters are words
 MAX_TRAINING_SENTENCES = 5_000_000
+MAX_TRAINING_CHARACTERS = 1 << 25  # of a corpus; SentencePiece takes about 25 bytes of memory for each
 MAX_MODEL_BYTES = 1 << 28  # of a SentencePiece model that is read
 
 
@@ -282,10 +284,12 @@ class TokenizerPair:
     def train(
         cls, source: Sequence[str], target: Sequence[str], config: TokenizerConfig, *, tokenised: bool = False
     ) -> tuple["TokenizerPair", list[str]]:
-        """Train on both sides of a corpus; returns the tokenizers and messages for the user."""
-        if config.shared:
-            trained = [train_tokenizer([*source, *target], config, tokenised=tokenised)]
-        else:
-            trained = [train_tokenizer(side, config, tokenised=tokenised) for side in (source, target)]
+        """Train on both sides of a corpus; returns the tokenizers and messages for the user.
+
+        Of a large corpus, sentences are taken at equal distances.
+        """
+        sides = [evenly(side, MAX_TRAINING_CHARACTERS // 2) for side in (source, target)]
+        together = [itertools.chain(*sides)] if config.shared else sides
+        trained = [train_tokenizer(each, config, tokenised=tokenised) for each in together]
         messages = [result.message for result in trained if result.message]
         return cls(trained[0].tokenizer, trained[-1].tokenizer), messages

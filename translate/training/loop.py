@@ -77,13 +77,14 @@ def fit(training: Training, hooks: Sequence[Hook]) -> str:
     """Train until a hook returns a reason to stop, and return that; all hooks see every step."""
     progress = training.progress
     training.start_clock()
-    with closing(training.stream.from_position(Position(progress.epoch, progress.batch))) as groups:
+    start = Position(progress.epoch, progress.batch, progress.block)
+    with closing(training.stream.from_position(start)) as groups:
         for group in groups:
             step = progress.step + 1
             training.schedules.begin_step(step, progress.epoch)
             report = training.take_step(group.batches, step, num_tokens=group.num_tokens, spare=group.spare)
             progress.add(report)
-            progress.epoch, progress.batch = group.after
+            progress.epoch, progress.batch, progress.block = group.after
             training.count_time()
             reasons = [hook(training, report) for hook in hooks]
             if reason := next(filter(None, reasons), None):

@@ -34,7 +34,8 @@ class Progress:
 
     step: int = 0  # optimizer steps
     epoch: int = 0
-    batch: int = 0  # batches of this epoch that are done
+    batch: int = 0  # batches of this block that are done
+    block: int = 0  # of this epoch
     tokens: int = 0  # target tokens, padding excluded
     source_tokens: int = 0
     padded_tokens: int = 0  # of both sides, padding included

@@ -2,32 +2,36 @@
 
 import queue
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from translate.columns.orders import EveryRow, Order
 from translate.corpora.batching import Batch, EncodedCorpus, collate, plan_batches
 from translate.text.tokenizer import BOS, EOS, PAD, UNK
 
 PREPARED = 4  # groups of batches kept ready
+RELEASE = 16  # batches after which pages of large files are given back
 SPECIAL = (PAD, BOS, EOS)
 
 
 class Position(NamedTuple):
-    """Where training stands in the corpus: the epoch, and the batches of it that are done."""
+    """Where training stands in the corpus: the epoch, its block, and the batches of that which are done."""
 
     epoch: int = 0
     batch: int = 0
+    block: int = 0
 
 
 class BatchGroup(NamedTuple):
     """This process's batches of one optimizer step, and the position after them.
 
-    If the last batches of an epoch do not suffice for all processes, the others get a spare one whose loss
+    If the last batches of a block do not suffice for all processes, the others get a spare one whose loss
     does not count, so that all take part in every exchange.
     """
 
@@ -39,7 +43,10 @@ class BatchGroup(NamedTuple):
 
 @dataclass(frozen=True)
 class BatchStream:
-    """Batches of a corpus, epoch after epoch, which depend only on the seed and the epoch.
+    """Batches of a corpus, epoch after epoch, which depend only on the seed, the epoch and the block.
+
+    A block is a random sample of about a million rows, whose batches are drawn together; most corpora are one
+    block. So the order is random over the whole corpus, and takes the same memory whatever its size.
 
     Several processes share the same batches, dealt out one at a time.
 
@@ -49,9 +56,10 @@ class BatchStream:
         accumulate: batches an optimizer step, for each process.
         seed: of the order, of word dropout, and of subword sampling.
         word_dropout: probability that the model reads ``<unk>`` instead of a piece.
-        sample: gives the corpus in pieces sampled for a seed and an epoch; ``None`` keeps the same pieces.
+        sample: gives rows in pieces sampled for a seed; ``None`` keeps the same pieces.
         rank: of this process.
         processes: how many share the batches.
+        order: of the rows; ``None`` for every row once an epoch.
     """
 
     corpus: EncodedCorpus
@@ -59,21 +67,28 @@ class BatchStream:
     accumulate: int
     seed: int
     word_dropout: float = 0.0
-    sample: Callable[[int, int], EncodedCorpus] | None = None
+    sample: Callable[[Sequence[int], np.ndarray], EncodedCorpus] | None = None
     rank: int = 0
     processes: int = 1
+    order: Order | None = None
 
     @property
     def group_size(self) -> int:
         """Batches an optimizer step, over all processes."""
         return self.accumulate * self.processes
 
+    @cached_property
+    def orders(self) -> Order:
+        """The order of the rows."""
+        return self.order or EveryRow(len(self.corpus), self.seed)
+
     def epoch_length(self) -> int:
-        """Batches an epoch; with subword sampling the number varies a little."""
-        return len(self._plan(self.corpus, 0))
+        """Batches an epoch, by its first block; with subword sampling the number varies a little."""
+        first = self._plan(self.corpus, self.orders.rows(0, 0), Position())
+        return len(first) * self.orders.num_blocks(0)
 
     def from_position(self, start: Position) -> Generator[BatchGroup]:
-        """Endless groups from ``start`` on; an epoch's last group may be smaller."""
+        """Endless groups from ``start`` on; a block's last group may be smaller."""
         ready: queue.Queue[BatchGroup | BaseException] = queue.Queue(maxsize=PREPARED)
         stopped = threading.Event()
 
@@ -106,34 +121,48 @@ class BatchStream:
             stopped.set()
             thread.join()
 
-    def _plan(self, corpus: EncodedCorpus, epoch: int) -> list[np.ndarray]:
-        return plan_batches(
-            corpus.source.lengths, corpus.target.lengths, self.batch_tokens, seed=self.seed, epoch=epoch
-        )
+    def _plan(self, corpus: EncodedCorpus, rows: np.ndarray, at: Position) -> list[np.ndarray]:
+        """The batches of a block: places in ``rows``, which are rows of ``corpus``."""
+        lengths = corpus.source.lengths_of(rows), corpus.target.lengths_of(rows)
+        corpus.release()
+        return plan_batches(*lengths, self.batch_tokens, seed=self.seed, epoch=at.epoch, block=at.block)
 
     def _groups(self, start: Position) -> Iterator[BatchGroup]:
-        epoch, first = start
+        at = start
         while True:
-            corpus = self.sample(self.seed, epoch) if self.sample else self.corpus
-            plan = self._plan(corpus, epoch)
-            for begin in range(first, len(plan), self.group_size):
-                chosen = plan[begin : begin + self.group_size]
+            rows = self.orders.rows(at.epoch, at.block)
+            corpus, places = self.corpus, rows
+            if self.sample:
+                corpus = self.sample([self.seed, at.epoch, *([at.block + 1] if at.block else [])], rows)
+                places = np.arange(len(rows))
+            plan = self._plan(corpus, places, at)
+            follower = Position(at.epoch, 0, at.block + 1)
+            if follower.block == self.orders.num_blocks(at.epoch):
+                follower = Position(at.epoch + 1)
+            for begin in range(at.batch, len(plan), self.group_size):
+                chosen = [places[batch] for batch in plan[begin : begin + self.group_size]]
                 done = begin + len(chosen)
-                after = Position(epoch + 1, 0) if done == len(plan) else Position(epoch, done)
-                num_tokens = sum(int(corpus.target.lengths[rows].sum()) + len(rows) for rows in chosen)
+                after = follower if done == len(plan) else at._replace(batch=done)
+                lengths = corpus.target.lengths_of(np.concatenate(chosen))
+                num_tokens = int(lengths.sum()) + len(lengths)
                 mine = list(range(len(chosen)))[self.rank :: self.processes]
                 spare = len(mine) < len(chosen[:: self.processes])
                 if spare:
                     mine.append(0)
                 batches = [collate(corpus, chosen[i].tolist()) for i in mine]
+                if self.sample:
+                    batches = [replace(b, indices=rows[b.indices].tolist()) for b in batches]
                 if self.word_dropout:
                     numbered = zip(mine, batches, strict=True)
-                    batches = [self._noisy(batch, epoch, begin + i) for i, batch in numbered]
+                    batches = [self._noisy(batch, at, begin + i) for i, batch in numbered]
+                if done // RELEASE > begin // RELEASE:
+                    corpus.release()
                 yield BatchGroup(batches, after, num_tokens, spare)
-            epoch, first = epoch + 1, 0
+            at = follower
 
-    def _noisy(self, batch: Batch, epoch: int, number: int) -> Batch:
-        return drop_words(batch, self.word_dropout, np.random.default_rng([self.seed, epoch, number]))
+    def _noisy(self, batch: Batch, at: Position, number: int) -> Batch:
+        key = [self.seed, at.epoch, number, *([at.block] if at.block else [])]
+        return drop_words(batch, self.word_dropout, np.random.default_rng(key))
 
 
 def drop_words(batch: Batch, probability: float, generator: np.random.Generator) -> Batch:

@@ -1,0 +1,1 @@
+"""Columns of Arrow tables, in memory or mapped from files: sentences, ids, and orders of rows."""
