@@ -5,7 +5,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -41,9 +41,36 @@ COMMANDS = (
 )
 
 
+Shell = Literal["bash", "zsh", "fish"]
+
+
 def _print_version(asked: bool) -> None:
     if asked:
         print(f"translate {__version__}")
+        raise typer.Exit()
+
+
+def _install_completion(shell: str | None) -> None:
+    if shell:
+        from translate.cli.completion import install
+
+        print(install(shell))
+        raise typer.Exit()
+
+
+def _show_completion(shell: str | None) -> None:
+    if shell:
+        from translate.cli.completion import script
+
+        print(script(shell), end="")
+        raise typer.Exit()
+
+
+def _complete(context: typer.Context, line: str | None) -> None:
+    if line is not None:
+        from translate.cli.completion import completions
+
+        print(*completions(line, context.command), sep="\n")
         raise typer.Exit()
 
 
@@ -52,13 +79,47 @@ def _options(
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit."),
     ] = False,
+    install_completion: Annotated[
+        Shell | None,
+        typer.Option(
+            metavar="[bash|zsh|fish]",
+            callback=_install_completion,
+            is_eager=True,
+            help="Let the shell complete commands, options, runs and settings. Default: the shell in use.",
+        ),
+    ] = None,
+    show_completion: Annotated[
+        Shell | None,
+        typer.Option(
+            metavar="[bash|zsh|fish]",
+            callback=_show_completion,
+            is_eager=True,
+            help="Show the script that does so.",
+        ),
+    ] = None,
+    complete: Annotated[
+        str | None, typer.Option(hidden=True, callback=_complete, is_eager=True, help="A line to complete.")
+    ] = None,
 ) -> None:
     """Train translators, translate, and see which source words each target word looked at."""
 
 
 class _Commands(CommandGroup):
+    def parse_args(self, context: Any, arguments: list[str]) -> list[str]:
+        return super().parse_args(context, _with_shell(arguments))
+
     def list_commands(self, context: Any) -> list[str]:
         return [name for name in COMMANDS if name in self.commands]  # typer lists groups last
+
+
+def _with_shell(arguments: list[str]) -> list[str]:
+    """The arguments with the shell in use behind an option of completion that names none."""
+    last = arguments[-1:]
+    if last not in (["--install-completion"], ["--show-completion"]):
+        return arguments
+    from translate.cli.completion import current_shell
+
+    return [*arguments, current_shell(last[0])]
 
 
 def build_app() -> typer.Typer:
