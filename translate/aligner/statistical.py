@@ -61,7 +61,25 @@ class _PossibleLinks(NamedTuple):
     blocks: list[_Block]
     entries: np.ndarray  # (cells,) entry of the translation table of each possible link
     sides: tuple[np.ndarray, np.ndarray]  # source type and target type of each entry
-    sizes: tuple[int, int]  # number of source types and of target types
+    types: tuple[dict[str, int], dict[str, int]]  # number of each source word and of each target word
+
+
+class Direction(NamedTuple):
+    """What one direction has learnt: it generates the words of one side given those of the other."""
+
+    table: np.ndarray  # (entries,) p(generated word | given word)
+    null: np.ndarray  # (generated words,) p(generated word | NULL)
+    jumps: np.ndarray  # (2 * MAX_JUMP + 1,)
+    p0: float  # probability of NULL
+
+
+class Learnt(NamedTuple):
+    """The parameters of both directions after training."""
+
+    types: tuple[dict[str, int], dict[str, int]]  # number of each source word and each target word
+    sides: tuple[np.ndarray, np.ndarray]  # (entries,) source word and target word, in ascending order
+    there: Direction  # generates the target
+    back: Direction  # generates the source
 
 
 class _Tables:
@@ -69,7 +87,7 @@ class _Tables:
 
     def __init__(self, possible: _PossibleLinks, given: int) -> None:
         self.possible, self.given = possible, given
-        num_types = possible.sizes[1 - given]
+        num_types = len(possible.types[1 - given])
         self.table = np.full(len(possible.sides[0]), 1.0 / num_types)  # p(generated word | given word)
         self.null = np.full(num_types, 1.0 / num_types)  # p(generated word | NULL)
         self.jumps, self.p0 = first_jumps(), NULL_PROBABILITY
@@ -132,9 +150,36 @@ def estimate_links(
     possible = _possible_links(sources, targets, known or KnownLinks([], [], []))
     if not possible.blocks:
         return links
+    directions = _trained(possible, HMM_ROUNDS)
+    for block in possible.blocks:
+        if block.links is not None:
+            continue
+        linked = [direction.posteriors(block, jumping=True) > LINK_PROBABILITY for direction in directions]
+        for pair, forward, backward in zip(block.pairs, *map(by_pair, linked), strict=True):
+            links[pair] = symmetrise(forward, backward, method)
+    return links
+
+
+def learn(
+    sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]], *, hmm_rounds: int = HMM_ROUNDS
+) -> Learnt:
+    """The parameters of both directions, trained on a corpus; see :mod:`translate.aligner.frozen`.
+
+    Raises:
+        ValueError: if every pair has an empty side.
+    """
+    possible = _possible_links(sources, targets, KnownLinks([], [], []))
+    if not possible.blocks:
+        raise ValueError("no pair has words on both sides")
+    there, back = _trained(possible, hmm_rounds)
+    found = (Direction(each.table, each.null, each.jumps, each.p0) for each in (there, back))
+    return Learnt(possible.types, possible.sides, *found)
+
+
+def _trained(possible: _PossibleLinks, hmm_rounds: int) -> tuple[_Tables, _Tables]:
     directions = _Tables(possible, 0), _Tables(possible, 1)
     agreed = np.empty(len(possible.entries), np.float32)
-    for number in range(MODEL_1_ROUNDS + HMM_ROUNDS):
+    for number in range(MODEL_1_ROUNDS + hmm_rounds):
         jumping = number >= MODEL_1_ROUNDS
         for block in possible.blocks:
             if block.links is None:
@@ -147,16 +192,10 @@ def estimate_links(
         counts = np.bincount(possible.entries, agreed, len(possible.sides[0])) + _RARE
         for direction in directions:
             direction.update(counts, jumping=jumping)
-    for block in possible.blocks:
-        if block.links is not None:
-            continue
-        linked = [direction.posteriors(block, jumping=True) > LINK_PROBABILITY for direction in directions]
-        for pair, forward, backward in zip(block.pairs, *map(_by_pair, linked), strict=True):
-            links[pair] = symmetrise(forward, backward, method)
-    return links
+    return directions
 
 
-def _by_pair(linked: np.ndarray) -> Iterator[set[Link]]:
+def by_pair(linked: np.ndarray) -> Iterator[set[Link]]:
     """The (source, target) links of each pair, from (N, J, I) booleans."""
     for matrix in linked:
         target, source = matrix.nonzero()
@@ -172,7 +211,7 @@ def _possible_links(
     stop = 0
     for number, (lines, translations) in enumerate(((sources, targets), known[:2])):
         weight = min(MAX_WEIGHT, max(1.0, len(sources) / max(1, len(lines))))
-        for pairs in _of_equal_lengths(lines, translations):
+        for pairs in of_equal_lengths(lines, translations):
             s, t = _types(lines, pairs, source_types), _types(translations, pairs, target_types)
             shape = len(pairs), t.shape[1], s.shape[1]
             start, stop = stop, stop + math.prod(shape)
@@ -183,10 +222,10 @@ def _possible_links(
         keys[block.cells] = (block.sources[:, None, :] << 32 | block.targets[:, :, None]).ravel()
     table, entries = np.unique(keys, return_inverse=True)
     sides = table >> 32, table & 0xFFFFFFFF
-    return _PossibleLinks(blocks, entries.astype(np.int32), sides, (len(source_types), len(target_types)))
+    return _PossibleLinks(blocks, entries.astype(np.int32), sides, (source_types, target_types))
 
 
-def _of_equal_lengths(
+def of_equal_lengths(
     sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]
 ) -> Iterator[list[int]]:
     """Indexes of pairs with equal numbers of words, in groups of about `BLOCK_CELLS` possible links."""
