@@ -2,32 +2,57 @@
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from annotated_types import Ge, Le
 
 from translate.config.declare import Count, Positive, declared
-from translate.config.files import YAML, section_of
+from translate.config.files import YAML, choice_of, overlaid, section_of
 from translate.config.messages import LARGEST
-from translate.config.values import to_section
+from translate.config.names import config_directory, did_you_mean, nearest, shorten
+from translate.config.values import convert, to_section
+from translate.errors import UserError
 
 SPLITS = ("train", "validation", "test")
 FILE = "data/_base.yaml"
 Generated = Annotated[int, Ge(0), Le(10_000_000)]  # pairs of the grammar, which are held in memory
+
+Weight = Annotated[float, Ge(0), Le(LARGEST)]
+READ = ("grammar", "files", "hub")  # kinds of one corpus that is read and filtered
+LANGUAGES_DIFFER = "mul"  # the code of several languages, as a mixture may have them
 
 # Settings that only some kinds of corpus read; the other kinds refuse them.
 _READ_BY: dict[str, tuple[str, ...]] = {
     "num_train": ("grammar",),
     "num_validation": ("grammar",),
     "num_test": ("grammar",),
-    "path": ("files", "hub"),
+    "path": ("files", "hub", "prepared"),
     "test_name": ("files", "hub"),
     "source_field": ("files", "hub"),
     "target_field": ("files", "hub"),
     "validation_pairs": ("files", "hub"),
     "test_pairs": ("files", "hub"),
     "hub": ("hub",),
+    "max_length": READ,
+    "max_length_ratio": READ,
+    "drop_duplicates": READ,
+    "drop_identical": READ,
+    "max_train_pairs": READ,
+    "seed": READ,
+    "corpora": ("mixture",),
+    "temperature": ("mixture",),
+    "max_repetitions": ("mixture",),
+    "epoch_ends": ("mixture",),
+    "stages": ("mixture",),
+    "allow_missing_shards": ("prepared",),
 }
+
+
+class Stage(NamedTuple):
+    """Weights of the corpora of a mixture, until a step of training; the last stage has no end."""
+
+    until: int | None
+    weights: dict[str, float]
 
 
 @declared(FILE, "train")
@@ -65,7 +90,7 @@ class DataConfig:
     """One parallel corpus: where it comes from, and what is filtered from it."""
 
     name: str
-    kind: Literal["grammar", "files", "hub"]
+    kind: Literal["grammar", "files", "hub", "mixture", "prepared"]
     path: str | None = YAML
     source_language: str | None = YAML
     target_language: str | None = YAML
@@ -81,12 +106,19 @@ class DataConfig:
     max_length_ratio: Annotated[float, Ge(1), Le(LARGEST)] | None = YAML
     drop_duplicates: bool = YAML
     drop_identical: bool = YAML
+    drop_overlap: bool = YAML
     max_train_pairs: Positive | None = YAML
     validation_pairs: Count = YAML
     test_pairs: Count = YAML
     num_train: Generated = YAML
     num_validation: Generated = YAML
     num_test: Generated = YAML
+    corpora: dict[str, dict[str, Any]] = YAML
+    temperature: Annotated[float, Ge(1), Le(LARGEST)] = YAML
+    max_repetitions: Annotated[float, Ge(1), Le(LARGEST)] | None = YAML
+    epoch_ends: Literal["all", "first", "size"] = YAML
+    stages: list[dict[str, Any]] = YAML
+    allow_missing_shards: bool = YAML
     seed: Annotated[int, Ge(-LARGEST), Le(LARGEST)] = YAML
 
     def __post_init__(self) -> None:
@@ -97,6 +129,8 @@ class DataConfig:
                     f"{name}: it has no effect on the corpus {self.name!r}; "
                     f"it is for the kinds {' and '.join(kinds)}"
                 )
+        if self.kind == "mixture":
+            stages_of(self)
         for split in SPLITS:
             for field in fields(getattr(self, split)):
                 if getattr(getattr(self, split), field.name) is not None:
@@ -110,9 +144,87 @@ class DataConfig:
     def _check_file(self, setting: str) -> None:
         """Raise ``ValueError`` if this kind of corpus reads no file of its own for ``setting``."""
         from_files = self.kind == "files" and self.path is None
-        if self.kind == "grammar" or not (from_files or setting.endswith(".gold")):
+        if self.kind not in ("files", "hub") or not (from_files or setting.endswith(".gold")):
             when = "with data.path" if self.kind == "files" else f"on the corpus {self.name!r}"
             raise ValueError(f"{setting}: it has no effect {when}; use data=files without data.path")
+
+
+class Member(NamedTuple):
+    """A corpus of a mixture.
+
+    Attributes:
+        data: what it is.
+        weight: its share of the pairs that are drawn, relative to the others; ``None`` for one by its size.
+        tag: a word before each source sentence.
+    """
+
+    data: DataConfig
+    weight: float | None
+    tag: str | None
+
+
+def members_of(data: DataConfig) -> dict[str, Member]:
+    """The corpora of a mixture by name; raises ``UserError`` for a wrong one, with its path."""
+    if not data.corpora:
+        raise UserError(
+            "corpora: expected the corpora of the mixture, such as {law: {choice: files, path: law}}"
+        )
+    return {name: _member(data, name, dict(values)) for name, values in data.corpora.items()}
+
+
+def _member(mixture: DataConfig, name: str, values: dict[str, Any]) -> Member:
+    where = f"corpora.{shorten(name)}"
+    choice, weight, tag = (values.pop(key, None) for key in ("choice", "weight", "tag"))
+    weight = convert(weight, Weight | None, f"{where}.weight")
+    tag = convert(tag, str | None, f"{where}.tag")
+    if tag is not None and tag.split() != [tag]:
+        raise UserError(f"{where}.tag: expected one word, such as <law>, got {shorten(repr(tag))}")
+    choices = sorted(file.stem for file in (config_directory() / "data").glob("[!_]*.yaml"))
+    choices.remove("mixture")
+    if choice not in choices:
+        hint = did_you_mean(nearest(str(choice), choices))
+        got = "nothing" if choice is None else shorten(str(choice))
+        raise UserError(f"{where}.choice: expected one of {', '.join(choices)}, got {got}{hint}")
+    for key in ("source_language", "target_language"):
+        language = getattr(mixture, key)
+        if language not in (None, LANGUAGES_DIFFER):
+            values.setdefault(key, language)
+    return Member(to_section(overlaid(choice_of("data", choice), values), DataConfig, where), weight, tag)
+
+
+def stages_of(data: DataConfig) -> list[Stage]:
+    """The weights of a mixture by step, empty if sizes decide; raises ``UserError`` for wrong ones."""
+    members = members_of(data)
+    weights = {name: member.weight for name, member in members.items()}
+    without = [name for name, weight in weights.items() if weight is None]
+    if without and len(without) < len(members):
+        raise UserError(f"corpora.{without[0]}.weight: give all corpora a weight, or none")
+    if not data.stages:
+        own = {} if without else {name: weight or 0.0 for name, weight in weights.items()}
+        return [Stage(None, _summing(own, "corpora"))]
+    if not without:
+        raise UserError("stages: they have weights of their own; give the corpora none")
+    found: list[Stage] = []
+    for number, values in enumerate(data.stages):
+        where = f"stages.{number}"
+        if values.keys() - {"until", "weights"} or not isinstance(values.get("weights"), Mapping):
+            raise UserError(f"{where}: expected until and weights, got {shorten(', '.join(values))}")
+        until = convert(values.get("until"), Positive | None, f"{where}.until")
+        given = convert(dict(values["weights"]), dict[str, Weight], f"{where}.weights")
+        if unknown := next((name for name in given if name not in members), None):
+            hint = did_you_mean(nearest(unknown, members))
+            raise UserError(f"{where}.weights.{shorten(unknown)}: no such corpus{hint}")
+        is_last = number == len(data.stages) - 1
+        if (until is None) != is_last or (found and until is not None and until <= (found[-1].until or 0)):
+            raise UserError(f"{where}.until: expected a later step in each stage, and none in the last one")
+        found.append(Stage(until, _summing(given, f"{where}.weights")))
+    return found
+
+
+def _summing(weights: dict[str, float], where: str) -> dict[str, float]:
+    if weights and not sum(weights.values()):
+        raise UserError(f"{where}: the weights sum to nothing; give at least one corpus a weight above 0")
+    return weights
 
 
 def data_config(values: Mapping[str, Any]) -> DataConfig:

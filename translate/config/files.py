@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import yaml  # type: ignore[import-untyped]
@@ -20,6 +20,26 @@ def section_of(file: str, section: str = "") -> dict[str, Any]:
     for part in section.split(".") if section else ():
         values = values[part]
     return {key: value for key, value in values.items() if key != "defaults"}
+
+
+def choice_of(group: str, name: str) -> dict[str, Any]:
+    """The values of a choice of ``conf/``, with those of the files of its folder that it extends.
+
+    Raises:
+        FileNotFoundError: if there is no such choice.
+    """
+    file = f"{group}/{name}.yaml"
+    found: dict[str, Any] = {}
+    for base in _read(file).get("defaults", []):
+        if base != "_self_":
+            found = overlaid(found, choice_of(group, base))
+    return overlaid(found, section_of(file))
+
+
+def overlaid(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of two sections; those of the second count."""
+    both = [key for key in below if isinstance(below[key], Mapping) and isinstance(above.get(key), Mapping)]
+    return {**below, **above, **{key: overlaid(below[key], above[key]) for key in both}}
 
 
 def is_open(value: Any) -> bool:

@@ -7,11 +7,13 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from translate.config.data import SPLITS, DataConfig
+from translate.config.data import SPLITS, DataConfig, members_of
 from translate.config.names import shorten, shown_path
 from translate.corpora.filtered_cache import filtered
-from translate.corpora.filters import REASONS, hold_out, overlapping
+from translate.corpora.filters import REASONS, hold_out, overlap_of
 from translate.corpora.local_files import has_side_by_side, load_directory, load_files
+from translate.corpora.mixtures import joining
+from translate.corpora.mixtures.shares import Mixture
 from translate.corpora.presence import check_present
 from translate.corpora.split import RawCorpus, Split, SplitReader, check_gold
 from translate.errors import UserError
@@ -42,6 +44,12 @@ class Corpus:
     dropped: dict[str, dict[str, int]]
     notes: tuple[str, ...] = ()
     num_read: int = 0  # training pairs before any was filtered or held out
+    mixture: Mixture | None = None
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Words that stand before sources, and are pieces of the tokenizer."""
+        return () if self.mixture is None else self.mixture.tags
 
     def summary_lines(self) -> list[str]:
         """Lines for the user: the size of each split, the dropped pairs by reason, and the notes."""
@@ -66,6 +74,10 @@ def load_corpus(data: DataConfig, cache: Path | None = None) -> Corpus:
         UserError: for wrong settings or files, or a full disk.
     """
     check_present(data)
+    if data.kind == "mixture":
+        return _load_mixture(data, cache)
+    if data.kind == "prepared":
+        return _load_prepared(data)
     raw = _read(data)
     readers = _with_gold(raw.splits, data)
     splits = {name: reader.whole() for name, reader in readers.items() if name != "train"}
@@ -87,11 +99,15 @@ def load_corpus(data: DataConfig, cache: Path | None = None) -> Corpus:
     train, held = hold_out(train, {"validation": validation_pairs, "test": test_pairs}, data.seed)
     for name, split in held.items():
         notes.append(f"{name} pairs held out of train with data.seed={data.seed}: {len(split):,}")
+    splits |= held
+    overlap, told = overlap_of(train, splits)
+    notes += told
+    if data.drop_overlap and overlap:
+        dropped["overlap"] = len(overlap)
+        train = train.without(overlap)
     if data.max_train_pairs is not None and len(train) > data.max_train_pairs:
         dropped["beyond_limit"] = len(train) - data.max_train_pairs
         train = train.part(0, data.max_train_pairs)
-    splits |= held
-    notes += overlap_notes(train, splits)
     return Corpus(
         name=data.name,
         source_language=raw.source_language,
@@ -105,12 +121,56 @@ def load_corpus(data: DataConfig, cache: Path | None = None) -> Corpus:
     )
 
 
-def overlap_notes(train: Split, others: dict[str, Split]) -> list[str]:
-    """How many pairs of each other split are also in ``train``."""
-    rows = overlapping(train, list(others.values()))
-    found = {(train.source[row], train.target[row]) for row in rows}
-    counts = {name: sum(pair in found for pair in zip(s.source, s.target)) for name, s in others.items()}
-    return [f"{name} pairs that are also in train: {count:,}" for name, count in counts.items() if count]
+def _load_prepared(data: DataConfig) -> Corpus:
+    from translate.corpora.prepared import read_prepared  # pyarrow takes a moment to import
+
+    languages, splits, notes = read_prepared(data)
+    train, others = splits["train"], {name: split for name, split in splits.items() if name != "train"}
+    overlap, told = overlap_of(train, others)
+    dropped = {"overlap": len(overlap)} if data.drop_overlap and overlap else {}
+    return Corpus(
+        data.name,
+        *languages,
+        train=train.without(overlap) if dropped else train,
+        validation=splits.get("validation"),
+        test=splits.get("test"),
+        dropped={"train": dropped},
+        notes=(*notes, *told),
+        num_read=len(train),
+    )
+
+
+def _load_mixture(data: DataConfig, cache: Path | None) -> Corpus:
+    members = members_of(data)
+    found = {name: load_corpus(member.data, cache) for name, member in members.items()}
+    tags = {name: member.tag for name, member in members.items()}
+    languages = {name: (each.source_language, each.target_language) for name, each in found.items()}
+    source_language, target_language = joining.joined_languages(languages, tags)
+    joining.check_tokenised(members, tokenised=data.tokenised)
+    others = {
+        split: {
+            name: getattr(each, split) for name, each in found.items() if getattr(each, split) is not None
+        }
+        for split in SPLITS[1:]
+    }
+    trains, overlap, told = joining.without_overlap(
+        {name: each.train for name, each in found.items()}, others, drop=data.drop_overlap
+    )
+    notes = [f"{name}: {line}" for name, each in found.items() for line in each.summary_lines()]
+    sizes = {name: len(train) for name, train in trains.items()}
+    mixture = Mixture(data, sizes, tuple(dict.fromkeys(filter(None, tags.values()))))
+    return Corpus(
+        name=data.name,
+        source_language=source_language,
+        target_language=target_language,
+        train=joining.joined_train(trains, tags),
+        validation=joining.joined_others(others["validation"], tags),
+        test=joining.joined_others(others["test"], tags),
+        dropped={"train": {"overlap": overlap} if overlap else {}},
+        notes=(*notes, *told, *mixture.lines()),
+        num_read=sum(each.num_read for each in found.values()),
+        mixture=mixture,
+    )
 
 
 def _describe(reasons: dict[str, int]) -> str:

@@ -145,6 +145,16 @@ def overlapping(train: Split, others: Sequence[Split]) -> list[int]:
     return [row for row in rows.tolist() if (train.source[row], train.target[row]) in wanted]
 
 
+def overlap_of(train: Split, others: dict[str, Split]) -> tuple[list[int], list[str]]:
+    """The rows of ``train`` whose pairs are also in other splits, and how many pairs of each that are."""
+    rows = overlapping(train, list(others.values()))
+    found = {(train.source[row], train.target[row]) for row in rows}
+    counts = {name: sum(pair in found for pair in zip(s.source, s.target)) for name, s in others.items()}
+    return rows, [
+        f"{name} pairs that are also in train: {count:,}" for name, count in counts.items() if count
+    ]
+
+
 def _clean(lines: Sequence[str], found: Filtered) -> list[str]:
     result = []
     for line in lines:

@@ -25,6 +25,7 @@ class Split:
         numbers: the indexes of the pairs before some were left out; ``None`` if all are there, or nobody
             counted.
         name: a fingerprint of a large table, from which those of its parts follow.
+        corpora: the name of each pair's corpus, if a split to be scored has pairs of several.
     """
 
     source: Sequence[str]
@@ -32,6 +33,7 @@ class Split:
     gold: Sequence[str] | None = None
     numbers: Sequence[int] | None = field(default=None, compare=False)
     name: str | None = field(default=None, compare=False, kw_only=True)
+    corpora: Sequence[str] | None = field(default=None, compare=False, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.source)

@@ -110,4 +110,15 @@ def _test_scores(test: dict[str, Any] | None) -> list[str]:
         "",
         f"Beam {test['beam_size']}, length penalty {test['length_penalty']} (exponent of the length, end of "
         f"sentence included); BLEU signature `{test['signature']}`.",
+        *_scores_by_corpus(test.get("corpora", {})),
     ]
+
+
+def _scores_by_corpus(corpora: dict[str, dict[str, float]]) -> list[str]:
+    if not corpora:
+        return []
+    rows = []
+    for name, own in corpora.items():
+        values = " | ".join(f"{own[metric]:.2f}" for metric in ("bleu", "chrf", "ter"))
+        rows.append(f"| {for_markdown(name)} | {own['pairs']:,} | {values} |")
+    return ["", "| corpus | pairs | BLEU | chrF | TER |", "| --- | ---: | ---: | ---: | ---: |", *rows]

@@ -89,6 +89,7 @@ def build_stream(
         sample=subword_sampler(settings, corpus.train, tokenizers),
         rank=world.rank,
         processes=world.size,
+        orders=None if corpus.mixture is None else corpus.mixture.orders(config.seed),
     )
 
 

@@ -20,7 +20,7 @@ from translate.runs.calibration import choose_alignment, pairs_of_corpus, store
 from translate.runs.encoding import gold_links
 from translate.runs.hooks import goodness
 from translate.runs.load import load_into
-from translate.runs.validation import Validation
+from translate.runs.validation import Validation, rows_by_corpus
 from translate.storage.checkpoint import WEIGHTS, load_weights, point, save_weights, step_folders
 from translate.storage.run_directory import RunDirectory
 from translate.text.aside import aside, write_text
@@ -87,6 +87,13 @@ def score_split(translator: Translator, split: Split) -> dict[str, Any]:
         "beam_size": translator.search.beam_size,
         "length_penalty": translator.search.length_penalty,
     }
+    if split.corpora is not None:
+        scores["corpora"] = {}
+        for name, rows in rows_by_corpus(split.corpora).items():
+            sides = [texts[row] for row in rows], [split.target[row] for row in rows]
+            own = corpus_scores(*sides, target_language=translator.languages[1])
+            values = {"pairs": len(rows), "bleu": own.bleu, "chrf": own.chrf, "ter": own.ter}
+            scores["corpora"][name] = values
     if split.gold is not None:
         aligned: list[Alignment] = translator.align(split.source, split.target, whitespace=True)
         links = score([alignment.links() for alignment in aligned], gold_links(split))
@@ -103,6 +110,9 @@ def score_lines(scores: dict[str, Any]) -> list[str]:
         f"(beam {scores['beam_size']}, length penalty {scores['length_penalty']})",
         f"BLEU signature {scores['signature']}",
     ]
+    for name, own in scores.get("corpora", {}).items():
+        values = f"BLEU {own['bleu']:.2f}  chrF {own['chrf']:.2f}  TER {own['ter']:.2f}"
+        lines.append(f"test of {name}: {values}  ({own['pairs']:,} pairs)")
     if "aer" in scores:
         lines.insert(1, f"test: AER {100 * scores['aer']:.2f} %")
     return lines

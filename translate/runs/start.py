@@ -56,7 +56,11 @@ def resolved(config: DictConfig, settings: Settings) -> DictConfig:
 def train_tokenizers(settings: Settings, corpus: Corpus) -> TokenizerPair:
     """Train tokenizers on both sides of the training split; prints if a vocabulary had to be shrunk."""
     tokenizers, messages = TokenizerPair.train(
-        corpus.train.source, corpus.train.target, settings.tokenizer, tokenised=settings.data.tokenised
+        corpus.train.source,
+        corpus.train.target,
+        settings.tokenizer,
+        tokenised=settings.data.tokenised,
+        symbols=corpus.tags,
     )
     for message in messages:
         print(message, flush=True)

@@ -1,5 +1,6 @@
 """Scoring a model during training."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -16,6 +17,14 @@ from translate.runs.encoding import encode, gold_links
 from translate.training.distributed import World
 from translate.training.losses import batch_loss
 from translate.translator import Translator
+
+
+def rows_by_corpus(corpora: Sequence[str]) -> dict[str, list[int]]:
+    """The rows of each corpus."""
+    found: dict[str, list[int]] = {}
+    for row, name in enumerate(corpora):
+        found.setdefault(name, []).append(row)
+    return found
 
 
 @dataclass
@@ -60,6 +69,10 @@ class Validation:
         scores = {"nll": nll}
         language = self.settings.data.target_language or ""
         scores["bleu"] = bleu_score(texts, self.target, target_language=language)
+        if split.corpora is not None:
+            for name, rows in rows_by_corpus(split.corpora[: len(self.source)]).items():
+                sides = [texts[row] for row in rows], [self.target[row] for row in rows]
+                scores[f"bleu_{name}"] = bleu_score(*sides, target_language=language)
         metric = self.settings.training.best_metric
         if metric in ("chrf", "ter"):
             found_all = corpus_scores(texts, self.target, target_language=language)
@@ -67,8 +80,7 @@ class Validation:
         choice = self.translator.choice
         if self.gold:
             count = len(self.gold)
-            sides = split.source[:count], split.target[:count]
-            pairs = self.translator.encode_pairs(*sides, whitespace=True)
+            pairs = self.translator.encode_pairs(split.source[:count], split.target[:count], whitespace=True)
             wanted = self.settings.alignment
             found = calibrate(
                 self.translator.model,

@@ -16,10 +16,10 @@ from translate.config.tokenizer import TokenizerConfig
 from translate.errors import UserError
 from translate.text.bounded import read_bounded, read_json
 from translate.text.lines import evenly
-from translate.text.words import Word, split_words, whitespace_words
+from translate.text.words import NO_WORD as NO_WORD
+from translate.text.words import Word, assign, split_words, whitespace_words
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
-NO_WORD = -1
 UNKNOWN = "⁇"  # the text of an unknown piece
 LONGEST_PIECE = 16  # characters of a piece at most, SentencePiece's default
 WORDS_A_PIECE = 4  # on average at most, in scripts whose characters are words
@@ -127,7 +127,7 @@ class Tokenizer:
         else:
             prepared, spans = text, words
         found = self._processor.encode(prepared, return_type="offset_mapping")
-        owners, further = _assign(found["offsets"], spans)
+        owners, further = assign(found["offsets"], spans)
         return Pieces(list(found["ids"]), owners, words, further)
 
     def decode_words(self, ids: Sequence[int]) -> tuple[str, Pieces]:
@@ -135,7 +135,7 @@ class Tokenizer:
         found = self._processor.decode([int(i) for i in ids], return_type="offset_mapping")
         text, offsets = _collapsed(found["text"], found["offsets"])
         words = whitespace_words(text) if self.tokenised else split_words(text)
-        owners, further = _assign(offsets, words)
+        owners, further = assign(offsets, words)
         return text, Pieces(list(ids), owners, words, further)
 
     def _prepare(self, text: str) -> str:
@@ -161,39 +161,6 @@ def _collapsed(text: str, offsets: list[tuple[int, int]]) -> tuple[str, list[tup
     return line, [(positions[begin], positions[end]) for begin, end in offsets]
 
 
-def _assign(
-    pieces: list[tuple[int, int]], words: list[Word]
-) -> tuple[list[int], tuple[tuple[int, int], ...]]:
-    """The word that each piece overlaps most, and (piece, word) for other words that it overlaps.
-
-    A piece between two words belongs to the second.
-    """
-    owners: list[int] = []
-    further: list[tuple[int, int]] = []
-    first = 0
-    for piece, (begin, end) in enumerate(pieces):
-        while first < len(words) and words[first].end <= begin:
-            first += 1
-        if first < len(words) and words[first].start < end <= words[first].end:  # the usual case: one word
-            owners.append(first)
-            continue
-        best, best_overlap = NO_WORD, 0
-        overlapped = []
-        for index in range(first, len(words)):
-            if words[index].start >= end:
-                break
-            overlapped.append(index)
-            overlap = min(end, words[index].end) - max(begin, words[index].start)
-            if overlap > best_overlap:
-                best, best_overlap = index, overlap
-        if best == NO_WORD and words:
-            best = min(first, len(words) - 1)
-        owners.append(best)
-        if len(overlapped) > 1:
-            further += [(piece, word) for word in overlapped if word != best]
-    return owners, tuple(further)
-
-
 class TrainedTokenizer(NamedTuple):
     """A tokenizer, and a message for the user if it differs from the configuration."""
 
@@ -202,20 +169,27 @@ class TrainedTokenizer(NamedTuple):
 
 
 def train_tokenizer(
-    sentences: Iterable[str], config: TokenizerConfig, *, tokenised: bool = False
+    sentences: Iterable[str],
+    config: TokenizerConfig,
+    *,
+    tokenised: bool = False,
+    symbols: Sequence[str] = (),
 ) -> TrainedTokenizer:
-    """Train SentencePiece on ``sentences``; a vocabulary too large for them shrinks, with a message."""
+    """Train SentencePiece on ``sentences``; a vocabulary too large for them shrinks, with a message.
+
+    Each of the ``symbols`` is one piece.
+    """
     texts = [one_line(text) for text in itertools.islice(sentences, MAX_TRAINING_SENTENCES)]
     texts = [text for text in texts if text]
     if not texts:
         raise UserError("tokenizer: there are no sentences to train it on")
     try:
-        model = _train(texts, config, config.vocabulary_size)
+        model = _train(texts, config, config.vocabulary_size, symbols)
     except (RuntimeError, ValueError) as error:
         limit = re.search(r"value <= (\d+)", str(error))
         if limit is None:
             raise UserError(f"tokenizer: SentencePiece says: {error}") from error
-        model = _train(texts, config, int(limit.group(1)))
+        model = _train(texts, config, int(limit.group(1)), symbols)
     tokenizer, wanted = Tokenizer(model, tokenised=tokenised), config.vocabulary_size
     if len(tokenizer) == wanted:
         return TrainedTokenizer(tokenizer, None)
@@ -223,7 +197,7 @@ def train_tokenizer(
     return TrainedTokenizer(tokenizer, message)
 
 
-def _train(texts: list[str], config: TokenizerConfig, size: int) -> bytes:
+def _train(texts: list[str], config: TokenizerConfig, size: int, symbols: Sequence[str]) -> bytes:
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(texts),
@@ -239,6 +213,7 @@ def _train(texts: list[str], config: TokenizerConfig, size: int) -> bytes:
         unk_surface=UNKNOWN,  # the default has spaces around it
         bos_id=BOS,
         eos_id=EOS,
+        user_defined_symbols=list(symbols),
         num_threads=2,  # fixed, so that the model does not depend on the machine
         minloglevel=2,
     )
@@ -282,14 +257,23 @@ class TokenizerPair:
 
     @classmethod
     def train(
-        cls, source: Sequence[str], target: Sequence[str], config: TokenizerConfig, *, tokenised: bool = False
+        cls,
+        source: Sequence[str],
+        target: Sequence[str],
+        config: TokenizerConfig,
+        *,
+        tokenised: bool = False,
+        symbols: Sequence[str] = (),
     ) -> tuple["TokenizerPair", list[str]]:
         """Train on both sides of a corpus; returns the tokenizers and messages for the user.
 
-        Of a large corpus, sentences are taken at equal distances.
+        Of a large corpus, sentences are taken at equal distances. The ``symbols`` are pieces of the source.
         """
         sides = [evenly(side, MAX_TRAINING_CHARACTERS // 2) for side in (source, target)]
         together = [itertools.chain(*sides)] if config.shared else sides
-        trained = [train_tokenizer(each, config, tokenised=tokenised) for each in together]
+        trained = [
+            train_tokenizer(each, config, tokenised=tokenised, symbols=() if number else symbols)
+            for number, each in enumerate(together)
+        ]
         messages = [result.message for result in trained if result.message]
         return cls(trained[0].tokenizer, trained[-1].tokenizer), messages

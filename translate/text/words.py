@@ -11,6 +11,7 @@ from typing import NamedTuple
 UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
+NO_WORD = -1
 FRENCH_CLITICS = "la|le|les|lui|leur|moi|toi|nous|vous|y|en|je|tu|il|elle|on|ils|elles|ce"
 
 
@@ -95,3 +96,34 @@ def _found(pattern: re.Pattern[str], text: str) -> list[Word]:
 def tokenise(text: str) -> str:
     """The words of ``text`` joined by single spaces."""
     return " ".join(word.text for word in split_words(text))
+
+
+def assign(pieces: list[tuple[int, int]], words: list[Word]) -> tuple[list[int], tuple[tuple[int, int], ...]]:
+    """The word that each piece overlaps most, and (piece, word) for other words that it overlaps.
+
+    A piece between two words belongs to the second.
+    """
+    owners: list[int] = []
+    further: list[tuple[int, int]] = []
+    first = 0
+    for piece, (begin, end) in enumerate(pieces):
+        while first < len(words) and words[first].end <= begin:
+            first += 1
+        if first < len(words) and words[first].start < end <= words[first].end:  # the usual case: one word
+            owners.append(first)
+            continue
+        best, best_overlap = NO_WORD, 0
+        overlapped = []
+        for index in range(first, len(words)):
+            if words[index].start >= end:
+                break
+            overlapped.append(index)
+            overlap = min(end, words[index].end) - max(begin, words[index].start)
+            if overlap > best_overlap:
+                best, best_overlap = index, overlap
+        if best == NO_WORD and words:
+            best = min(first, len(words) - 1)
+        owners.append(best)
+        if len(overlapped) > 1:
+            further += [(piece, word) for word in overlapped if word != best]
+    return owners, tuple(further)

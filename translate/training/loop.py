@@ -78,7 +78,7 @@ def fit(training: Training, hooks: Sequence[Hook]) -> str:
     progress = training.progress
     training.start_clock()
     start = Position(progress.epoch, progress.batch, progress.block)
-    with closing(training.stream.from_position(start)) as groups:
+    with closing(training.stream.from_position(start, progress.step)) as groups:
         for group in groups:
             step = progress.step + 1
             training.schedules.begin_step(step, progress.epoch)

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from translate.columns.orders import EveryRow, Order
+from translate.columns.orders import EveryRow, Staged
 from translate.corpora.batching import Batch, EncodedCorpus, collate, plan_batches
 from translate.text.tokenizer import BOS, EOS, PAD, UNK
 
@@ -59,7 +59,7 @@ class BatchStream:
         sample: gives rows in pieces sampled for a seed; ``None`` keeps the same pieces.
         rank: of this process.
         processes: how many share the batches.
-        order: of the rows; ``None`` for every row once an epoch.
+        orders: of the rows; ``None`` for every row once an epoch.
     """
 
     corpus: EncodedCorpus
@@ -70,7 +70,7 @@ class BatchStream:
     sample: Callable[[Sequence[int], np.ndarray], EncodedCorpus] | None = None
     rank: int = 0
     processes: int = 1
-    order: Order | None = None
+    orders: Staged | None = None
 
     @property
     def group_size(self) -> int:
@@ -78,17 +78,17 @@ class BatchStream:
         return self.accumulate * self.processes
 
     @cached_property
-    def orders(self) -> Order:
-        """The order of the rows."""
-        return self.order or EveryRow(len(self.corpus), self.seed)
+    def staged(self) -> Staged:
+        """The orders of the rows."""
+        return self.orders or Staged((EveryRow(len(self.corpus), self.seed),))
 
     def epoch_length(self) -> int:
         """Batches an epoch, by its first block; with subword sampling the number varies a little."""
-        first = self._plan(self.corpus, self.orders.rows(0, 0), Position())
-        return len(first) * self.orders.num_blocks(0)
+        order = self.staged.orders[0]
+        return len(self._plan(self.corpus, order.rows(0, 0), Position())) * order.num_blocks(0)
 
-    def from_position(self, start: Position) -> Generator[BatchGroup]:
-        """Endless groups from ``start`` on; a block's last group may be smaller."""
+    def from_position(self, start: Position, step: int = 0) -> Generator[BatchGroup]:
+        """Endless groups from ``start`` on, after ``step`` steps; a block's last group may be smaller."""
         ready: queue.Queue[BatchGroup | BaseException] = queue.Queue(maxsize=PREPARED)
         stopped = threading.Event()
 
@@ -102,7 +102,7 @@ class BatchStream:
 
         def prepare() -> None:
             try:
-                for group in self._groups(start):
+                for group in self._groups(start, step):
                     offer(group)
                     if stopped.is_set():
                         return
@@ -127,38 +127,50 @@ class BatchStream:
         corpus.release()
         return plan_batches(*lengths, self.batch_tokens, seed=self.seed, epoch=at.epoch, block=at.block)
 
-    def _groups(self, start: Position) -> Iterator[BatchGroup]:
-        at = start
+    def _groups(self, at: Position, step: int) -> Iterator[BatchGroup]:
         while True:
-            rows = self.orders.rows(at.epoch, at.block)
+            stage = self.staged.stage(step)
+            order = self.staged.orders[stage]
+            rows = order.rows(at.epoch, at.block)
             corpus, places = self.corpus, rows
             if self.sample:
                 corpus = self.sample([self.seed, at.epoch, *([at.block + 1] if at.block else [])], rows)
                 places = np.arange(len(rows))
             plan = self._plan(corpus, places, at)
             follower = Position(at.epoch, 0, at.block + 1)
-            if follower.block == self.orders.num_blocks(at.epoch):
+            if follower.block == order.num_blocks(at.epoch):
                 follower = Position(at.epoch + 1)
+            after = follower
             for begin in range(at.batch, len(plan), self.group_size):
                 chosen = [places[batch] for batch in plan[begin : begin + self.group_size]]
                 done = begin + len(chosen)
+                step += 1
                 after = follower if done == len(plan) else at._replace(batch=done)
-                lengths = corpus.target.lengths_of(np.concatenate(chosen))
-                num_tokens = int(lengths.sum()) + len(lengths)
-                mine = list(range(len(chosen)))[self.rank :: self.processes]
-                spare = len(mine) < len(chosen[:: self.processes])
-                if spare:
-                    mine.append(0)
-                batches = [collate(corpus, chosen[i].tolist()) for i in mine]
-                if self.sample:
-                    batches = [replace(b, indices=rows[b.indices].tolist()) for b in batches]
-                if self.word_dropout:
-                    numbered = zip(mine, batches, strict=True)
-                    batches = [self._noisy(batch, at, begin + i) for i, batch in numbered]
+                if self.staged.stage(step) != stage:
+                    after = Position(at.epoch + 1)
+                yield self._group(corpus, rows, chosen, at._replace(batch=begin), after)
                 if done // RELEASE > begin // RELEASE:
                     corpus.release()
-                yield BatchGroup(batches, after, num_tokens, spare)
-            at = follower
+                if self.staged.stage(step) != stage:
+                    break
+            at = after
+
+    def _group(
+        self, corpus: EncodedCorpus, rows: np.ndarray, chosen: list[np.ndarray], at: Position, after: Position
+    ) -> BatchGroup:
+        """This process's share of the batches ``chosen`` of a block."""
+        lengths = corpus.target.lengths_of(np.concatenate(chosen))
+        mine = list(range(len(chosen)))[self.rank :: self.processes]
+        spare = len(mine) < len(chosen[:: self.processes])
+        if spare:
+            mine.append(0)
+        batches = [collate(corpus, chosen[i].tolist()) for i in mine]
+        if self.sample:
+            batches = [replace(b, indices=rows[b.indices].tolist()) for b in batches]
+        if self.word_dropout:
+            numbered = zip(mine, batches, strict=True)
+            batches = [self._noisy(batch, at, at.batch + i) for i, batch in numbered]
+        return BatchGroup(batches, after, int(lengths.sum()) + len(lengths), spare)
 
     def _noisy(self, batch: Batch, at: Position, number: int) -> Batch:
         key = [self.seed, at.epoch, number, *([at.block] if at.block else [])]

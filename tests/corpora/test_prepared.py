@@ -1,0 +1,100 @@
+"""Shards of `translate prepare`, written here by another hand: Arrow's own writer and a manifest."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pytest
+
+from tests.corpora.written import config, message
+from translate.config.data import data_config
+from translate.corpora.corpus import load_corpus
+
+
+def shard(path: Path, rows: range, **columns: pyarrow.Array) -> dict[str, Any]:
+    sides = {
+        "source": pyarrow.array([f"s {n}" for n in rows]),
+        "target": pyarrow.array([f"t {n}" for n in rows]),
+        "corpus": pyarrow.array([("law", "news")[n % 2] for n in rows]).dictionary_encode(),
+    }
+    table = pyarrow.table({**sides, **columns})
+    with pyarrow.OSFile(str(path), "wb") as file, pyarrow.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table, max_chunksize=5)
+    return {"file": path.name, "pairs": len(rows), "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+
+
+def write_manifest(root: Path, **values: Any) -> None:
+    manifest = {"format": 1, "languages": ["en", "fr"], "columns": ["source", "target", "corpus"], **values}
+    (root / "manifest.json").write_text(json.dumps(manifest))
+
+
+@pytest.fixture
+def values(tmp_path: Path) -> dict[str, Any]:
+    splits = {
+        "train": [shard(tmp_path / f"train-{n}.arrow", range(11 * n, 11 * n + 11)) for n in range(3)],
+        "validation": [shard(tmp_path / "validation-0.arrow", range(50, 54))],
+        "test": [shard(tmp_path / "test-0.arrow", range(30, 36))],
+    }
+    write_manifest(tmp_path, splits=splits)
+    return {**config("prepared"), "path": str(tmp_path)}
+
+
+def test_shards_are_one_corpus(values: dict[str, Any]) -> None:
+    corpus = load_corpus(data_config(values))
+    assert (corpus.source_language, corpus.target_language) == ("en", "fr")
+    assert corpus.train.source == [f"s {n}" for n in range(33)]
+    assert corpus.train.target == [f"t {n}" for n in range(33)]
+    assert corpus.validation is not None
+    assert corpus.validation.corpora == ["law", "news"] * 2
+    assert corpus.notes == ("test pairs that are also in train: 3",)
+    assert corpus.train.fingerprint == load_corpus(data_config(values)).train.fingerprint
+    dropped = load_corpus(data_config({**values, "drop_overlap": True}))
+    assert dropped.train.source == [f"s {n}" for n in range(30)]
+    assert dropped.train.fingerprint != corpus.train.fingerprint
+
+
+@pytest.mark.parametrize("damage", ["missing", "changed", "cut"])
+def test_a_shard_that_is_missing_or_damaged(tmp_path: Path, values: dict[str, Any], damage: str) -> None:
+    path = tmp_path / "train-1.arrow"
+    content = path.read_bytes()
+    path.unlink()
+    if damage == "changed":
+        path.write_bytes(content.replace(b"s 15", b"s 51"))
+    elif damage == "cut":
+        path.write_bytes(content[:100])
+    expected = "train-1.arrow: the shard is " + ("missing" if damage == "missing" else "damaged")
+    text = message(values)
+    assert expected in text
+    assert "data.allow_missing_shards=true" in text
+    corpus = load_corpus(data_config({**values, "allow_missing_shards": True}))
+    assert len(corpus.train) == 22
+    assert expected in corpus.notes[0]
+
+
+def test_wrong_manifests(tmp_path: Path, values: dict[str, Any]) -> None:
+    entry = shard(tmp_path / "a.arrow", range(3))
+    null = shard(tmp_path / "null.arrow", range(3), source=pyarrow.array(["a", None, "b"]))
+    for splits, expected in (
+        ({"train": [{**entry, "file": "../a.arrow"}]}, "expected the name of a file in the folder"),
+        ({"train": [{**entry, "pairs": 4}]}, "a.arrow: 3 pairs; the manifest says 4"),
+        ({"train": [null]}, "null.arrow: the column source has empty cells"),
+        ({"train": [{"file": "a.arrow"}]}, "expected file, pairs and sha256 for each shard"),
+        ({"test": [entry]}, "no training pairs"),
+        ({}, "no training pairs"),
+        ([], "expected file, pairs and sha256"),
+    ):
+        write_manifest(tmp_path, splits=splits)
+        assert expected in message(values)
+    write_manifest(tmp_path, splits={"train": [entry]}, format=2)
+    assert "expected a manifest of format 1, got 2" in message(values)
+    write_manifest(tmp_path, splits={"train": [entry]}, languages="en")
+    assert "expected two languages" in message(values)
+    write_manifest(tmp_path, splits={"train": [entry]})
+    assert "the shards are en-fr, not de-fr" in message({**values, "source_language": "de"})
+    (tmp_path / "manifest.json").write_text("[" * 100_000)
+    assert "not valid JSON" in message(values)
+    (tmp_path / "manifest.json").unlink()
+    assert "expected a folder of translate prepare" in message(values)
+    assert "data.path is not set" in message({**values, "path": None})

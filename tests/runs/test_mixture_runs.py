@@ -1,0 +1,46 @@
+"""Runs on mixtures: scores of each corpus, and going on in the middle of a stage."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.tiny_runs import rows, train_tiny
+
+pytestmark = pytest.mark.slow
+
+
+def overrides(*more: str) -> list[str]:
+    grammar = "choice: grammar, num_train: 150, num_validation: 7, num_test: 5"
+    return [
+        "data=mixture",
+        "data.tokenised=true",
+        f"data.corpora={{one: {{{grammar}}}, two: {{{grammar}, seed: 2}}}}",
+        "data.stages=[{until: 4, weights: {one: 1}}, {weights: {one: 1, two: 3}}]",
+        "training.validate_every=5",
+        "training.save_every=1",
+        "training.keep_last=20",
+        "training.accumulate=2",
+        "training.word_dropout=0.1",
+        *more,
+    ]
+
+
+def test_a_staged_mixture_goes_on_from_any_step(tmp_path: Path) -> None:
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    assert train_tiny(whole, "transformer", *overrides()) == 0
+    for steps in (2, 4, 7, 10):  # in a stage, at its end, in the next one
+        assert (
+            train_tiny(
+                parts, "transformer", *overrides(f"training.max_steps={steps}", "training.resume=true")
+            )
+            == 0
+        )
+    weights = [(run / "checkpoints" / "last" / "model.safetensors").read_bytes() for run in (whole, parts)]
+    assert weights[0] == weights[1]
+    assert rows(whole) == rows(parts)
+    validations = rows(whole, "validation")
+    assert {"bleu_one", "bleu_two"} <= validations[0].keys()
+    scores = json.loads((whole / "scores.json").read_text())["test"]["corpora"]
+    assert {name: own["pairs"] for name, own in scores.items()} == {"one": 5, "two": 5}
+    assert "| two | 5 |" in (whole / "README.md").read_text()

@@ -1,0 +1,1 @@
+"""Mixtures of corpora: joined splits, and how much of each corpus an epoch draws."""

@@ -1,0 +1,148 @@
+"""Reads the shards that ``translate prepare`` has written: Arrow files that a manifest names, mapped."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow.ipc
+
+from translate.columns.column import Column
+from translate.columns.fingerprint import fingerprint
+from translate.columns.mapped import Mapped
+from translate.config.data import SPLITS, DataConfig
+from translate.config.names import shorten, shown_path
+from translate.corpora.split import Split
+from translate.errors import UserError
+from translate.text.bounded import check_regular, read_bounded
+from translate.text.reading import user_path
+
+MANIFEST, FORMAT, MAX_MANIFEST = "manifest.json", 1, 16 << 20
+PIECE = 1 << 24  # bytes that are hashed at a time
+TEXT = (pyarrow.string(), pyarrow.large_string())
+
+
+def read_prepared(data: DataConfig) -> tuple[tuple[str, str], dict[str, Split], list[str]]:
+    """The languages, the splits, and sentences for the user about shards that were left out.
+
+    Raises:
+        UserError: for a manifest that is missing or malformed, or a shard that is missing or damaged.
+    """
+    if data.path is None:
+        raise UserError("data.path is not set; give the folder that translate prepare has written")
+    root = user_path(data.path)
+    manifest = _manifest(root)
+    splits, notes = {}, []
+    for name in SPLITS:
+        tables, names = [], []
+        for shard in manifest["splits"].get(name, []):
+            try:
+                tables.append(_shard(root, shard))
+                names.append(str(shard["sha256"]))
+            except UserError as error:
+                if not data.allow_missing_shards:
+                    raise UserError(
+                        f"{error}; prepare it again, or go on without it: data.allow_missing_shards=true"
+                    ) from error
+                notes.append(f"{name} goes on without a shard: {error}")
+        if tables:
+            splits[name] = _split(tables, names, scored=name != "train")
+    if "train" not in splits:
+        raise UserError(
+            f"{shown_path(root / MANIFEST)}: no training pairs; expected shards of the split train"
+        )
+    return _languages(data, manifest["languages"], root), splits, notes
+
+
+def _manifest(root: Path) -> dict[str, Any]:
+    path = root / MANIFEST
+    try:
+        found = json.loads(read_bounded(path, root=root, limit=MAX_MANIFEST))
+    except FileNotFoundError as error:
+        raise UserError(
+            f"{shown_path(path)}: no such file; expected a folder of translate prepare"
+        ) from error
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UserError(f"{shown_path(path)}: not valid JSON ({shorten(error)})") from error
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        got = shorten(found.get("format")) if isinstance(found, dict) else type(found).__name__
+        raise UserError(f"{shown_path(path)}: expected a manifest of format {FORMAT}, got {got}")
+    splits, languages = found.get("splits"), found.get("languages")
+    entries = [
+        entry
+        for shards in (splits.values() if isinstance(splits, Mapping) else [None])
+        for entry in (shards if isinstance(shards, list) else [None])
+    ]
+    if not all(
+        isinstance(entry, Mapping) and {"file", "pairs", "sha256"} <= entry.keys() for entry in entries
+    ):
+        raise UserError(f"{shown_path(path)}: expected file, pairs and sha256 for each shard of each split")
+    if not (isinstance(languages, list) and [type(each) for each in languages] == [str, str]):
+        raise UserError(f"{shown_path(path)}: expected two languages, got {shorten(languages)}")
+    return found
+
+
+def _languages(data: DataConfig, languages: list[str], root: Path) -> tuple[str, str]:
+    """The languages of the manifest, with which those of the settings must agree."""
+    wanted = data.source_language or languages[0], data.target_language or languages[1]
+    if list(wanted) != languages:
+        raise UserError(
+            f"{shown_path(root)}: the shards are {shorten('-'.join(languages))}, not {'-'.join(wanted)}; "
+            f"expected the languages that they were prepared for"
+        )
+    return wanted
+
+
+def _shard(root: Path, shard: Mapping[str, Any]) -> Mapped:
+    """A shard whose content is as the manifest says."""
+    name = str(shard["file"])
+    path = root / name
+    where = shown_path(path)
+    if Path(name).name != name or name in ("", ".", ".."):
+        raise UserError(f"{where}: expected the name of a file in the folder of the manifest")
+    try:
+        check_regular(path, root=root)
+        digest = hashlib.sha256()
+        with path.open("rb") as file:
+            while piece := file.read(PIECE):
+                digest.update(piece)
+        if digest.hexdigest() != shard["sha256"]:
+            raise UserError(f"{where}: the shard is damaged (its SHA-256 is not that of the manifest)")
+        mapped = Mapped.open(path)
+        for batch in mapped.table.to_batches():
+            batch.validate(full=True)
+            mapped.release()
+    except FileNotFoundError as error:
+        raise UserError(f"{where}: the shard is missing") from error
+    except (pyarrow.ArrowException, OSError) as error:
+        raise UserError(f"{where}: not a readable Arrow file ({shorten(error)})") from error
+    _check_table(mapped.table, shard, where)
+    return mapped
+
+
+def _check_table(table: pyarrow.Table, shard: Mapping[str, Any], where: str) -> None:
+    for name in ("source", "target"):
+        if name not in table.column_names or table.schema.field(name).type not in TEXT:
+            raise UserError(
+                f"{where}: expected a column {name} of text; it has {shorten(table.column_names)}"
+            )
+        if table.column(name).null_count:
+            raise UserError(f"{where}: the column {name} has empty cells; expected text in each")
+    if len(table) != shard["pairs"]:
+        raise UserError(f"{where}: {len(table):,} pairs; the manifest says {shorten(shard['pairs'])}")
+
+
+def _split(shards: list[Mapped], names: list[str], *, scored: bool) -> Split:
+    def column(name: str) -> Column[str] | None:
+        if not all(name in each.table.column_names for each in shards):
+            return None
+        return Column((chunk for each in shards for chunk in each.table.column(name).chunks), mapped=shards)
+
+    source, target = column("source"), column("target")
+    assert source is not None
+    assert target is not None
+    corpora = column("corpus") if scored else None
+    several = corpora is not None and len(set(corpora)) > 1
+    return Split(source, target, name=fingerprint(names), corpora=corpora if several else None)
