@@ -42,6 +42,7 @@ NOT_RUN = {
     "pip install": "installs from a package index",
     "tensorboard": "serves pages until it is interrupted",
     "translate serve": "serves until it is interrupted; its options and answers have tests of their own",
+    "docker": "needs a daemon; its file has tests of its own",
     "python scripts/": "measures for minutes; the test checks that script and options exist",
 }
 # Formats of `translate export` whose engines need not be installed.

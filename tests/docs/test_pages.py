@@ -28,6 +28,7 @@ FOREIGN = {
     "--max-restarts": "torchrun",
     "--nproc-per-node": "torchrun",
     "--standalone": "torchrun",
+    "--build-arg": "docker",
     "--no-python": "torchrun",
     "--logdir": "tensorboard",
 }
