@@ -25,6 +25,7 @@ FLOORS = {
     "search": 5,
     "training": 5,
     "alignment": 5,
+    "prepare": 5,
     "transfer": 6,
     "storage": 6,
     "engines": 6,

@@ -7,6 +7,7 @@ anywhere and in any order with the same result.
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+from zipfile import BadZipFile
 from zlib import crc32
 
 import numpy as np
@@ -184,7 +185,7 @@ class FrozenAligner:
                     for name in ("there", "back")
                 )
                 return cls((source, target), found["keys"], there, back)
-        except (OSError, ValueError, KeyError, EOFError) as error:
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
             raise UserError(f"{path}: no readable file of word links ({error})") from None
 
 

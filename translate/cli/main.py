@@ -35,6 +35,7 @@ COMMANDS = (
     "compare",
     "export",
     "serve",
+    "prepare",
     "corpus",
     "settings",
     "doctor",

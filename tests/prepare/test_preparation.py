@@ -1,0 +1,260 @@
+"""From files to shards: what is kept, what is dropped and why, and what an interruption leaves."""
+
+import gzip
+import hashlib
+import json
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("duckdb", reason="DuckDB is not installed")
+
+from tests.disks import largest_file
+from tests.prepare.corpora import grammar_pairs, pairs_of, prepare, recipe, rows, write_pairs
+from translate.errors import UserError
+from translate.prepare import one_machine, preparation, shards
+from translate.prepare.engines import Order
+
+PAIRS = grammar_pairs(400)
+NEAR = {"near_duplicates": None}  # the sentences of the grammar resemble each other
+
+
+def test_clean_pairs_are_kept_once_in_a_new_order(tmp_path: Path) -> None:
+    files = write_pairs(tmp_path, "a", [*PAIRS, *PAIRS[:50], ("", "Rien ."), ("Nothing .", " ")])
+    report = prepare(recipe({"a": files}, **NEAR), tmp_path / "out")
+    found = pairs_of(tmp_path / "out")
+    assert Counter(found) == Counter(PAIRS)
+    assert found != PAIRS
+    assert report["dropped"] == {"a": {"empty": 2, "duplicate": 50}}
+    assert report["splits"] == {"train": 400, "validation": 0, "test": 0}
+    assert {row["corpus"] for row in rows(tmp_path / "out")} == {"a"}
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "manifest.json",
+        "report.html",
+        "report.json",
+        "report.md",
+        "train-00000-of-00001.arrow",
+    ]
+
+
+def test_the_manifest_names_every_shard_with_its_hash(tmp_path: Path) -> None:
+    given = recipe({"a": write_pairs(tmp_path, "a", PAIRS)}, shard_pairs=90, **NEAR)
+    prepare(given, tmp_path / "out")
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    shards = manifest["splits"]["train"]
+    assert manifest["format"] == 1
+    assert manifest["languages"] == ["en", "fr"]
+    assert manifest["columns"] == ["source", "target", "corpus"]
+    assert len(shards) == 5
+    assert sum(shard["pairs"] for shard in shards) == 400
+    assert all(40 < shard["pairs"] < 140 for shard in shards)
+    for shard in shards:
+        content = (tmp_path / "out" / shard["file"]).read_bytes()
+        assert shard["sha256"] == hashlib.sha256(content).hexdigest()
+
+
+def test_order_and_bytes_depend_on_the_seed_alone(tmp_path: Path) -> None:
+    files = write_pairs(tmp_path, "a", PAIRS)
+    hashes = [
+        prepare(recipe({"a": files}, seed=seed, **NEAR), tmp_path / f"out{number}", workers=workers)["hash"]
+        for number, (seed, workers) in enumerate([(1, 1), (1, 2), (2, 1)])
+    ]
+    assert hashes[0] == hashes[1] != hashes[2]
+
+
+def test_tables_and_files_give_the_same_pairs(tmp_path: Path) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    pairs = PAIRS[:60]
+    (tmp_path / "a.tsv").write_text("en\tfr\n" + "".join(f"{s}\t{t}\n" for s, t in pairs))
+    with gzip.open(tmp_path / "a.jsonl.gz", "wt") as file:
+        file.writelines(json.dumps({"translation": {"en": s, "fr": t}}) + "\n" for s, t in pairs)
+    columns = {"en": [s for s, _ in pairs], "fr": [t for _, t in pairs]}
+    pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / "a.parquet")
+    for number, name in enumerate(("a.tsv", "a.jsonl.gz", "a.parquet", "a.par*")):
+        prepare(recipe({"a": {"source": str(tmp_path / name)}}, **NEAR), tmp_path / f"out{number}")
+        assert Counter(pairs_of(tmp_path / f"out{number}")) == Counter(pairs)
+
+
+def test_documents_keep_their_lines(tmp_path: Path) -> None:
+    files = write_pairs(tmp_path, "a", PAIRS[:30])
+    (tmp_path / "a.doc").write_text("".join(f"part{number // 10}\n" for number in range(30)))
+    given = recipe({"a": {**files, "document": str(tmp_path / "a.doc")}}, **NEAR)
+    prepare(given, tmp_path / "out")
+    found = sorted(rows(tmp_path / "out"), key=lambda row: row["line"])
+    assert [(row["source"], row["target"]) for row in found] == PAIRS[:30]
+    assert [len({row["document"] for row in found[at : at + 10]}) for at in (0, 10, 20)] == [1, 1, 1]
+    assert len({row["document"] for row in found}) == 3
+
+
+def test_pairs_are_held_out_where_no_files_are_given(tmp_path: Path) -> None:
+    files = write_pairs(tmp_path, "a", PAIRS)
+    prepare(recipe({"a": files}, validation_pairs=30, test_pairs=1000, **NEAR), tmp_path / "out")
+    sizes = [len(pairs_of(tmp_path / "out", split)) for split in ("train", "validation", "test")]
+    assert sizes == [330, 30, 40]  # a tenth at most
+    together = [
+        pair for split in ("train", "validation", "test") for pair in pairs_of(tmp_path / "out", split)
+    ]
+    assert Counter(together) == Counter(PAIRS)
+
+
+@pytest.mark.parametrize(("overlap", "left"), [("keep", 100), ("pair", 95), ("side", 93)])
+def test_overlaps_with_tests_are_told_and_dropped_on_request(tmp_path: Path, overlap: str, left: int) -> None:
+    test = [*PAIRS[:5], (PAIRS[5][0], "Autre chose ."), ("Something else .", PAIRS[6][1]), ("Oh !", "Ah !")]
+    files = {**write_pairs(tmp_path, "a", PAIRS[:100]), "test": write_pairs(tmp_path, "t", test)}
+    report = prepare(recipe({"a": files}, overlap=overlap, **NEAR), tmp_path / "out")
+    assert report["overlap"] == {"same_pair": 5, "same_side": 7}
+    assert len(pairs_of(tmp_path / "out")) == left
+    assert pairs_of(tmp_path / "out", "test") == test  # whole, in its order
+    if overlap != "keep":
+        assert report["dropped"]["a"]["overlap"] == 100 - left
+
+
+def test_near_duplicates_and_sentences_with_many_translations(tmp_path: Path) -> None:
+    words = [chr(97 + number // 26) + chr(97 + number % 26) for number in range(40)]
+    long = [(" ".join(words[at : at + 14]), " ".join(reversed(words[at : at + 14]))) for at in (0, 20)]
+    changed = (long[0][0].replace("ah", "other"), long[0][1])
+    cased = (long[1][0].upper() + " !", long[1][1])
+    greetings = [("hello", f"translation number {'x' * number}") for number in range(1, 7)]
+    files = write_pairs(tmp_path, "a", [*long, changed, cased, *greetings])
+    given = recipe(
+        {"a": files}, max_partners=5, near_duplicates=0.6, filters={"language": None}, validation_pairs=0
+    )
+    report = prepare(given, tmp_path / "out")
+    assert sorted(pairs_of(tmp_path / "out")) == sorted(long)
+    assert report["dropped"]["a"] == {"near_duplicate": 2, "partners": 6}
+
+
+def test_pairs_whose_words_do_not_link_are_dropped(tmp_path: Path) -> None:
+    pairs = grammar_pairs(1500)
+    wrong = [(pairs[number][0], pairs[number + 700][1]) for number in range(60)]
+    wrong = [pair for pair in wrong if pair not in pairs]
+    files = write_pairs(tmp_path, "a", [*pairs, *wrong])
+    given = recipe({"a": files}, links={"min_coverage": 0.6, "write": True}, **NEAR)
+    report = prepare(given, tmp_path / "out")
+    left = Counter(pairs_of(tmp_path / "out"))
+    missed, lost = sum(left[pair] for pair in wrong), sum(not left[pair] for pair in pairs)
+    assert missed < 0.5 * len(wrong)  # the grammar has few words, which meet by chance
+    assert lost < 0.1 * len(pairs)
+    assert sum(report["link_coverage"].values()) == len(pairs) + len(wrong)
+    linked = [row for row in rows(tmp_path / "out") if row["links"]]
+    assert len(linked) > 0.9 * len(pairs)
+    for row in linked:
+        for link in row["links"].split():
+            source, target = map(int, link.split("-"))
+            assert source < len(row["source"].split()) + 3
+            assert target < len(row["target"].split()) + 3
+
+
+def test_an_interrupted_preparation_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = recipe({"a": write_pairs(tmp_path, "a", PAIRS)}, shard_pairs=90, **NEAR)
+    expected = prepare(given, tmp_path / "whole")["hash"]
+    out = tmp_path / "out"
+    original, written = shards.write_shard, Counter[str]()
+
+    def killed(parts: object, order: Order, number: int, notes: Path) -> object:
+        written[order.name(number)] += 1
+        if len(written) == 3:
+            raise KeyboardInterrupt
+        return original(parts, order, number, notes)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(shards, "write_shard", killed)
+    with pytest.raises(KeyboardInterrupt):
+        prepare(given, out)
+    assert not (out / "manifest.json").exists()
+    assert len(list(out.glob("train-*"))) == 2
+    monkeypatch.setattr(preparation, "write_chunks", None)  # nothing is read again
+    written.clear()
+    written.update(["two", "more"])
+    monkeypatch.setattr(one_machine, "map_file", None)  # and no pair is judged again
+    with pytest.raises(KeyboardInterrupt):
+        prepare(given, out)
+    monkeypatch.setattr(shards, "write_shard", original)
+    whole = {path: path.stat().st_mtime_ns for path in out.glob("train-*")}
+    assert len(whole) == 2
+    assert prepare(given, out)["hash"] == expected
+    assert all(path.stat().st_mtime_ns == time for path, time in whole.items())
+
+
+def test_another_recipe_does_not_go_on_with_a_folder(tmp_path: Path) -> None:
+    files = write_pairs(tmp_path, "a", PAIRS[:50])
+    prepare(recipe({"a": files}, **NEAR), tmp_path / "out")
+    again = prepare(recipe({"a": files}, **NEAR), tmp_path / "out")
+    assert again["splits"]["train"] == 50
+    with pytest.raises(UserError, match="another recipe"):
+        prepare(recipe({"a": files}, seed=9, **NEAR), tmp_path / "out")
+    write_pairs(tmp_path, "a", PAIRS[:51])
+    with pytest.raises(UserError, match="other files"):
+        prepare(recipe({"a": files}, **NEAR), tmp_path / "out")
+
+
+def test_a_source_that_changes_meanwhile_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = write_pairs(tmp_path, "a", PAIRS[:50])
+    original = preparation.write_splits
+
+    def change(*arguments: object) -> object:
+        found = original(*arguments)  # type: ignore[arg-type]
+        Path(files["source"]).write_text("other\n" * 50)
+        return found
+
+    monkeypatch.setattr(preparation, "write_splits", change)
+    with pytest.raises(UserError, match=r"a\.en: changed while"):
+        prepare(recipe({"a": files}, **NEAR), tmp_path / "out")
+    assert not (tmp_path / "out" / "manifest.json").exists()
+
+
+def test_a_touched_source_has_not_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = write_pairs(tmp_path, "a", PAIRS[:50])
+    original = preparation.write_splits
+
+    def touch(*arguments: object) -> object:
+        os.utime(files["source"], (1, 1))
+        return original(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(preparation, "write_splits", touch)
+    assert prepare(recipe({"a": files}, **NEAR), tmp_path / "out")["splits"]["train"] == 50
+
+
+def test_a_damaged_file_is_named_and_left_out_on_request(tmp_path: Path) -> None:
+    good, bad = write_pairs(tmp_path, "a", PAIRS[:50]), write_pairs(tmp_path, "b", PAIRS[50:90])
+    packed = gzip.compress(Path(bad["source"]).read_bytes())
+    Path(bad["source"] + ".gz").write_bytes(packed[: len(packed) // 2])
+    corpora = {"a": good, "b": {**bad, "source": bad["source"] + ".gz"}, "c": {"source": "no.tsv"}}
+    with pytest.raises(UserError, match=r"no\.tsv: no such file"):
+        prepare(recipe(corpora, **NEAR), tmp_path / "out")
+    del corpora["c"]
+    with pytest.raises(UserError, match=r"corpus b: .*b\.en\.gz: the gzip file is damaged"):
+        prepare(recipe(corpora, **NEAR), tmp_path / "out")
+    corpora["c"] = {"source": str(tmp_path / "no.tsv")}
+    report = prepare(recipe(corpora, skip_damaged=True, **NEAR), tmp_path / "other")
+    assert [entry["corpus"] for entry in report["damaged_files"]] == ["b", "c"]
+    assert Counter(pairs_of(tmp_path / "other")) == Counter(PAIRS[:50])
+
+
+def test_a_full_disk_is_told_and_the_rest_goes_on(tmp_path: Path) -> None:
+    given = recipe({"a": write_pairs(tmp_path, "a", PAIRS)}, **NEAR)
+    with largest_file(20_000), pytest.raises(UserError, match=r"cannot be written|disk is full"):
+        prepare(given, tmp_path / "out")
+    assert not list((tmp_path / "out").glob("*.arrow"))
+    assert prepare(given, tmp_path / "out")["splits"]["train"] == 400
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "message"),
+    [
+        (b"a\nb\n", b"c\n", "has 1 lines but .* has more"),
+        (b"a\n\xff\n", b"c\nd\n", "line 2: not UTF-8"),
+        (b"x" * (1 << 20) + b"y\n", b"c\n", "line 1: longer than 1,048,576 bytes"),
+        (b"", b"", "no sentence pair"),
+        (b"a\rb\r", b"c\rd\r", "carriage returns"),
+    ],
+)
+def test_hostile_lines_are_named(tmp_path: Path, source: bytes, target: bytes, message: str) -> None:
+    (tmp_path / "a.en").write_bytes(source)
+    (tmp_path / "a.fr").write_bytes(target)
+    files = {"source": str(tmp_path / "a.en"), "target": str(tmp_path / "a.fr")}
+    with pytest.raises(UserError, match=message):
+        prepare(recipe({"a": files}), tmp_path / "out")

@@ -1,0 +1,151 @@
+"""``translate prepare``: from corpora to clean, deduplicated, shuffled shards with a report."""
+
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from translate.cli.console import print_note, unbuffer_lines
+from translate.errors import UserError
+
+EXAMPLES = """
+Examples:
+  translate prepare law=law.en,law.fr talks=talks.tsv \\
+      --source-language en --target-language fr --out prepared
+  translate prepare --recipe corpora.yaml --out prepared --set links.write=true
+  translate train data=prepared data.path=prepared
+"""
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+LEAST_MEMORY = 2**28
+
+
+def _bytes(text: str) -> int:
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?) ?([KMGT]?)(?:i?B)?", text, re.IGNORECASE)
+    size = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
+    if size < LEAST_MEMORY:
+        raise UserError(f"--memory {text[:100]}: expected at least 256M, such as 2G")
+    return size
+
+
+def prepare(
+    corpora: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME=SOURCE,TARGET",
+            help="A corpus: its name, and two files of lines or one table (NAME=pairs.tsv).",
+        ),
+    ] = None,
+    *,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the shards and the report.")],
+    recipe: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="YAML with corpora, filters and other settings.")
+    ] = None,
+    source_language: Annotated[str | None, typer.Option(metavar="CODE", help="Such as en.")] = None,
+    target_language: Annotated[str | None, typer.Option(metavar="CODE", help="Such as fr.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="A setting of the recipe, such as filters.max_words=100; may be given several times.",
+        ),
+    ] = None,
+    engine: Annotated[
+        Literal["duckdb", "spark"],
+        typer.Option(
+            metavar="NAME", help="duckdb, on this machine; or spark, on a cluster: the same result."
+        ),
+    ] = "duckdb",
+    master: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="The Spark cluster, such as spark://host:7077. Default: this machine."
+        ),
+    ] = None,
+    memory: Annotated[
+        str, typer.Option(metavar="SIZE", help="Memory for a process; what does not fit goes to the disk.")
+    ] = "2G",
+    workers: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Processes. Default: one for each processor.")
+    ] = None,
+) -> None:
+    """Clean, deduplicate and shuffle corpora of any size, and report what was dropped and why.
+
+    Pairs are judged by length, characters, script, language, numbers, placeholders and the links between
+    their words; repeated and nearly repeated ones are dropped. The shards are Arrow files in a random order
+    that only the seed decides. An interrupted command goes on when you start it again.
+    """
+    from translate.prepare.preparation import Preparation
+    from translate.prepare.readable import NAMES, summary
+
+    unbuffer_lines()
+    chosen = _recipe(corpora or [], recipe, source_language, target_language, settings or [])
+    if master is not None and engine != "spark":
+        raise UserError("--master: only --engine spark has one")
+    size = _bytes(memory)
+
+    def make(folder: Path) -> Any:
+        if engine == "spark":
+            from translate.prepare.cluster import Cluster
+
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # which Spark's workers start
+            return Cluster(folder, master=master or f"local[{workers or '*'}]", memory=size)
+        from translate.prepare.one_machine import OneMachine, processors
+
+        return OneMachine(folder, memory=size, workers=workers or processors())
+
+    report = Preparation(chosen, out, make, print_note).run()
+    for line in summary(report):
+        print(line)
+    print(out / NAMES[0])
+
+
+def _recipe(
+    corpora: list[str], file: Path | None, source: str | None, target: str | None, settings: list[str]
+) -> Any:
+    """The recipe of a file with what the command line adds to it."""
+    from translate.config.recipe import recipe_of
+    from translate.text.bounded import parse_yaml, read_yaml
+
+    values: Any = {}
+    if file is not None:
+        try:
+            values = read_yaml(file) or {}
+        except FileNotFoundError:
+            raise UserError(f"{file}: no such file; expected a recipe in YAML") from None
+        if not isinstance(values, dict):
+            raise UserError(f"{file}: expected settings such as source_language: en")
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals or not name:
+            raise UserError(f"--set {setting[:100]}: expected NAME=VALUE, such as filters.max_words=100")
+        _put(values, name, parse_yaml(value, Path("--set")))
+    for language, key in ((source, "source_language"), (target, "target_language")):
+        if language is not None:
+            values[key] = language
+    for corpus in corpora:
+        name, equals, files = corpus.partition("=")
+        sides = files.split(",")
+        if not equals or not name or not all(sides) or len(sides) > 3:
+            raise UserError(f"{corpus[:150]}: expected NAME=SOURCE_FILE,TARGET_FILE or NAME=TABLE")
+        _put(values, "corpora", {**(values.get("corpora") or {}), name: dict(zip(_SIDES, sides))})
+    for key in ("source_language", "target_language"):
+        if key not in values:
+            raise UserError(f"{key} is not set; give --{key.replace('_', '-')} CODE, such as en")
+    return recipe_of(values)
+
+
+_SIDES = ("source", "target", "document")
+
+
+def _put(values: dict[str, Any], name: str, value: Any) -> None:
+    *sections, last = name.split(".")
+    for section in sections:
+        inner = values.setdefault(section, {})
+        if not isinstance(inner, dict):
+            raise UserError(f"--set {name[:100]}: {section} has no settings of its own")
+        values = inner
+    values[last] = value

@@ -1,0 +1,77 @@
+"""Stages in which rows meet: repetitions, near-duplicates, boilerplate, and the sample for links."""
+
+from pathlib import Path
+
+from translate.aligner.frozen import FrozenAligner, learn_frozen
+from translate.config.recipe import LinkConfig, Recipe
+from translate.prepare import statements
+from translate.prepare.engines import Engine
+from translate.prepare.scoring import SIMILAR, SimilarFunction, link_words
+
+MAX_SAMPLE_WORDS = 60  # of a side of a pair from which the translations of words are learnt
+HMM_ROUNDS = 3  # of training after model 1
+
+
+class Dropped:
+    """The tables of dropped rows, and the view of the rows that are left."""
+
+    def __init__(self, engine: Engine, work: Path) -> None:
+        self.engine, self.work, self.view = engine, work, "train_rows"
+        self.reasons: dict[str, str] = {}  # of each table
+
+    def add(self, name: str, reason: str, statement: str) -> None:
+        """Drop the rows of a statement from the view."""
+        store(self.engine, self.work, name, statement)
+        self.reasons[name] = reason
+        self.engine.add_view(f"after_{name}", statements.view_without(self.view, name))
+        self.view = f"after_{name}"
+
+    def folders(self) -> list[Path]:
+        """The folders of the tables."""
+        return [self.work / name for name in self.reasons]
+
+
+def store(engine: Engine, work: Path, name: str, statement: str) -> None:
+    """Make a table of a statement, unless an earlier process has."""
+    if not (work / name).exists():
+        engine.store(statement, work / name)
+    engine.add_table(name, work / name)
+
+
+def drop_repeated(engine: Engine, work: Path, recipe: Recipe) -> Dropped:
+    """Find equal pairs, similar ones, and sentences with too many translations."""
+    dropped = Dropped(engine, work)
+    if recipe.duplicates:
+        dropped.add("duplicates", "duplicate", statements.repeated(dropped.view, "pair_key"))
+    if recipe.near_duplicates is not None:
+        dropped.add(
+            "same_forms", "near_duplicate", statements.repeated(dropped.view, "source_key", "target_key")
+        )
+        store(engine, work, "signed", statements.signed(dropped.view))
+        store(engine, work, "candidates", statements.candidates("signed"))
+        function = SimilarFunction(recipe.near_duplicates)
+        engine.map(function, work / "candidates", work / "similar_pairs", SIMILAR)
+        engine.add_table("similar_pairs", work / "similar_pairs")
+        dropped.add("similar_rows", "near_duplicate", statements.similar("similar_pairs"))
+    if recipe.max_partners is not None:
+        dropped.add("partners", "partners", statements.many_partners(dropped.view, recipe.max_partners))
+    return dropped
+
+
+def learn_sample(engine: Engine, view: str, links: LinkConfig) -> FrozenAligner | None:
+    """An aligner that has learnt from the first pairs of the random order; ``None`` if there are none.
+
+    The sample ends before its possible links exceed ``links.sample_links``, whatever the pairs' lengths.
+    """
+    table = engine.query(statements.sample(view, links.sample_pairs, MAX_SAMPLE_WORDS))
+    sources, targets, possible = [], [], 0
+    for source, target in zip(table["source"].to_pylist(), table["target"].to_pylist()):
+        pair = link_words(source), link_words(target)
+        possible += len(pair[0]) * len(pair[1])
+        if possible > links.sample_links:
+            break
+        sources.append(pair[0])
+        targets.append(pair[1])
+    if not any(source and target for source, target in zip(sources, targets)):
+        return None
+    return learn_frozen(sources, targets, hmm_rounds=HMM_ROUNDS)

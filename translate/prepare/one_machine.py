@@ -1,0 +1,162 @@
+"""The engine of one machine: DuckDB, which spills to the disk, and a pool of processes for functions."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow
+import pyarrow.parquet
+
+from translate.errors import UserError
+from translate.prepare.engines import BatchFunction, Order
+from translate.prepare.shards import write_ranges
+from translate.text.aside import aside
+
+PART = "part-0.parquet"
+READ_PAIRS = 20_000  # of a batch that a function sees
+_SHARE = 0.6  # of the memory is DuckDB's; the rest is for Python and for results
+
+
+class OneMachine:
+    """DuckDB within a limit of memory, beside a folder to which it spills.
+
+    Args:
+        folder: for what does not fit into memory.
+        memory: bytes for a process.
+        workers: processes that run functions, and threads of DuckDB.
+    """
+
+    name = "duckdb"
+
+    def __init__(self, folder: Path, *, memory: int, workers: int) -> None:
+        try:
+            import duckdb
+        except ImportError as error:
+            raise UserError(
+                "translate prepare needs DuckDB; pip install 'seq2seq-translate[prepare]'"
+            ) from error
+        folder.mkdir(parents=True, exist_ok=True)
+        self.workers, self.errors = workers, (duckdb.OutOfMemoryException, duckdb.IOException, duckdb.Error)
+        settings: dict[str, Any] = {
+            "memory_limit": f"{int(_SHARE * memory / 2**20)}MiB",
+            "temp_directory": str(folder),
+            "threads": workers,
+            "preserve_insertion_order": False,
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+        }
+        self.connection: Any = duckdb.connect(config=settings)
+
+    def add_table(self, name: str, folder: Path) -> None:
+        """See :class:`translate.prepare.engines.Engine`; so are the others."""
+        pattern = str(folder / "*.parquet").replace("'", "''")
+        self._run(f"CREATE OR REPLACE VIEW {name} AS SELECT * FROM read_parquet('{pattern}')")
+
+    def add_view(self, name: str, statement: str) -> None:
+        self._run(f"CREATE OR REPLACE VIEW {name} AS {statement}")
+
+    def map(
+        self,
+        function: BatchFunction,
+        table: Path,
+        output: Path,
+        schema: pyarrow.Schema,
+        without: Sequence[Path] = (),
+    ) -> None:
+        output.mkdir(parents=True, exist_ok=True)
+        waiting = [path for path in sorted(table.glob("*.parquet")) if not (output / path.name).exists()]
+        jobs = [(function, path, output / path.name, schema, tuple(without)) for path in waiting]
+        if self.workers == 1 or len(jobs) < 2:
+            for job in jobs:
+                map_file(*job)
+            return
+        # Not forked: a fork would copy the locks of DuckDB's and Arrow's threads.
+        with ProcessPoolExecutor(min(self.workers, len(jobs)), get_context("spawn")) as pool:
+            try:
+                for _ in pool.map(map_file, *zip(*jobs)):
+                    pass
+            except BrokenProcessPool as error:
+                raise UserError(
+                    "a process that prepares was killed, perhaps for lack of memory; start again with fewer "
+                    "--workers: whole parts are kept"
+                ) from error
+            finally:
+                pool.shutdown(cancel_futures=True)
+
+    def store(self, statement: str, output: Path) -> None:
+        with aside(output) as new:
+            new.mkdir()
+            file = str(new / PART).replace("'", "''")
+            self._run(f"COPY ({statement} ORDER BY row) TO '{file}' (FORMAT parquet, COMPRESSION zstd)")
+
+    def query(self, statement: str) -> pyarrow.Table:
+        found: pyarrow.Table = self._run(statement).fetch_arrow_table()
+        return found
+
+    def write_shards(self, statement: str, order: Order, notes: Path) -> None:
+        result = self._run(f"{statement} ORDER BY order_key, row")
+        for _ in write_ranges(self._guarded(result.fetch_record_batch(READ_PAIRS)), order, notes):
+            pass
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def _run(self, statement: str) -> Any:
+        return self._told(lambda: self.connection.execute(statement))
+
+    def _guarded(self, batches: Any) -> Iterator[pyarrow.RecordBatch]:
+        iterator = iter(batches)
+        while (batch := self._told(lambda: next(iterator, None))) is not None:
+            yield batch
+
+    def _told(self, work: Callable[[], Any]) -> Any:
+        """The result of ``work``; a lack of memory or disk is told in one sentence."""
+        try:
+            return work()
+        except (*self.errors, pyarrow.ArrowException, OSError) as error:
+            text = " ".join(str(error).split())
+            if "No space left" in text or "max_temp_directory_size" in text:
+                raise UserError(
+                    "the disk is full while preparing: free some space, then start the same command again; "
+                    "it goes on with what is whole"
+                ) from error
+            if isinstance(error, self.errors[0]):
+                raise UserError(
+                    f"not enough memory for this step ({text[:150]}); start again with a larger --memory, or "
+                    f"fewer --workers"
+                ) from error
+            raise
+
+
+def map_file(
+    function: BatchFunction, path: Path, output: Path, schema: pyarrow.Schema, without: Sequence[Path]
+) -> None:
+    """Write the function of each batch of a parquet file; the result has its name once it is whole."""
+    with aside(output) as new, pyarrow.parquet.ParquetWriter(new, schema, compression="zstd") as writer:
+        for batch in pyarrow.parquet.ParquetFile(path).iter_batches(READ_PAIRS):
+            left = _without(batch, without)
+            if len(left):
+                writer.write_batch(function(left))
+
+
+def _without(batch: pyarrow.RecordBatch, tables: Sequence[Path]) -> pyarrow.RecordBatch:
+    if not len(batch):
+        return batch
+    rows = batch["row"].to_numpy()
+    near = [("row", ">=", int(rows.min())), ("row", "<=", int(rows.max()))]
+    for table in tables:
+        dropped = pyarrow.parquet.read_table(table, columns=["row"], filters=near)["row"].to_numpy()
+        if len(dropped):
+            keep = ~np.isin(batch["row"].to_numpy(), dropped)
+            batch = batch.filter(pyarrow.array(keep))
+    return batch
+
+
+def processors() -> int:
+    """The processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,111 @@
+"""Functions over record batches after the first exchange: similar pairs, links between words."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+
+from translate.aligner.frozen import FrozenAligner
+from translate.aligner.links import format_pharaoh
+from translate.config.recipe import LinkConfig
+from translate.prepare.signatures import similarity
+from translate.text.words import split_words
+
+SIMILAR = pyarrow.schema(
+    [
+        ("row", pyarrow.int64()),
+        ("corpus", pyarrow.string()),
+        ("order_key", pyarrow.int64()),
+        ("first", pyarrow.int64()),
+        ("similarity", pyarrow.float64()),
+    ]
+)
+CLEAN = pyarrow.schema(
+    [
+        ("row", pyarrow.int64()),
+        ("corpus", pyarrow.string()),
+        ("source", pyarrow.string()),
+        ("target", pyarrow.string()),
+        ("document", pyarrow.int64()),
+        ("line", pyarrow.int64()),
+        ("source_words", pyarrow.int32()),
+        ("target_words", pyarrow.int32()),
+        ("source_key", pyarrow.int64()),
+        ("target_key", pyarrow.int64()),
+        ("order_key", pyarrow.int64()),
+        ("reason", pyarrow.string()),  # "links" for too few of them
+        ("coverage", pyarrow.float64()),  # of the side with fewer linked words
+        ("links", pyarrow.string()),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class SimilarFunction:
+    """Of pairs and their candidates for a near-duplicate, those that are similar enough."""
+
+    at_least: float
+
+    def __call__(self, batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
+        """The rows with their estimated similarity to an earlier one, of ``SIMILAR``."""
+        found = similarity(batch["mine"].to_pylist(), batch["other"].to_pylist())
+        columns = [batch[name] for name in ("row", "corpus", "order_key", "first")]
+        judged = pyarrow.record_batch([*columns, pyarrow.array(found)], schema=SIMILAR)
+        return judged.filter(pyarrow.array(found >= self.at_least))
+
+
+@dataclass(frozen=True)
+class LinkFunction:
+    """Judges pairs by the links between their words; without a file of parameters it lets them pass."""
+
+    links: LinkConfig
+    parameters: Path | None
+
+    def __call__(self, batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
+        """The kept pairs of train, of ``CLEAN``."""
+        kept = pyarrow.array(
+            [
+                split == 0 and reason is None
+                for split, reason in zip(*(_list(batch, n) for n in ("split", "reason")))
+            ],
+            pyarrow.bool_(),
+        )
+        batch = batch.filter(kept)
+        count = len(batch)
+        reasons: list[str | None] = [None] * count
+        lines: list[str | None] = [None] * count
+        coverage: list[float | None] = [None] * count
+        if self.parameters is not None and count:
+            aligner = _aligner(self.parameters)
+            sides = [list(map(link_words, _list(batch, side))) for side in ("source", "target")]
+            coverage = [round(float(value), 6) for value in aligner.coverage(*sides).min(1)]
+            least = self.links.min_coverage
+            if least is not None:
+                reasons = ["links" if value < least else None for value in coverage]  # type: ignore[operator]
+            if self.links.write:
+                lines = [format_pharaoh(links) for links in aligner.links(*sides)]
+        made = {
+            "reason": pyarrow.array(reasons, pyarrow.string()),
+            "coverage": pyarrow.array(coverage, pyarrow.float64()),
+            "links": pyarrow.array(lines, pyarrow.string()),
+        }
+        return pyarrow.record_batch(
+            [made[name] if name in made else batch[name] for name in CLEAN.names], schema=CLEAN
+        )
+
+
+def link_words(text: str) -> list[str]:
+    """The words of a side as the aligner knows them: those that links of a run index, in lower case."""
+    return [word.text.casefold() for word in split_words(text)]
+
+
+def _list(batch: pyarrow.RecordBatch, name: str) -> list[Any]:
+    values: list[Any] = batch[name].to_pylist()
+    return values
+
+
+@lru_cache(maxsize=1)
+def _aligner(path: Path) -> FrozenAligner:
+    return FrozenAligner.load(path)
