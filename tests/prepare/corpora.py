@@ -6,10 +6,10 @@ from typing import Any
 import pyarrow
 import pyarrow.ipc
 
-from translate.config.recipe import Recipe, recipe_of
 from translate.grammar.generator import generate
-from translate.prepare.one_machine import OneMachine
+from translate.prepare.engines.one_machine import OneMachine
 from translate.prepare.preparation import Preparation
+from translate.prepare.recipe import Recipe, recipe_of
 
 LANGUAGES = {"source_language": "en", "target_language": "fr"}
 

@@ -14,8 +14,9 @@ pytest.importorskip("duckdb", reason="DuckDB is not installed")
 from tests.disks import largest_file
 from tests.prepare.corpora import grammar_pairs, pairs_of, prepare, recipe, rows, write_pairs
 from translate.errors import UserError
-from translate.prepare import one_machine, preparation, shards
-from translate.prepare.engines import Order
+from translate.prepare import preparation, shard_files
+from translate.prepare.engines import one_machine
+from translate.prepare.engines.tables_and_views import ShardOrder
 
 PAIRS = grammar_pairs(400)
 NEAR = {"near_duplicates": None}  # the sentences of the grammar resemble each other
@@ -153,15 +154,15 @@ def test_an_interrupted_preparation_goes_on(tmp_path: Path, monkeypatch: pytest.
     given = recipe({"a": write_pairs(tmp_path, "a", PAIRS)}, shard_pairs=90, **NEAR)
     expected = prepare(given, tmp_path / "whole")["hash"]
     out = tmp_path / "out"
-    original, written = shards.write_shard, Counter[str]()
+    original, written = shard_files.write_shard, Counter[str]()
 
-    def killed(parts: object, order: Order, number: int, notes: Path) -> object:
+    def killed(parts: object, order: ShardOrder, number: int, notes: Path) -> object:
         written[order.name(number)] += 1
         if len(written) == 3:
             raise KeyboardInterrupt
         return original(parts, order, number, notes)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(shards, "write_shard", killed)
+    monkeypatch.setattr(shard_files, "write_shard", killed)
     with pytest.raises(KeyboardInterrupt):
         prepare(given, out)
     assert not (out / "manifest.json").exists()
@@ -172,7 +173,7 @@ def test_an_interrupted_preparation_goes_on(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(one_machine, "map_file", None)  # and no pair is judged again
     with pytest.raises(KeyboardInterrupt):
         prepare(given, out)
-    monkeypatch.setattr(shards, "write_shard", original)
+    monkeypatch.setattr(shard_files, "write_shard", original)
     whole = {path: path.stat().st_mtime_ns for path in out.glob("train-*")}
     assert len(whole) == 2
     assert prepare(given, out)["hash"] == expected

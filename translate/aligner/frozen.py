@@ -18,7 +18,7 @@ from translate.aligner.statistical import (
     BLOCK_CELLS,
     HMM_ROUNDS,
     LINK_PROBABILITY,
-    Direction,
+    LearntDirection,
     by_pair,
     learn,
     of_equal_lengths,
@@ -54,7 +54,7 @@ def learn_frozen(sources: Words, targets: Words, *, hmm_rounds: int = HMM_ROUNDS
     keep = (learnt.there.table >= MIN_PROBABILITY) | (learnt.back.table >= MIN_PROBABILITY)
     keys = (learnt.sides[0] << 32 | learnt.sides[1])[keep]
 
-    def freeze(direction: Direction, types: dict[str, int], lines: Words) -> Frozen:
+    def freeze(direction: LearntDirection, types: dict[str, int], lines: Words) -> Frozen:
         numbers = np.array([types[word] for line in lines for word in line if word in types], np.int64)
         counts = np.bincount(numbers, minlength=len(types))
         table = direction.table[keep].astype(np.float32)

@@ -64,7 +64,7 @@ class _PossibleLinks(NamedTuple):
     types: tuple[dict[str, int], dict[str, int]]  # number of each source word and of each target word
 
 
-class Direction(NamedTuple):
+class LearntDirection(NamedTuple):
     """What one direction has learnt: it generates the words of one side given those of the other."""
 
     table: np.ndarray  # (entries,) p(generated word | given word)
@@ -78,8 +78,8 @@ class Learnt(NamedTuple):
 
     types: tuple[dict[str, int], dict[str, int]]  # number of each source word and each target word
     sides: tuple[np.ndarray, np.ndarray]  # (entries,) source word and target word, in ascending order
-    there: Direction  # generates the target
-    back: Direction  # generates the source
+    there: LearntDirection  # generates the target
+    back: LearntDirection  # generates the source
 
 
 class _Tables:
@@ -172,7 +172,7 @@ def learn(
     if not possible.blocks:
         raise ValueError("no pair has words on both sides")
     there, back = _trained(possible, hmm_rounds)
-    found = (Direction(each.table, each.null, each.jumps, each.p0) for each in (there, back))
+    found = (LearntDirection(each.table, each.null, each.jumps, each.p0) for each in (there, back))
     return Learnt(possible.types, possible.sides, *found)
 
 

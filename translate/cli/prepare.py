@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -83,31 +84,35 @@ def prepare(
 
     unbuffer_lines()
     chosen = _recipe(corpora or [], recipe, source_language, target_language, settings or [])
-    if master is not None and engine != "spark":
-        raise UserError("--master: only --engine spark has one")
-    size = _bytes(memory)
-
-    def make(folder: Path) -> Any:
-        if engine == "spark":
-            from translate.prepare.cluster import Cluster
-
-            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # which Spark's workers start
-            return Cluster(folder, master=master or f"local[{workers or '*'}]", memory=size)
-        from translate.prepare.one_machine import OneMachine, processors
-
-        return OneMachine(folder, memory=size, workers=workers or processors())
-
-    report = Preparation(chosen, out, make, print_note).run()
-    for line in summary(report):
+    make = _engine(engine, master, _bytes(memory), workers)
+    for line in summary(Preparation(chosen, out, make, print_note).run()):
         print(line)
     print(out / NAMES[0])
+
+
+def _engine(name: str, master: str | None, memory: int, workers: int | None) -> Callable[[Path], Any]:
+    """Makes the engine, given a folder for what it spills."""
+    if master is not None and name != "spark":
+        raise UserError("--master: only --engine spark has one")
+
+    def make(folder: Path) -> Any:
+        if name == "spark":
+            from translate.prepare.engines.cluster import Cluster
+
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # which Spark's workers start
+            return Cluster(folder, master=master or f"local[{workers or '*'}]", memory=memory)
+        from translate.prepare.engines.one_machine import OneMachine, processors
+
+        return OneMachine(folder, memory=memory, workers=workers or processors())
+
+    return make
 
 
 def _recipe(
     corpora: list[str], file: Path | None, source: str | None, target: str | None, settings: list[str]
 ) -> Any:
     """The recipe of a file with what the command line adds to it."""
-    from translate.config.recipe import recipe_of
+    from translate.prepare.recipe import recipe_of
     from translate.text.bounded import parse_yaml, read_yaml
 
     values: Any = {}

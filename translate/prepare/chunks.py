@@ -12,7 +12,7 @@ from translate.config.names import shown_path
 from translate.corpora.tables import pick, read_table
 from translate.errors import UserError
 from translate.prepare.inputs import Input
-from translate.prepare.keys import text_key
+from translate.prepare.judging.row_keys import text_key
 from translate.text.lines import read_line_blocks
 
 CHUNK_PAIRS, CHUNK_CHARACTERS = 20_000, 1 << 23
@@ -31,7 +31,7 @@ SCHEMA = pyarrow.schema(
 FIELD_ADVICE = "choose one with source_field and target_field of the corpus in a recipe"
 
 
-class Pair(NamedTuple):
+class RawPair(NamedTuple):
     """One line of an input."""
 
     source: str
@@ -46,7 +46,7 @@ def write_chunks(given: Input, languages: tuple[str, str], folder: Path) -> int:
         UserError: for a file that is missing, damaged, or of another length than its translation.
     """
     lines: list[int] = []
-    pairs: list[Pair] = []
+    pairs: list[RawPair] = []
     characters = written = 0
     total = 0
     for total, pair in enumerate(read_pairs(given, languages), start=1):
@@ -63,7 +63,7 @@ def write_chunks(given: Input, languages: tuple[str, str], folder: Path) -> int:
     return total
 
 
-def _write_chunk(given: Input, lines: list[int], pairs: list[Pair], folder: Path, number: int) -> None:
+def _write_chunk(given: Input, lines: list[int], pairs: list[RawPair], folder: Path, number: int) -> None:
     documents = [
         None if pair.document is None else text_key(f"{given.corpus}\n{pair.document}") for pair in pairs
     ]
@@ -80,7 +80,7 @@ def _write_chunk(given: Input, lines: list[int], pairs: list[Pair], folder: Path
     pyarrow.parquet.write_table(table, folder / f"{given.number:06}-{number:06}.parquet", compression="zstd")
 
 
-def read_pairs(given: Input, languages: tuple[str, str]) -> Iterator[Pair]:
+def read_pairs(given: Input, languages: tuple[str, str]) -> Iterator[RawPair]:
     """The pairs of an input, one after the other; only the lines that are at work are in memory."""
     if given.target is not None:
         document = given.document if isinstance(given.document, Path) else None
@@ -89,7 +89,7 @@ def read_pairs(given: Input, languages: tuple[str, str]) -> Iterator[Pair]:
     return _of_table(given, languages, column)
 
 
-def _side_by_side(source: Path, target: Path, document: Path | None) -> Iterator[Pair]:
+def _side_by_side(source: Path, target: Path, document: Path | None) -> Iterator[RawPair]:
     paths = [source, target, *(() if document is None else (document,))]
     sides = [chain.from_iterable(read_line_blocks(path)) for path in paths]
     for number, lines in enumerate(zip_longest(*sides), start=1):
@@ -100,10 +100,10 @@ def _side_by_side(source: Path, target: Path, document: Path | None) -> Iterator
                 f"{shown_path(short)} has {number - 1:,} lines but {shown_path(long)} has more; line n "
                 f"of one must belong to line n of the other"
             )
-        yield Pair(lines[0], lines[1], lines[2] if document is not None else None)
+        yield RawPair(lines[0], lines[1], lines[2] if document is not None else None)
 
 
-def _of_table(given: Input, languages: tuple[str, str], document: str | None) -> Iterator[Pair]:
+def _of_table(given: Input, languages: tuple[str, str], document: str | None) -> Iterator[RawPair]:
     table = read_table(given.source)
     names = [
         pick(table, [field] if field is not None else [language, f"translation.{language}"], FIELD_ADVICE)
@@ -113,4 +113,4 @@ def _of_table(given: Input, languages: tuple[str, str], document: str | None) ->
         names.append(pick(table, [document], "choose one with document of the corpus in a recipe"))
     for columns in table.read(names):
         for values in zip(*columns):
-            yield Pair(values[0], values[1], values[2] if document is not None else None)
+            yield RawPair(values[0], values[1], values[2] if document is not None else None)

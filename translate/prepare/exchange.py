@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from translate.aligner.frozen import FrozenAligner, learn_frozen
-from translate.config.recipe import LinkConfig, Recipe
-from translate.prepare import statements
-from translate.prepare.engines import Engine
-from translate.prepare.scoring import SIMILAR, SimilarFunction, link_words
+from translate.prepare.engines import statements
+from translate.prepare.engines.tables_and_views import DataEngine
+from translate.prepare.judging.scoring import SIMILAR, SimilarFunction, link_words
+from translate.prepare.recipe import LinkConfig, Recipe
 
 MAX_SAMPLE_WORDS = 60  # of a side of a pair from which the translations of words are learnt
 HMM_ROUNDS = 3  # of training after model 1
@@ -15,7 +15,7 @@ HMM_ROUNDS = 3  # of training after model 1
 class Dropped:
     """The tables of dropped rows, and the view of the rows that are left."""
 
-    def __init__(self, engine: Engine, work: Path) -> None:
+    def __init__(self, engine: DataEngine, work: Path) -> None:
         self.engine, self.work, self.view = engine, work, "train_rows"
         self.reasons: dict[str, str] = {}  # of each table
 
@@ -31,14 +31,14 @@ class Dropped:
         return [self.work / name for name in self.reasons]
 
 
-def store(engine: Engine, work: Path, name: str, statement: str) -> None:
+def store(engine: DataEngine, work: Path, name: str, statement: str) -> None:
     """Make a table of a statement, unless an earlier process has."""
     if not (work / name).exists():
         engine.store(statement, work / name)
     engine.add_table(name, work / name)
 
 
-def drop_repeated(engine: Engine, work: Path, recipe: Recipe) -> Dropped:
+def drop_repeated(engine: DataEngine, work: Path, recipe: Recipe) -> Dropped:
     """Find equal pairs, similar ones, and sentences with too many translations."""
     dropped = Dropped(engine, work)
     if recipe.duplicates:
@@ -58,7 +58,7 @@ def drop_repeated(engine: Engine, work: Path, recipe: Recipe) -> Dropped:
     return dropped
 
 
-def learn_sample(engine: Engine, view: str, links: LinkConfig) -> FrozenAligner | None:
+def learn_sample(engine: DataEngine, view: str, links: LinkConfig) -> FrozenAligner | None:
     """An aligner that has learnt from the first pairs of the random order; ``None`` if there are none.
 
     The sample ends before its possible links exceed ``links.sample_links``, whatever the pairs' lengths.

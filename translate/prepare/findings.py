@@ -3,13 +3,13 @@
 from collections import defaultdict
 from typing import Any
 
-from translate.config.recipe import Recipe
-from translate.prepare import statements
-from translate.prepare.engines import Engine, Shard
+from translate.prepare.engines import statements
+from translate.prepare.engines.tables_and_views import DataEngine, Shard
 from translate.prepare.exchange import Dropped
 from translate.prepare.inputs import SPLITS
+from translate.prepare.judging.row_filters import REASONS
 from translate.prepare.manifest import content_hash
-from translate.prepare.row_filters import REASONS
+from translate.prepare.recipe import Recipe
 
 EXAMPLES = 5  # of each reason
 SHOWN = 300  # characters of a side
@@ -19,7 +19,7 @@ SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def find(
-    engine: Engine,
+    engine: DataEngine,
     recipe: Recipe,
     dropped: Dropped,
     damaged: list[dict[str, str]],
@@ -71,7 +71,7 @@ def _fates(recipe: Recipe, dropped: Dropped) -> str:
     return " UNION ALL ".join(parts)
 
 
-def _counts(engine: Engine, statement: str) -> dict[str, dict[str, int]]:
+def _counts(engine: DataEngine, statement: str) -> dict[str, dict[str, int]]:
     """Corpus -> value -> number, in alphabetic order."""
     found: dict[str, dict[str, int]] = defaultdict(dict)
     rows = [list(row.values()) for row in engine.query(statement).to_pylist()]
@@ -92,7 +92,7 @@ def _in_order(counts: dict[str, int]) -> dict[str, int]:
     return {reason: counts[reason] for reason in REASONS if reason in counts}
 
 
-def _quantiles(engine: Engine, statement: str) -> dict[str, float]:
+def _quantiles(engine: DataEngine, statement: str) -> dict[str, float]:
     """Mean and quantiles of a value, from the number of rows that have it."""
     counted = sorted((row["v"], row["n"]) for row in engine.query(statement).to_pylist())
     total = sum(count for _, count in counted)
@@ -108,7 +108,7 @@ def _quantiles(engine: Engine, statement: str) -> dict[str, float]:
     return found
 
 
-def _languages(engine: Engine, column: str) -> dict[str, int]:
+def _languages(engine: DataEngine, column: str) -> dict[str, int]:
     """The languages that were identified most; sides that are too short to tell are not counted."""
     known = f"split = 0 AND {column} IS NOT NULL"
     statement = f"SELECT {column} AS v, count(*) AS n FROM rows WHERE {known} GROUP BY {column}"
@@ -116,7 +116,7 @@ def _languages(engine: Engine, column: str) -> dict[str, int]:
     return {language: -count for count, language in rows[:SHOWN_LANGUAGES]}
 
 
-def _coverage(engine: Engine) -> dict[str, int]:
+def _coverage(engine: DataEngine) -> dict[str, int]:
     """How many pairs have which share of linked words, in steps of 1 / ``BINS``."""
     bin_of = f"CAST(floor(coverage * {BINS}) AS INT)"
     statement = f"SELECT {bin_of} AS v, count(*) AS n FROM clean WHERE coverage IS NOT NULL GROUP BY {bin_of}"
@@ -127,7 +127,7 @@ def _coverage(engine: Engine) -> dict[str, int]:
     return {f"{number / BINS:.2f}": found.get(number, 0) for number in range(BINS)}
 
 
-def _examples(engine: Engine) -> dict[str, list[dict[str, Any]]]:
+def _examples(engine: DataEngine) -> dict[str, list[dict[str, Any]]]:
     """The first pairs of the random order that were dropped for each reason."""
     chosen = {
         row["row"]: row["reason"] for row in engine.query(statements.examples("fates", EXAMPLES)).to_pylist()

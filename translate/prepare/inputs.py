@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from translate.config.names import listed, shorten, shown_path
-from translate.config.recipe import CorpusFiles, HeldFiles, Recipe
 from translate.corpora.tables import SUFFIXES, is_table
 from translate.errors import UserError
+from translate.prepare.recipe import CorpusFiles, HeldFiles, Recipe
 from translate.text.reading import check_file, user_path
 
 SPLITS = ("train", "validation", "test")

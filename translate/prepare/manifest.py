@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pyarrow
 
-from translate.config.recipe import Recipe
 from translate.errors import UserError
-from translate.prepare import statements
-from translate.prepare.engines import Engine, Order, Shard
+from translate.prepare.engines import statements
+from translate.prepare.engines.tables_and_views import DataEngine, Shard, ShardOrder
 from translate.prepare.exchange import store
 from translate.prepare.inputs import SPLITS, Input
-from translate.prepare.shards import missing_ranges, whole_shards, write_shard
+from translate.prepare.recipe import Recipe
+from translate.prepare.shard_files import missing_ranges, whole_shards, write_shard
 from translate.text.aside import told, write_text
 from translate.version import __version__
 
@@ -30,7 +30,7 @@ def columns(recipe: Recipe, inputs: list[Input]) -> list[str]:
 
 
 def write_splits(
-    engine: Engine, recipe: Recipe, inputs: list[Input], out: Path, work: Path
+    engine: DataEngine, recipe: Recipe, inputs: list[Input], out: Path, work: Path
 ) -> dict[str, list[Shard]]:
     """Hold pairs out where no files are given, drop what overlaps, and write the shards of every split.
 
@@ -55,7 +55,7 @@ def write_splits(
     shards: dict[str, list[Shard]] = {}
     for number, split in enumerate(SPLITS):
         count = -(-num_train // recipe.shard_pairs) if split == "train" else 1
-        order = Order(out, split, count, schema, cuts[-1] + 1 if split == "train" else 0)
+        order = ShardOrder(out, split, count, schema, cuts[-1] + 1 if split == "train" else 0)
         if split == "train":
             statement = f"SELECT order_key, row, {shown} FROM chosen"
         elif any(given.split == number for given in inputs):
@@ -72,7 +72,7 @@ def write_splits(
     return shards
 
 
-def _write(engine: Engine, statement: str, order: Order, work: Path) -> list[Shard]:
+def _write(engine: DataEngine, statement: str, order: ShardOrder, work: Path) -> list[Shard]:
     notes = work / "shards"
     with told(notes):
         notes.mkdir(exist_ok=True)
@@ -86,7 +86,7 @@ def _write(engine: Engine, statement: str, order: Order, work: Path) -> list[Sha
     return [done[number] for number in range(order.count)]
 
 
-def _cuts(engine: Engine, recipe: Recipe, inputs: list[Input], total: int) -> list[int]:
+def _cuts(engine: DataEngine, recipe: Recipe, inputs: list[Input], total: int) -> list[int]:
     """The last places of the order that are held out: for nothing, validation, validation and test."""
     cuts = [-1]
     held, tenth = 0, max(1, total // 10)
@@ -101,7 +101,7 @@ def _cuts(engine: Engine, recipe: Recipe, inputs: list[Input], total: int) -> li
     return cuts
 
 
-def _number(engine: Engine, statement: str) -> int:
+def _number(engine: DataEngine, statement: str) -> int:
     found: int = engine.query(statement)["n"][0].as_py()
     return found
 

@@ -6,29 +6,29 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from translate.config.names import shown_path
-from translate.config.recipe import Recipe
-from translate.corpora.encoded_cache import fingerprint
 from translate.errors import UserError
-from translate.prepare import statements
 from translate.prepare.chunks import write_chunks
-from translate.prepare.engines import Engine, Shard
+from translate.prepare.engines import statements
+from translate.prepare.engines.tables_and_views import DataEngine, Shard
 from translate.prepare.exchange import Dropped, drop_repeated, learn_sample
 from translate.prepare.findings import find
 from translate.prepare.inputs import Input, Stamp, all_paths, check_unchanged, list_inputs, stamp
+from translate.prepare.judging.rows import SCHEMA as ROWS
+from translate.prepare.judging.rows import RowFunction
+from translate.prepare.judging.scoring import CLEAN, LinkFunction
 from translate.prepare.manifest import MANIFEST, REPORT, columns, write_manifest, write_splits
 from translate.prepare.readable import write_readable
-from translate.prepare.rows import SCHEMA as ROWS
-from translate.prepare.rows import RowFunction
-from translate.prepare.scoring import CLEAN, LinkFunction
+from translate.prepare.recipe import Recipe
 from translate.text.aside import aside, scratch, told, write_text
 
 VERSION = "1"  # changes when the same recipe would give other shards
 WORK = ".preparing"  # the folder of an unfinished preparation, inside that of the shards
-EngineMaker = Callable[[Path], Engine]
+EngineMaker = Callable[[Path], DataEngine]
 
 
 class Preparation:
@@ -99,7 +99,8 @@ class Preparation:
 
     def _identity(self, stamps: dict[Path, Stamp]) -> str:
         files = [[str(path), each.sha256] for path, each in stamps.items()]
-        return fingerprint([VERSION, json.dumps(asdict(self.recipe), sort_keys=True), json.dumps(files)])
+        text = json.dumps([VERSION, asdict(self.recipe), files], sort_keys=True)
+        return sha256(text.encode()).hexdigest()
 
     def _finished(self, identity: str) -> dict[str, Any]:
         manifest = json.loads((self.out / MANIFEST).read_text(encoding="utf-8"))
@@ -155,13 +156,13 @@ class Preparation:
         self.note(f"read {pairs:,} pairs of {given.corpus}: {given}")
         return {"pairs": pairs}
 
-    def _rows(self, engine: Engine) -> None:
+    def _rows(self, engine: DataEngine) -> None:
         self.note("judging every pair")
         engine.map(RowFunction(self.recipe), self.work / "raw", self.work / "rows", ROWS)
         engine.add_table("rows", self.work / "rows")
         engine.add_view("train_rows", statements.TRAIN)
 
-    def _links(self, engine: Engine, dropped: Dropped) -> None:
+    def _links(self, engine: DataEngine, dropped: Dropped) -> None:
         """Judge the pairs that are left by the links between their words."""
         links, parameters = self.recipe.links, self.work / "links.npz"
         wanted = links.min_coverage is not None or links.write

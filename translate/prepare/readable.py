@@ -27,7 +27,7 @@ class _Table(NamedTuple):
 def write_readable(out: Path, report: dict[str, Any]) -> None:
     """Write ``report.md`` and ``report.html`` into the folder of the shards."""
     title = f"Corpora {' to '.join(report['languages'])}"
-    tables = [table for table in _tables(report) if table.rows]
+    tables = [table for table in (*_counts(report), *_measures(report)) if table.rows]
     write_text(out / NAMES[0], _markdown(title, tables))
     write_text(out / NAMES[1], _page(title, tables))
 
@@ -49,7 +49,7 @@ def summary(report: dict[str, Any]) -> list[str]:
     return [*lines, f"hash {report['hash']}"]
 
 
-def _tables(report: dict[str, Any]) -> list[_Table]:
+def _counts(report: dict[str, Any]) -> list[_Table]:
     reasons = report["reasons"]
     corpora = report["read"]
     sizes = [
@@ -65,8 +65,7 @@ def _tables(report: dict[str, Any]) -> list[_Table]:
         (meaning, *(_count(report["dropped"].get(corpus, {}).get(reason, 0)) for corpus in corpora))
         for reason, meaning in reasons.items()
     ]
-    words = report["words"]
-    tables = [
+    return [
         _Table("Pairs", ("corpus", "read", "validation", "test", "kept for training", "share"), sizes),
         _Table(
             "Dropped pairs",
@@ -86,6 +85,12 @@ def _tables(report: dict[str, Any]) -> list[_Table]:
             ],
             "They are dropped only if the setting overlap says so.",
         ),
+    ]
+
+
+def _measures(report: dict[str, Any]) -> list[_Table]:
+    words, reasons = report["words"], report["reasons"]
+    tables = [
         _Table(
             "Words of a side, kept pairs",
             ("side", *words["source"]),
@@ -113,10 +118,14 @@ def _tables(report: dict[str, Any]) -> list[_Table]:
             [tuple(entry.values()) for entry in report["damaged_files"]],
         ),
     ]
-    for reason, pairs in report["examples"].items():
-        rows = [(pair["corpus"], pair["line"], pair["source"], pair["target"]) for pair in pairs]
-        tables.append(_Table(f"Examples: {reasons[reason]}", ("corpus", "line", "source", "target"), rows))
-    return tables
+    return tables + [
+        _Table(
+            f"Examples: {reasons[reason]}",
+            ("corpus", "line", "source", "target"),
+            [(pair["corpus"], pair["line"], pair["source"], pair["target"]) for pair in pairs],
+        )
+        for reason, pairs in report["examples"].items()
+    ]
 
 
 def _count(number: int) -> str:

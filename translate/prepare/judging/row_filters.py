@@ -3,9 +3,9 @@
 import re
 from collections import Counter
 
-from translate.config.recipe import FilterConfig
 from translate.corpora.filters import count_words
-from translate.prepare.language import Identified, base, letters_of
+from translate.prepare.judging.language import Identified, base, letters_of
+from translate.prepare.recipe import FilterConfig
 
 # Every reason in the order in which they are tried, and what it says of the pairs.
 REASONS = {

@@ -13,8 +13,8 @@ import pyarrow
 import pyarrow.parquet
 
 from translate.errors import UserError
-from translate.prepare.engines import BatchFunction, Order
-from translate.prepare.shards import write_ranges
+from translate.prepare.engines.tables_and_views import BatchFunction, ShardOrder
+from translate.prepare.shard_files import write_ranges
 from translate.text.aside import aside
 
 PART = "part-0.parquet"
@@ -53,7 +53,7 @@ class OneMachine:
         self.connection: Any = duckdb.connect(config=settings)
 
     def add_table(self, name: str, folder: Path) -> None:
-        """See :class:`translate.prepare.engines.Engine`; so are the others."""
+        """See :class:`translate.prepare.engines.tables_and_views.DataEngine`; so are the others."""
         pattern = str(folder / "*.parquet").replace("'", "''")
         self._run(f"CREATE OR REPLACE VIEW {name} AS SELECT * FROM read_parquet('{pattern}')")
 
@@ -98,7 +98,7 @@ class OneMachine:
         found: pyarrow.Table = self._run(statement).fetch_arrow_table()
         return found
 
-    def write_shards(self, statement: str, order: Order, notes: Path) -> None:
+    def write_shards(self, statement: str, order: ShardOrder, notes: Path) -> None:
         result = self._run(f"{statement} ORDER BY order_key, row")
         for _ in write_ranges(self._guarded(result.fetch_record_batch(READ_PAIRS)), order, notes):
             pass

@@ -4,7 +4,7 @@ Every statement is over keys of fixed size, computed in the row function, so tha
 ones. It groups by a key with ``min(row)`` before it joins: groups of long values run out of memory.
 """
 
-from translate.prepare.signatures import BANDS
+from translate.prepare.judging.signatures import BANDS
 
 TRAIN = "SELECT * FROM rows WHERE split = 0 AND reason IS NULL"
 KEPT = "row, corpus, order_key"

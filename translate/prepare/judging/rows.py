@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import pyarrow
 
-from translate.config.recipe import Recipe
 from translate.prepare.chunks import SCHEMA as RAW
-from translate.prepare.keys import form, normalised, order_keys, pair_key, text_key
-from translate.prepare.language import Identified, identify, is_known
-from translate.prepare.row_filters import counted, is_other_language, reason_of, to_identify
-from translate.prepare.signatures import BANDS, signatures
+from translate.prepare.judging.language import Identified, identify, is_known
+from translate.prepare.judging.row_filters import counted, is_other_language, reason_of, to_identify
+from translate.prepare.judging.row_keys import form, normalised, order_keys, pair_key, text_key
+from translate.prepare.judging.signatures import BANDS, signatures
+from translate.prepare.recipe import Recipe
 
 SCHEMA = pyarrow.schema(
     [

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pyarrow
 
-from translate.prepare.engines import Order, Shard
+from translate.prepare.engines.tables_and_views import Shard, ShardOrder
 from translate.text.aside import aside, write_text
 
 BATCH_PAIRS = 10_000  # of a record batch in a shard
 _DONE = ".json"  # of the note beside a shard's name that says that it is whole
 
 
-def write_ranges(batches: Iterable[pyarrow.RecordBatch], order: Order, notes: Path) -> Iterator[Shard]:
+def write_ranges(batches: Iterable[pyarrow.RecordBatch], order: ShardOrder, notes: Path) -> Iterator[Shard]:
     """Write sorted batches with ``order_key`` to the shards of their ranges, one after the other.
 
     Args:
@@ -28,7 +28,7 @@ def write_ranges(batches: Iterable[pyarrow.RecordBatch], order: Order, notes: Pa
         yield write_shard((part for _, part in parts), order, number, notes)
 
 
-def write_shard(parts: Iterable[pyarrow.RecordBatch], order: Order, number: int, notes: Path) -> Shard:
+def write_shard(parts: Iterable[pyarrow.RecordBatch], order: ShardOrder, number: int, notes: Path) -> Shard:
     """Write one shard aside; it has its name once it is whole."""
     name, pairs = order.name(number), 0
     with aside(order.folder / name) as new:
@@ -43,7 +43,7 @@ def write_shard(parts: Iterable[pyarrow.RecordBatch], order: Order, number: int,
     return shard
 
 
-def whole_shards(order: Order, notes: Path) -> dict[int, Shard]:
+def whole_shards(order: ShardOrder, notes: Path) -> dict[int, Shard]:
     """The shards of an earlier process that are whole, by number."""
     found = {}
     for number in range(order.count):
@@ -53,7 +53,7 @@ def whole_shards(order: Order, notes: Path) -> dict[int, Shard]:
     return found
 
 
-def missing_ranges(order: Order, whole: Iterable[int]) -> str:
+def missing_ranges(order: ShardOrder, whole: Iterable[int]) -> str:
     """A condition for the rows of the shards that are not whole."""
     last = order.count - 1
     parts = []
@@ -64,7 +64,7 @@ def missing_ranges(order: Order, whole: Iterable[int]) -> str:
 
 
 def _pieces(
-    batches: Iterable[pyarrow.RecordBatch], order: Order
+    batches: Iterable[pyarrow.RecordBatch], order: ShardOrder
 ) -> Iterator[tuple[int, pyarrow.RecordBatch]]:
     """The batches, cut where the range changes, with the number of the range."""
     for batch in batches:

@@ -9,8 +9,8 @@ import pyarrow
 
 from translate.aligner.frozen import FrozenAligner
 from translate.aligner.links import format_pharaoh
-from translate.config.recipe import LinkConfig
-from translate.prepare.signatures import similarity
+from translate.prepare.judging.signatures import similarity
+from translate.prepare.recipe import LinkConfig
 from translate.text.words import split_words
 
 SIMILAR = pyarrow.schema(

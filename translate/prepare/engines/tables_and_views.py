@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 import pyarrow
 
-from translate.prepare.keys import ORDER_BITS
+from translate.prepare.judging.row_keys import ORDER_BITS
 
 BatchFunction = Callable[[pyarrow.RecordBatch], pyarrow.RecordBatch]
 
@@ -21,7 +21,7 @@ class Shard(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Order:
+class ShardOrder:
     """How a split is cut into shards: by ranges of ``order_key``.
 
     Attributes:
@@ -48,7 +48,7 @@ class Order:
         return f"{self.prefix}-{number:05}-of-{self.count:05}.arrow"
 
 
-class Engine(Protocol):
+class DataEngine(Protocol):
     """One machine, or a cluster. A table is a folder of parquet files; a view is a statement with a name."""
 
     name: str
@@ -75,7 +75,7 @@ class Engine(Protocol):
     def query(self, statement: str) -> pyarrow.Table:
         """The result of a statement that is small."""
 
-    def write_shards(self, statement: str, order: Order, notes: Path) -> None:
+    def write_shards(self, statement: str, order: ShardOrder, notes: Path) -> None:
         """Write the rows of a statement, which has ``order_key``, ``row`` and the columns of the shards.
 
         They are in the order of ``order_key``, then ``row``. Ranges without a row get no shard.

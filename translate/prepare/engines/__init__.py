@@ -1,0 +1,1 @@
+"""What runs functions over batches and statements over tables: one machine, or a cluster."""
