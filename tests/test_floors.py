@@ -36,6 +36,7 @@ FLOORS = {
     "translator": 9,
     "inspection": 10,
     "reports": 10,
+    "synthesis": 10,
     "runs": 11,
     "export": 12,
     "serve": 12,

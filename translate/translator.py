@@ -189,6 +189,11 @@ class Translator:
         pairs = self.encode_pairs(sources, targets, whitespace=whitespace)
         return align(self.model, pairs, self.choice, method=method, batch_size=batch_size, device=self.device)
 
+    def reads_whole(self, sentence: str) -> bool:
+        """Whether nothing of a sentence lies behind the limits of docs/translating.md."""
+        reader = self._reader()
+        return len(sentence) <= MAX_CHARACTERS and len(reader.tokenizer.encode(sentence)) <= reader.limit
+
     def encode_pairs(
         self, sources: Sequence[str], targets: Sequence[str], *, whitespace: bool = False
     ) -> list[EncodedPair]:

@@ -29,6 +29,7 @@ from translate.version import __version__
 COMMANDS = (
     "train",
     "guide",
+    "backtranslate",
     "text",
     "align",
     "evaluate",

@@ -86,7 +86,7 @@ def compare(
     found, signatures = {}, {}
     for test, name in TESTS.items():
         metrics = metrics_of(target_language, ter=ter)
-        given = [(system, list(lines)) for system, lines in systems.items()]
+        given: list[tuple[str, Sequence[str]]] = [(system, list(lines)) for system, lines in systems.items()]
         paired = PairedTest(given, metrics, [list(lines) for lines in references], name, numbers[test])
         signs, columns = paired()
         # sacrebleu names a column for what was measured, such as chrF2, in the order of the metrics.

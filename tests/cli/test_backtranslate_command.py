@@ -1,0 +1,90 @@
+import json
+from pathlib import Path
+
+import pytest
+
+import translate
+from tests.cli.commands import Command
+from translate.corpora.tables import read_table
+
+LINES = ["I love you .", "", "she does not like the green apples .", "I love you .", "the cat sleeps ."]
+
+
+@pytest.fixture
+def mono(tmp_path: Path) -> Path:
+    path = tmp_path / "mono.en"
+    path.write_text("".join(f"{line}\n" for line in LINES))
+    return path
+
+
+def pairs(path: Path) -> list[tuple[str, str]]:
+    table = read_table(path)
+    return list(zip(table.column("fr"), table.column("en"), strict=True))
+
+
+def test_pairs_are_the_translations_of_the_run(
+    tiny_runs: dict[str, Path], mono: Path, tmp_path: Path, translate_command: Command
+) -> None:
+    run, out = tiny_runs["transformer"], tmp_path / "out.tsv"
+    result = translate_command("backtranslate", run, "--source", mono, "--out", out, "--beam-size", 1)
+    assert (result.code, result.err) == (0, "")
+    unique = [LINES[0], LINES[2], LINES[4]]
+    texts = [each.text for each in translate.load(run).translate(unique, beam_size=1)]
+    kept = [(f"<synthetic> {text}", line) for text, line in zip(texts, unique, strict=True) if text]
+    assert pairs(out) == kept
+    assert result.out.splitlines()[0] == "5 lines: 1 blank, 1 repeated, 3 translated"
+    assert result.out.splitlines()[-1] == f"written to {out}"
+
+
+def test_several_runs_and_samples_forward(
+    tiny_runs: dict[str, Path], mono: Path, tmp_path: Path, translate_command: Command
+) -> None:
+    runs, out = [tiny_runs["transformer"], tiny_runs["rnn_luong"]], tmp_path / "out.jsonl"
+    options = ("--sample", "--seed", 3, "--n-best", 2, "--forward", "--tag", "", "--json")
+    result = translate_command("backtranslate", *runs, "--source", mono, "--out", out, *options)
+    assert (result.code, result.err) == (0, "")
+    counts = json.loads(result.out)
+    assert (counts["lines"], counts["translations"]) == (5, 12)
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert counts["pairs"] == len(rows)
+    assert {row["en"] for row in rows} == {LINES[0], LINES[2], LINES[4]}
+    expected = []
+    for line in (LINES[0], LINES[2], LINES[4]):
+        texts = []
+        for run in runs:
+            translator = translate.load(run)
+            search = translator.search.__class__(**{**vars(translator.search), "sample": True, "seed": 3})
+            (found,) = translator.translate([line], n_best=2, search=search)
+            texts += [each.text for each in found.n_best]
+        expected += [(line, text) for text in dict.fromkeys(texts) if text.strip() not in ("", line)]
+    assert [(row["en"], row["fr"]) for row in rows] == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--out", "out.txt"], "expected a table of pairs"),
+        (["--out", "mono.tsv"], "mono.tsv: exists already"),
+        (["--out", "none/out.tsv"], "there is no folder none"),
+        (["--out", "out.tsv", "--tag", "two words"], "expected one word, or '' for none"),
+        (["--out", "out.tsv", "--top-k", "3"], "--top-k is for samples"),
+        (["--out", "out.tsv", "--n-best", "9"], "beam"),
+        (["--out", "out.tsv", "--source", "none.en"], "none.en: no such file"),
+    ],
+)
+def test_wrong_use(
+    options: list[str],
+    message: str,
+    tiny_runs: dict[str, Path],
+    mono: Path,
+    tmp_path: Path,
+    translate_command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mono.tsv").touch()
+    source = [] if "--source" in options else ["--source", mono]
+    result = translate_command("backtranslate", tiny_runs["transformer"], *source, *options)
+    assert (result.code, result.out) == (2, "")
+    assert message in result.err
+    assert not (tmp_path / "out.tsv.unfinished").exists()

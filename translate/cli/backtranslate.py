@@ -1,0 +1,190 @@
+"""``translate backtranslate``: synthetic pairs from monolingual text, to train on beside real ones."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import typer
+
+from translate.cli.console import Rate, as_unicode, print_warnings
+from translate.cli.options import AsJson, check_place, print_engine, with_groups
+from translate.cli.systems import check_languages, run_names
+from translate.cli.text_options import (
+    LengthOptions,
+    SampleOptions,
+    SearchOptions,
+    TextMachine,
+    check_sampling,
+    search_config,
+)
+from translate.errors import UserError
+
+if TYPE_CHECKING:
+    from translate.synthesis import PairForm
+    from translate.translation import TranslateOptions
+    from translate.translator import Translator
+
+EXAMPLES = """
+Examples:
+  translate backtranslate runs/fr-en --source news.fr --out synthetic.tsv
+  translate backtranslate runs/fr-en --source news.fr --out synthetic.tsv \\
+      --sample --top-k 10
+  translate backtranslate runs/a runs/b --source train.en --forward \\
+      --out more.tsv --tag ""
+"""
+
+
+@dataclass(frozen=True)
+class PairOptions:
+    """What the pairs look like."""
+
+    PANEL: ClassVar = "Pairs"
+
+    tag: Annotated[
+        str,
+        typer.Option(
+            metavar="WORD",
+            help="First word of every source, so that a model can tell; '' for none.",
+            callback=as_unicode,
+        ),
+    ] = "<synthetic>"
+    forward: Annotated[
+        bool,
+        typer.Option(
+            "--forward", help="The text is the source of the pairs, and its translations the target."
+        ),
+    ] = False
+
+
+@dataclass(frozen=True)
+class TranslationOptions:
+    """How the text is translated."""
+
+    PANEL: ClassVar = "Search"
+
+    beam_size: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Hypotheses that the beam holds; 1 is greedy search."),
+    ] = None
+    n_best: Annotated[
+        int,
+        typer.Option(min=1, metavar="N", help="Translations of each line: beam size at most, or samples."),
+    ] = 1
+
+
+@with_groups
+def backtranslate(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN...", help="Run directories, which translate from the text's language."),
+    ],
+    *,
+    source: Annotated[Path, typer.Option(metavar="FILE", help="Monolingual text, one sentence a line.")],
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="Table to write: .tsv or .jsonl, a column for each language.")
+    ],
+    as_json: AsJson = False,
+    pairs: PairOptions,
+    searching: TranslationOptions,
+    samples: SampleOptions,
+    machine: TextMachine,
+) -> None:
+    """Make synthetic pairs from monolingual text, with one run or several.
+
+    The text is the target of the pairs, and its translation by RUN, with a tag before it, their source. Equal
+    lines and equal translations give one pair. With several runs, each translates every line.
+
+    An interrupted command goes on where it was when you give it again, and ends with the same file.
+    """
+    from translate.synthesis import check_free, synthesise
+    from translate.text.lines import read_lines
+
+    check_free(out)
+    check_place(out)
+    if pairs.tag and len(pairs.tag.split()) != 1:
+        raise UserError(f"--tag {pairs.tag!r}: expected one word, or '' for none")
+    search = SearchOptions(beam_size=searching.beam_size)
+    check_sampling(search, samples)
+    names = run_names(runs, "backtranslate")
+    lines = read_lines(source)
+    translators = [machine.load(run, int8=machine.int8) for run in runs]
+    languages = {name: each.languages for name, each in zip(names, translators, strict=True)}
+    check_languages(languages, "backtranslate")
+    options = [_options(translator, search, searching, samples, machine) for translator in translators]
+    rate = Rate(unit="lines", total=len(lines), quiet_meanwhile=True)
+    counts = synthesise(
+        lines,
+        out,
+        _form(translators[0], pairs),
+        partial(_translations, translators, options, searching.n_best),
+        readable=lambda line: all(translator.reads_whole(line) for translator in translators),
+        plan=_plan(runs, searching, samples, machine),
+        progress=rate.add,
+    )
+    rate.end()
+    print(
+        json.dumps(counts.record()) if as_json else "\n".join([*counts.summary_lines(), f"written to {out}"])
+    )
+    for translator in translators:
+        print_warnings(translator)
+
+
+def _translations(
+    translators: list["Translator"], options: list["TranslateOptions"], n_best: int, block: list[str]
+) -> list[list[str]]:
+    """What all runs make of each line."""
+    found: list[list[str]] = [[] for _ in block]
+    for translator, option in zip(translators, options, strict=True):
+        results = translator.translate(block, n_best=n_best, options=option)
+        for texts, result in zip(found, results, strict=True):
+            texts += [each.text for each in result.n_best] or [result.text]
+    return found
+
+
+def _form(translator: "Translator", pairs: PairOptions) -> "PairForm":
+    from translate.synthesis import PairForm
+
+    first, second = translator.languages
+    first, second = first or "source", second or "target"
+    return PairForm((first, second) if pairs.forward else (second, first), pairs.forward, pairs.tag)
+
+
+def _options(
+    translator: "Translator",
+    search: SearchOptions,
+    searching: TranslationOptions,
+    samples: SampleOptions,
+    machine: TextMachine,
+) -> "TranslateOptions":
+    """The options of every call; says which engine translates with them."""
+    from translate.translation import TranslateOptions
+
+    config = search_config(translator.search, search, LengthOptions(), samples)
+    options = TranslateOptions(batch_size=machine.batch_size, mbr=samples.mbr, search=config)
+    print_engine(translator.engine_for(options.search_config(config, None, searching.n_best), options))
+    return options
+
+
+def _plan(
+    runs: list[Path], searching: TranslationOptions, samples: SampleOptions, machine: TextMachine
+) -> dict[str, Any]:
+    """Everything that decides about the translations, as a later command can give it again."""
+    options = {**asdict(searching), **asdict(samples)}
+    kept = ("batch_size", "precision", "engine", "int8")
+    return {
+        "runs": [_digest(run) for run in runs],
+        "options": options | {name: getattr(machine, name) for name in kept},
+    }
+
+
+def _digest(run: Path) -> str:
+    """A name for the checkpoint that translates."""
+    from translate.storage.run_directory import RunDirectory
+
+    checkpoints = RunDirectory(run).checkpoints
+    folder = next(path for path in (checkpoints / "best", checkpoints / "last") if path.exists())
+    with (folder / "model.safetensors").open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
