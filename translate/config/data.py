@@ -129,7 +129,7 @@ class DataConfig:
                     f"{name}: it has no effect on the corpus {self.name!r}; "
                     f"it is for the kinds {' and '.join(kinds)}"
                 )
-        if self.kind == "mixture":
+        if self.corpora:
             stages_of(self)
         for split in SPLITS:
             for field in fields(getattr(self, split)):
@@ -165,9 +165,9 @@ class Member(NamedTuple):
 
 def members_of(data: DataConfig) -> dict[str, Member]:
     """The corpora of a mixture by name; raises ``UserError`` for a wrong one, with its path."""
-    if not data.corpora:
+    if not data.corpora:  # an empty mixture composes, as data=files does without files
         raise UserError(
-            "corpora: expected the corpora of the mixture, such as {law: {choice: files, path: law}}"
+            "data.corpora: expected the corpora of the mixture, such as {law: {choice: files, path: law}}"
         )
     return {name: _member(data, name, dict(values)) for name, values in data.corpora.items()}
 

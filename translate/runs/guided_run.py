@@ -17,6 +17,7 @@ from translate.config.settings import Settings, check_config
 from translate.config.values import plain
 from translate.corpora.corpus import Split, load_corpus
 from translate.corpora.encoded_cache import cache_directory
+from translate.errors import UserError
 from translate.runs.calibration import choose_alignment, pairs_of_corpus, store
 from translate.runs.encoding import known_pairs
 from translate.runs.life import train
@@ -63,14 +64,24 @@ def swap_sides(values: dict[str, Any]) -> dict[str, Any]:
     """The configuration of the other direction, without gold files, whose links are source-target."""
     values = copy.deepcopy(values)
     data = values["data"]
-    for first, second in (("source_language", "target_language"), ("source_field", "target_field")):
-        data[first], data[second] = data[second], data[first]
-    for split in SPLITS:
-        files = data[split]
-        files["gold"] = None
-        if files["target"] is not None:  # else one table holds both sides
-            files["source"], files["target"] = files["target"], files["source"]
+    if data["corpora"] and None in (data["source_language"], data["target_language"]):
+        raise UserError(
+            "data.source_language and data.target_language must be set for both directions of a mixture"
+        )
+    for section in (data, *data["corpora"].values()):
+        _swap_section(section)
     return values
+
+
+def _swap_section(data: dict[str, Any]) -> None:
+    """Exchange the sides of a corpus; a corpus of a mixture may lack any setting."""
+    for first, second in (("source_language", "target_language"), ("source_field", "target_field")):
+        if first in data or second in data:
+            data[first], data[second] = data.get(second), data.get(first)
+    for files in (data[split] for split in SPLITS if split in data):
+        files["gold"] = None
+        if files.get("target") is not None:  # else one table holds both sides
+            files["source"], files["target"] = files["target"], files["source"]
 
 
 def write_links(forward: Path, backward: Path, path: Path, symmetrisation: str, settings: Settings) -> None:

@@ -24,7 +24,7 @@ UNKNOWN = "⁇"  # the text of an unknown piece
 LONGEST_PIECE = 16  # characters of a piece at most, SentencePiece's default
 WORDS_A_PIECE = 4  # on average at most, in scripts whose characters are words
 MAX_TRAINING_SENTENCES = 5_000_000
-MAX_TRAINING_CHARACTERS = 1 << 25  # of a corpus; SentencePiece takes about 25 bytes of memory for each
+MAX_TRAINING_CHARACTERS = 1 << 24  # of a corpus; SentencePiece takes about 25 bytes of memory for each
 MAX_MODEL_BYTES = 1 << 28  # of a SentencePiece model that is read
 
 

@@ -134,7 +134,6 @@ def test_languages(tmp_path: Path, two: dict[str, dict[str, Any]]) -> None:
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        ({"corpora": {}}, "data.corpora: expected the corpora of the mixture"),
         ({"law": {"choice": "fils"}}, "data.corpora.law.choice: expected one of files, "),
         ({"law": {"choice": "mixture"}}, "data.corpora.law.choice: expected one of"),
         ({"law": {"paht": "x"}}, "data.corpora.law.paht: unknown key; did you mean corpora.law.path?"),
@@ -159,6 +158,10 @@ def test_what_is_refused(two: dict[str, dict[str, Any]], change: dict[str, Any],
         data_config({**mixture(given), **change})
     assert expected in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_an_empty_mixture() -> None:
+    assert message(config("mixture")).startswith("data.corpora: expected the corpora of the mixture")
 
 
 def test_a_missing_folder_is_told_with_its_setting(two: dict[str, dict[str, Any]]) -> None:
