@@ -37,6 +37,7 @@ COMMANDS = (
     "export",
     "serve",
     "prepare",
+    "confidence",
     "corpus",
     "settings",
     "doctor",

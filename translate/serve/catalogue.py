@@ -7,6 +7,7 @@ from translate.alignment.extract import METHODS
 from translate.config.names import listed, shorten
 from translate.errors import UserError
 from translate.serve.web.refusals import RefusalError
+from translate.serve.word_confidence import Confidence
 from translate.translator import Translator
 
 
@@ -18,6 +19,7 @@ class Served:
     source: str  # code of its language, such as en
     target: str
     translator: Translator
+    confidence: Confidence | None = None  # how often its words are right, if that was counted
 
     def described(self) -> dict[str, object]:
         """What a client may know of it."""
@@ -30,6 +32,7 @@ class Served:
             "layers": model.num_attention_layers,
             "heads": model.num_attention_heads,
             "beam_size": self.translator.search.beam_size,
+            "confidence": None if self.confidence is None else self.confidence.described(),
         }
 
 

@@ -11,7 +11,17 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-_OWN = ("live.js", "answer.js", "boxes.js", "files.js", "request.js", "save.js", "views.js", "live.css")
+_OWN = (
+    "live.js",
+    "answer.js",
+    "boxes.js",
+    "confidence.js",
+    "files.js",
+    "request.js",
+    "save.js",
+    "views.js",
+    "live.css",
+)
 _TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
 
 

@@ -16,6 +16,7 @@ from translate.serve.metrics import Metrics
 from translate.serve.service import Service
 from translate.serve.web.keys import Keys
 from translate.serve.web.logs import Log
+from translate.serve.word_confidence import stored
 from translate.translator import Translator
 
 MAX_NAME = 60  # characters
@@ -92,7 +93,8 @@ def open_catalogue(
             )
         if batch_size is not None:
             translator = replace(translator, search=replace(translator.search, batch_size=batch_size))
-        served.append(Served(name, language_code(source), language_code(target), translator))
+        counted = None if others else stored(paths[0], translator.model)
+        served.append(Served(name, language_code(source), language_code(target), translator, counted))
     return Catalogue(served)
 
 

@@ -1,15 +1,16 @@
 // The words in the two boxes: those of the text lie below the field in which it is written.
 
-import { active, byId, create, percent, setShare, sharesOf } from "./state.js";
+import { active, byId, create, setShare, sharesOf } from "./state.js";
 import { same } from "./controls.js";
 import { isRightToLeft } from "./answer.js";
+import { saidOf, shareOf } from "./confidence.js";
 
 const LEAST_LIT = 0.02; // a thinner line cannot be seen
 
 export const pieces = (side) => byId(side === "source" ? "under" : "translation").querySelectorAll(".piece");
 
-/** Write a text into its box, with its words to point at. */
-export function write(side, text, words, language) {
+/** Write a text into its box, with its words to point at; `counted` is how often words are right, if that is known. */
+export function write(side, text, words, language, counted) {
   const box = byId(side === "source" ? "under" : "translation");
   const parts = [];
   let end = 0;
@@ -19,10 +20,9 @@ export function write(side, text, words, language) {
     if (side === "target") {
       Object.assign(piece, { role: "option", tabIndex: index ? -1 : 0 });
       piece.setAttribute("aria-selected", "false");
-      if (word.confidence !== undefined) {
-        piece.style.setProperty("--sure", word.confidence);
-        piece.dataset.sure = `${percent(word.confidence)} %`;
-      }
+      const share = shareOf(counted, word.confidence);
+      piece.style.setProperty("--sure", share ?? 0);
+      piece.dataset.sure = saidOf(word, share);
     }
     parts.push(text.slice(end, word.start), piece);
     end = word.end;
@@ -69,9 +69,9 @@ export function sayConfidence() {
   byId("confidence-note").hidden = !isOn;
   byId("translation").classList.toggle("confident", isOn);
   for (const piece of pieces("target")) {
-    if (isOn && piece.dataset.sure) piece.setAttribute("aria-description", `confidence ${piece.dataset.sure}`);
+    if (isOn && piece.dataset.sure) piece.setAttribute("aria-description", piece.dataset.sure);
     else piece.removeAttribute("aria-description");
-    piece.title = isOn && piece.dataset.sure ? `confidence ${piece.dataset.sure}` : "";
+    piece.title = isOn ? piece.dataset.sure || "" : "";
   }
 }
 

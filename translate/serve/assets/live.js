@@ -5,6 +5,7 @@ import { light, listen, same, start } from "./controls.js";
 import { paintActive } from "./sentences.js";
 import { joined, pageOf, sentencesOf, together, viewOf } from "./answer.js";
 import { focusWord, grow, paint, pieces, sayConfidence, wordAt, wordBelow, write } from "./boxes.js";
+import { offerConfidence } from "./confidence.js";
 import { ask } from "./request.js";
 import { hearFiles, nameKinds } from "./files.js";
 import { fetchViews } from "./views.js";
@@ -87,10 +88,11 @@ function draw() {
   const { text, sentences } = now;
   const kept = active.kept;
   now.shown = joined(sentences, sentences.length ? text : "");
+  offerConfidence(model()?.confidence);
   for (const id of ["copy", "save", "more"]) byId(id).disabled = !sentences.length;
   byId("others").hidden = true;
   for (const side of ["source", "target"])
-    write(side, side === "source" ? text : now.shown.text, now.shown.words[side], model()?.[side]);
+    write(side, side === "source" ? text : now.shown.text, now.shown.words[side], model()?.[side], model()?.confidence);
   if (!sentences.length) {
     byId("details").hidden = true;
     byId("more").setAttribute("aria-expanded", "false");

@@ -1,0 +1,63 @@
+"""``translate confidence``: count how often words are right, by the probability that the model gave them."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from translate.cli.options import AsJson, MachineOptions, Run, with_groups
+from translate.errors import UserError
+
+EXAMPLES = """
+Examples:
+  translate confidence runs/mine
+  translate confidence runs/mine --source dev.en --reference dev.de
+"""
+
+
+@with_groups
+def confidence(
+    run: Run,
+    *,
+    source: Annotated[Path | None, typer.Option(metavar="FILE", help="Source sentences, one a line.")] = None,
+    reference: Annotated[Path | None, typer.Option(metavar="FILE", help="Their translations.")] = None,
+    data_from_run: Annotated[
+        bool,
+        typer.Option(
+            "--data-from-run", help="Read the files or download the corpus that the run names; trust it."
+        ),
+    ] = False,
+    as_json: AsJson = False,
+    machine: MachineOptions,
+) -> None:
+    """Count how often words are right, by the probability that the model gave them.
+
+    A word of a translation is right if it stands in the reference. Without files, the pairs are those of the
+    run's validation set on which its alignment was chosen. The counts are stored with the run, for the page
+    of translate serve, which shows confidence only where it was counted.
+    """
+    from translate.runs.calibration import pairs_of_files, pairs_of_run
+    from translate.serve.word_confidence import count, store
+    from translate.storage.run_directory import RunDirectory
+
+    if (source is None) != (reference is None):
+        raise UserError("--source and --reference go together: give both files, or none")
+    if source is not None and data_from_run:
+        raise UserError("the pairs come from --source and --reference; leave out --data-from-run")
+    if source is None or reference is None:
+        pairs = pairs_of_run(RunDirectory(run), machine.plugin or (), trusted=data_from_run)
+    else:
+        names = f"{source.name} and {reference.name}"  # clients of the server read them
+        pairs = pairs_of_files(source, reference, None)._replace(name=names)
+    translator = machine.load(run)
+    found = count(translator, pairs.source, pairs.target, pairs.name)
+    place = store(run, found, translator.model)
+    if as_json:
+        print(json.dumps(found.described()))
+        return
+    print("probability     words   right")
+    for band in found.bands:
+        share = f"{100 * band.right / band.words:.1f} %" if band.words else ""
+        print(f"{band.start:.2f} to {band.end:.2f}  {band.words:7,}  {share:>7}")
+    print(f"{found.pairs:,} pairs of {found.split}; stored in {place}")
