@@ -140,7 +140,7 @@ def test_pairs_whose_words_do_not_link_are_dropped(tmp_path: Path) -> None:
     missed, lost = sum(left[pair] for pair in wrong), sum(not left[pair] for pair in pairs)
     assert missed < 0.5 * len(wrong)  # the grammar has few words, which meet by chance
     assert lost < 0.1 * len(pairs)
-    assert sum(report["link_coverage"].values()) == len(pairs) + len(wrong)
+    assert sum(report["link_coverage"]["a"].values()) == len(pairs) + len(wrong)
     linked = [row for row in rows(tmp_path / "out") if row["links"]]
     assert len(linked) > 0.9 * len(pairs)
     for row in linked:

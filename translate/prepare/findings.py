@@ -116,15 +116,17 @@ def _languages(engine: DataEngine, column: str) -> dict[str, int]:
     return {language: -count for count, language in rows[:SHOWN_LANGUAGES]}
 
 
-def _coverage(engine: DataEngine) -> dict[str, int]:
-    """How many pairs have which share of linked words, in steps of 1 / ``BINS``."""
-    bin_of = f"CAST(floor(coverage * {BINS}) AS INT)"
-    statement = f"SELECT {bin_of} AS v, count(*) AS n FROM clean WHERE coverage IS NOT NULL GROUP BY {bin_of}"
-    found = {row["v"]: row["n"] for row in engine.query(statement).to_pylist()}
-    if not found:
-        return {}
-    found[BINS - 1] = found.get(BINS - 1, 0) + found.pop(BINS, 0)
-    return {f"{number / BINS:.2f}": found.get(number, 0) for number in range(BINS)}
+def _coverage(engine: DataEngine) -> dict[str, dict[str, int]]:
+    """For each corpus how many pairs have which share of linked words, in steps of 1 / ``BINS``."""
+    bin_of = f"least(CAST(floor(coverage * {BINS}) AS INT), {BINS - 1})"
+    statement = (
+        f"SELECT corpus, {bin_of} AS v, count(*) AS n FROM clean WHERE coverage IS NOT NULL "
+        f"GROUP BY corpus, {bin_of}"
+    )
+    return {
+        corpus: {f"{number / BINS:.2f}": counts.get(str(number), 0) for number in range(BINS)}
+        for corpus, counts in _counts(engine, statement).items()
+    }
 
 
 def _examples(engine: DataEngine) -> dict[str, list[dict[str, Any]]]:

@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -42,8 +43,9 @@ class Preparation:
     """
 
     def __init__(self, recipe: Recipe, out: Path, engine: EngineMaker, note: Callable[[str], None]) -> None:
-        self.recipe, self.out, self.make_engine, self.note = recipe, out, engine, note
-        self.work = out / WORK
+        self.recipe, self.make_engine, self.note = recipe, engine, note
+        self.out = Path(os.path.abspath(out))  # the processes of a cluster have other working directories
+        self.work = self.out / WORK
         self.inputs = list_inputs(recipe)
         self.damaged: list[dict[str, str]] = []
 

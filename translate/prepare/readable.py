@@ -108,8 +108,11 @@ def _measures(report: dict[str, Any]) -> list[_Table]:
         ),
         _Table(
             "Link coverage",
-            ("from", "pairs"),
-            [(low, _count(count)) for low, count in report["link_coverage"].items()],
+            ("from", *report["link_coverage"]),
+            [
+                (low, *(_count(counts[low]) for counts in report["link_coverage"].values()))
+                for low in next(iter(report["link_coverage"].values()), {})
+            ],
             "The share of words that link to a word of the other side, of the side with fewer of them.",
         ),
         _Table(

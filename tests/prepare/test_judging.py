@@ -1,0 +1,158 @@
+"""What is said of a pair by a look at it alone."""
+
+import numpy as np
+import pytest
+
+from tests.prepare.corpora import LANGUAGES
+from translate.prepare.judging.language import identify
+from translate.prepare.judging.row_filters import (
+    REASONS,
+    letter_share,
+    number_share,
+    placeholders,
+    reason_of,
+    script_share,
+)
+from translate.prepare.judging.row_keys import ORDER_BITS, form, normalised, order_keys, pair_key, text_key
+from translate.prepare.judging.signatures import BANDS, signatures, similarity
+from translate.prepare.recipe import recipe_of
+
+DEFAULTS = recipe_of(dict(LANGUAGES)).filters
+
+
+def reason(source: str, target: str, languages: tuple[str, str] = ("en", "fr")) -> str | None:
+    words = len(source.split()), len(target.split())
+    return reason_of(source, target, words, DEFAULTS, languages)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        ("A good dog sleeps .", "Un bon chien dort .", None),
+        ("", "Un chien .", "empty"),
+        ("a " * 201, "un " * 201, "too_long"),
+        ("x" * 101, "y" * 99, "long_word"),
+        ("a b c", "a b c d e f g h i j k l m n o p", "ratio"),
+        ("a b", "a b c d e f g h i j k l", None),  # (12 + 3) / (2 + 3) is the limit
+        ("1 2 3 4 5 6 .", "1 2 3 4 5 6 .", "letters"),
+        ("The dog sleeps .", "Собака спит .", "script"),
+        ("Summer is here .", "L'Ã©tÃ© est lÃ .", "damaged"),
+        ("Summer is here .", "L'\ufffdt\ufffd est l\ufffd .", "damaged"),
+        ("OK Computer", "OK Computer", "identical"),
+        ("Open %s now", "Ouvrir maintenant", "placeholders"),
+        ("Open %s in {name}", "Dans {name} ouvrir %s", None),
+        ("50% of dogs", "50% des chiens", None),
+        ("In 1984 and 1990", "En 1984 et 1991", None),
+        ("In 1984", "En 1985", "numbers"),
+        ("Within 30 days", "Dans les trente jours", None),
+    ],
+)
+def test_the_reason_against_a_pair(source: str, target: str, expected: str | None) -> None:
+    assert reason(source, target) == expected
+    assert expected is None or expected in REASONS
+
+
+def test_shares_by_hand() -> None:
+    assert letter_share("ab 1 ,") == 2 / 4
+    assert letter_share("   ") == 0
+    assert script_share("abc где", "ru") == 3 / 6
+    assert script_share("12 .", "ru") == 1
+    assert script_share("abc", "x-unknown") == 1
+    assert number_share("1,000 and 20", "1 000 et 20") == 1
+    assert number_share("12 and 13", "12") == pytest.approx(3 / 4)
+    assert number_share("12 and 13", "14 and 15") == pytest.approx(1 / 5)
+
+
+def test_placeholders_and_tags() -> None:
+    text = "%1$s %d %(name)s {0} {user.name} ${home} $PATH <b>x</b> <a href='y'> 5 % des"
+    found = "%1$s %d %(name)s {0} {user.name} ${home} $PATH <b </b <a"
+    assert sorted(placeholders(text).elements()) == sorted(found.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("  two\tspaces \u00a0 here\n", "two spaces here"),
+        ("e\u0301te\u0301", "été"),
+        ("in\u00advisi\u200bble\ufeff", "invisible"),
+        ("a\u2028b\x00c", "a b c"),
+        ("क\u094dष", "क\u094dष"),
+    ],
+)
+def test_text_is_normalised(text: str, expected: str) -> None:
+    assert normalised(text) == expected
+    assert normalised(expected) == expected
+
+
+def test_forms_forget_case_accents_punctuation_and_numbers() -> None:
+    assert form("Été, 1984 !") == form("ETE 20") == "ete 0"
+    assert form("हिन्दी") != form("हनद")  # vowels are marks
+    assert form("猫 が") != form("猫 か")
+    assert len(form("猫 が").split()) == 2
+
+
+def test_keys_are_those_of_every_machine() -> None:
+    assert text_key("été") == 7786767946030819550
+    assert order_keys(np.array([2]), 1).tolist() == [2746895812035318987]
+    assert pair_key("a", "b c") != pair_key("a b", "c")
+    rows = np.arange(100_000, dtype=np.int64)
+    keys = order_keys(rows, 1)
+    assert len(set(keys.tolist())) == len(rows)
+    assert keys.min() >= 0
+    assert keys.max() < 2**ORDER_BITS
+    assert np.array_equal(order_keys(rows[500:600], 1), keys[500:600])
+    assert abs(np.corrcoef(rows, keys)[0, 1]) < 0.02
+    assert abs(np.corrcoef(keys, order_keys(rows, 2))[0, 1]) < 0.02
+    assert np.bincount(keys // (2**ORDER_BITS // 8 + 1)).min() > 12_000
+
+
+def jaccard(first: tuple[str, str], second: tuple[str, str]) -> float:
+    """Of the words and pairs of words of both sides, by plain sets."""
+    sets = []
+    for pair in (first, second):
+        words = [(side, word) for side, text in enumerate(pair) for word in text.split()]
+        twos = [(side, *two) for side, text in enumerate(pair) for two in zip(text.split(), text.split()[1:])]
+        sets.append({*words, *twos})
+    return len(sets[0] & sets[1]) / len(sets[0] | sets[1])
+
+
+def test_signatures_estimate_what_pairs_share() -> None:
+    rng = np.random.default_rng(3)
+    errors, candidates = [], 0
+    for changed in range(0, 12):
+        words = [f"w{number}" for number in rng.integers(0, 10**6, 40)]
+        first = " ".join(words[:20]), " ".join(words[20:])
+        for place in rng.choice(40, changed, replace=False):
+            words[place] = f"other{place}"
+        second = " ".join(words[:20]), " ".join(words[20:])
+        bands, found = signatures([first, second])
+        assert found[0] is not None
+        assert found[1] is not None
+        errors.append(similarity([found[0]], [found[1]])[0] - jaccard(first, second))
+        candidates += bool((bands[0] == bands[1]).any()) if jaccard(first, second) > 0.75 else 0
+    assert abs(np.mean(errors)) < 0.08
+    assert np.abs(errors).max() < 0.35
+    assert candidates >= 2
+
+
+def test_short_pairs_have_no_signature_and_batches_do_not_matter() -> None:
+    forms = [("a b c", "d e"), ("a b c d", "e f g"), ("x y z x", "u v w"), ("", "")]
+    bands, found = signatures(forms)
+    assert [each is None for each in found] == [True, False, False, True]
+    assert bands.shape == (4, BANDS)
+    alone, (again,) = signatures(forms[2:3])
+    assert again == found[2]
+    assert np.array_equal(alone[0], bands[2])
+
+
+def test_languages_are_identified() -> None:
+    pytest.importorskip("py3langid", reason="py3langid is not installed")
+    texts = {
+        "en": "The council shall publish its decision within a month .",
+        "fr": "Le conseil publie sa décision dans un délai d'un mois .",
+        "de": "Der Rat veröffentlicht seine Entscheidung innerhalb eines Monats .",
+    }
+    for language, text in texts.items():
+        found = identify(text, ("en", "fr"))
+        assert found.language == language
+        assert found.probability > 0.9

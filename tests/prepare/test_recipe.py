@@ -1,0 +1,104 @@
+"""Recipes: the documented settings, mistakes, and the command line."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import Command, command
+from tests.prepare.corpora import grammar_pairs, pairs_of, write_pairs
+from translate.config.files import section_of
+from translate.config.listing import comments_in
+from translate.config.messages import show
+
+translate_command = pytest.fixture(command)
+PAGE = Path(__file__).parents[2] / "docs" / "preparing.md"
+
+
+def table(file: str) -> str:
+    """The settings of a file as rows of Markdown."""
+    rows = ["| setting | default | meaning |", "| --- | --- | --- |"]
+    for key, meaning in comments_in(file).items():
+        value: object = section_of(file)
+        for part in filter(None, key.split(".")):
+            assert isinstance(value, dict)
+            value = value[part]
+        if key and not (isinstance(value, dict) and value):
+            shown = "required" if value == "???" else "none" if value == {} else show(value).strip("'")
+            rows.append(f"| `{key}` | {shown} | {meaning} |")
+    return "\n".join(rows)
+
+
+@pytest.mark.parametrize("name", ["prepare", "prepare_corpus"])
+def test_the_page_has_every_setting(name: str) -> None:
+    _, shown, _ = PAGE.read_text(encoding="utf-8").split(f"<!-- settings: {name} -->\n")
+    assert shown.strip() == table(f"{name}.yaml")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["a=a.en,a.fr"], "source_language is not set; give --source-language CODE"),
+        (
+            ["a", "--source-language", "en", "--target-language", "fr"],
+            "a: expected NAME=SOURCE_FILE,TARGET_FILE",
+        ),
+        (["--source-language", "en", "--target-language", "fr"], "no corpus is given"),
+        (["--recipe", "no.yaml"], "no.yaml: no such file; expected a recipe in YAML"),
+        (["--recipe", "r.yaml"], "unknown key; did you mean filters.max_words?"),
+        (
+            ["a=a.tsv", "--source-language", "en", "--target-language", "fr", "--set", "filters=3"],
+            "filters: expected a section of keys and values, got 3",
+        ),
+        (["a=a.en,a.fr", "--set", "seed"], "--set seed: expected NAME=VALUE"),
+        (["a=a.en", "--source-language", "en", "--target-language", "fr"], "a.en is not a table"),
+        (["a=a.tsv", "--source-language", "en", "--target-language", "en"], "are both en"),
+        (["a=no.tsv", "--source-language", "en", "--target-language", "fr"], "no.tsv: no such file"),
+        (
+            ["a=a.tsv", "--source-language", "en", "--target-language", "fr", "--memory", "3"],
+            "--memory 3: expected at least 256M",
+        ),
+        (
+            ["a=a.tsv", "--source-language", "en", "--target-language", "fr", "--master", "spark://x:1"],
+            "--master: only --engine spark has one",
+        ),
+    ],
+)
+def test_mistakes_are_one_sentence(
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    translate_command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("r.yaml").write_text("source_language: en\ntarget_language: fr\nfilters: {max_wordz: 3}\n")
+    result = translate_command("prepare", *arguments, "--out", "out")
+    assert result.code == 2
+    assert message in result.err
+    assert result.err.count("\n") == 1
+    assert not Path("out", "manifest.json").exists()
+
+
+def test_a_recipe_and_the_command_line_together(tmp_path: Path, translate_command: Command) -> None:
+    pytest.importorskip("duckdb", reason="DuckDB is not installed")
+    pytest.importorskip("py3langid", reason="py3langid is not installed")
+    pairs = grammar_pairs(200)
+    first, second = write_pairs(tmp_path, "a", pairs[:120]), write_pairs(tmp_path, "b", pairs[120:])
+    recipe = tmp_path / "r.yaml"
+    recipe.write_text(
+        f"source_language: en\ntarget_language: fr\nvalidation_pairs: 7\nnear_duplicates: null\n"
+        f"corpora:\n  a:\n    source: {first['source']}\n    target: {first['target']}\n"
+    )
+    result = translate_command(
+        *("prepare", f"b={second['source']},{second['target']}", "--recipe", recipe),
+        *("--out", tmp_path / "out", "--set", "links.min_coverage=null", "--workers", 1),
+    )
+    assert result.code == 0, result.err
+    assert "read 200 training pairs; written: train 193, validation 7, test 0" in result.out
+    assert len(pairs_of(tmp_path / "out")) == 193
+    again = translate_command(
+        *("prepare", f"b={second['source']},{second['target']}", "--recipe", recipe),
+        *("--out", tmp_path / "out", "--set", "links.min_coverage=null", "--workers", 1),
+    )
+    assert "is already prepared" in again.err
+    assert again.out == result.out
