@@ -9,8 +9,15 @@ import pyarrow
 import pytest
 
 from tests.corpora.written import config, message
+from translate.config import compose
 from translate.config.data import data_config
+from translate.config.settings import check_config
+from translate.config.tokenizer import TokenizerConfig
+from translate.corpora.batching import collate
 from translate.corpora.corpus import load_corpus
+from translate.errors import UserError
+from translate.runs.encoding import encode_training
+from translate.text.tokenizer import TokenizerPair
 
 
 def shard(path: Path, rows: range, **columns: pyarrow.Array) -> dict[str, Any]:
@@ -53,6 +60,28 @@ def test_shards_are_one_corpus(values: dict[str, Any]) -> None:
     dropped = load_corpus(data_config({**values, "drop_overlap": True}))
     assert dropped.train.source == [f"s {n}" for n in range(30)]
     assert dropped.train.fingerprint != corpus.train.fingerprint
+
+
+def test_links_of_the_shards_guide_the_attention(tmp_path: Path, values: dict[str, Any]) -> None:
+    lines = pyarrow.array(["0-1 1-0", None, "1-1"])
+    entry = shard(tmp_path / "linked.arrow", range(3), links=lines)
+    write_manifest(tmp_path, splits={"train": [entry]})
+    corpus = load_corpus(data_config(values))
+    assert list(corpus.train.links or ()) == ["0-1 1-0", None, "1-1"]
+    characters = TokenizerConfig(vocabulary_size=16, model_type="char")
+    tokenizers, _ = TokenizerPair.train(corpus.train.source, corpus.train.target, characters)
+    settings = check_config(compose(["training.guided_alignment=0.1", "runtime.cache=null"]))
+    encoded = encode_training(settings, corpus, tokenizers)
+    assert encoded.links is not None
+    assert encoded.source.row(0).tolist() == tokenizers.source.encode("s 0")
+    guide = collate(encoded, [0, 1]).guide
+    assert guide is not None
+    assert guide[1].sum() == 0
+    assert guide[0].sum(1).tolist() == [1.0] * len(tokenizers.target.encode("t 0")) + [0.0]
+    wrong = shard(tmp_path / "wrong.arrow", range(3), links=pyarrow.array(["0-2", "", ""]))
+    write_manifest(tmp_path, splits={"train": [wrong]})
+    with pytest.raises(UserError, match="links of training pair 1: link '0-2' points to target word 2"):
+        encode_training(settings, load_corpus(data_config(values)), tokenizers)
 
 
 @pytest.mark.parametrize("damage", ["missing", "changed", "cut"])

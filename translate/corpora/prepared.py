@@ -130,6 +130,10 @@ def _check_table(table: pyarrow.Table, shard: Mapping[str, Any], where: str) -> 
             )
         if table.column(name).null_count:
             raise UserError(f"{where}: the column {name} has empty cells; expected text in each")
+    for name in {"corpus", "links"} & set(table.column_names):
+        kind = table.schema.field(name).type
+        if (kind.value_type if pyarrow.types.is_dictionary(kind) else kind) not in TEXT:
+            raise UserError(f"{where}: the column {name} is {shorten(kind)}; expected text")
     if len(table) != shard["pairs"]:
         raise UserError(f"{where}: {len(table):,} pairs; the manifest says {shorten(shard['pairs'])}")
 
@@ -145,4 +149,5 @@ def _split(shards: list[Mapped], names: list[str], *, scored: bool) -> Split:
     assert target is not None
     corpora = column("corpus") if scored else None
     several = corpora is not None and len(set(corpora)) > 1
-    return Split(source, target, name=fingerprint(names), corpora=corpora if several else None)
+    links = None if scored else column("links")
+    return Split(source, target, name=fingerprint(names), corpora=corpora if several else None, links=links)

@@ -26,6 +26,7 @@ class Split:
             counted.
         name: a fingerprint of a large table, from which those of its parts follow.
         corpora: the name of each pair's corpus, if a split to be scored has pairs of several.
+        links: estimated ones, a Pharaoh line for each training pair, if it was prepared with them.
     """
 
     source: Sequence[str]
@@ -34,6 +35,7 @@ class Split:
     numbers: Sequence[int] | None = field(default=None, compare=False)
     name: str | None = field(default=None, compare=False, kw_only=True)
     corpora: Sequence[str] | None = field(default=None, compare=False, kw_only=True)
+    links: Sequence[str | None] | None = field(default=None, compare=False, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.source)
@@ -73,6 +75,7 @@ class Split:
             change(Column.of(self.target)),
             None if self.gold is None else change(Column.of(self.gold)),
             None if self.numbers is None else change(Column.of(self.numbers, text=False)),
+            links=None if self.links is None else change(Column.of(self.links)),
             name=None if self.name is None else fingerprint([self.name, *map(str, how)]),
         )
 

@@ -1,6 +1,6 @@
 """A corpus as ids: cached, with links for guided alignment, or in pieces sampled anew for every epoch."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +30,33 @@ def encode(split: Split, tokenizers: TokenizerPair, path: Path | None = None) ->
     return collect_encoded(blocks, path)
 
 
+def _encode_linked(split: Split, tokenizers: TokenizerPair, path: Path | None = None) -> EncodedCorpus:
+    """As :func:`encode`, with the links that the corpus itself has; raises ``UserError`` for a wrong one."""
+    assert split.links is not None
+    lines = Column.of(split.links).blocks()
+
+    def blocks() -> Iterator[list[list[list[int]]]]:
+        number = 0
+        for sides, links in zip(split.blocks(), lines, strict=True):
+            found: list[list[list[int]]] = [[], [], []]
+            for source_line, target_line, line in zip(*sides, links, strict=True):
+                number += 1
+                source = tokenizers.source.encode_words(source_line)
+                target = tokenizers.target.encode_words(target_line)
+                gold = parse_gold(
+                    line or "",
+                    where=f"links of training pair {number:,}",
+                    source_length=len(source.words),
+                    target_length=len(target.words),
+                )
+                packed = piece_links(source, target, gold.to_teach(1))
+                for side, values in zip(found, (source.ids, target.ids, packed), strict=True):
+                    side.append(values)
+            yield found
+
+    return collect_encoded(blocks(), path)
+
+
 def encode_training(settings: Settings, corpus: Corpus, tokenizers: TokenizerPair) -> EncodedCorpus:
     """The training split as ids, from the cache if possible.
 
@@ -42,10 +69,12 @@ def encode_training(settings: Settings, corpus: Corpus, tokenizers: TokenizerPai
     folder = cache_directory(settings.runtime.cache)
     if folder is None or config.guided_links is not None:
         return _encode(settings, corpus, tokenizers)
+    own_links = guided and split.links is not None
     # "agreed ..." names the way links are estimated: another way needs another name, or old links return
-    kind = f"guided={guided and 'agreed, p0 learnt'} tokenised={settings.data.tokenised} pairs={len(split)}"
+    way = "of the corpus" if own_links else "agreed, p0 learnt"
+    kind = f"guided={guided and way} tokenised={settings.data.tokenised} pairs={len(split)}"
     models = (tokenizers.source.model, tokenizers.target.model)
-    known = known_pairs(settings, corpus, tokenizers) if guided else None
+    known = known_pairs(settings, corpus, tokenizers) if guided and not own_links else None
     gold = [] if known is None else [repr((s, t, sorted(links))) for s, t, links in zip(*known, strict=True)]
     name = fingerprint([kind, *models, split.fingerprint, *gold])
     path = folder / "encoded" / f"{name}.arrow"
@@ -54,21 +83,21 @@ def encode_training(settings: Settings, corpus: Corpus, tokenizers: TokenizerPai
         print(f"encoded corpus from {path}", flush=True)
         return cached
     try:
-        if not guided:
-            return encode(split, tokenizers, path)
+        if not guided or own_links:
+            return (_encode_linked if guided else encode)(split, tokenizers, path)
         encoded = _encode(settings, corpus, tokenizers)
         write_encoded(path, encoded)
     except OSError as error:  # without the cache everything works, more slowly
         print(f"note: the encoded corpus cannot be kept in {path.parent} ({error.strerror})", flush=True)
-        return encoded if guided else _encode(settings, corpus, tokenizers)
+        return encoded if guided and not own_links else _encode(settings, corpus, tokenizers)
     return read_encoded(path) or encoded
 
 
 def _encode(settings: Settings, corpus: Corpus, tokenizers: TokenizerPair) -> EncodedCorpus:
-    split = corpus.train
-    if not settings.training.guided_alignment:
+    split, guided = corpus.train, bool(settings.training.guided_alignment)
+    if not guided or (split.links is not None and settings.training.guided_links is None):
         with told("the system's folder of temporary files (TMPDIR)"):
-            return encode(split, tokenizers)
+            return (_encode_linked if guided else encode)(split, tokenizers)
     whitespace = settings.data.tokenised or settings.training.guided_whitespace
     sources = [tokenizers.source.encode_words(line, whitespace=whitespace) for line in split.source]
     targets = [tokenizers.target.encode_words(line, whitespace=whitespace) for line in split.target]
