@@ -33,6 +33,7 @@ _READ_BY: dict[str, tuple[str, ...]] = {
     "validation_pairs": ("files", "hub"),
     "test_pairs": ("files", "hub"),
     "hub": ("hub",),
+    "streaming": ("hub",),
     "max_length": READ,
     "max_length_ratio": READ,
     "drop_duplicates": READ,
@@ -102,6 +103,7 @@ class DataConfig:
     target_field: str | None = YAML
     test_name: str | None = YAML
     hub: HubConfig = YAML
+    streaming: bool = YAML
     max_length: Positive | None = YAML
     max_length_ratio: Annotated[float, Ge(1), Le(LARGEST)] | None = YAML
     drop_duplicates: bool = YAML
@@ -131,6 +133,10 @@ class DataConfig:
                 )
         if self.corpora:
             stages_of(self)
+        if self.streaming and self.max_train_pairs is None:
+            raise ValueError("streaming: it needs data.max_train_pairs, after which no more is read")
+        if self.streaming and self.path is not None:
+            raise ValueError("streaming: it has no effect with data.path, whose files are here already")
         for split in SPLITS:
             for field in fields(getattr(self, split)):
                 if getattr(getattr(self, split), field.name) is not None:

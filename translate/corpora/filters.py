@@ -93,6 +93,8 @@ def filter_pairs(
             if data.drop_duplicates:
                 digests.add_batch(digests_of(zip(*pairs)))
             found.num_read += len(source)
+            if data.streaming and found.num_read - dropped.total() >= _enough(data):
+                break
         _check_count(reader.gold, found.num_read, where)
         stored = spill.finish()
         if data.drop_duplicates and (mask := repeated(digests.finish())).any():
@@ -163,6 +165,11 @@ def _clean(lines: Sequence[str], found: Filtered) -> list[str]:
             found.num_cleaned += 1
         result.append(line)
     return result
+
+
+def _enough(data: DataConfig) -> int:
+    """How many pairs are read from a stream."""
+    return (data.max_train_pairs or 0) + data.validation_pairs + data.test_pairs
 
 
 def _block_of_gold(

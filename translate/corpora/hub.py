@@ -4,10 +4,12 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from translate.config.data import SPLITS, DataConfig
+from translate.config.names import shorten
 from translate.corpora.clone import candidate_names, load_clone
 from translate.corpora.local_files import columns
 from translate.corpora.split import RawCorpus, SplitReader
@@ -71,13 +73,27 @@ def _read_splits(dataset: Any, data: DataConfig, source_language: str, target_la
 
 
 def _table_of(dataset: Any, where: str) -> Table:
-    """A split of ``datasets``, which maps it from its cache."""
-    batches = (
-        batch
-        for table in dataset.with_format("arrow").iter(ROWS)
-        for batch in table.combine_chunks().to_batches()
-    )
-    return from_arrow(dataset.features.arrow_schema, batches, where)
+    """A split of ``datasets``, which maps it from its cache, or downloads it while it is read."""
+    tables = _read_on(iter(dataset.with_format("arrow").iter(ROWS)), where)
+    first = next(tables, None)
+    if first is None:
+        raise UserError(f"{where}: no rows; expected sentence pairs")
+    batches = (batch for table in chain([first], tables) for batch in table.combine_chunks().to_batches())
+    return from_arrow(first.schema, batches, where)
+
+
+def _read_on(tables: Iterator[Any], where: str) -> Iterator[Any]:
+    """The tables, without messages of the libraries that read them."""
+    while True:
+        with _quiet(offline=False):
+            try:
+                table = next(tables, None)
+            except Exception as error:  # datasets raises many kinds
+                reason = shorten(" ".join(str(error).split()), 200)
+                raise UserError(f"{where}: cannot be read to its end ({reason}); {LOCAL_COPY}") from error
+        if table is None:
+            return
+        yield table
 
 
 def _template(data: DataConfig) -> str | None:
@@ -92,7 +108,9 @@ def _load_dataset(data: DataConfig, candidates: list[str]) -> Any:
     failures = []
     for arguments in [{by: name} for name in candidates] or [{}]:
         try:
-            return datasets.load_dataset(data.hub.repository, revision=data.hub.revision, **arguments)
+            return datasets.load_dataset(
+                data.hub.repository, revision=data.hub.revision, streaming=data.streaming, **arguments
+            )
         except Exception as error:  # the next name may exist
             failures.append(error)
     raise failures[0]
