@@ -19,6 +19,7 @@ FLOORS = {
     "columns": 3,
     "grammar": 2,
     "aligner": 3,
+    "augmentation": 4,
     "pictures": 4,
     "corpora": 4,
     "models": 4,

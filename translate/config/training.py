@@ -41,6 +41,33 @@ class TeacherForcingConfig:
             raise ValueError("minimum: it has no effect without decay")
 
 
+@declared("training/default.yaml", "augment")
+class AugmentConfig:
+    """Probabilities of changes that pairs get anew in each epoch; all of them 0: pairs stay as they are."""
+
+    uppercase: Fraction = YAML
+    titlecase: Fraction = YAML
+    typos: Fraction = YAML
+    merge: Fraction = YAML
+    merge_words: Positive = YAML
+    copies: Fraction = YAML
+    placeholders: Fraction = YAML
+    tags: Fraction = YAML
+    terms: Fraction = YAML
+
+    @property
+    def needs_links(self) -> bool:
+        """Whether a change must know which words translate each other."""
+        return bool(self.placeholders or self.tags or self.terms)
+
+    @property
+    def changes(self) -> bool:
+        """Whether any pair may change."""
+        return self.needs_links or bool(
+            self.uppercase or self.titlecase or self.typos or self.merge or self.copies
+        )
+
+
 @declared("training/default.yaml")
 class TrainingConfig:
     """How long to train, on how much at a time, with which losses, and how often to validate and save."""
@@ -60,6 +87,7 @@ class TrainingConfig:
     r_drop: Amount = YAML
     word_dropout: BelowOne = YAML
     subword_sampling: AboveZero | None = YAML
+    augment: AugmentConfig = YAML
     teacher_forcing: TeacherForcingConfig = YAML
     clip_norm: AboveZero | None = YAML
     ema: Annotated[float, Gt(0), Lt(1)] | None = YAML
@@ -82,6 +110,11 @@ class TrainingConfig:
     resume: bool = YAML
     resume_from: str | None = YAML
 
+    @property
+    def needs_links(self) -> bool:
+        """Whether the words of training pairs must be linked."""
+        return bool(self.guided_alignment) or self.augment.needs_links
+
     def __post_init__(self) -> None:
         if self.best_metric == "loss":
             self.best_metric = "nll"
@@ -89,7 +122,7 @@ class TrainingConfig:
             raise ValueError(
                 "guided_shift: it has no effect without guided_alignment, the weight of the loss"
             )
-        if self.guided_links is not None and not self.guided_alignment:
+        if self.guided_links is not None and not self.needs_links:
             raise ValueError(
                 "guided_links: it has no effect without guided_alignment, the weight of the loss"
             )

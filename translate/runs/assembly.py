@@ -1,6 +1,7 @@
 """The objects that train a model, built from checked settings."""
 
 import copy
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -13,7 +14,8 @@ from translate.corpora.batching import EncodedCorpus
 from translate.corpora.corpus import Corpus, Split
 from translate.errors import UserError
 from translate.models import Seq2Seq
-from translate.runs.encoding import encode_training, subword_sampler
+from translate.runs.encoding import encode_training
+from translate.runs.pair_sampler import pair_sampler
 from translate.runs.runtime import PRECISIONS
 from translate.storage.run_directory import RunDirectory
 from translate.text.tokenizer import TokenizerPair
@@ -81,12 +83,12 @@ def build_stream(
     """The order of batches."""
     config = settings.training
     return BatchStream(
-        encoded,
+        encoded if config.guided_alignment else replace(encoded, links=None),
         config.batch_tokens,
         config.accumulate,
         config.seed,
         word_dropout=config.word_dropout,
-        sample=subword_sampler(settings, corpus.train, tokenizers),
+        sample=pair_sampler(settings, corpus.train, tokenizers, encoded),
         rank=world.rank,
         processes=world.size,
         orders=None if corpus.mixture is None else corpus.mixture.orders(config.seed),

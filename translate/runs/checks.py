@@ -48,7 +48,7 @@ def check_given(settings: Settings, *, fresh: bool) -> None:
         fresh: whether the run starts; one that is resumed does not need ``training.start_from`` any more.
     """
     check_present(settings.data)
-    if settings.training.guided_alignment and settings.training.guided_links is not None:
+    if settings.training.needs_links and settings.training.guided_links is not None:
         check_readable("training.guided_links", settings.training.guided_links)
     if fresh and settings.training.start_from is not None:
         take_tokenizers(settings)
@@ -158,8 +158,6 @@ def _check_sampling(settings: Settings) -> None:
         raise UserError(f"training.subword_sampling: a tokenizer of type {kind} splits a word in one way")
     if kind == "bpe" and amount is not None and amount >= 1:
         raise UserError(f"training.subword_sampling: expected a probability below 1 for bpe, got {amount}")
-    if settings.training.guided_alignment:
-        raise UserError("training.subword_sampling: cannot be combined with training.guided_alignment")
 
 
 def check_validation(settings: Settings, corpus: Corpus) -> None:

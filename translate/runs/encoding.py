@@ -1,9 +1,7 @@
-"""A corpus as ids: cached, with links for guided alignment, or in pieces sampled anew for every epoch."""
+"""A corpus as ids: cached, with links for guided alignment and for augmentation."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-
-import numpy as np
 
 from translate.aligner.links import Gold, Links, parse_gold
 from translate.aligner.statistical import KnownLinks, estimate_links
@@ -16,7 +14,6 @@ from translate.corpora.encoded_cache import cache_directory, collect_encoded, re
 from translate.errors import UserError
 from translate.text.aside import told
 from translate.text.lines import read_lines
-from translate.text.subword_sampling import sample_corpus
 from translate.text.tokenizer import Pieces, TokenizerPair
 
 
@@ -65,7 +62,7 @@ def encode_training(settings: Settings, corpus: Corpus, tokenizers: TokenizerPai
     not cached.
     """
     config, split = settings.training, corpus.train
-    guided = bool(config.guided_alignment)
+    guided = config.needs_links
     folder = cache_directory(settings.runtime.cache)
     if folder is None or config.guided_links is not None:
         return _encode(settings, corpus, tokenizers)
@@ -94,7 +91,7 @@ def encode_training(settings: Settings, corpus: Corpus, tokenizers: TokenizerPai
 
 
 def _encode(settings: Settings, corpus: Corpus, tokenizers: TokenizerPair) -> EncodedCorpus:
-    split, guided = corpus.train, bool(settings.training.guided_alignment)
+    split, guided = corpus.train, settings.training.needs_links
     if not guided or (split.links is not None and settings.training.guided_links is None):
         with told("the system's folder of temporary files (TMPDIR)"):
             return (_encode_linked if guided else encode)(split, tokenizers)
@@ -108,25 +105,6 @@ def _encode(settings: Settings, corpus: Corpus, tokenizers: TokenizerPair) -> En
         Ragged.of([pieces.ids for pieces in targets]),
         Ragged.of(packed),
     )
-
-
-def subword_sampler(
-    settings: Settings, split: Split, tokenizers: TokenizerPair
-) -> Callable[[Sequence[int], np.ndarray], EncodedCorpus] | None:
-    """Samples the pieces of rows of the training split for a seed; ``None`` if they stay the same."""
-    amount = settings.training.subword_sampling
-    if amount is None:
-        return None
-    kind = settings.tokenizer.model_type
-
-    def sample(seed: Sequence[int], rows: np.ndarray) -> EncodedCorpus:
-        source, target = (Column.of(side).gather(rows) for side in (split.source, split.target))
-        return EncodedCorpus(
-            Ragged.of(sample_corpus(tokenizers.source, source, kind, amount, [*seed, 0])),
-            Ragged.of(sample_corpus(tokenizers.target, target, kind, amount, [*seed, 1])),
-        )
-
-    return sample
 
 
 def training_links(
@@ -144,8 +122,9 @@ def training_links(
     if path is not None:
         return read_links(Path(path).expanduser(), corpus, sources, targets)
     known = known_pairs(settings, corpus, tokenizers)
+    purpose = "guided alignment" if settings.training.guided_alignment else "augmentation"
     print(
-        f"guided alignment: links estimated by word alignment of {len(sources):,} training pairs"
+        f"{purpose}: links estimated by word alignment of {len(sources):,} training pairs"
         + (f" and {len(known.links):,} validation pairs with gold links" if known else ""),
         flush=True,
     )

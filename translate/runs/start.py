@@ -5,6 +5,7 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 from torch import Tensor
 
+from translate.augmentation.augmenter import Augmenter
 from translate.config.settings import Settings
 from translate.config.values import plain
 from translate.corpora.corpus import Corpus
@@ -16,7 +17,7 @@ from translate.runs.resume import identity_of
 from translate.storage.checkpoint import load_weights
 from translate.storage.run_directory import RunDirectory
 from translate.text.aside import aside
-from translate.text.tokenizer import TokenizerPair
+from translate.text.tokenizer import MAX_TRAINING_CHARACTERS, TokenizerPair
 from translate.training.generators import seed_generators, seed_process
 from translate.training.weights import model_tensors
 
@@ -55,12 +56,13 @@ def resolved(config: DictConfig, settings: Settings) -> DictConfig:
 
 def train_tokenizers(settings: Settings, corpus: Corpus) -> TokenizerPair:
     """Train tokenizers on both sides of the training split; prints if a vocabulary had to be shrunk."""
+    augmenter = Augmenter(settings.training.augment, settings.data.tokenised)
+    source, target = (
+        augmenter.tokenizer_lines(side, MAX_TRAINING_CHARACTERS // 2)
+        for side in (corpus.train.source, corpus.train.target)
+    )
     tokenizers, messages = TokenizerPair.train(
-        corpus.train.source,
-        corpus.train.target,
-        settings.tokenizer,
-        tokenised=settings.data.tokenised,
-        symbols=corpus.tags,
+        source, target, settings.tokenizer, tokenised=settings.data.tokenised, symbols=corpus.tags
     )
     for message in messages:
         print(message, flush=True)

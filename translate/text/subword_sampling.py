@@ -12,12 +12,12 @@ from itertools import accumulate, pairwise
 import numpy as np
 import sentencepiece
 
+from translate.text.piece_words import SPACE
 from translate.text.tokenizer import UNK, Tokenizer
 
 SAMPLED_TYPES = ("unigram", "bpe")  # types of SentencePiece models with more than one way to cut a word
 NUM_BEST = 32  # segmentations of a sentence among which a unigram model draws
 UNKNOWN_PENALTY = 10.0  # below the score of the least likely piece, as in SentencePiece
-SPACE = "▁"  # at the start of a word
 
 
 def sample_corpus(
