@@ -52,6 +52,7 @@ def test_the_options_of_a_command_are_those_of_its_help(capsys: pytest.CaptureFi
         ("translate export runs/x --format h", ["huggingface"]),
         ("translate text runs/x --engine a", ["auto"]),
         ("translate serve runs/x --key-file ", []),  # files: the shell's own business
+        ("translate prepare --set ", []),  # no setting of a run
         ("translate train --cfg ", ["job", "hydra", "all"]),
         ("translate train --config-dir ", []),
         ("translate train --mul", ["--multirun"]),
@@ -124,6 +125,8 @@ def test_without_a_folder_of_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_the_command_prints_a_line_each(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--complete", "translate se"]) == 0
     assert capsys.readouterr().out == "serve\nsettings\n"
+    assert run(["--complete", "translate evaluate runs/x --source "]) == 0
+    assert capsys.readouterr().out == ""  # so that the shell offers files
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -196,11 +199,11 @@ def test_bash_gets_what_it_replaces(
     """Readline replaces what stands behind the last of its word breaks."""
     commands = (
         f"{script('bash')}\ncompopt() {{ :; }}; COMP_WORDBREAKS=$2 COMP_LINE=$1 COMP_POINT=${{#1}}\n"
-        '_translate_completions; printf "%s\\n" "${COMPREPLY[@]}"'
+        '_translate_completions; printf "%s\\n" ${#COMPREPLY[@]} "${COMPREPLY[@]}"'
     )
     command = [str(BASH), "--norc", "-c", commands, "bash", line, breaks]
     done = subprocess.run(command, env=program, cwd=folder, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == expected
+    assert done.stdout.split() == [str(len(expected)), *expected]
     assert done.stderr == ""
 
 

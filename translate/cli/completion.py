@@ -169,7 +169,7 @@ def _values(param: Any, words: Sequence[str], current: str) -> Iterable[str]:
         case "RUN":
             name, sign, _ = current.partition("=")  # translate serve takes NAME=RUN
             return (f"{name}{sign}{each}" for each in runs()) if sign else runs()
-        case "NAME=VALUE":
+        case "NAME=VALUE" if param.param_type_name == "argument":
             return override_completion.overrides(words, current)
         case "GROUP=CHOICE":
             found = override_completion.groups()

@@ -73,7 +73,8 @@ def _complete(context: typer.Context, line: str | None) -> None:
     if line is not None:
         from translate.cli.completion import completions
 
-        print(*completions(line, context.command), sep="\n")
+        for word in completions(line, context.command):
+            print(word)
         raise typer.Exit()
 
 
