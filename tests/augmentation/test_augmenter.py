@@ -84,3 +84,26 @@ def test_white_space_alone_splits_where_gold_does() -> None:
     assert pair is not None
     text, _ = text_of(pair.source)
     assert all(mark in text.split() for mark in [token.text for token in pair.source if token.fixed])
+
+
+def test_the_tag_of_a_corpus_stays_where_it_is() -> None:
+    """A mixture writes the tag of each corpus before its sources."""
+
+    def tagged(place: int) -> LinkedPair:
+        source = augmenter.tokens(f"<law{place % 2}> {LINES[place]}")
+        target = augmenter.tokens(LINES[place].replace("the", "le"))
+        return LinkedPair(source, target, frozenset((n + 1, n) for n in range(len(target))))
+
+    for changes in (EVERYTHING, {"copies": 1.0}, {"uppercase": 1.0}, {"merge": 1.0}, {"typos": 1.0}):
+        augmenter = Augmenter(AugmentConfig(**changes))
+        for place in range(len(LINES)):
+            pair = augmenter.pair(tagged, place, len(LINES), [1, place])
+            if pair is None:
+                continue
+            text = text_of(pair.source)[0]
+            assert text.startswith(f"<law{place % 2}> ")
+            assert text.count("<law") == 1
+            assert not any(s == 0 for s, _ in pair.links)
+            if "typos" not in changes and "terms" not in changes and "copies" not in changes:
+                words = {pair.source[s].text.replace("the", "le").replace("THE", "LE") for s, _ in pair.links}
+                assert words == {token.text for token in pair.target}

@@ -1,5 +1,6 @@
 """Which changes a pair gets, drawn by the seed, the epoch and the pair: a resumed run draws the same."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -15,6 +16,8 @@ from translate.text.words import split_words, whitespace_words
 KEY = 7  # of all random numbers of augmentation, which differ from those of sampled pieces
 SHOWN_MARKS = 50  # lines of a corpus to one that shows the marks to a tokenizer
 SHOWN_CASES = 10  # lines of a corpus to one in other letters
+
+_TAG = re.compile(r"<[^\s<>/]+>(?=\s)")
 
 Read = Callable[[int], LinkedPair]
 
@@ -93,8 +96,11 @@ class Augmenter:
         return text_of(change(LinkedPair(tokens, ())).source)[0]
 
     def tokens(self, line: str) -> tuple[PairToken, ...]:
-        """The words of a line."""
-        return tokens_of(line, whitespace_words(line) if self.whitespace else split_words(line))
+        """The words of a line. A tag before them, such as that of a corpus in a mixture, is fixed."""
+        tag = _TAG.match(line)
+        rest = line[tag.end() :] if tag else line
+        tokens = tokens_of(rest, whitespace_words(rest) if self.whitespace else split_words(rest))
+        return (PairToken(tag[0], fixed=True), *tokens) if tag else tokens
 
 
 DRAWN = ("merge", "copies", "terms", "placeholders", "tags", "uppercase", "titlecase")

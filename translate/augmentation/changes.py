@@ -62,7 +62,10 @@ def _mistyped(word: str, draw: Random) -> str:
 
 
 def merged(first: LinkedPair, second: LinkedPair) -> LinkedPair:
-    """Two pairs as one."""
+    """Two pairs as one; the tag of the second is left out."""
+    if tag := len(_tag_of(second)):
+        kept = frozenset((s - tag, t) for s, t in second.links if s >= tag)
+        second = LinkedPair(second.source[tag:], second.target, kept)
     sides = []
     for one, other in ((first.source, second.source), (first.target, second.target)):
         sides.append(
@@ -74,7 +77,16 @@ def merged(first: LinkedPair, second: LinkedPair) -> LinkedPair:
 
 def copied(pair: LinkedPair) -> LinkedPair:
     """The source is a copy of the target (Currey et al. 2017), and every word is linked to itself."""
-    return LinkedPair(pair.target, pair.target, frozenset((t, t) for t in range(len(pair.target))))
+    tag = _tag_of(pair)
+    words = [token._replace(before=" ") if tag and not n else token for n, token in enumerate(pair.target)]
+    links = frozenset((t + len(tag), t) for t in range(len(words)))
+    return LinkedPair((*tag, *words), pair.target, links)
+
+
+def _tag_of(pair: LinkedPair) -> tuple[PairToken, ...]:
+    """The tag before the source, if there is one."""
+    first = pair.source[:1]
+    return first if first and first[0].fixed and first[0].text.startswith("<") else ()
 
 
 def placeholders(pair: LinkedPair, draw: Random) -> LinkedPair:

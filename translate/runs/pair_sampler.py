@@ -101,11 +101,10 @@ class PairSampler:
                 packed.append(self.encoded.links.row(row))
                 continue
             pair = changed.get(place) or self._pair(row, texts[0][place], texts[1][place])
+            sides = zip(self._encoders, (pair.source, pair.target), ids, strict=True)
             source, target = (
-                _pieces(tokenizer, tokens, None if self.amount is None else side[place])
-                for tokenizer, tokens, side in zip(
-                    self._tokenizers, (pair.source, pair.target), ids, strict=True
-                )
+                _pieces(encoder, tokens, None if self.amount is None else side[place])
+                for encoder, tokens, side in sides
             )
             ids[0][place], ids[1][place] = source.ids, target.ids
             packed.append(piece_links(source, target, pair.links))
