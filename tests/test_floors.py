@@ -39,11 +39,11 @@ FLOORS = {
     "reports": 10,
     "synthesis": 10,
     "runs": 11,
-    "export": 12,
     "serve": 12,
-    "cli": 13,
-    "__init__": 14,
-    "__main__": 14,
+    "export": 13,
+    "cli": 14,
+    "__init__": 15,
+    "__main__": 15,
 }
 
 

@@ -95,7 +95,7 @@ def test_every_file_that_the_page_asks_for_is_there() -> None:
     for path, text in files.items():
         for name in re.findall(r' from "\./([\w.]+)"', text):
             assert f"/assets/{name}" in files, (path, name)
-    for word in ("/assets/page.css", "/assets/live.css", "/assets/live.js"):
+    for word in ("assets/page.css", "assets/live.css", "assets/live.js"):
         assert f'"{word}"' in files["/"]
     assert "<style" not in files["/"]
     assert "onclick" not in files["/"]

@@ -15,19 +15,37 @@ Examples:
       --quantization int8
   translate export runs/mine --format onnx --out mine-onnx \\
       --sentences test.en --num-sentences 1000
+  translate export runs/mine --format page --out mine-page \\
+      --runtime onnxruntime-web-1.30.0.tgz
 """
+Format = Annotated[
+    Literal["bundle", "ctranslate2", "onnx", "huggingface", "page"],
+    typer.Option(
+        metavar="NAME",
+        help="ctranslate2, onnx, huggingface, page: a folder for any web host, which translates in the "
+        "reader's browser, or bundle: a run without the files that only training needs.",
+    ),
+]
+Quantization = Annotated[
+    Literal["float32", "int8", "int8_float32", "int16", "float16", "bfloat16"] | None,
+    typer.Option(
+        metavar="TYPE",
+        help="How ctranslate2 stores the weights: float32 (the default), int8, int8_float32, int16, "
+        "float16 or bfloat16.",
+    ),
+]
+Runtime = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="PATH",
+        help="For page: onnxruntime-web as npm packs it, or a folder with it. Default: it is fetched.",
+    ),
+]
 
 
 def export(
     run: Run,
-    format: Annotated[
-        Literal["bundle", "ctranslate2", "onnx", "huggingface"],
-        typer.Option(
-            metavar="NAME",
-            help="ctranslate2, onnx, huggingface, or bundle: a run without the files that only training "
-            "needs.",
-        ),
-    ],
+    format: Format,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to create.")],
     sentences: Annotated[
         Path | None,
@@ -40,21 +58,16 @@ def export(
     num_sentences: Annotated[
         int, typer.Option(min=1, metavar="N", help="How many of the sentences to translate.")
     ] = 100,
-    quantization: Annotated[
-        Literal["float32", "int8", "int8_float32", "int16", "float16", "bfloat16"] | None,
-        typer.Option(
-            metavar="TYPE",
-            help="How ctranslate2 stores the weights: float32 (the default), int8, int8_float32, int16, "
-            "float16 or bfloat16.",
-        ),
-    ] = None,
+    quantization: Quantization = None,
+    runtime: Runtime = None,
     threads: Threads = None,
     plugin: Plugins = None,
 ) -> None:
     r"""Write a trained run in the format of another engine, and translate with both to compare them.
 
     ctranslate2 and huggingface can hold only Transformers; a setting that they cannot represent is refused
-    by name. All formats but bundle need pip install 'seq2seq-translate\[export]'.
+    by name. All formats but bundle need pip install 'seq2seq-translate\[export]'; page also fetches
+    onnxruntime-web, 33 MB, unless --runtime has it.
     """
     from translate.export.export_run import export_run
     from translate.runs.runtime import find_device, use_runtime
@@ -67,6 +80,7 @@ def export(
         sentences=sentences,
         num_sentences=num_sentences,
         quantization=quantization,
+        runtime=runtime,
         threads=threads,
         plugins=plugin or (),
     )

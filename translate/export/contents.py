@@ -61,6 +61,7 @@ class Rendered(NamedTuple):
     text: str
     score: float  # log-probability / length ** length_penalty, with the length including end of sentence
     alignment: Alignment | None = None  # where the format shows the run's own
+    ids: Sequence[int] = ()  # of the target's pieces, where the engine tells them
 
 
 Engine = Callable[[Sequence[str]], list[Rendered]]

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from translate.export.browser_runtime import VERSION
 from translate.export.contents import Contents, Proof
 from translate.text.bounded import read_bounded
 from translate.text.escape import for_code, for_markdown, tame_markdown
@@ -41,6 +42,14 @@ memories, and the states (B, W, ...) of the hypotheses. It returns `log_probabil
 piece, and `next_state_0` ...
 
 `translate/export/onnx_search.py` of seq2seq-translate is a search over both graphs in numpy.""",
+    "page": """A host of files is enough, such as
+
+```bash
+python3 -m http.server --directory {name}
+```
+
+The page loads nothing from elsewhere, and what is typed stays in the browser. `model/` holds two ONNX
+graphs and the tokenizer, `runtime/` ONNX Runtime for browsers (onnxruntime-web {runtime}, MIT licence).""",
     "huggingface": """```python
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
@@ -73,6 +82,7 @@ def write_card(contents: Contents, export_format: str, directory: Path, name: st
         beam_size=contents.search.beam_size,
         length_penalty=contents.search.length_penalty,
         layer=contents.choice.layer,
+        runtime=VERSION,
     )
     parts = [
         f"# {for_markdown(name)}",
@@ -82,7 +92,7 @@ def write_card(contents: Contents, export_format: str, directory: Path, name: st
         f"{proof.line()}.",
         f"## Use\n\n{use}",
     ]
-    if tokenizers.source.tokenised and export_format != "bundle":
+    if tokenizers.source.tokenised and export_format not in ("bundle", "page"):
         parts.append(TOKENISED)
     parts.append(_of_the_run(contents))
     (directory / "README.md").write_text("\n\n".join(part for part in parts if part) + "\n", encoding="utf-8")

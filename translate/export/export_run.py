@@ -9,7 +9,7 @@ from translate.config.names import shorten
 from translate.corpora.corpus import load_corpus
 from translate.engines.architecture import refuse_search
 from translate.errors import UserError
-from translate.export import bundle, ctranslate2, huggingface, onnx
+from translate.export import bundle, ctranslate2, huggingface, onnx, static_page
 from translate.export.contents import Contents, Engine, Proof, Rendered, prove
 from translate.export.export_card import write_card
 from translate.grammar.generator import generate
@@ -20,7 +20,7 @@ from translate.text.lines import read_lines
 from translate.translation import Translation
 from translate.translator import Translator
 
-FORMATS = ("bundle", "ctranslate2", "onnx", "huggingface")
+FORMATS = ("bundle", "ctranslate2", "onnx", "huggingface", "page")
 
 
 def export_run(
@@ -31,6 +31,7 @@ def export_run(
     sentences: str | Path | None = None,
     num_sentences: int = 100,
     quantization: str | None = None,
+    runtime: str | Path | None = None,
     threads: int | None = None,
     plugins: Sequence[str] = (),
     report: Callable[[str], None] = print,
@@ -45,6 +46,7 @@ def export_run(
             split if it was trained on the embedded grammar. Files that the run names are not read.
         num_sentences: number of sentences for the proof.
         quantization: for ctranslate2 only, see there.
+        runtime: for page only, see there.
         threads: of the CPU.
         plugins: modules that the run may import.
         report: called with each line for the user.
@@ -54,8 +56,7 @@ def export_run(
             not installed.
     """
     run, out = Path(run), Path(out)
-    if quantization is not None and export_format != "ctranslate2":
-        raise UserError(f"--quantization is for --format ctranslate2; {export_format} keeps float32")
+    _check_options(export_format, quantization, runtime)
     _check_new(out)
     directory = RunDirectory(run)
     sources = None if sentences is None else _first_lines(Path(sentences), num_sentences)
@@ -72,12 +73,22 @@ def export_run(
     if export_format != "bundle":
         refuse_search(contents.search, f"--format {export_format}")
     with aside(out) as new:
-        engine = _write(contents, export_format, new, quantization, plugins)
+        if export_format == "page":
+            engine = static_page.export(contents, new, None if runtime is None else Path(runtime), report)
+        else:
+            engine = _write(contents, export_format, new, quantization, plugins)
         if sources is None:
             sources = _validation(read_settings(directory, plugins).data, num_sentences, report)
         proof = prove(sources, _rendered(translator.translate(sources, alignments=True)), engine(sources))
         write_card(contents, export_format, new, out.name, proof)
     return proof
+
+
+def _check_options(export_format: str, quantization: str | None, runtime: str | Path | None) -> None:
+    if quantization is not None and export_format != "ctranslate2":
+        raise UserError(f"--quantization is for --format ctranslate2; {export_format} keeps float32")
+    if runtime is not None and export_format != "page":
+        raise UserError(f"--runtime is for --format page; {export_format} does not run in a browser")
 
 
 def _check_new(out: Path) -> None:

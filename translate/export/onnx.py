@@ -46,11 +46,9 @@ def export(contents: Contents, directory: Path) -> Engine:
     Raises:
         UserError: if a package that the export needs is not installed.
     """
-    for package in ("onnx", "onnxscript", "onnxruntime"):
-        require(package, FORMAT)
+    check_packages(FORMAT)
     directory.mkdir(parents=True)
-    with torch.no_grad(), _quiet():
-        num_memories = _write_graphs(contents, directory)
+    num_memories = write_graphs(contents, directory)
     description = {
         "memories": num_memories,
         "beam_size": contents.search.beam_size,
@@ -58,17 +56,37 @@ def export(contents: Contents, directory: Path) -> Engine:
     }
     (directory / DESCRIPTION).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
     contents.tokenizers.save(directory / "tokenizer")
-    return _engine(contents, directory, num_memories)
+    return engine(contents, open_graphs(directory, num_memories))
 
 
-def _write_graphs(contents: Contents, directory: Path) -> int:
-    """Write both graphs; returns the number of memories of the first."""
+def check_packages(export_format: str) -> None:
+    """Raise ``UserError`` if a package that graphs need is not installed."""
+    for package in ("onnx", "onnxscript", "onnxruntime"):
+        require(package, export_format)
+
+
+def write_graphs(contents: Contents, directory: Path, *, weights: bool = False) -> int:
+    """Write both graphs.
+
+    Args:
+        contents: of any backend.
+        directory: that is there.
+        weights: as :class:`Step`.
+
+    Returns:
+        The number of memories of the first graph.
+    """
+    with torch.no_grad(), _quiet():
+        return _write_graphs(contents, directory, weights=weights)
+
+
+def _write_graphs(contents: Contents, directory: Path, *, weights: bool) -> int:
     model = exportable(contents.model)
     num_ids = len(contents.tokenizers.source)
     sources = [example(SENTENCES[i], SOURCE[i], num_ids) for i in (0, 1)]
     readings = [Reading(model, *source) for source in sources]
     read = [_whole(reading(*source)) for reading, source in zip(readings, sources, strict=True)]
-    steps = [Step(reading) for reading in readings]
+    steps = [Step(reading, weights=weights) for reading in readings]
     inputs = [_advanced(steps[i], sources[i][1], read[i], HYPOTHESES[i], PAST[i]) for i in (0, 1)]
     given = [[ids, mask, *tensors] for ids, mask, tensors in inputs]
     written = [_whole(step(*values)) for step, values in zip(steps, inputs, strict=True)]
@@ -77,6 +95,7 @@ def _write_graphs(contents: Contents, directory: Path) -> int:
     names = ["source", "mask"], [*memories, *states]
     _write(readings[0], sources[0], (sources, read), names, directory / READING)
     names = ["ids", "mask", *memories, *states], ["log_probabilities", *(f"next_{name}" for name in states)]
+    names[1].extend(["weights"] * weights)
     _write(steps[0], inputs[0], (given, written), names, directory / STEP)
     return len(memories)
 
@@ -130,7 +149,7 @@ def _advanced(
     states = [state.repeat_interleave(hypotheses, 1) for state in read[step.num_memories :]]
     ids = torch.full((len(mask), hypotheses, 1), UNK)
     for _ in range(num_steps):
-        states = _whole(step(ids, mask, [*memories, *states])[1:])
+        states = _whole(step(ids, mask, [*memories, *states])[1 : 1 + len(states)])
         ids = torch.cat([ids, ids[:, :, :1]], dim=2)
     return ids, mask, [*memories, *states]
 
@@ -154,7 +173,8 @@ def _quiet() -> Iterator[None]:
         logger.setLevel(before)
 
 
-def _engine(contents: Contents, directory: Path, num_memories: int) -> Engine:
+def open_graphs(directory: Path, num_memories: int) -> Graphs:
+    """The graphs that :func:`write_graphs` wrote into ``directory``, in ONNX Runtime."""
     library = require("onnxruntime", FORMAT)
     options = library.SessionOptions()
     options.intra_op_num_threads = torch.get_num_threads()
@@ -162,7 +182,11 @@ def _engine(contents: Contents, directory: Path, num_memories: int) -> Engine:
     def session(name: str) -> Any:
         return library.InferenceSession(str(directory / name), options, providers=["CPUExecutionProvider"])
 
-    graphs = Graphs(session(READING), session(STEP), num_memories)
+    return Graphs(session(READING), session(STEP), num_memories)
+
+
+def engine(contents: Contents, graphs: Graphs) -> Engine:
+    """The engine that translates with ``graphs``."""
     limit = contents.longest_target
 
     def translate(sentences: Sequence[str]) -> list[Rendered]:
@@ -175,7 +199,8 @@ def _engine(contents: Contents, directory: Path, num_memories: int) -> Engine:
             chosen = [sources[i] for i in rows]
             longest = [min(limit, contents.search.longest(len(source))) for source in chosen]
             for i, best in zip(rows, search(graphs, chosen, longest, contents.search), strict=True):
-                found[i] = Rendered(contents.tokenizers.target.decode(best.ids), best.score)
+                text = contents.tokenizers.target.decode(best.ids)
+                found[i] = Rendered(text, best.score, ids=best.ids)
         return [found[i] for i in range(len(sentences))]
 
     return translate

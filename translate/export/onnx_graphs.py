@@ -68,24 +68,35 @@ class Step(nn.Module):
 
     Memories have one row for each sentence, states are (B, W, ...). Only the last ids are read; the number of
     ids before them is their position.
+
+    Args:
+        reading: the other graph.
+        weights: whether the attention of every layer (B, W, layers, H, S) is the last output.
     """
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: Reading, *, weights: bool = False) -> None:
         super().__init__()
         self.model = reading.model
         self.encoded, self.state = reading.encoded, reading.state
         self.num_memories = reading.num_memories
+        self.weights = weights
 
     def forward(self, ids: Tensor, mask: Tensor, tensors: list[Tensor]) -> tuple[Tensor, ...]:
         encoded: Encoded = self.encoded.fill(tensors[: self.num_memories], mask)
         rows = [tensor.flatten(0, 1) for tensor in tensors[self.num_memories :]]
         state_tensors, attention = self.state.fill(rows, mask)
         state = DecodeState(ids.shape[2] - 1, state_tensors, attention)
-        hidden, state = self.model.step(ids[:, :, -1].flatten(), state, encoded)
+        last, shown = ids[:, :, -1].flatten(), []
+        hidden, following = self.model.step(last, state, encoded)
+        if self.weights:
+            # The exporter merges what the passes have in common, so that each layer computes its own once.
+            for layer in range(self.model.num_attention_layers):
+                found = self.model.step_with_weights(last, state, encoded, layer)[2]
+                shown.append(found.transpose(1, 2))  # (B, W, H, S)
         log_probabilities = torch.log_softmax(self.model.logits(hidden), dim=-1)
-        following = self.state.flatten((state.tensors, state.attention), mask)
-        sizes = ids.shape[:2]
-        return tuple(tensor.unflatten(0, sizes) for tensor in (log_probabilities, *following))
+        tensors = self.state.flatten((following.tensors, following.attention), mask)
+        rows = [tensor.unflatten(0, ids.shape[:2]) for tensor in (log_probabilities, *tensors)]
+        return (*rows, torch.stack(shown, 2)) if self.weights else tuple(rows)
 
 
 class PaddedRecurrence(Encoder):

@@ -4,7 +4,7 @@ from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
-from translate.pictures.page import MODULES, asset, skeleton
+from translate.pictures.page import MODULES, asset, fill, skeleton
 
 # Scripts, styles and requests of this server alone; no page may frame this one.
 POLICY = (
@@ -17,11 +17,11 @@ _OWN = (
     "boxes.js",
     "confidence.js",
     "files.js",
-    "request.js",
     "save.js",
     "views.js",
     "live.css",
 )
+_NO_SCRIPT = 'This page needs JavaScript; <a href="docs">programs can use the server</a> without it.'
 _TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
 
 
@@ -39,12 +39,30 @@ def live_files() -> dict[str, File]:
     The scripts and the style of every page are shared; ``/assets/skeleton.html`` is an empty page as one
     file, which the live page fills to download what it shows.
     """
-    assets = resources.files("translate.serve") / "assets"
-    texts = {"/": (assets / "index.html").read_text(encoding="utf-8")}
-    texts |= {f"/assets/{name}": (assets / name).read_text(encoding="utf-8") for name in _OWN}
-    texts |= {f"/assets/{name}": asset(name) for name in (*MODULES, "page.css")}
-    texts["/assets/skeleton.html"] = skeleton()
+    texts = {"/": index_text(noscript=_NO_SCRIPT, placeholder="Type or paste text, or drop a file")}
+    texts |= {f"/{path}": text for path, text in shared_files().items()}
+    texts["/assets/request.js"] = _text("request.js")
     return {path: File(text.encode(), _type(path)) for path, text in texts.items()}
+
+
+def index_text(*, noscript: str, placeholder: str, policy: str = "", status: str = "") -> str:
+    """The text of ``index.html``.
+
+    Args:
+        noscript: HTML, for a browser that runs no scripts.
+        placeholder: of the field for the text.
+        policy: an element with a content security policy, where no server sends one.
+        status: HTML, what is told before the scripts run.
+    """
+    fields = {"noscript": noscript, "placeholder": placeholder, "policy": policy, "status": status}
+    return fill(_text("index.html"), **fields)
+
+
+def shared_files() -> dict[str, str]:
+    """The other files by their paths beside ``index.html``, but ``request.js``, which knows who answers."""
+    texts = {f"assets/{name}": _text(name) for name in _OWN}
+    texts |= {f"assets/{name}": asset(name) for name in (*MODULES, "page.css")}
+    return texts | {"assets/skeleton.html": skeleton()}
 
 
 def headers() -> dict[str, str]:
@@ -55,6 +73,10 @@ def headers() -> dict[str, str]:
         "Referrer-Policy": "no-referrer",
         "Cache-Control": "no-cache",
     }
+
+
+def _text(name: str) -> str:
+    return (resources.files("translate.serve") / "assets" / name).read_text(encoding="utf-8")
 
 
 def _type(path: str) -> str:

@@ -255,7 +255,9 @@ function hearButtons() {
     await navigator.clipboard.writeText(now.shown.text);
     tell("Copied");
   });
-  byId("save").addEventListener("click", () => save(page, [now.text, now.shown.text]));
+  byId("save").addEventListener("click", () =>
+    save(page, [now.text, now.shown.text]).catch(() => tell("The page could not be saved.", "wrong")),
+  );
   byId("more").addEventListener("click", () => {
     const isHidden = (byId("details").hidden = !byId("details").hidden);
     byId("more").setAttribute("aria-expanded", String(!isHidden));

@@ -15,7 +15,7 @@ const escaped = (text) => text.replace(/[<>&"']/g, (mark) => `&#${mark.charCodeA
 
 /** Download a page; its skeleton has the shared parts in it. */
 export async function save(page, texts) {
-  const skeleton = await (await fetch("/assets/skeleton.html")).text();
+  const skeleton = await (await fetch(new URL("skeleton.html", import.meta.url))).text();
   const alternatives = page.alternatives.map((one) => ({
     ...one,
     views: one.views.map(({ numbers, ...view }) => ({ ...view, data: encoded(numbers) })),

@@ -1,0 +1,114 @@
+"""ONNX Runtime for browsers: two files of the package onnxruntime-web, in one version, checked."""
+
+import hashlib
+import io
+import json
+import tarfile
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from translate.config.names import shorten
+from translate.errors import UserError
+from translate.text.bounded import read_bounded
+
+PACKAGE, VERSION = "onnxruntime-web", "1.30.0"
+ADDRESS = f"https://registry.npmjs.org/{PACKAGE}/-/{PACKAGE}-{VERSION}.tgz"
+# The checksums (SHA-256) of the files that a page needs.
+FILES = {
+    "ort.wasm.bundle.min.mjs": "11e64bd8ffe11bd1a2a2f0d6275fdfbbba7262f0b76b99b53d228a8a22ef3d90",
+    "ort-wasm-simd-threaded.wasm": "3398c10d07d229bd91b364548e130e0e51a8e5704b88c7c083ebbeb78842dee2",
+}
+MAX_BYTES = 1 << 26  # of the package, and of each file
+SECONDS = 60.0  # without an answer
+GET = f"npm pack {PACKAGE}@{VERSION}"
+
+
+def read_runtime(given: Path | None, report: Callable[[str], None]) -> dict[str, bytes]:
+    """The contents of ``FILES``.
+
+    Args:
+        given: the package as npm packs it, or its folder, or a folder with it in ``node_modules``; it is
+            fetched if ``None``.
+        report: called with each line for the user.
+
+    Raises:
+        UserError: if there is no such package, it is damaged or of another version, or cannot be fetched.
+    """
+    if given is None:
+        report(f"fetching {PACKAGE} {VERSION}, 33 MB, for the page; --runtime FILE uses a copy")
+        return _checked(_of_package(io.BytesIO(_fetch()), ADDRESS), ADDRESS)
+    where = f"--runtime {given}"
+    if given.is_dir():
+        inner = given / "node_modules" / PACKAGE
+        return _checked(_of_folder(inner if inner.is_dir() else given), where)
+    try:
+        content = read_bounded(given, limit=MAX_BYTES)
+    except FileNotFoundError as error:
+        raise UserError(f"{where}: there is no such file or folder; make it with: {GET}") from error
+    return _checked(_of_package(io.BytesIO(content), where), where)
+
+
+def _fetch() -> bytes:
+    try:
+        with urllib.request.urlopen(ADDRESS, timeout=SECONDS) as answer:
+            content: bytes = answer.read(MAX_BYTES)
+    except OSError as error:  # every error of the network is one
+        raise UserError(
+            f"{ADDRESS}: cannot be fetched ({shorten(error)}); where there is a network: {GET}; then add "
+            f"--runtime {PACKAGE}-{VERSION}.tgz"
+        ) from error
+    return content
+
+
+def _of_package(content: io.BytesIO, where: str) -> dict[str, bytes]:
+    """The files of a package as npm packs it, by their names in it."""
+    wanted = {"package/package.json", *(f"package/dist/{name}" for name in FILES)}
+    found = {}
+    try:
+        with tarfile.open(fileobj=content, mode="r|gz") as archive:
+            for member in _regular(archive):
+                if member.name in wanted and member.size <= MAX_BYTES:
+                    file = archive.extractfile(member)
+                    assert file is not None
+                    found[member.name.removeprefix("package/").removeprefix("dist/")] = file.read()
+                if len(found) == len(wanted):
+                    break
+    except (tarfile.TarError, OSError, EOFError) as error:
+        raise UserError(f"{where}: not a package of npm ({shorten(error)}); make one with: {GET}") from error
+    return found
+
+
+def _regular(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    return (member for member in archive if member.isfile())
+
+
+def _of_folder(folder: Path) -> dict[str, bytes]:
+    files = {"package.json": folder / "package.json", **{name: folder / "dist" / name for name in FILES}}
+    return {name: read_bounded(path, limit=MAX_BYTES) for name, path in files.items() if path.is_file()}
+
+
+def _checked(found: dict[str, bytes], where: str) -> dict[str, bytes]:
+    """The files of a page, if they are those of ``VERSION``."""
+    version = _version(found.get("package.json", b"{}"))
+    if version != VERSION:
+        got = "no onnxruntime-web" if version is None else f"{PACKAGE} {shorten(version)}"
+        raise UserError(f"{where}: it has {got}; expected {PACKAGE} {VERSION}, which this makes: {GET}")
+    for name, checksum in FILES.items():
+        if name not in found:
+            raise UserError(f"{where}: dist/{name} is missing; make the package anew: {GET}")
+        if hashlib.sha256(found[name]).hexdigest() != checksum:
+            raise UserError(
+                f"{where}: dist/{name} has another checksum, so it is damaged or changed; make the package "
+                f"anew: {GET}"
+            )
+    return {name: found[name] for name in FILES}
+
+
+def _version(description: bytes) -> str | None:
+    """The version that ``package.json`` names, if it is that of the package."""
+    try:
+        values = json.loads(description)
+        return str(values["version"]) if values["name"] == PACKAGE else None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None

@@ -1,0 +1,157 @@
+"""Exports a run as a page that translates and aligns in the reader's browser, from any host of files.
+
+It is the page of the server, ``translate/serve/assets``, with a ``request.js`` that asks no server: the two
+ONNX graphs run in ONNX Runtime's WebAssembly; the search and the tokenizer are ``assets`` of this package.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from translate.alignment.extract import align_recorded
+from translate.alignment.pairs import EncodedPair
+from translate.export import onnx
+from translate.export.browser_runtime import read_runtime
+from translate.export.browser_tokenizer import write_tokenizer
+from translate.export.contents import Contents, Engine, Rendered
+from translate.export.onnx_search import Graphs
+from translate.serve.live_page import index_text, shared_files
+from translate.text.tokenizer import BOS, EOS
+
+FORMAT = "page"
+SCRIPTS = (
+    "engine.js",
+    "links.js",
+    "normaliser.js",
+    "paragraphs.js",
+    "request.js",
+    "search.js",
+    "tokenizer.js",
+    "words.js",
+)
+# As strict as the live page's; WebAssembly must be allowed by name.
+POLICY = (
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; "
+    "img-src data:; base-uri 'none'; form-action 'none'"
+)
+LOADING = """Loading the translator … If this line stays, the page was opened as a file; a browser runs it
+only from a host, such as <code>python3 -m http.server</code> in this folder."""
+NO_SCRIPT = "This page needs JavaScript: the translator runs in your browser."
+
+
+def export(
+    contents: Contents, directory: Path, runtime: Path | None, report: Callable[[str], None] = print
+) -> Engine:
+    """Write ``index.html``, ``assets/``, ``model/`` and ``runtime/``.
+
+    Args:
+        contents: of any backend.
+        directory: to be created.
+        runtime: where ONNX Runtime for browsers lies; see :func:`read_runtime`.
+        report: called with each line for the user.
+
+    Returns:
+        The engine, which translates and aligns with the written graphs.
+
+    Raises:
+        UserError: if a package that the export needs is not installed, or for a tokenizer or a runtime that
+            the page cannot use.
+    """
+    onnx.check_packages(FORMAT)
+    model = directory / "model"
+    model.mkdir(parents=True)
+    names = ["shared", "shared"] if contents.tokenizers.shared else ["source", "target"]
+    for name, tokenizer in zip(names, (contents.tokenizers.source, contents.tokenizers.target), strict=True):
+        write_tokenizer(tokenizer, model, name)
+    files = read_runtime(runtime, report)
+    num_memories = onnx.write_graphs(contents, model, weights=True)
+    text = json.dumps(_description(contents, names, num_memories), indent=2)
+    (model / onnx.DESCRIPTION).write_text(text + "\n", encoding="utf-8")
+    _write_page(directory)
+    _write_runtime(directory / "runtime", files)
+    return _engine(contents, onnx.open_graphs(model, num_memories))
+
+
+def _description(contents: Contents, names: Sequence[str], num_memories: int) -> dict[str, Any]:
+    """What the page must know of the model."""
+    search, model = contents.search, contents.model
+    source, target = contents.languages
+    choice = contents.choice
+    return {
+        "name": f"{source}-{target}",
+        "source": source,
+        "target": target,
+        "layers": model.num_attention_layers,
+        "heads": model.num_attention_heads,
+        "choice": {"layer": choice.layer, "heads": list(choice.heads), "shift": choice.shift},
+        "tokenizers": names,
+        "memories": num_memories,
+        "beam_size": search.beam_size,
+        "length_penalty": search.length_penalty,
+        "max_length_ratio": search.max_length_ratio,
+        "max_length_extra": search.max_length_extra,
+        "max_length": search.max_length,
+        "longest_source": min(search.max_source_pieces, (model.max_target_length or 1 << 30) - 1),
+        "longest_target": contents.longest_target,
+    }
+
+
+def page_files() -> dict[str, str]:
+    """The texts of the page by their paths, beside the model and the runtime."""
+    own = resources.files("translate.export") / "assets"
+    policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+    files = shared_files() | {
+        "index.html": index_text(
+            policy=policy,
+            noscript=NO_SCRIPT,
+            placeholder="Type or paste text",
+            status=LOADING,
+        )
+    }
+    return files | {f"assets/{name}": (own / name).read_text(encoding="utf-8") for name in SCRIPTS}
+
+
+def _write_page(directory: Path) -> None:
+    (directory / "assets").mkdir()
+    for path, text in page_files().items():
+        (directory / path).write_text(text, encoding="utf-8")
+
+
+def _write_runtime(directory: Path, files: dict[str, bytes]) -> None:
+    directory.mkdir()
+    for name, content in files.items():
+        (directory / name.replace(".mjs", ".js")).write_bytes(content)  # more hosts know what .js is
+
+
+def _engine(contents: Contents, graphs: Graphs) -> Engine:
+    translate = onnx.engine(contents, graphs)
+
+    def aligned(sentences: Sequence[str]) -> list[Rendered]:
+        return [
+            _aligned(contents, graphs, sentence, found)
+            for sentence, found in zip(sentences, translate(sentences), strict=True)
+        ]
+
+    return aligned
+
+
+def _aligned(contents: Contents, graphs: Graphs, sentence: str, found: Rendered) -> Rendered:
+    """A translation with the alignment that the graphs show."""
+    source = contents.tokenizers.source.encode_words(sentence).cut(contents.search.max_source_pieces)
+    if not source.ids:
+        return found
+    text, target = contents.tokenizers.target.decode_words(found.ids)
+    mask, memories, states = graphs.read([[*source.ids, EOS]])
+    ids, rows = [BOS], []
+    for following in [*target.ids, EOS]:
+        _, (*states, weights) = graphs.advance(np.array([[ids]]), mask, memories, states)
+        rows.append(weights[0, 0, contents.choice.layer, list(contents.choice.heads)])
+        ids.append(following)
+    recorded = torch.from_numpy(np.stack(rows))  # (T + 1, H, S)
+    (alignment,) = align_recorded([EncodedPair.of(source, target)], contents.choice, [recorded])
+    return found._replace(text=text, alignment=alignment)
