@@ -74,6 +74,7 @@ def test_onnx_writes_graphs_that_agree(
         (["--format", "ctranslate2"], "model.attention.num_heads=3 (it has the 2 of the self-attention)"),
         (["--format", "huggingface"], "model.attention.num_heads=3 (it has the 2 of the self-attention)"),
         (["--format", "onnx", "--quantization", "int8"], "--quantization is for --format ctranslate2"),
+        (["--format", "onnx", "--runtime", "x.tgz"], "--runtime is for --format page; onnx does not run in"),
         (["--format", "marian"], "'marian'"),
         (["--format", "bundle", "--sentences", "nowhere.en"], "nowhere.en: no such file"),
         (["--format", "bundle", "--sentences", os.devnull], "expected a file, got a pipe or a device"),

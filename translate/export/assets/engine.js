@@ -99,11 +99,10 @@ export class Engine {
 
   /** A text of several sentences, with the white space between them as it was. */
   async text(text, signal) {
-    const row = { text: "", score: 0, source_words: [], target_words: [], weights: [], sentences: [] };
+    const row = { text: "", score: 0, source_words: [], target_words: [], sentences: [] };
     const found = [];
     for (const [start, end] of sentences(text, this.model.source))
       found.push({ start, end, ...(await this.sentence(text.slice(start, end), {}, signal)) });
-    const [numWords, before] = [found.reduce((sum, one) => sum + one.source_words.length, 0), []];
     let end = 0;
     for (const one of found) {
       row.text += text.slice(end, one.start);
@@ -111,11 +110,9 @@ export class Engine {
       const [source, target] = [count(text, one.start), count(row.text)];
       row.text += one.text;
       const span = (from, written) => [from, from + count(written)];
-      row.sentences.push({ source: span(source, text.slice(one.start, end)), target: span(target, one.text), score: one.score });
+      const spans = { source: span(source, text.slice(one.start, end)), target: span(target, one.text) };
+      row.sentences.push({ ...spans, score: one.score, weights: one.weights });
       const move = (words, by) => words.map((word) => ({ ...word, start: word.start + by, end: word.end + by }));
-      const blank = Array(numWords - before.length - one.source_words.length).fill(0);
-      for (const weights of one.weights) row.weights.push([...before, ...weights, ...blank]);
-      before.push(...one.source_words.map(() => 0));
       row.source_words.push(...move(one.source_words, source));
       row.target_words.push(...move(one.target_words, target));
       row.score += one.score / found.length;

@@ -34,7 +34,9 @@ async function alone(work) {
   } catch (error) {
     if (error.name !== "AbortError") tell(error.message, "wrong");
   }
-  if (now.request === request) byId("translation").setAttribute("aria-busy", "false");
+  if (now.request !== request) return;
+  byId("translation").setAttribute("aria-busy", "false");
+  if (page && now.sentences.length) paintActive(); // a word that was pointed at meanwhile
 }
 
 const wish = (text, more) => ({ text, model: model().name, ...more });

@@ -1,0 +1,134 @@
+"""Where ONNX Runtime for browsers comes from, and what is refused."""
+
+import gzip
+import hashlib
+import io
+import json
+import os
+import tarfile
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from translate.errors import UserError
+from translate.export import browser_runtime
+from translate.export.browser_runtime import ADDRESS, PACKAGE, VERSION, read_runtime
+
+CONTENT = {"ort.wasm.bundle.min.mjs": b"export const a = 1;", "ort-wasm-simd-threaded.wasm": b"\0asm" * 99}
+
+
+@pytest.fixture(autouse=True)
+def _files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The package has small files."""
+    sums = {name: hashlib.sha256(content).hexdigest() for name, content in CONTENT.items()}
+    monkeypatch.setattr(browser_runtime, "FILES", sums)
+
+
+def folder_of(path: Path, version: str = VERSION, name: str = PACKAGE, **changed: bytes | None) -> Path:
+    """The package as a folder; ``mjs`` and ``wasm`` replace its files, or leave them out."""
+    (path / "dist").mkdir(parents=True)
+    (path / "package.json").write_text(json.dumps({"name": name, "version": version, "main": "x.js"}))
+    for file, content in CONTENT.items():
+        given = changed.get(file.rpartition(".")[2], content)
+        if given is not None:
+            (path / "dist" / file).write_bytes(given)
+    return path
+
+
+def packed(folder: Path) -> bytes:
+    """A folder as npm packs it."""
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w:gz") as archive:
+        archive.add(folder, "package")
+    return content.getvalue()
+
+
+def test_a_file_a_folder_and_a_project_have_it(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "own" / "node_modules" / PACKAGE)
+    file = tmp_path / "runtime.tgz"
+    file.write_bytes(packed(folder))
+    told: list[str] = []
+    for given in (file, folder, tmp_path / "own"):
+        assert read_runtime(given, told.append) == CONTENT
+    assert told == []
+
+
+def test_without_one_it_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = packed(folder_of(tmp_path / "package"))
+    asked: list[str] = []
+    told: list[str] = []
+
+    def answer(address: str, timeout: float) -> Any:
+        asked.append(address)
+        return io.BytesIO(content)
+
+    monkeypatch.setattr(urllib.request, "urlopen", answer)
+    assert read_runtime(None, told.append) == CONTENT
+    assert asked == [ADDRESS]
+    assert told == [f"fetching {PACKAGE} {VERSION}, 33 MB, for the page; --runtime FILE uses a copy"]
+    content = packed(folder_of(tmp_path / "other", wasm=b"x"))
+    with pytest.raises(UserError, match="another checksum, so it is damaged or changed"):
+        read_runtime(None, told.append)
+
+
+@pytest.mark.parametrize("error", [urllib.error.URLError("no route"), TimeoutError("slow"), OSError("reset")])
+def test_without_a_network_it_says_what_to_do(error: OSError, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(urllib.request, "urlopen", fail)
+    with pytest.raises(UserError) as caught:
+        read_runtime(None, print)
+    message = str(caught.value)
+    assert message.startswith(f"{ADDRESS}: cannot be fetched (")
+    assert message.endswith(f"npm pack {PACKAGE}@{VERSION}; then add --runtime {PACKAGE}-{VERSION}.tgz")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"version": "1.20.1"}, f"it has {PACKAGE} 1.20.1; expected {PACKAGE} {VERSION}, which this makes: "),
+        ({"name": "onnxruntime-node"}, f"it has no {PACKAGE}; expected"),
+        ({"mjs": None}, "dist/ort.wasm.bundle.min.mjs is missing; make the package anew: npm pack"),
+        ({"wasm": b"other"}, "dist/ort-wasm-simd-threaded.wasm has another checksum"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_another_package_is_refused(change: dict[str, Any], message: str, kind: str, tmp_path: Path) -> None:
+    given = folder_of(tmp_path / "package", **change)
+    if kind == "file":
+        given = tmp_path / "runtime.tgz"
+        given.write_bytes(packed(tmp_path / "package"))
+    with pytest.raises(UserError) as caught:
+        read_runtime(given, print)
+    assert str(caught.value).startswith(f"--runtime {given}: ")
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "there is no such file or folder; make it with: npm pack"),
+        (b"", "not a package of npm ("),
+        (b"PK\x03\x04 a zip", "not a package of npm ("),
+        (gzip.compress(b"x" * 2000), "not a package of npm ("),
+        (b"half", "not a package of npm ("),
+    ],
+)
+def test_a_file_that_is_no_package_is_refused(content: bytes | None, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "runtime.tgz"
+    if content == b"half":
+        content = packed(folder_of(tmp_path / "package", wasm=os.urandom(90_000)))[:40_000]
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(UserError) as caught:
+        read_runtime(path, print)
+    assert str(caught.value).startswith(f"--runtime {path}: {message}")
+
+
+def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=f"it has no {PACKAGE}; expected {PACKAGE}"):
+        read_runtime(tmp_path, print)
