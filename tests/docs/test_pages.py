@@ -31,6 +31,7 @@ FOREIGN = {
     "--build-arg": "docker",
     "--no-python": "torchrun",
     "--logdir": "tensorboard",
+    "--directory": "python3 -m http.server",
 }
 SECTION = "data|model|tokenizer|optimizer|schedule|training|runtime|search|alignment|run"
 FILES = (".py", ".json", ".bin", ".lock", ".safetensors")

@@ -176,6 +176,21 @@ def test_a_word_is_chosen_and_the_rest_translated_anew(page: Browser, server: St
 
 
 @in_chromium
+def test_a_word_that_is_pointed_at_while_an_answer_comes_is_lit_afterwards(
+    page: Browser, server: StandIn
+) -> None:
+    type_text(page, "I love you")
+    until(page, TRANSLATION, "je aime toi")
+    server.hold.clear()
+    page.click(SECOND)
+    page.hover("h1")
+    page.hover(SECOND)
+    server.hold.set()
+    until(page, OTHERS, ["aime", "adore", "<b>"])
+    until(page, SHARES.format("under"), [0, 0.75, 0.25])
+
+
+@in_chromium
 def test_by_keys_alone(page: Browser) -> None:
     type_text(page, TEXT)
     until(page, TRANSLATION, "je aime toi . les vertes pommes .")
