@@ -21,7 +21,7 @@ class Dropped:
 
     def add(self, name: str, reason: str, statement: str) -> None:
         """Drop the rows of a statement from the view."""
-        store(self.engine, self.work, name, statement)
+        store(self.engine, self.work, name, statement, ordered=True)
         self.reasons[name] = reason
         self.engine.add_view(f"after_{name}", statements.view_without(self.view, name))
         self.view = f"after_{name}"
@@ -31,10 +31,10 @@ class Dropped:
         return [self.work / name for name in self.reasons]
 
 
-def store(engine: DataEngine, work: Path, name: str, statement: str) -> None:
+def store(engine: DataEngine, work: Path, name: str, statement: str, *, ordered: bool = False) -> None:
     """Make a table of a statement, unless an earlier process has."""
     if not (work / name).exists():
-        engine.store(statement, work / name)
+        engine.store(statement, work / name, ordered=ordered)
     engine.add_table(name, work / name)
 
 

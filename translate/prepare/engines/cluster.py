@@ -91,7 +91,7 @@ class Cluster:
 
         self._write(rows.mapInArrow(run, ", ".join(f"{f.name} {_TYPES[f.type]}" for f in schema)), output)
 
-    def store(self, statement: str, output: Path) -> None:
+    def store(self, statement: str, output: Path, *, ordered: bool = False) -> None:
         self._write(self._sql(statement), output)
 
     def query(self, statement: str) -> pyarrow.Table:

@@ -13,6 +13,7 @@ import pyarrow
 import pyarrow.parquet
 
 from translate.errors import UserError
+from translate.prepare.engines.buckets import in_order
 from translate.prepare.engines.tables_and_views import BatchFunction, ShardOrder
 from translate.prepare.shard_files import write_ranges
 from translate.text.aside import aside
@@ -41,7 +42,8 @@ class OneMachine:
                 "translate prepare needs DuckDB; pip install 'seq2seq-translate[prepare]'"
             ) from error
         folder.mkdir(parents=True, exist_ok=True)
-        self.workers, self.errors = workers, (duckdb.OutOfMemoryException, duckdb.IOException, duckdb.Error)
+        self.folder, self.workers = folder, workers
+        self.errors = (duckdb.OutOfMemoryException, duckdb.IOException, duckdb.Error)
         settings: dict[str, Any] = {
             "memory_limit": f"{int(_SHARE * memory / 2**20)}MiB",
             "temp_directory": str(folder),
@@ -88,19 +90,21 @@ class OneMachine:
             finally:
                 pool.shutdown(cancel_futures=True)
 
-    def store(self, statement: str, output: Path) -> None:
+    def store(self, statement: str, output: Path, *, ordered: bool = False) -> None:
         with aside(output) as new:
             new.mkdir()
             file = str(new / PART).replace("'", "''")
-            self._run(f"COPY ({statement} ORDER BY row) TO '{file}' (FORMAT parquet, COMPRESSION zstd)")
+            order = " ORDER BY row" if ordered else ""
+            self._run(f"COPY ({statement}{order}) TO '{file}' (FORMAT parquet, COMPRESSION zstd)")
 
     def query(self, statement: str) -> pyarrow.Table:
         found: pyarrow.Table = self._run(statement).fetch_arrow_table()
         return found
 
     def write_shards(self, statement: str, order: ShardOrder, notes: Path) -> None:
-        result = self._run(f"{statement} ORDER BY order_key, row")
-        for _ in write_ranges(self._guarded(result.fetch_record_batch(READ_PAIRS)), order, notes):
+        total = self.query(f"SELECT count(*) AS n FROM ({statement}) s")["n"][0].as_py()
+        rows = self._guarded(self._run(statement).fetch_record_batch(READ_PAIRS))
+        for _ in write_ranges(in_order(rows, total, self.folder), order, notes):
             pass
 
     def close(self) -> None:

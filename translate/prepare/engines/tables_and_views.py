@@ -69,8 +69,11 @@ class DataEngine(Protocol):
     ) -> None:
         """Write a function of every batch of a table; leave out the rows of other tables."""
 
-    def store(self, statement: str, output: Path) -> None:
-        """Write the rows of a statement, which have the column ``row``, to a new table."""
+    def store(self, statement: str, output: Path, *, ordered: bool = False) -> None:
+        """Write the rows of a statement to a new table.
+
+        ``ordered`` is for a table that :meth:`map` leaves out; it has the column ``row``.
+        """
 
     def query(self, statement: str) -> pyarrow.Table:
         """The result of a statement that is small."""
