@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -128,7 +129,8 @@ def evaluate(
         warmed.translate(tests[0].source[:WARM_UP], beam_size=scoring.beam_size)
         warmed.warnings.clear()
     rows = []
-    for test, out in zip(tests, scoring.out or [None] * len(tests), strict=True):
+    outs: Sequence[Path | None] = scoring.out or [None] * len(tests)
+    for test, out in zip(tests, outs, strict=True):
         row = _row(translator, test, scoring, machine, rounded, out)
         if golds is not None:
             row |= _alignment_scores(translator, test, golds, machine.batch_size)

@@ -1,5 +1,6 @@
 """The test sets of ``translate evaluate`` and ``translate compare``: files, or a name of sacrebleu."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -21,8 +22,8 @@ class EvaluationSet:
     """
 
     name: str
-    source: list[str]
-    references: list[list[str]]
+    source: Sequence[str]
+    references: Sequence[Sequence[str]]
     language: str = ""
 
 

@@ -98,7 +98,7 @@ class PairSampler:
         for place, row in enumerate(rows.tolist()):
             if place not in changed and self.amount is None:
                 assert self.encoded.links is not None
-                packed.append(self.encoded.links.row(row))
+                packed.append(self.encoded.links.row(row).tolist())
                 continue
             pair = changed.get(place) or self._pair(row, texts[0][place], texts[1][place])
             sides = zip(self._encoders, (pair.source, pair.target), ids, strict=True)
@@ -140,9 +140,9 @@ class PairSampler:
         tokens = self.augmenter.tokens(source), self.augmenter.tokens(target)
         if self.encoded.links is None:
             return LinkedPair(*tokens)
-        packed = self.encoded.links.row(row)
+        packed = self.encoded.links.row(row).tolist()
         owners = [
-            _owners(encoder, side, ids.row(row))
+            _owners(encoder, side, ids.row(row).tolist())
             for encoder, side, ids in zip(
                 self._encoders, tokens, (self.encoded.source, self.encoded.target), strict=True
             )
@@ -162,7 +162,7 @@ class PairSampler:
         if self.amount is not None:
             return [*sample_corpus(tokenizer, texts, self.model_type, self.amount, [*seed, side])]
         known = (self.encoded.source, self.encoded.target)[side]
-        found: list[Sequence[int]] = [known.row(row) for row in rows.tolist()]
+        found: list[Sequence[int]] = [known.row(row).tolist() for row in rows.tolist()]
         new = tokenizer.encode_corpus([texts[place] for place in changed])
         for place, ids in zip(changed, new, strict=True):
             found[place] = ids
