@@ -85,7 +85,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     assert chromium is not None
     # No name has an address, so that nothing but the host of the page can be reached.
     one = Browser(
-            tmp_path_factory.mktemp("profile"),
+        tmp_path_factory.mktemp("profile"),
         "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     )
     yield one
@@ -242,8 +242,9 @@ def test_several_sentences_stay_where_they_were(page: Browser, exported: tuple[P
         [len(first) + 4, len(first) + 4 + len(second)],
     ]
     assert [word["text"] for word in found["source_words"]][-2:] == ["sleep", "!"]
-    assert all(len(row) == len(found["source_words"]) for row in found["weights"])
-    assert len(found["weights"]) == len(found["target_words"])
+    weights = [each["weights"] for each in found["sentences"]]
+    assert [len(row) for rows in weights for row in rows] == [4] * len(weights[0]) + [3] * len(weights[1])
+    assert len(weights[0]) + len(weights[1]) == len(found["target_words"])
 
 
 @in_chromium

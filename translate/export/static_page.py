@@ -21,6 +21,7 @@ from translate.export.browser_tokenizer import write_tokenizer
 from translate.export.contents import Contents, Engine, Rendered
 from translate.export.onnx_search import Graphs
 from translate.serve.live_page import index_text, shared_files
+from translate.serve.word_confidence import stored
 from translate.text.tokenizer import BOS, EOS
 
 FORMAT = "page"
@@ -81,7 +82,7 @@ def _description(contents: Contents, names: Sequence[str], num_memories: int) ->
     """What the page must know of the model."""
     search, model = contents.search, contents.model
     source, target = contents.languages
-    choice = contents.choice
+    choice, counted = contents.choice, stored(contents.directory.path, model)
     return {
         "name": f"{source}-{target}",
         "source": source,
@@ -89,6 +90,7 @@ def _description(contents: Contents, names: Sequence[str], num_memories: int) ->
         "layers": model.num_attention_layers,
         "heads": model.num_attention_heads,
         "choice": {"layer": choice.layer, "heads": list(choice.heads), "shift": choice.shift},
+        "confidence": None if counted is None else counted.described(),
         "tokenizers": names,
         "memories": num_memories,
         "beam_size": search.beam_size,
