@@ -192,6 +192,13 @@ def test_another_recipe_does_not_go_on_with_a_folder(tmp_path: Path) -> None:
         prepare(recipe({"a": files}, **NEAR), tmp_path / "out")
 
 
+def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
+    files = write_pairs(tmp_path, "a", PAIRS[:5])
+    with pytest.raises(UserError, match=r"a\.fr: expected a folder for the shards, got a file"):
+        prepare(recipe({"a": files}), tmp_path / "a.fr")
+    assert (tmp_path / "a.fr").read_text().count("\n") == 5
+
+
 def test_a_source_that_changes_meanwhile_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = write_pairs(tmp_path, "a", PAIRS[:50])
     original = preparation.write_splits

@@ -55,6 +55,8 @@ class Preparation:
         Raises:
             UserError: for files that cannot be read or have changed, a full disk, a folder of other shards.
         """
+        if self.out.exists() and not self.out.is_dir():
+            raise UserError(f"{shown_path(self.out)}: expected a folder for the shards, got a file")
         known = self._known_stamps()
         stamps = self._stamps(known)
         identity = self._identity(stamps)
