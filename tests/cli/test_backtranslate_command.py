@@ -19,7 +19,7 @@ def mono(tmp_path: Path) -> Path:
 
 def pairs(path: Path) -> list[tuple[str, str]]:
     table = read_table(path)
-    return list(zip(table.column("fr"), table.column("en"), strict=True))
+    return list(zip(*table.columns("fr", "en"), strict=True))
 
 
 def test_pairs_are_the_translations_of_the_run(

@@ -40,7 +40,7 @@ def refusal(path: Path, content: bytes | str | None = None) -> str:
 
 
 def column(path: Path, name: str) -> list[str]:
-    return [value for block in read_table(path).read([name]) for value in block[0]]
+    return read_table(path).columns(name)[0]
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,11 @@ class EvaluationFiles:
             own = references[index * each : (index + 1) * each]
             pairs = [pair_of(source, path) for path in own]
             language = language_of(str(own[0])) or ""
-            found.append(EvaluationSet(str(source), pairs[0].source, [one.target for one in pairs], language))
+            found.append(
+                EvaluationSet(
+                    str(source), list(pairs[0].source), [list(one.target) for one in pairs], language
+                )
+            )
         return found + [self._named(name, runs) for name in self.testset or []]
 
     def _named(self, name: str, runs: list[Path]) -> EvaluationSet:
@@ -112,4 +116,6 @@ class EvaluationFiles:
             )
         files = find_test_set(name, pair)
         pairs = [pair_of(files.source, path) for path in files.references]
-        return EvaluationSet(name, pairs[0].source, [one.target for one in pairs], pair.rpartition("-")[2])
+        return EvaluationSet(
+            name, list(pairs[0].source), [list(one.target) for one in pairs], pair.rpartition("-")[2]
+        )

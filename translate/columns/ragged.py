@@ -68,8 +68,7 @@ class RaggedParts:
         found = np.empty(len(rows), np.int64)
         numbers = rows // PART
         order = np.argsort(numbers, kind="stable")
-        edges = np.searchsorted(numbers[order], np.arange(len(self.parts) + 1))
-        for number, part in enumerate(self.parts):
-            chosen = order[edges[number] : edges[number + 1]]
-            found[chosen] = part.lengths_of(rows[chosen] - number * PART)
+        present, edges = np.unique(numbers[order], return_index=True)
+        for number, chosen in zip(present.tolist(), np.split(order, edges[1:])):
+            found[chosen] = self.parts[number].lengths_of(rows[chosen] - number * PART)
         return found

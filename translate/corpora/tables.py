@@ -32,6 +32,11 @@ class Table(NamedTuple):
     names: list[str]
     read: Callable[[Sequence[str]], Iterator[list[list[str]]]]
 
+    def columns(self, *names: str) -> list[list[str]]:
+        """All sentences of some columns of a small table."""
+        blocks = list(self.read(names))
+        return [[value for block in blocks for value in block[index]] for index in range(len(names))]
+
 
 def is_table(path: Path) -> bool:
     """Whether :func:`read_table` knows the suffix, apart from ``.gz``."""

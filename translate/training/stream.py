@@ -85,7 +85,8 @@ class BatchStream:
     def epoch_length(self) -> int:
         """Batches an epoch, by its first block; with subword sampling the number varies a little."""
         order = self.staged.orders[0]
-        return len(self._plan(self.corpus, order.rows(0, 0), Position())) * order.num_blocks(0)
+        lengths = self._lengths(self.corpus, order.rows(0, 0))
+        return len(self._plan(lengths, Position())) * order.num_blocks(0)
 
     def from_position(self, start: Position, step: int = 0) -> Generator[BatchGroup]:
         """Endless groups from ``start`` on, after ``step`` steps; a block's last group may be smaller."""
@@ -121,10 +122,14 @@ class BatchStream:
             stopped.set()
             thread.join()
 
-    def _plan(self, corpus: EncodedCorpus, rows: np.ndarray, at: Position) -> list[np.ndarray]:
-        """The batches of a block: places in ``rows``, which are rows of ``corpus``."""
-        lengths = corpus.source.lengths_of(rows), corpus.target.lengths_of(rows)
+    def _lengths(self, corpus: EncodedCorpus, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Of the source and the target of some rows."""
+        found = corpus.source.lengths_of(rows), corpus.target.lengths_of(rows)
         corpus.release()
+        return found
+
+    def _plan(self, lengths: tuple[np.ndarray, np.ndarray], at: Position) -> list[np.ndarray]:
+        """The batches of a block whose rows have these lengths: places among them."""
         return plan_batches(*lengths, self.batch_tokens, seed=self.seed, epoch=at.epoch, block=at.block)
 
     def _groups(self, at: Position, step: int) -> Iterator[BatchGroup]:
@@ -136,41 +141,44 @@ class BatchStream:
             if self.sample:
                 corpus = self.sample([self.seed, at.epoch, *([at.block + 1] if at.block else [])], rows)
                 places = np.arange(len(rows))
-            plan = self._plan(corpus, places, at)
+            lengths = self._lengths(corpus, places)
+            plan = self._plan(lengths, at)
             follower = Position(at.epoch, 0, at.block + 1)
             if follower.block == order.num_blocks(at.epoch):
                 follower = Position(at.epoch + 1)
             after = follower
             for begin in range(at.batch, len(plan), self.group_size):
-                chosen = [places[batch] for batch in plan[begin : begin + self.group_size]]
-                done = begin + len(chosen)
+                group = plan[begin : begin + self.group_size]
+                done = begin + len(group)
                 step += 1
                 after = follower if done == len(plan) else at._replace(batch=done)
                 if self.staged.stage(step) != stage:
                     after = Position(at.epoch + 1)
-                yield self._group(corpus, rows, chosen, at._replace(batch=begin), after)
+                num_tokens = sum(int(lengths[1][batch].sum()) + len(batch) for batch in group)
+                chosen = [places[batch].tolist() for batch in group]
+                batches = self._share(corpus, rows, chosen, at._replace(batch=begin))
+                spare = len(chosen[self.rank :: self.processes]) < len(batches)
+                yield BatchGroup(batches, after, num_tokens, spare)
                 if done // RELEASE > begin // RELEASE:
                     corpus.release()
                 if self.staged.stage(step) != stage:
                     break
             at = after
 
-    def _group(
-        self, corpus: EncodedCorpus, rows: np.ndarray, chosen: list[np.ndarray], at: Position, after: Position
-    ) -> BatchGroup:
-        """This process's share of the batches ``chosen`` of a block."""
-        lengths = corpus.target.lengths_of(np.concatenate(chosen))
+    def _share(
+        self, corpus: EncodedCorpus, rows: np.ndarray, chosen: list[list[int]], at: Position
+    ) -> list[Batch]:
+        """This process's share of the batches ``chosen`` of a block, or else a spare one."""
         mine = list(range(len(chosen)))[self.rank :: self.processes]
-        spare = len(mine) < len(chosen[:: self.processes])
-        if spare:
+        if len(mine) < len(chosen[:: self.processes]):
             mine.append(0)
-        batches = [collate(corpus, chosen[i].tolist()) for i in mine]
+        batches = [collate(corpus, chosen[i]) for i in mine]
         if self.sample:
             batches = [replace(b, indices=rows[b.indices].tolist()) for b in batches]
         if self.word_dropout:
             numbered = zip(mine, batches, strict=True)
             batches = [self._noisy(batch, at, at.batch + i) for i, batch in numbered]
-        return BatchGroup(batches, after, int(lengths.sum()) + len(lengths), spare)
+        return batches
 
     def _noisy(self, batch: Batch, at: Position, number: int) -> Batch:
         key = [self.seed, at.epoch, number, *([at.block] if at.block else [])]
