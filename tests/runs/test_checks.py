@@ -13,7 +13,7 @@ from translate.runs.checks import precision_note
 
 @pytest.fixture(autouse=True)
 def _no_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(data: object) -> None:
+    def refuse(data: object, cache: object = None) -> None:
         raise AssertionError("the corpus was read")
 
     monkeypatch.setattr(translate.runs.life, "load_corpus", refuse)
