@@ -85,6 +85,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     assert chromium is not None
     # No name has an address, so that nothing but the host of the page can be reached.
     one = Browser(
+        chromium,
         tmp_path_factory.mktemp("profile"),
         "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     )
