@@ -20,6 +20,7 @@ FLOORS = {
     "grammar": 2,
     "aligner": 3,
     "augmentation": 4,
+    "images": 3,
     "pictures": 4,
     "corpora": 4,
     "models": 4,

@@ -5,6 +5,7 @@ import os
 import random
 import signal
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -49,7 +50,7 @@ def test_pairs_stand_in_the_order_of_the_lines_and_are_counted(tmp_path: Path) -
     kept = ["a b c", "d e", "f g h", *(f"w {n}" for n in range(20))]  # "one" turned round is itself
     expected = [(f"<synthetic> {' '.join(reversed(line.split()))}", line) for line in kept]
     assert list(zip(*table.columns("en", "fr"), strict=True)) == expected
-    assert counts == Counts(28, {"blank": 2, "repeated": 1, "too_long": 1}, 24, {"copied": 1}, 23)
+    assert counts == Counts(28, Counter(blank=2, repeated=1, too_long=1), 24, Counter(copied=1), 23)
     assert counts.summary_lines() == [
         "28 lines: 2 blank, 1 repeated, 1 too long for a run, 24 translated",
         "24 translations: 1 equal to their line, 23 pairs",

@@ -10,8 +10,12 @@ from translate.aligner.links import Gold
 from translate.alignment.alignment import Alignment
 from translate.alignment.extract import METHODS
 from translate.alignment.heads import attention_heads
+from translate.alignment.pairs import evaluation_mode
+from translate.corpora.batching import pad
 from translate.errors import UserError
+from translate.models.vision.picture_encoders import picture_encoder
 from translate.pictures.page import Alternative, Page
+from translate.pictures.picture_page import show_regions
 from translate.translator import Translator
 
 
@@ -142,3 +146,18 @@ def _disputed(attention: Alignment, erasure: Alignment) -> dict[int, str]:
         for target in sorted(one.keys() & other.keys())
         if one[target] != other[target]
     }
+
+
+def draw_picture_of(translator: Translator, source: str, alignment: Alignment, path: str | Path) -> Path:
+    """Draw the region of each target word over the picture of a source line, or write it as a page.
+
+    Weights of the encoder's channels are drawn as bars, if it weighs them.
+    """
+    pair = translator.encode_pair(source, "")
+    channels = None
+    encoder = picture_encoder(translator.model)
+    if encoder is not None:
+        with evaluation_mode(translator.model):
+            found = encoder.channel_weights(pad([pair.source_ids])[0].to(translator.device))
+        channels = None if found is None else found[0].float().cpu().numpy()
+    return show_regions(alignment, path, channels=channels)

@@ -72,6 +72,11 @@ class Translator:
         )
 
     @property
+    def reads(self) -> str:
+        """What the model reads of a source: text, picture or both."""
+        return str(getattr(self.tokenizers.source, "reads", "text"))
+
+    @property
     def device(self) -> torch.device:
         return next(self.model.parameters()).device
 
@@ -87,6 +92,11 @@ class Translator:
                 raise UserError(
                     f"ensemble: run {number} has another target vocabulary ({sizes[1]} pieces) than the "
                     f"first ({sizes[0]}); train it with the first one's tokenizer"
+                )
+            if other.reads != self.reads:
+                raise UserError(
+                    f"ensemble: run {number} reads {other.reads} and the first {self.reads} (data.read); "
+                    "expected the same of all"
                 )
         return replace(self, partners=tuple(others), warnings=Counter())
 

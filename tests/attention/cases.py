@@ -63,6 +63,7 @@ CASES: dict[str, Case] = {
     "concat": case("concat", oracles.additive),
     "coverage": case("coverage", oracles.coverage, attention_size=17, max_fertility=1.5),
     "hierarchical": case("hierarchical", oracles.hierarchical, attention_size=17),
+    "two_sources": case("two_sources", oracles.two_sources, attention_size=17),
     "dot": case("dot", oracles.plain_dot, sizes=(11, 11)),
     "self_dot": case("self_dot", oracles.plain_dot, sizes=(11, 11)),
     "general": case("general", oracles.general),

@@ -67,6 +67,35 @@ def additive(p: Parameters, queries: Array, states: Array, seen: list[bool], **_
     return by_score(queries, states, seen, lambda t, s: additive_score(p, queries[t], states[s]))
 
 
+def two_sources(
+    p: Parameters,
+    queries: Array,
+    states: Array,
+    seen: list[bool],
+    pictures: Sequence[bool] | None = None,
+    **_: Any,
+) -> Result:
+    """Both softmaxes and the gate; without ``pictures`` all positions are words."""
+    kinds = [False] * len(states) if pictures is None else list(pictures)
+    parts = {
+        kind: {n.removeprefix(f"{kind}."): v for n, v in p.items() if n.startswith(f"{kind}.")}
+        for kind in ("words", "picture")
+    }
+    words = [s and not kind for s, kind in zip(seen, kinds, strict=True)]
+    patches = [s and kind for s, kind in zip(seen, kinds, strict=True)]
+    rows = []
+    for query in queries:
+        gate = sigmoid(affine(p, "gate", query)[0])
+        if not (any(words) and any(patches)):
+            gate = float(any(patches))
+        both = (
+            softmax([additive_score(parts[kind], query, state) for state in states], visible)
+            for kind, visible in (("picture", patches), ("words", words))
+        )
+        rows.append([gate * one + (1 - gate) * other for one, other in zip(*both, strict=True)])
+    return one_head(rows, states)
+
+
 def plain_dot(p: Parameters, queries: Array, states: Array, seen: list[bool], **_: Any) -> Result:
     return by_score(queries, states, seen, lambda t, s: dot(queries[t], states[s]))
 

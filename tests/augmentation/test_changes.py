@@ -10,8 +10,9 @@ from translate.text.words import split_words
 
 
 def pair(source: str, target: str, links: str) -> LinkedPair:
-    sides = (tokens_of(text, split_words(text)) for text in (source, target))
-    return LinkedPair(*sides, frozenset(tuple(map(int, link.split("-"))) for link in links.split()))
+    first, second = (tokens_of(text, split_words(text)) for text in (source, target))
+    numbers = [[int(end) for end in link.split("-")] for link in links.split()]
+    return LinkedPair(first, second, frozenset((s, t) for s, t in numbers))
 
 
 HOUSE = pair("I see the old house.", "je vois la vieille maison.", "0-0 1-1 2-2 3-3 4-4 5-5")

@@ -30,7 +30,7 @@ TINY = (
     "runtime.threads=1",
 )
 TINY_GRAMMAR = ("data.num_train=120", "data.num_validation=7", "data.num_test=5")
-GENERATED = ("grammar", "grammar_sov")
+GENERATED = ("grammar", "grammar_sov", "scenes")
 # Corpora that are downloaded unless data.path names a folder.
 HUB = ("multi30k", "iwslt2017", "wmt14", "opus_books", "opus100")
 
@@ -235,6 +235,8 @@ def _corpus_of(words: list[str]) -> str:
     for word in words:
         if word.startswith("experiment=multi30k"):
             corpus = "multi30k"
+        if word.startswith("experiment=scenes"):
+            corpus = "scenes"
     for word in words:
         if word.startswith("data="):
             corpus = word.removeprefix("data=")
@@ -281,4 +283,19 @@ def furnish(folder: Path, runs: dict[str, Path]) -> None:
     for split, name in (("train", "train"), ("dev", "valid"), ("test", "test_2016_flickr")):
         for language, written in (("en", "en"), ("fr", "fr"), ("de", "fr")):
             shutil.copy(text / f"{split}.{written}", captions / f"{name}.{language}")
+    _add_photos(captions, folder / "flickr30k")
     shutil.rmtree(text)
+
+
+def _add_photos(captions: Path, photos: Path) -> None:
+    """Pictures by the names that the captions' folder has for each pair."""
+    from PIL import Image
+
+    photos.mkdir()
+    (captions / "image_splits").mkdir()
+    for number in range(3):
+        Image.new("RGB", (120 + 10 * number, 90), (80 * number, 120, 40)).save(photos / f"{number}.jpg")
+    for name in ("train", "valid", "test_2016_flickr"):
+        count = len((captions / f"{name}.en").read_text().splitlines())
+        rows = "".join(f"{number % 3}.jpg\n" for number in range(count))
+        (captions / "image_splits" / f"{name}.txt").write_text(rows)

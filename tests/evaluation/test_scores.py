@@ -3,6 +3,7 @@ import sacrebleu
 
 from translate.errors import UserError
 from translate.evaluation import bleu_score, corpus_scores
+from translate.evaluation.ambiguous import ambiguous_line, ambiguous_scores
 from translate.evaluation.scores import lowercased_bleu
 
 REFERENCES = ["The cat sits on the mat, quietly.", "It's raining in the old town again today."]
@@ -70,3 +71,16 @@ def test_lowercased_bleu_is_that_of_lowercased_text() -> None:
     assert score == pytest.approx(sacrebleu.corpus_bleu(low[0], [low[1]]).score)
     assert score > bleu_score(shouted, REFERENCES) + 10
     assert {"case:lc", "tok:13a"} <= set(signature.split("|"))
+
+
+def test_ambiguous_sentences_by_hand() -> None:
+    sentences = ["it is red .", "it is red .", "it is red .", "they are blue .", "a", "a"]
+    references = ["il est rouge .", "elle est rouge .", "il est rouge .", "ils sont bleus .", "b", "b"]
+    hypotheses = ["il est rouge .", "il est rouge .", "elle est rouge .", "x", "b", "b"]
+    found = ambiguous_scores(sentences, hypotheses, references)
+    assert found is not None
+    assert found.sentences == 3  # the others have one reference
+    assert found.right == pytest.approx(1 / 3)
+    assert found.chance == pytest.approx(2 / 3)
+    assert "33.33 % of 3 right (chance 66.67 %)" in ambiguous_line(**found._asdict())
+    assert ambiguous_scores(sentences[3:], hypotheses[3:], references[3:]) is None

@@ -5,9 +5,8 @@ import hashlib
 import io
 import json
 import os
+import subprocess
 import tarfile
-import urllib.error
-import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import pytest
 
 from translate.errors import UserError
 from translate.export import browser_runtime
-from translate.export.browser_runtime import ADDRESS, PACKAGE, VERSION, read_runtime
+from translate.export.browser_runtime import GET, PACKAGE, VERSION, read_runtime
 
 CONTENT = {"ort.wasm.bundle.min.mjs": b"export const a = 1;", "ort-wasm-simd-threaded.wasm": b"\0asm" * 99}
 
@@ -58,32 +57,44 @@ def test_a_file_a_folder_and_a_project_have_it(tmp_path: Path) -> None:
 
 def test_without_one_it_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = packed(folder_of(tmp_path / "package"))
-    asked: list[str] = []
+    asked: list[list[str]] = []
     told: list[str] = []
 
-    def answer(address: str, timeout: float) -> Any:
-        asked.append(address)
-        return io.BytesIO(content)
+    def pack(command: list[str], **_: Any) -> None:
+        *words, folder = command
+        asked.append(words)
+        (Path(folder) / f"{PACKAGE}-{VERSION}.tgz").write_bytes(content)
 
-    monkeypatch.setattr(urllib.request, "urlopen", answer)
+    monkeypatch.setattr(subprocess, "run", pack)
     assert read_runtime(None, told.append) == CONTENT
-    assert asked == [ADDRESS]
+    assert asked == [[*GET.split(), "--silent", "--pack-destination"]]
     assert told == [f"fetching {PACKAGE} {VERSION}, 33 MB, for the page; --runtime FILE uses a copy"]
     content = packed(folder_of(tmp_path / "other", wasm=b"x"))
     with pytest.raises(UserError, match="another checksum, so it is damaged or changed"):
         read_runtime(None, told.append)
 
 
-@pytest.mark.parametrize("error", [urllib.error.URLError("no route"), TimeoutError("slow"), OSError("reset")])
-def test_without_a_network_it_says_what_to_do(error: OSError, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (FileNotFoundError("npm"), "npm is not installed"),
+        (subprocess.CalledProcessError(1, ["npm"]), "exit status 1"),
+        (subprocess.TimeoutExpired(["npm"], 600), "timed out"),
+        (OSError("reset"), "reset"),
+    ],
+)
+def test_without_a_network_it_says_what_to_do(
+    error: Exception, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(urllib.request, "urlopen", fail)
+    monkeypatch.setattr(subprocess, "run", fail)
     with pytest.raises(UserError) as caught:
         read_runtime(None, print)
     message = str(caught.value)
-    assert message.startswith(f"{ADDRESS}: cannot be fetched (")
+    assert message.startswith(f"{PACKAGE} {VERSION} cannot be fetched (")
+    assert reason in message
     assert message.endswith(f"npm pack {PACKAGE}@{VERSION}; then add --runtime {PACKAGE}-{VERSION}.tgz")
 
 

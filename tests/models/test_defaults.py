@@ -9,6 +9,7 @@ import yaml  # type: ignore[import-untyped]
 
 from translate.attention import GroupedQuery, LocalM, MultiHead
 from translate.config import config_directory
+from translate.config.files import is_open
 from translate.config.targets import resolve_target
 from translate.models import Transformer
 from translate.options import flat_parameters
@@ -24,6 +25,8 @@ def disagreements(target: Callable[..., Any], options: Mapping[str, Any]) -> lis
         if isinstance(value, Mapping) or name not in parameters:
             continue
         default = parameters[name].default
+        if is_open(value) and default is inspect.Parameter.empty:  # another setting gives it
+            continue
         if default is None and value is not None:  # worked out from the sizes
             default = getattr(target(SIZE, SIZE), name)
         if default is inspect.Parameter.empty or default != value or type(default) is not type(value):

@@ -66,7 +66,8 @@ def test_guided_links_join_the_pieces_of_linked_words(sampling: list[str], tmp_p
     source, target = prepared.tokenizers.source, prepared.tokenizers.target
     judged = 0
     for ids, others, links in lists(found):
-        pieces, linked = (source.pieces(ids), target.pieces(others)), {}
+        pieces = source.pieces(ids), target.pieces(others)
+        linked: dict[int, set[int]] = {}
         for link in links:
             linked.setdefault(link >> POSITION_BITS, set()).add(link & (1 << POSITION_BITS) - 1)
         places = [tagged(side) for side in pieces]

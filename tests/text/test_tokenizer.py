@@ -80,9 +80,9 @@ def test_special_pieces(tokenizer: Tokenizer) -> None:
 def test_an_empty_line_has_no_pieces(tokenizer: Tokenizer, tokenised: Tokenizer, text: str) -> None:
     for each in (tokenizer, tokenised):
         assert each.encode(text) == []
-        assert each.encode_words(text) == ([], [], [], ())
+        assert each.encode_words(text) == ([], [], [], (), None)
         assert each.decode([]) == ""
-        assert each.decode_words([]) == ("", ([], [], [], ()))
+        assert each.decode_words([]) == ("", ([], [], [], (), None))
 
 
 @pytest.mark.parametrize("name", ODD)

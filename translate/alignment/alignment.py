@@ -9,6 +9,7 @@ import numpy as np
 
 from translate.aligner.links import Gold, Links, format_pharaoh, format_weighted
 from translate.errors import UserError
+from translate.images.patches import Picture
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +21,7 @@ class Alignment:
         source_offsets, target_offsets: (start, end) of each word in its text; empty if there is no text.
         method: a caption for the weights, such as `attention, layer 2, head 1`; empty if unknown.
         threshold: the smallest weight that is a link, see `links`.
+        picture: the picture that was read; its patches, row by row, are the first source words.
     Raises:
         ValueError: if the weights do not have a row for each target word and a column for each source word,
             or are negative or not finite, or if the numbers of offsets and words differ.
@@ -33,6 +35,7 @@ class Alignment:
     target_offsets: Sequence[tuple[int, int]] = ()
     method: str = ""
     threshold: float = 0.0
+    picture: Picture | None = None
 
     def __post_init__(self) -> None:
         check_threshold(self.threshold)
@@ -96,7 +99,8 @@ class Alignment:
     def to_dict(self) -> dict[str, Any]:
         """The alignment for JSON, with weights rounded to 6 digits and Pharaoh links.
 
-        Offsets, method and threshold are left out where they are empty.
+        Offsets, method and threshold are left out where they are empty; ``grid`` is the number of rows and
+        columns of patches, which are the first source words.
         """
         offsets = {
             f"{side}_offsets": [list(span) for span in getattr(self, f"{side}_offsets")]
@@ -109,6 +113,7 @@ class Alignment:
             **offsets,
             **({"method": self.method} if self.method else {}),
             **({"threshold": self.threshold} if self.threshold else {}),
+            **({"grid": [self.picture.rows, self.picture.columns]} if self.picture else {}),
             "weights": [[round(weight, 6) for weight in row] for row in self.weights.tolist()],
             "links": self.pharaoh(),
         }
@@ -139,10 +144,19 @@ class Alignment:
 
         Args:
             path: the file; its extension chooses the format.
-            title, values, gold, colour_map: as in `heatmap.draw`; a page takes only title and gold.
+            title, values, gold, colour_map: as in `heatmap.draw`; a page takes only title and gold. With a
+                picture, each word's region is drawn over it instead of a matrix, and only a title is taken.
         Raises:
             UserError: for another extension, `values` or a colour map for a page, or as in `heatmap.draw`.
         """
+        if self.picture is not None:
+            if values or gold is not None or colour_map != "gray":
+                raise UserError(
+                    f"{path}: a picture takes no values, gold links or colour map; its regions are lit"
+                )
+            from translate.pictures.picture_page import show_regions
+
+            return show_regions(self, path, title=title)
         if Path(path).suffix.lower() == ".html":
             from translate.pictures.page import Page
 

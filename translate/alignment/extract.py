@@ -158,6 +158,7 @@ def _in_order(
                 pair.target_offsets,
                 named,
                 threshold,
+                pair.picture,
             )
         if progress is not None:
             progress(len(batch.indices))

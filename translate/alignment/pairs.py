@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -12,6 +13,7 @@ from torch import Tensor, nn
 from translate.alignment.pool import piece_to_word
 from translate.corpora.batching import pad, sequential_batches
 from translate.errors import UserError
+from translate.images.patches import Picture
 from translate.models.seq2seq import Seq2Seq
 from translate.models.states import Encoded
 from translate.text.tokenizer import BOS, EOS, NO_WORD, Pieces
@@ -54,10 +56,16 @@ class EncodedPair:
             if words and not NO_WORD <= min(words) <= max(words) < len(getattr(self, f"{side}_words")):
                 raise ValueError(f"{side}: a piece belongs to a word that does not exist")
 
+    @property
+    def picture(self) -> Picture | None:
+        """Whose patches are the first source words."""
+        return None
+
     @classmethod
     def of(cls, source: Pieces, target: Pieces) -> "EncodedPair":
         """The pair of two results of `Tokenizer.encode_words`."""
-        return cls(
+        kind = cls if source.picture is None else partial(PicturedPair, source.picture)
+        return kind(
             source_ids=[*source.ids, EOS],
             target_ids=target.ids,
             source_piece_words=[*source.piece_words, NO_WORD],
@@ -69,6 +77,18 @@ class EncodedPair:
             source_offsets=[(word.start, word.end) for word in source.words],
             target_offsets=[(word.start, word.end) for word in target.words],
         )
+
+
+class PicturedPair(EncodedPair):
+    """A pair with a picture, whose patches are the first source words."""
+
+    def __init__(self, picture: Picture, **parts: Any) -> None:
+        super().__init__(**parts)
+        object.__setattr__(self, "_picture", picture)
+
+    @property
+    def picture(self) -> Picture | None:
+        return self._picture  # type: ignore[attr-defined]
 
 
 class PairBatch(NamedTuple):

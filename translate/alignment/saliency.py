@@ -5,7 +5,7 @@ from torch import Tensor
 
 from translate.alignment.pairs import PairBatch
 from translate.alignment.pool import pool_source, pool_target, renormalise
-from translate.models.seq2seq import Seq2Seq
+from translate.models.seq2seq import Seq2Seq, patches_of
 
 MAX_SCORES = 2**22  # scores over the vocabulary in memory at a time
 
@@ -27,8 +27,10 @@ def piece_gradients(model: Seq2Seq, batch: PairBatch) -> Tensor:
     # cuDNN refuses the backward pass of a recurrence in evaluation mode.
     with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
         embedded = model.embed_source(batch.source).detach().requires_grad_()
-        hidden = model.read_target(model.encode_embedded(embedded, batch.source_mask), batch.target_in)
-        rows = [batch.source.new_zeros(batch.source.shape, dtype=torch.float32)] * wanted.shape[1]
+        hidden = model.read_target(
+            model.encode_embedded(embedded, batch.source_mask, *patches_of(batch.source)), batch.target_in
+        )
+        rows = [batch.source.new_zeros(batch.source.shape[:2], dtype=torch.float32)] * wanted.shape[1]
         # One backward pass for each position serves all sentences: a sentence's gradients stay in its row.
         for position in range(wanted.shape[1]):
             scores = torch.log_softmax(model.logits(hidden[:, position]).float(), dim=-1)
@@ -57,7 +59,7 @@ def erasure(model: Seq2Seq, batch: PairBatch) -> Tensor:
         model, batch.source, batch.source_mask, batch.target_in, batch.target_words
     )
     mask = batch.source_mask
-    visible = torch.ones_like(batch.source, dtype=torch.bool) if mask is None else mask
+    visible = batch.source.new_ones(batch.source.shape[:2], dtype=torch.bool) if mask is None else mask
     for word in range(drops.shape[-1]):
         erased = batch.source_words[:, :, word] > 0
         rows = erased.any(1).nonzero().squeeze(1)  # a GPU synchronises here
@@ -72,12 +74,13 @@ def erasure(model: Seq2Seq, batch: PairBatch) -> Tensor:
 
 
 def keep(source: Tensor, kept: Tensor) -> tuple[Tensor, Tensor | None]:
-    """Drop the pieces of sentences (B, S) where kept (B, S) is False; returns ids and mask as `pad` does."""
+    """Drop the positions of sources (B, S, ...) where kept (B, S) is False; returns the rest as `pad`."""
     order = torch.argsort(~kept, dim=1, stable=True)
     lengths = kept.sum(1)
     longest = int(lengths.max())
     mask = torch.arange(longest, device=source.device) < lengths.unsqueeze(1)
-    return source.gather(1, order)[:, :longest], None if bool(mask.all()) else mask
+    rows = torch.arange(len(source), device=source.device).unsqueeze(1)
+    return source[rows, order[:, :longest]], None if bool(mask.all()) else mask
 
 
 def word_log_probabilities(

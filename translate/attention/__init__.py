@@ -4,7 +4,7 @@ A new mechanism is a class with ``@register("NAME")`` in a file of this package,
 ``conf/model/attention/NAME.yaml``, whose ``_target_`` is ``translate.attention.FILE.CLASS``.
 """
 
-from translate.attention.additive import Additive, Concat, Coverage, Hierarchical
+from translate.attention.additive import Additive, Concat, Coverage, Hierarchical, TwoSources
 from translate.attention.contract import Attention, create, mechanisms, names, register
 from translate.attention.distance import ALiBi, LocalM, LocalP, RelativeBias, SlidingWindow
 from translate.attention.dot_product import Dot, DotProduct, General, SelfDot, SizeMismatchError
@@ -44,6 +44,7 @@ __all__ = [
     "SelfQKV",
     "SizeMismatchError",
     "SlidingWindow",
+    "TwoSources",
     "create",
     "mechanisms",
     "names",

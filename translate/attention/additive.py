@@ -225,3 +225,76 @@ def new_direction(size: int) -> nn.Parameter:
 
 def _any(mask: Tensor | None, keys: Tensor) -> Tensor:
     return keys.new_ones(len(keys), dtype=torch.bool) if mask is None else mask.any(1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoSourcesMemory(Memory):
+    """Memory with a second set of keys, of which each position uses one."""
+
+    picture_keys: Tensor  # (B, 1, S, A)
+    pictures: Tensor  # (B, S) bool: whether a position is a patch
+
+
+@register("two_sources")
+class TwoSources(Attention):
+    """g softmax over the patches + (1 - g) softmax over the words, g = sigmoid(w^T q + b) of the query.
+
+    Calixto et al. 2017, 3.2, who gate the picture alone. A source that lacks one of the two has the other.
+
+    Args:
+        query_size: width of a query.
+        key_size: width of a source state.
+        attention_size: A; ``query_size`` if ``None``.
+    """
+
+    prepared_by = ("prepare", "prepare_two")
+
+    def __init__(self, query_size: int, key_size: int, attention_size: Width | None = None) -> None:
+        super().__init__(query_size, key_size)
+        size = check_size("attention_size", attention_size, query_size)
+        self.words = Additive(query_size, key_size, size)
+        self.picture = Additive(query_size, key_size, size)
+        self.gate = nn.Linear(query_size, 1)
+
+    def prepare(self, states: Tensor, mask: Tensor | None = None) -> Memory:
+        return self.prepare_two(states, mask, states.new_zeros(states.shape[:2], dtype=torch.bool))
+
+    def prepare_two(self, states: Tensor, mask: Tensor | None, pictures: Tensor) -> Memory:
+        """As :meth:`prepare`, with which positions are patches: (B, S) bool."""
+        words, picture = (part.prepare(states, mask) for part in (self.words, self.picture))
+        return TwoSourcesMemory(words.keys, words.values, mask, picture_keys=picture.keys, pictures=pictures)
+
+    def scores(self, query: Tensor, memory: Memory, state: Any = None) -> Tensor:
+        """The score of each position by the attention that reads it; the gate is no part of it."""
+        words, picture = self._scores(query, memory)
+        return torch.where(_pictures(memory), picture, words)
+
+    def align(self, query: Tensor, memory: Memory, state: Any = None) -> Tensor:
+        pictures, seen = _pictures(memory), self.visible(query, memory, state)
+        words, patches = (~pictures, pictures) if seen is None else (seen & ~pictures, seen & pictures)
+        scores = self._scores(query, memory)
+        gate = (
+            torch.sigmoid(self.gate(query)).to(scores[0].dtype).transpose(1, 2).unsqueeze(3)
+        )  # (B, 1, T, 1)
+        has_words, has_picture = words.any(3, keepdim=True), patches.any(3, keepdim=True)
+        gate = torch.where(has_words & has_picture, gate, has_picture.to(gate.dtype))
+        return gate * masked_softmax(scores[1], patches) + (1 - gate) * masked_softmax(scores[0], words)
+
+    def _scores(self, query: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
+        assert isinstance(memory, TwoSourcesMemory)
+        of_picture = Memory(memory.picture_keys, memory.values, memory.mask)
+        return self.words.scores(query, memory), self.picture.scores(query, of_picture)
+
+
+def _pictures(memory: Memory) -> Tensor:
+    assert isinstance(memory, TwoSourcesMemory)
+    return memory.pictures[:, None, None]  # (B, 1, 1, S)
+
+
+def prepare(
+    attention: Attention, states: Tensor, mask: Tensor | None, pictures: Tensor | None = None
+) -> Memory:
+    """The memory of any mechanism; ``pictures`` (B, S) says which positions are patches."""
+    if pictures is not None and isinstance(attention, TwoSources):
+        return attention.prepare_two(states, mask, pictures)
+    return attention.prepare(states, mask)

@@ -37,6 +37,7 @@ class Attention(nn.Module):
     positioned = False  # whether scores depend on the position of the query
     reads_embedding = False  # whether the query is [embedding of the last target token; decoder state]
     causal = False  # hide the keys in a query's future (self-attention of a decoder)
+    prepared_by: tuple[str, ...] = ("prepare",)  # the methods that make a memory
     context_size: int  # width of the context
 
     def __init__(self, query_size: int, key_size: int) -> None:

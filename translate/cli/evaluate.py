@@ -59,7 +59,7 @@ class GoldOptions:
         if len(tests) > 1:
             raise UserError(f"evaluate: --gold is for one test set, but there are {len(tests)}")
         sides = tests[0].source, tests[0].references[0]
-        source, target = ([len(line.split()) for line in side] for side in sides)
+        source, target = ([_most_words(line) for line in side] for side in sides)
         return read_gold(self.gold, source_lengths=source, target_lengths=target, one_based=self.one_based)
 
 
@@ -78,6 +78,13 @@ class ScoreOptions:
     lowercase: Annotated[
         bool,
         typer.Option("--lowercase", help="Add BLEU of lower-cased tokens, which some publications report."),
+    ] = False
+    ambiguous: Annotated[
+        bool,
+        typer.Option(
+            "--ambiguous",
+            help="Add the share of exact translations among source sentences that have several references.",
+        ),
     ] = False
     int8: Annotated[
         bool,
@@ -117,7 +124,9 @@ def evaluate(
     """Translate test sets and score them: BLEU, chrF, TER, and AER with gold links.
 
     bleu, chrf and ter run from 0 to 100; aer, precision and recall from 0 to 1. AER scores the alignments of
-    the source sentences with their references.
+    the source sentences with their references. For a run that reads pictures, gold links of patches, which
+    count before the source words, give pointing (the greatest weight of a word lies in its region) and IoU,
+    fractions from 0 to 1.
     """
     scoring.check(machine, files.number)
     tests = files.read([run])
@@ -171,6 +180,8 @@ def _row(
         bleu, signature = lowercased_bleu(texts, *test.references, target_language=language)
         row["bleu_lowercased"] = bleu
         row["signatures"] = scores.signatures | {"bleu_lowercased": signature}
+    if scoring.ambiguous:
+        row["ambiguous"] = _ambiguous_scores(test, texts)
     if rounded is not None:
         others, longer = _translated(rounded, test, scoring, machine)
         found = _scored(rounded, others, test)
@@ -196,11 +207,29 @@ def _scored(translator: "Translator", texts: list[str], test: EvaluationSet) -> 
 def _alignment_scores(
     translator: "Translator", test: EvaluationSet, golds: list["Gold"], batch_size: int | None
 ) -> dict[str, float]:
-    from translate.aligner.error_rate import score
+    from translate.alignment.regions import alignment_scores
 
     aligned = translator.align(test.source, test.references[0], whitespace=True, batch_size=batch_size)
-    links = score([alignment.links() for alignment in aligned], golds)
-    return {"aer": links.aer, "precision": links.precision, "recall": links.recall, "f1": links.f1}
+    return alignment_scores(aligned, golds)
+
+
+def _most_words(line: str) -> int:
+    """The words of a line; those of a picture are its patches, whose number only the run knows."""
+    from translate.config.data import MAX_PATCHES
+    from translate.images.line import split_line
+
+    parts = split_line(line)
+    return len(parts.sentence.split()) + (MAX_PATCHES if parts.picture is not None else 0)
+
+
+def _ambiguous_scores(test: EvaluationSet, texts: list[str]) -> dict[str, float]:
+    from translate.evaluation.ambiguous import ambiguous_scores
+    from translate.images.picture_tokenizer import sentences_of
+
+    found = ambiguous_scores(sentences_of(test.source), texts, test.references[0])
+    if found is None:
+        raise UserError("evaluate: --ambiguous: no source sentence has several references here; leave it out")
+    return found._asdict()
 
 
 def _heading(test: EvaluationSet) -> str:
@@ -219,6 +248,13 @@ def _table(row: dict[str, Any]) -> list[str]:
     ]
     if "bleu_lowercased" in row:
         lines.insert(1, f"BLEU {row['bleu_lowercased']:.2f}   {signatures['bleu_lowercased']}")
+    if "ambiguous" in row:
+        from translate.evaluation.ambiguous import ambiguous_line
+
+        lines.append(ambiguous_line(**row["ambiguous"]))
+    if "pointing" in row:
+        pointed = f"of {row['pointed_words']:,} words that name something in the picture"
+        lines.append(f"pointing {100 * row['pointing']:.2f} % {pointed}, IoU {100 * row['iou']:.2f} %")
     if "aer" in row:
         measures = f"precision {row['precision']:.4f}, recall {row['recall']:.4f}"
         lines.append(f"AER  {100 * row['aer']:.2f} %   {measures}")

@@ -20,6 +20,7 @@ from translate.cli.console import (
     print_warnings,
 )
 from translate.cli.options import Run, print_engine, with_groups
+from translate.cli.picture_input import PictureInput
 from translate.cli.text_options import (
     AlignmentOptions,
     LengthOptions,
@@ -47,6 +48,7 @@ Examples:
   translate text runs/mine --prefix "Ein Herr" --constraint Sofa "A man sleeps."
   translate text runs/mine --ensemble runs/other --mbr 32 "A man sleeps."
   translate text runs/mine --engine auto < sentences.en > sentences.de
+  translate text runs/captions --image photo.jpg
   translate text runs/mine --markup "A <b>man</b> has {0} dogs."
 """
 
@@ -76,6 +78,7 @@ def text(
     search: SearchOptions,
     lengths: LengthOptions,
     samples: SampleOptions,
+    pictures: PictureInput,
     machine: TextMachine,
 ) -> None:
     """Translate sentences, given as arguments or on standard input.
@@ -87,6 +90,7 @@ def text(
     check_sampling(search, samples)
     check_paragraphs(output, alignment)
     translator = _load([run, *(search.ensemble or ())], machine)
+    sentences = pictures.lines(translator, sentences)
     options = _options(translator, output, alignment, search, lengths, samples, machine)
     aligned = alignment.align or (output.format == "jsonl" and not output.split_sentences)
 
@@ -134,7 +138,7 @@ def _options(
 def _print_rows(sentences: list[str] | None, tolerant: Tolerant[Any], translator: "Translator") -> None:
     """Translate and print the sentences or lines; warnings at the end, and exit code 1 if any failed."""
     rate, reading = Rate(), Counter[str]()
-    for block in _blocks(sentences, reading):
+    for block in _blocks(sentences, reading, translator.reads):
         for row in tolerant.rows(block):
             print(row)
         sys.stdout.flush()
@@ -156,10 +160,10 @@ def _load(runs: list[Path], machine: TextMachine) -> "Translator":
     return translator.join(others) if others else translator
 
 
-def _blocks(sentences: list[str] | None, warnings: Counter[str]) -> Iterator[list[str]]:
+def _blocks(sentences: list[str] | None, warnings: Counter[str], reads: str) -> Iterator[list[str]]:
     """The sentences of the arguments, or blocks of lines as standard input provides them."""
     if sentences and sentences != ["-"]:
-        if len(sentences) == 1 and _is_file(sentences[0]):
+        if reads == "text" and len(sentences) == 1 and _is_file(sentences[0]):
             print_warning(
                 f"{sentences[0]} is a file, but its name was translated; for its lines write < {sentences[0]}"
             )

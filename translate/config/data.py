@@ -6,26 +6,32 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from annotated_types import Ge, Le
 
-from translate.config.declare import Count, Positive, declared
+from translate.config.declare import Count, Fraction, Positive, declared
 from translate.config.files import YAML, choice_of, overlaid, section_of
 from translate.config.messages import LARGEST
 from translate.config.names import config_directory, did_you_mean, nearest, shorten
 from translate.config.values import convert, to_section
 from translate.errors import UserError
 
+MAX_PATCHES = 1 << 12  # of a picture: 64 rows and columns
 SPLITS = ("train", "validation", "test")
 FILE = "data/_base.yaml"
 Generated = Annotated[int, Ge(0), Le(10_000_000)]  # pairs of the grammar, which are held in memory
 
 Weight = Annotated[float, Ge(0), Le(LARGEST)]
-READ = ("grammar", "files", "hub")  # kinds of one corpus that is read and filtered
+READ = ("grammar", "scenes", "files", "hub")  # kinds of one corpus that is read and filtered
 LANGUAGES_DIFFER = "mul"  # the code of several languages, as a mixture may have them
 
 # Settings that only some kinds of corpus read; the other kinds refuse them.
 _READ_BY: dict[str, tuple[str, ...]] = {
-    "num_train": ("grammar",),
-    "num_validation": ("grammar",),
-    "num_test": ("grammar",),
+    "num_train": ("grammar", "scenes"),
+    "num_validation": ("grammar", "scenes"),
+    "num_test": ("grammar", "scenes"),
+    "read": ("scenes", "files", "hub"),
+    "images": ("files", "hub"),
+    "picture_field": ("files", "hub"),
+    "without_picture": ("scenes", "files", "hub"),
+    "without_sentence": ("scenes", "files", "hub"),
     "path": ("files", "hub", "prepared"),
     "test_name": ("files", "hub"),
     "source_field": ("files", "hub"),
@@ -63,6 +69,7 @@ class FileSplit:
     source: str | None = YAML
     target: str | None = YAML
     gold: str | None = YAML
+    pictures: str | None = YAML
 
 
 @declared(FILE, "hub.splits")
@@ -91,7 +98,7 @@ class DataConfig:
     """One parallel corpus: where it comes from, and what is filtered from it."""
 
     name: str
-    kind: Literal["grammar", "files", "hub", "mixture", "prepared"]
+    kind: Literal["grammar", "scenes", "files", "hub", "mixture", "prepared"]
     path: str | None = YAML
     source_language: str | None = YAML
     target_language: str | None = YAML
@@ -104,6 +111,13 @@ class DataConfig:
     test_name: str | None = YAML
     hub: HubConfig = YAML
     streaming: bool = YAML
+    read: Literal["text", "picture", "both"] = YAML
+    images: str | None = YAML
+    picture_field: str | None = YAML
+    picture_size: Annotated[int, Ge(8), Le(1024)] = YAML
+    patch_size: Literal[4, 8, 16, 32] = YAML
+    without_picture: Fraction = YAML
+    without_sentence: Fraction = YAML
     max_length: Positive | None = YAML
     max_length_ratio: Annotated[float, Ge(1), Le(LARGEST)] | None = YAML
     drop_duplicates: bool = YAML
@@ -141,16 +155,46 @@ class DataConfig:
             for field in fields(getattr(self, split)):
                 if getattr(getattr(self, split), field.name) is not None:
                     self._check_file(f"{split}.{field.name}")
+        self._check_pictures()
         same = self.source_language is not None and self.source_language == self.target_language
         if same and (self.kind == "hub" or self.path is not None):
             raise ValueError(
                 f"target_language: expected another language than the source's, got {self.target_language!r}"
             )
 
+    def _check_pictures(self) -> None:
+        """Raise ``ValueError`` for settings of pictures that do not fit together."""
+        left_out = {"without_picture": self.without_picture, "without_sentence": self.without_sentence}
+        for name, share in left_out.items():
+            if share and self.read != "both":
+                raise ValueError(f"{name}: it needs data.read=both, got read={self.read}")
+        if sum(left_out.values()) > 1:
+            raise ValueError("without_sentence: with without_picture it is more than all pairs")
+        if self.kind != "scenes" and (self.read != "text") != (self.images is not None):
+            raise ValueError(
+                "images: data.images=DIR and data.read=picture or both go together; "
+                f"got images={self.images} and read={self.read}"
+            )
+        patches = (self.picture_size // self.patch_size) ** 2
+        if self.read != "text" and not 1 <= patches <= MAX_PATCHES:
+            raise ValueError(
+                f"picture_size: {self.picture_size} pixels are {patches:,} patches of {self.patch_size}; "
+                f"expected 1 to {MAX_PATCHES:,}"
+            )
+        given = [name for name in SPLITS if getattr(self, name).pictures is not None]
+        if given and self.images is None:
+            raise ValueError(f"{given[0]}.pictures: it needs the folder of the pictures, data.images=DIR")
+        if self.read == "picture" and self.max_length_ratio is not None:
+            raise ValueError("max_length_ratio: a picture has no length in words; set it to null")
+        if self.kind == "scenes" and self.patch_size > 16:
+            raise ValueError(
+                f"patch_size: scenes of 48 x 48 pixels have patches of 4, 8 or 16, got {self.patch_size}"
+            )
+
     def _check_file(self, setting: str) -> None:
         """Raise ``ValueError`` if this kind of corpus reads no file of its own for ``setting``."""
         from_files = self.kind == "files" and self.path is None
-        if self.kind not in ("files", "hub") or not (from_files or setting.endswith(".gold")):
+        if self.kind not in ("files", "hub") or not (from_files or setting.endswith((".gold", ".pictures"))):
             when = "with data.path" if self.kind == "files" else f"on the corpus {self.name!r}"
             raise ValueError(f"{setting}: it has no effect {when}; use data=files without data.path")
 

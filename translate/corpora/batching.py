@@ -11,6 +11,8 @@ from torch import Tensor
 from translate.aligner.links import Links
 from translate.columns.ragged import Ragged as Ragged
 from translate.columns.ragged import Rows
+from translate.corpora.pictured.cells import pad_cells
+from translate.images.patches import end_source, has_patches
 from translate.text.tokenizer import BOS, EOS, NO_WORD, PAD, Pieces
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ class EncodedCorpus:
     mapped: Sequence["Mapped"] = field(default=(), kw_only=True)  # files that hold the ids
 
     def __len__(self) -> int:
-        return self.source.num_rows
+        return self.target.num_rows
 
     def release(self) -> None:
         """Give back the pages of large files that have been read."""
@@ -42,7 +44,7 @@ class EncodedCorpus:
 class Batch:
     """Padded pairs; a mask is ``None`` where nothing is padded (True = visible)."""
 
-    source: Tensor  # (B, S) ids, ending in </s>
+    source: Tensor  # (B, S) ids, ending in </s>; or cells (B, S, C)
     source_mask: Tensor | None  # (B, S) bool
     target_in: Tensor  # (B, T) <s> y1 ... yn
     target_out: Tensor  # (B, T) y1 ... yn </s>
@@ -90,9 +92,14 @@ def moved(tensor: Tensor, device: torch.device) -> Tensor:
 
 
 def pad(
-    sequences: Sequence[Sequence[int] | np.ndarray], *, pad_id: int = PAD
+    sequences: Sequence[Sequence[int | bytes] | np.ndarray], *, pad_id: int = PAD
 ) -> tuple[Tensor, Tensor | None]:
-    """Stack sequences: ids (B, L) int64 and a mask (B, L), ``None`` if all are equally long."""
+    """Stack sequences: ids (B, L) int64 and a mask (B, L), ``None`` if all are equally long.
+
+    Sources with patches become cells (B, L, C), see `translate/images/patches.py`.
+    """
+    if any(map(has_patches, sequences)):
+        return pad_cells(sequences)
     longest = max(len(sequence) for sequence in sequences)
     ids = np.full((len(sequences), longest), pad_id, dtype=np.int64)
     for row, sequence in enumerate(sequences):
@@ -104,7 +111,7 @@ def pad(
 
 def collate(corpus: EncodedCorpus, indices: Sequence[int]) -> Batch:
     """The pairs at ``indices`` as one padded batch."""
-    sources = [np.append(corpus.source.row(i), EOS) for i in indices]
+    sources = [end_source(corpus.source.row(i), EOS) for i in indices]
     targets = [corpus.target.row(i) for i in indices]
     source, source_mask = pad(sources)
     target_in, target_mask = pad([np.concatenate([[BOS], target]) for target in targets])

@@ -11,6 +11,7 @@ from translate.config.data import SPLITS, DataConfig, members_of
 from translate.config.names import shorten, shown_path
 from translate.corpora.filtered_cache import filtered
 from translate.corpora.filters import REASONS, hold_out, overlap_of
+from translate.corpora.generated.grammar import load_grammar
 from translate.corpora.local_files import has_side_by_side, load_directory, load_files
 from translate.corpora.mixtures import joining
 from translate.corpora.mixtures.shares import Mixture
@@ -79,6 +80,10 @@ def load_corpus(data: DataConfig, cache: Path | None = None) -> Corpus:
     if data.kind == "prepared":
         return _load_prepared(data)
     raw = _read(data)
+    if data.images is not None:
+        from translate.corpora.pictured.picture_names import name_pictures
+
+        raw = name_pictures(raw, data)
     readers = _with_gold(raw.splits, data)
     splits = {name: reader.whole() for name, reader in readers.items() if name != "train"}
     for name, split in splits.items():
@@ -179,7 +184,11 @@ def _describe(reasons: dict[str, int]) -> str:
 
 def _read(data: DataConfig) -> RawCorpus:
     if data.kind == "grammar":
-        return _load_grammar(data)
+        return load_grammar(data)
+    if data.kind == "scenes":
+        from translate.corpora.generated.scenes import load_scenes
+
+        return load_scenes(data)
     if data.kind == "files" and data.path is None:
         return load_files(data)
     if data.source_language is None or data.target_language is None:
@@ -195,31 +204,6 @@ def _read(data: DataConfig) -> RawCorpus:
     from translate.corpora.clone import load_clone
 
     return load_clone(root, data, *languages)
-
-
-def _load_grammar(data: DataConfig) -> RawCorpus:
-    source_language, target_language = data.source_language or "en", data.target_language or "fr"
-    backward = target_language == "en"
-    other = source_language if backward else target_language
-    if "en" not in (source_language, target_language) or other not in ("fr", "sov"):
-        raise UserError(
-            f"the grammar corpus translates between en and fr or sov, not {shorten(source_language, 100)} to "
-            f"{shorten(target_language, 100)}; use data=grammar or data=grammar_sov"
-        )
-    if data.num_train < 1:
-        raise UserError(f"data.num_train={data.num_train}: expected at least 1")
-    from translate.grammar.generator import generate
-
-    sizes = data.num_train, data.num_validation, data.num_test
-    splits = {
-        name: Split([e.source for e in examples], [e.target for e in examples], [e.gold for e in examples])
-        for name, examples in generate(*sizes, data.seed, target=other).items()
-        if examples
-    }
-    if backward:
-        splits = {name: split.swapped() for name, split in splits.items()}
-    readers = {name: SplitReader.of(split) for name, split in splits.items()}
-    return RawCorpus(source_language, target_language, readers)
 
 
 def _with_gold(readers: dict[str, SplitReader], data: DataConfig) -> dict[str, SplitReader]:
@@ -239,7 +223,7 @@ def _with_gold(readers: dict[str, SplitReader], data: DataConfig) -> dict[str, S
 
 def _where_gold(data: DataConfig, name: str) -> str:
     """What the gold links of a split are called in messages; empty if they need no check."""
-    if data.kind == "grammar":
+    if data.kind in ("grammar", "scenes"):
         return ""
     gold: str | None = getattr(data, name).gold
     return f"gold links of {name}" if gold is None else shorten(gold)

@@ -22,6 +22,7 @@ REASONS = {
     "duplicate": "repeated",
     "control_characters": "with gold links broken by control characters",
     "overlap": "that are also in validation or test",
+    "picture": "whose picture cannot be read",
     "beyond_limit": "beyond data.max_train_pairs",
 }
 

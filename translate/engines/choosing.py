@@ -151,6 +151,8 @@ def _refusal(model: Seq2Seq, device: torch.device, compute_type: str) -> str | N
     """Why CTranslate2 cannot translate with a model at all."""
     if not isinstance(model, Transformer):
         return f"CTranslate2 has only Transformers, and the model is of the class {type(model).__name__}"
+    if model.reads_pictures:
+        return "CTranslate2 reads no pictures"
     refusals = Refusals("CTranslate2")
     refuse(model, refusals)
     if refusals.found:

@@ -3,8 +3,9 @@
 import hashlib
 import io
 import json
+import subprocess
 import tarfile
-import urllib.request
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,14 +14,13 @@ from translate.errors import UserError
 from translate.text.bounded import read_bounded
 
 PACKAGE, VERSION = "onnxruntime-web", "1.30.0"
-ADDRESS = f"https://registry.npmjs.org/{PACKAGE}/-/{PACKAGE}-{VERSION}.tgz"
 # The checksums (SHA-256) of the files that a page needs.
 FILES = {
     "ort.wasm.bundle.min.mjs": "11e64bd8ffe11bd1a2a2f0d6275fdfbbba7262f0b76b99b53d228a8a22ef3d90",
     "ort-wasm-simd-threaded.wasm": "3398c10d07d229bd91b364548e130e0e51a8e5704b88c7c083ebbeb78842dee2",
 }
 MAX_BYTES = 1 << 26  # of the package, and of each file
-SECONDS = 60.0  # without an answer
+SECONDS = 600.0  # for npm
 GET = f"npm pack {PACKAGE}@{VERSION}"
 
 
@@ -29,7 +29,7 @@ def read_runtime(given: Path | None, report: Callable[[str], None]) -> dict[str,
 
     Args:
         given: the package as npm packs it, or its folder, or a folder with it in ``node_modules``; it is
-            fetched if ``None``.
+            fetched by npm if ``None``.
         report: called with each line for the user.
 
     Raises:
@@ -37,7 +37,7 @@ def read_runtime(given: Path | None, report: Callable[[str], None]) -> dict[str,
     """
     if given is None:
         report(f"fetching {PACKAGE} {VERSION}, 33 MB, for the page; --runtime FILE uses a copy")
-        return _checked(_of_package(io.BytesIO(_fetch()), ADDRESS), ADDRESS)
+        return _checked(_of_package(io.BytesIO(_fetch()), GET), GET)
     where = f"--runtime {given}"
     if given.is_dir():
         inner = given / "node_modules" / PACKAGE
@@ -50,15 +50,18 @@ def read_runtime(given: Path | None, report: Callable[[str], None]) -> dict[str,
 
 
 def _fetch() -> bytes:
-    try:
-        with urllib.request.urlopen(ADDRESS, timeout=SECONDS) as answer:
-            content: bytes = answer.read(MAX_BYTES)
-    except OSError as error:  # every error of the network is one
-        raise UserError(
-            f"{ADDRESS}: cannot be fetched ({shorten(error)}); where there is a network: {GET}; then add "
-            f"--runtime {PACKAGE}-{VERSION}.tgz"
-        ) from error
-    return content
+    """The package, from wherever npm gets its packages."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [*GET.split(), "--silent", "--pack-destination", folder]
+        try:
+            subprocess.run(command, check=True, capture_output=True, timeout=SECONDS)
+        except (OSError, subprocess.SubprocessError) as error:
+            reason = "npm is not installed" if isinstance(error, FileNotFoundError) else shorten(error)
+            raise UserError(
+                f"{PACKAGE} {VERSION} cannot be fetched ({reason}); where there is a network and npm: {GET}; "
+                f"then add --runtime {PACKAGE}-{VERSION}.tgz"
+            ) from error
+        return read_bounded(Path(folder) / f"{PACKAGE}-{VERSION}.tgz", limit=MAX_BYTES)
 
 
 def _of_package(content: io.BytesIO, where: str) -> dict[str, bytes]:

@@ -13,6 +13,7 @@ from translate.export import bundle, ctranslate2, huggingface, onnx, static_page
 from translate.export.contents import Contents, Engine, Proof, Rendered, prove
 from translate.export.export_card import write_card
 from translate.grammar.generator import generate
+from translate.images.scene_corpus import generate_scenes, pair_of
 from translate.runs.load import load, read_settings
 from translate.storage.run_directory import RunDirectory
 from translate.text.aside import aside
@@ -71,6 +72,7 @@ def export_run(
         translator.languages,
     )
     if export_format != "bundle":
+        _check_text_alone(export_format, translator)
         refuse_search(contents.search, f"--format {export_format}")
     with aside(out) as new:
         if export_format == "page":
@@ -89,6 +91,13 @@ def _check_options(export_format: str, quantization: str | None, runtime: str | 
         raise UserError(f"--quantization is for --format ctranslate2; {export_format} keeps float32")
     if runtime is not None and export_format != "page":
         raise UserError(f"--runtime is for --format page; {export_format} does not run in a browser")
+
+
+def _check_text_alone(export_format: str, translator: Translator) -> None:
+    if translator.reads != "text":
+        raise UserError(
+            f"--format {export_format}: it reads text alone, and the run reads pictures; use bundle"
+        )
 
 
 def _check_new(out: Path) -> None:
@@ -129,7 +138,11 @@ def _first_lines(path: Path, count: int) -> list[str]:
 
 
 def _validation(data: DataConfig, count: int, report: Callable[[str], None]) -> list[str]:
-    """Source sentences of the run's own grammar, or generated ones: no file that a run names is read."""
+    """Source lines of the run's own grammar, or generated ones: no file that a run names is read."""
+    if data.read != "text":
+        scenes = generate_scenes({"validation": count}, data.seed, captions=data.read == "picture")
+        languages = ("en", "fr")
+        return [pair_of(each, languages, data.read, None).source for each in scenes["validation"]]
     generated = [example.source for example in generate(1, count, 0, data.seed)["validation"]]
     if data.kind == "grammar":
         try:

@@ -20,6 +20,11 @@ class Encoder(nn.Module):
     """``forward(embedded, mask)`` gives states (B, S, output_size) and summaries (B, L, output_size)."""
 
     output_size: int
+    reads_pictures = False  # whether a source may be cells, see `translate/images/patches.py`
+
+    def embed(self, source: Tensor, embed_pieces: Callable[[Tensor], Tensor]) -> Tensor:
+        """Embeddings (B, S, input_size) of ids (B, S), which ``embed_pieces`` embeds."""
+        return embed_pieces(source)
 
 
 class RNNEncoder(Encoder):

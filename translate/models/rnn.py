@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translate.attention import Attention, SizeMismatchError
+from translate.attention.additive import prepare
 from translate.config.files import YAML, from_file
 from translate.models.dropout import Dropout
 from translate.models.embedding import embeddings
@@ -96,6 +97,7 @@ class RecurrentSeq2Seq(Seq2Seq):
             source_vocabulary, target_vocabulary, sizes.embedding_size, tie=options.tie
         )
         self.encoder = check_kind(build_encoder(), Encoder, "model.encoder")
+        self.reads_pictures = self.encoder.reads_pictures
         self.attention, self.widths = build_attention(
             attention, sizes, self.encoder.output_size, word_in_query=word_in_query
         )
@@ -111,11 +113,17 @@ class RecurrentSeq2Seq(Seq2Seq):
         self.embedding_scale = sizes.embedding_size**0.5
 
     def embed_source(self, source: Tensor) -> Tensor:
-        return self.embed(source, self.source_embedding)
+        return self.dropout(self.encoder.embed(source, self._embed_pieces))
 
-    def encode_embedded(self, embedded: Tensor, source_mask: Tensor | None) -> Encoded:
+    def _embed_pieces(self, ids: Tensor) -> Tensor:
+        return self.source_embedding(ids) * self.embedding_scale
+
+    def encode_embedded(
+        self, embedded: Tensor, source_mask: Tensor | None, patches: Tensor | None = None
+    ) -> Encoded:
         states, final = self.encoder(embedded, source_mask)
-        return Encoded((self.attention.prepare(self.dropout(states), source_mask),), source_mask, (final,))
+        memory = prepare(self.attention, self.dropout(states), source_mask, patches)
+        return Encoded((memory,), source_mask, (final,))
 
     def embed(self, ids: Tensor, embedding: nn.Embedding) -> Tensor:
         return self.dropout(embedding(ids) * self.embedding_scale)

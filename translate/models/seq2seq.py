@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translate.attention import Attention, Memory
+from translate.images.patches import PATCH
 from translate.models.sizes import Widths
 from translate.models.states import DecodeState, Encoded
 
@@ -27,6 +28,7 @@ class Seq2Seq(nn.Module):
     output_layer: nn.Module | None  # replaces weight and bias, if they are stored otherwise
     max_target_length: int | None = None  # positions of the decoder, the begin of sentence included
     widths = Widths("model.width", "model.width")  # the settings of the sizes of the cross-attention
+    reads_pictures = False  # whether a source may be cells (B, S, C), see `translate/images/patches.py`
     num_attention_layers: int
     num_attention_heads: int
 
@@ -36,14 +38,19 @@ class Seq2Seq(nn.Module):
 
     def encode(self, source: Tensor, source_mask: Tensor | None) -> Encoded:
         """Read the source once: ids (B, S) and mask (B, S) bool, True = visible."""
-        return self.encode_embedded(self.embed_source(source), source_mask)
+        return self.encode_embedded(self.embed_source(source), source_mask, *patches_of(source))
 
     def embed_source(self, source: Tensor) -> Tensor:
         """The embeddings before positions are added: ids (B, S) -> (B, S, D)."""
         raise NotImplementedError
 
-    def encode_embedded(self, embedded: Tensor, source_mask: Tensor | None) -> Encoded:
-        """As :meth:`encode`, from the embeddings of :meth:`embed_source`."""
+    def encode_embedded(
+        self, embedded: Tensor, source_mask: Tensor | None, patches: Tensor | None = None
+    ) -> Encoded:
+        """As :meth:`encode`, from the embeddings of :meth:`embed_source`.
+
+        ``patches`` (B, S) bool says which positions are patches of a picture; none are if it is ``None``.
+        """
         raise NotImplementedError
 
     def start(self, encoded: Encoded, num_hypotheses: int = 1, *, in_place: bool = False) -> DecodeState:
@@ -130,6 +137,11 @@ class Seq2Seq(nn.Module):
                 raise ValueError(
                     f"attention layer: expected 0 to {self.num_attention_layers - 1}, got {layer}"
                 )
+
+
+def patches_of(source: Tensor) -> tuple[Tensor, ...]:
+    """Which positions of cells (B, S, C) are patches, (B, S) bool; nothing for ids (B, S)."""
+    return (source[..., 0] == PATCH,) if source.dim() == 3 else ()
 
 
 def beams(states: Tensor, encoded: Encoded) -> Tensor:

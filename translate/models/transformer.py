@@ -8,9 +8,11 @@ from typing import cast
 from torch import Tensor, nn
 
 from translate.attention import Attention, LayerCache, MultiHead, PathCache
+from translate.attention.additive import prepare
 from translate.config.files import YAML, from_file
 from translate.models.dropout import Dropout
 from translate.models.embedding import Positions, embeddings
+from translate.models.encoders import Encoder
 from translate.models.seq2seq import Seq2Seq, new_output
 from translate.models.sizes import check_kind
 from translate.models.states import DecodeState, Encoded
@@ -69,6 +71,8 @@ class Transformer(Seq2Seq):
         embedding: see :class:`EmbeddingOptions`.
         self_attention: builds a self-attention from ``(query_size, key_size)`` and ``causal``, a
             ``MultiHead`` or a class derived from it; a ``MultiHead`` if ``None``.
+        encoder: builds another encoder in place of the layers of self-attention, see ``encoders.py``; it
+            gives the source its positions, too.
     """
 
     @flat_options
@@ -82,6 +86,7 @@ class Transformer(Seq2Seq):
         layer: LayerOptions = LAYER,
         embedding: EmbeddingOptions = EMBEDDING,
         self_attention: Callable[..., Attention] | None = None,
+        encoder: Callable[..., Encoder] | None = None,
     ) -> None:
         super().__init__()
         width, positions, max_length = sizes.width, embedding.positions, embedding.max_length
@@ -97,7 +102,7 @@ class Transformer(Seq2Seq):
             target_vocabulary, width, None if embedding.tie == "none" else self.target_embedding
         )
         self.output_bias = None
-        self.source_positions = Positions(positions, width, max_length)
+        self.source_positions = Positions("none" if encoder else positions, width, max_length)
         self.target_positions = Positions(positions, width, max_length)
         self.dropout = Dropout(layer.dropout)
         own = self_attention or partial(MultiHead, num_heads=sizes.num_heads)
@@ -112,27 +117,45 @@ class Transformer(Seq2Seq):
                 width, self_attention, feedforward, cross_attention, layer, rotary=positions == "rotary"
             )
 
-        encoder = nn.ModuleList(new_layer(decoder=False) for _ in range(sizes.encoder_layers))
-        decoder = nn.ModuleList(new_layer(decoder=True) for _ in range(sizes.decoder_layers))
-        self.encoder, self.decoder = cast("Sequence[Layer]", encoder), cast("Sequence[Layer]", decoder)
-        self.encoder_norm = NORMS[layer.norm](width) if layer.pre_norm else nn.Identity()
+        own_layers = 0 if encoder else sizes.encoder_layers
+        self.encoder = cast(
+            "Sequence[Layer]", nn.ModuleList(new_layer(decoder=False) for _ in range(own_layers))
+        )
+        self.decoder = cast(
+            "Sequence[Layer]",
+            nn.ModuleList(new_layer(decoder=True) for _ in range(sizes.decoder_layers)),
+        )
+        self.other_encoder = None if encoder is None else other_encoder(encoder, sizes, layer)
+        self.reads_pictures = self.other_encoder is not None and self.other_encoder.reads_pictures
+        self.encoder_norm = NORMS[layer.norm](width) if layer.pre_norm and not encoder else nn.Identity()
         self.decoder_norm = NORMS[layer.norm](width) if layer.pre_norm else nn.Identity()
         self.num_attention_layers = sizes.decoder_layers
         self.num_attention_heads = self.decoder[0].source_attention.num_heads
 
     def shards(self) -> Sequence[tuple[nn.Module, tuple[str, ...]]]:
-        cross = [(layer.source_attention, ("prepare",)) for layer in self.decoder]
+        cross = [(layer.source_attention, layer.source_attention.prepared_by) for layer in self.decoder]
         return [*cross, *((layer, ()) for layer in (*self.encoder, *self.decoder))]
 
     def embed_source(self, source: Tensor) -> Tensor:
-        return self.source_embedding(source) * self.width**0.5
+        if self.other_encoder is not None:
+            return self.other_encoder.embed(source, self._embed_pieces)
+        return self._embed_pieces(source)
 
-    def encode_embedded(self, embedded: Tensor, source_mask: Tensor | None) -> Encoded:
+    def _embed_pieces(self, ids: Tensor) -> Tensor:
+        return self.source_embedding(ids) * self.width**0.5
+
+    def encode_embedded(
+        self, embedded: Tensor, source_mask: Tensor | None, patches: Tensor | None = None
+    ) -> Encoded:
         states = self.dropout(self.source_positions(embedded, 0))
         for layer in self.encoder:
             states = layer(states, source_mask)
+        if self.other_encoder is not None:
+            states, _ = self.other_encoder(states, source_mask)
         states = self.encoder_norm(states)
-        memories = tuple(layer.source_attention.prepare(states, source_mask) for layer in self.decoder)
+        memories = tuple(
+            prepare(layer.source_attention, states, source_mask, patches) for layer in self.decoder
+        )
         return Encoded(memories, source_mask)
 
     def start(self, encoded: Encoded, num_hypotheses: int = 1, *, in_place: bool = False) -> DecodeState:
@@ -218,3 +241,14 @@ class Transformer(Seq2Seq):
 
     def _embed_target(self, ids: Tensor, start: int | Tensor) -> Tensor:
         return self.dropout(self.target_positions(self.target_embedding(ids) * self.width**0.5, start))
+
+
+def other_encoder(build: Callable[..., Encoder], sizes: TransformerSizes, layer: LayerOptions) -> Encoder:
+    """The encoder that takes the place of a Transformer's own; raises ``ValueError`` for another width."""
+    width = sizes.width
+    encoder = check_kind(
+        build(width, width // 2, sizes.encoder_layers, layer.dropout, "gru"), Encoder, "model.encoder"
+    )
+    if encoder.output_size != width:
+        raise ValueError(f"encoder: expected states {width} wide, got {encoder.output_size}")
+    return encoder

@@ -125,10 +125,10 @@ class Page:
         """The text of the file; equal pages give equal text."""
         return fill(
             skeleton(),
-            data=_embed(self._data()),
-            title=_escape(self.title),
-            note=_escape(self.note),
-            plain="<br>".join(_escape(line) for line in self._plain()),
+            data=embed(self._data()),
+            title=escape(self.title),
+            note=escape(self.note),
+            plain="<br>".join(escape(line) for line in self._plain()),
         )
 
     def write(self, path: str | Path) -> Path:
@@ -215,13 +215,13 @@ def _view(name: str, weights: np.ndarray) -> dict[str, Any]:
     }
 
 
-def _embed(data: dict[str, Any]) -> str:
+def embed(data: dict[str, Any]) -> str:
     """JSON that no word can end: ASCII, without the characters that have a meaning in HTML."""
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
     return re.sub("[<>&]", lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def _escape(text: str) -> str:
+def escape(text: str) -> str:
     """The text for HTML, with control characters escaped."""
 
     return for_html(label(text, 1000))

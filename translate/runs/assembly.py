@@ -14,7 +14,7 @@ from translate.corpora.batching import EncodedCorpus
 from translate.corpora.corpus import Corpus, Split
 from translate.errors import UserError
 from translate.models import Seq2Seq
-from translate.runs.encoding import encode_training
+from translate.runs.encoding import encode_training, read_pictures
 from translate.runs.pair_sampler import pair_sampler
 from translate.runs.runtime import PRECISIONS
 from translate.storage.run_directory import RunDirectory
@@ -62,6 +62,7 @@ class Assembly(NamedTuple):
 def assemble(job: Job, corpus: Corpus, tokenizers: TokenizerPair, model: Seq2Seq) -> Assembly:
     """Everything that trains ``model``, whose weights are set already, on its device."""
     settings, world = job.settings, job.world
+    tokenizers = read_pictures(tokenizers, settings.data, getattr(corpus, "pictures", None))
     freeze(model, settings.training.freeze)
     whole_model = copy.deepcopy(model) if settings.runtime.parallel == "fsdp" else model
     parallel = parallelise(settings.runtime.parallel, model, world, job.device)

@@ -31,6 +31,7 @@ def check_buildable(settings: Settings) -> None:
     model = build_model(settings.model, sizes, settings.run.plugins)
     for layer in range(model.num_attention_layers):
         check_mechanism(model.source_attention(layer), model.widths)
+    _check_pictures(settings, model)
     _check_recipe(settings, model)
     freeze(model, settings.training.freeze)
     build_schedule(settings)
@@ -125,6 +126,29 @@ def _check_parallel(settings: Settings) -> None:
             f"runtime.precision=float16: with runtime.parallel={parallel} a process does not see an "
             "overflow in another; use bfloat16 or float32"
         )
+
+
+def _check_pictures(settings: Settings, model: Seq2Seq) -> None:
+    """Raise :class:`UserError` unless model and corpus both have pictures, or neither."""
+    data, training = settings.data, settings.training
+    if data.read != "text" and not model.reads_pictures:
+        raise UserError(
+            f"data.read={data.read}: this encoder reads text alone; use model/encoder=patches or "
+            "model/encoder=convolutional, or data.read=text"
+        )
+    if data.read == "text" and model.reads_pictures:
+        encoder = str(settings.model["encoder"]["_target_"]).rsplit(".", 1)[-1]
+        raise UserError(
+            f"model.encoder: {encoder} reads pictures, but the corpus {data.name!r} is read as text "
+            "(data.read=text); use data=scenes or data.images=DIR, or another model/encoder"
+        )
+    if data.read == "text":
+        return
+    for name in ("guided_alignment", "subword_sampling"):
+        if getattr(training, name):
+            raise UserError(
+                f"training.{name}: expected none with data.read={data.read}: patches are no words"
+            )
 
 
 def _check_recipe(settings: Settings, model: Seq2Seq) -> None:

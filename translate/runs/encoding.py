@@ -7,18 +7,37 @@ from translate.aligner.links import Gold, Links, parse_gold
 from translate.aligner.statistical import KnownLinks, estimate_links
 from translate.columns.column import Column
 from translate.columns.fingerprint import fingerprint
+from translate.config.data import DataConfig
 from translate.config.settings import Settings
 from translate.corpora.batching import EncodedCorpus, Ragged, piece_links
 from translate.corpora.corpus import Corpus, Split
 from translate.corpora.encoded_cache import cache_directory, collect_encoded, read_encoded, write_encoded
 from translate.errors import UserError
+from translate.images.picture_reader import PictureReader
+from translate.images.picture_store import PictureStore
+from translate.images.picture_tokenizer import PictureTokenizer
 from translate.text.aside import told
 from translate.text.lines import read_lines
 from translate.text.tokenizer import Pieces, TokenizerPair
 
 
+def read_pictures(
+    tokenizers: TokenizerPair, data: DataConfig, store: PictureStore | None = None
+) -> TokenizerPair:
+    """The tokenizers; the source's reads pictures too if ``data.read`` says so, a corpus's from ``store``."""
+    if data.read == "text":
+        return tokenizers
+    reader = PictureReader(data.patch_size, data.picture_size, store)
+    return TokenizerPair(PictureTokenizer(tokenizers.source, data.read, reader), tokenizers.target)
+
+
 def encode(split: Split, tokenizers: TokenizerPair, path: Path | None = None) -> EncodedCorpus:
     """A split as ids, in a file if it is large or has a ``path``; raises ``OSError`` if the disk is full."""
+    if isinstance(tokenizers.source, PictureTokenizer):
+        return EncodedCorpus(
+            tokenizers.source.encode_sources(split.source),
+            Ragged.of(tokenizers.target.encode_corpus(split.target)),
+        )
     sides = tokenizers.source, tokenizers.target
     blocks = (
         [tokenizer.encode_corpus(lines) for tokenizer, lines in zip(sides, block, strict=True)]
@@ -64,7 +83,10 @@ def encode_training(settings: Settings, corpus: Corpus, tokenizers: TokenizerPai
     config, split = settings.training, corpus.train
     guided = config.needs_links
     folder = cache_directory(settings.runtime.cache)
-    if folder is None or config.guided_links is not None:
+    pictures = isinstance(
+        tokenizers.source, PictureTokenizer
+    )  # which are not text, and have a cache of their own
+    if folder is None or config.guided_links is not None or pictures:
         return _encode(settings, corpus, tokenizers)
     own_links = guided and split.links is not None
     # "agreed ..." names the way links are estimated: another way needs another name, or old links return

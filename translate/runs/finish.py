@@ -8,11 +8,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from translate.aligner.error_rate import score
 from translate.alignment.alignment import Alignment
+from translate.alignment.regions import alignment_scores
 from translate.config.settings import Settings
 from translate.corpora.corpus import Corpus, Split
-from translate.evaluation import corpus_scores
+from translate.evaluation import ambiguous_line, ambiguous_scores, corpus_scores
+from translate.images.picture_tokenizer import sentences_of
 from translate.reports.progress_line import score_line
 from translate.reports.run_card import write_card
 from translate.reports.summary import closing_lines
@@ -58,7 +59,11 @@ def finish(
         "tokens_per_second": round(progress.tokens / max(1e-9, progress.training_seconds), 1),
     }
     if corpus.test is not None:
-        scores["test"] = score_split(translator, corpus.test)
+        scores["test"] = score_split(
+            translator,
+            corpus.test,
+            ambiguous=settings.data.kind == "scenes" and settings.data.read != "picture",
+        )
     directory.plots.mkdir(exist_ok=True)
     from translate.pictures.plots import draw_curves  # matplotlib is slow to import
 
@@ -75,8 +80,12 @@ def finish(
     print(*closing_lines(settings, progress, scores, directory), sep="\n", flush=True)
 
 
-def score_split(translator: Translator, split: Split) -> dict[str, Any]:
-    """BLEU, chrF and TER of beam search; AER of the teacher-forced references if there are gold links."""
+def score_split(translator: Translator, split: Split, *, ambiguous: bool = False) -> dict[str, Any]:
+    """BLEU, chrF and TER of beam search; AER of the teacher-forced references if there are gold links.
+
+    Gold links of patches give pointing and IoU; ``ambiguous`` adds the scores of sentences with several
+    references.
+    """
     texts = [result.text for result in translator.translate(split.source)]
     found = corpus_scores(texts, split.target, target_language=translator.languages[1])
     scores: dict[str, Any] = {
@@ -94,10 +103,11 @@ def score_split(translator: Translator, split: Split) -> dict[str, Any]:
             own = corpus_scores(*sides, target_language=translator.languages[1])
             values = {"pairs": len(rows), "bleu": own.bleu, "chrf": own.chrf, "ter": own.ter}
             scores["corpora"][name] = values
+    if ambiguous and (riddles := ambiguous_scores(sentences_of(split.source), texts, split.target)):
+        scores["ambiguous"] = riddles._asdict()
     if split.gold is not None:
         aligned: list[Alignment] = translator.align(split.source, split.target, whitespace=True)
-        links = score([alignment.links() for alignment in aligned], gold_links(split))
-        scores |= {"aer": links.aer, "precision": links.precision, "recall": links.recall, "f1": links.f1}
+        scores |= alignment_scores(aligned, gold_links(split))
     return scores
 
 
@@ -115,7 +125,19 @@ def score_lines(scores: dict[str, Any]) -> list[str]:
         lines.append(f"test of {name}: {values}  ({own['pairs']:,} pairs)")
     if "aer" in scores:
         lines.insert(1, f"test: AER {100 * scores['aer']:.2f} %")
+    if "pointing" in scores:
+        lines.insert(1, region_line(scores))
+    if "ambiguous" in scores:
+        lines.insert(1, f"test: {ambiguous_line(**scores['ambiguous'])}")
     return lines
+
+
+def region_line(scores: dict[str, Any]) -> str:
+    """How the words that name something in a picture look at it."""
+    return (
+        f"test: pointing {100 * scores['pointing']:.2f} % of {scores['pointed_words']:,} words, "
+        f"IoU {100 * scores['iou']:.2f} %"
+    )
 
 
 def try_mean(

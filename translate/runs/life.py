@@ -11,6 +11,7 @@ from omegaconf import DictConfig
 from translate.config.settings import Settings, check_config
 from translate.corpora.corpus import Corpus, Split, load_corpus
 from translate.corpora.encoded_cache import cache_directory
+from translate.corpora.pictured.unreadable import read_all_pictures
 from translate.errors import UserError
 from translate.reports.profile import Profiler
 from translate.reports.progress_line import ProgressLine
@@ -76,7 +77,9 @@ def live(job: Job, config: DictConfig) -> int:
         return 0
     check_given(job.settings, fresh=state is None)
     with job.world.main_first():
-        corpus = load_corpus(job.settings.data, cache_directory(job.settings.runtime.cache))
+        cache = cache_directory(job.settings.runtime.cache)
+        corpus = load_corpus(job.settings.data, cache)
+        corpus = read_all_pictures(corpus, job.settings.data, cache)
     print(*corpus.summary_lines(), *([note] if note else []), sep="\n", flush=True)
     check_validation(job.settings, corpus)
     job = job._replace(settings=with_languages(job.settings, corpus))

@@ -17,6 +17,7 @@ from translate.models import Seq2Seq
 from translate.models.columns import store_by_columns
 from translate.models.rounding import round_to_bfloat16, round_to_int8
 from translate.models.size_limit import SizeLimit
+from translate.runs.encoding import read_pictures
 from translate.runs.runtime import PRECISIONS, find_device, use_threads
 from translate.storage.checkpoint import load_weights, stored_weights
 from translate.storage.lock import at_work
@@ -70,7 +71,7 @@ def load(
     settings = read_settings(directory, plugins)
     use_threads(threads)
     chosen_device = find_device(device)
-    tokenizers = TokenizerPair.load(directory.tokenizer)
+    tokenizers = read_pictures(TokenizerPair.load(directory.tokenizer), settings.data)
     folder = directory.checkpoints / checkpoint
     if checkpoint == "best" and not folder.exists():
         folder = directory.last

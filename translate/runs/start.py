@@ -1,5 +1,6 @@
 """A fresh start: tokenizers and model, new or from another run, and the run's folder."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
@@ -10,6 +11,7 @@ from translate.config.settings import Settings
 from translate.config.values import plain
 from translate.corpora.corpus import Corpus
 from translate.errors import UserError
+from translate.images.picture_tokenizer import sentences_of
 from translate.models import Seq2Seq
 from translate.runs.assembly import Assembly, Job, assemble
 from translate.runs.load import build_model, read_settings, vocabulary_sizes
@@ -57,9 +59,13 @@ def resolved(config: DictConfig, settings: Settings) -> DictConfig:
 def train_tokenizers(settings: Settings, corpus: Corpus) -> TokenizerPair:
     """Train tokenizers on both sides of the training split; prints if a vocabulary had to be shrunk."""
     augmenter = Augmenter(settings.training.augment, settings.data.tokenised)
+    sources: Sequence[str] = corpus.train.source
+    if settings.data.read != "text":
+        sources = sentences_of(sources)
+        sources = sources if any(sources) else corpus.train.target  # captions have no source text
     source, target = (
         augmenter.tokenizer_lines(side, MAX_TRAINING_CHARACTERS // 2)
-        for side in (corpus.train.source, corpus.train.target)
+        for side in (sources, corpus.train.target)
     )
     tokenizers, messages = TokenizerPair.train(
         source, target, settings.tokenizer, tokenised=settings.data.tokenised, symbols=corpus.tags

@@ -85,6 +85,11 @@ def open_catalogue(
         translator, *others = (load(path) for path in paths)
         if others:
             translator = translator.join(others)
+        if translator.reads != "text":
+            raise UserError(
+                f"{shown_path(paths[0])}: the run reads pictures, and a request holds text alone; "
+                "use translate text RUN --image FILE"
+            )
         source, target = languages.get(name, translator.languages)
         if not source or not target:
             raise UserError(

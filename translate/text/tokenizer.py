@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import sentencepiece
 
@@ -31,13 +31,15 @@ MAX_MODEL_BYTES = 1 << 28  # of a SentencePiece model that is read
 class Pieces(NamedTuple):
     """A sentence in pieces: ``ids[i]`` belongs to ``words[piece_words[i]]``, or to no word if that is -1.
 
-    If characters are words, a piece may cover several; ``further`` holds the others as (piece, word).
+    If characters are words, a piece may cover several; ``further`` holds the others as (piece, word). With a
+    picture, its patches come first; each is a piece of bytes, and a word.
     """
 
     ids: list[int]
     piece_words: list[int]
     words: list[Word]
     further: tuple[tuple[int, int], ...] = ()
+    picture: Any = None  # translate.images.patches.Picture
 
     def cut(self, length: int) -> "Pieces":
         """The first ``length`` pieces and their words, at most ``WORDS_A_PIECE`` times as many."""
@@ -53,6 +55,7 @@ class Pieces(NamedTuple):
             [word if word < len(words) else NO_WORD for word in owners],
             words,
             tuple((piece, word) for piece, word in further if word < len(words)),
+            self.picture,
         )
 
 

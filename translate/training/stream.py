@@ -13,11 +13,12 @@ from torch import Tensor
 
 from translate.columns.orders import EveryRow, Staged
 from translate.corpora.batching import Batch, EncodedCorpus, collate, plan_batches
+from translate.images.patches import PATCH
 from translate.text.tokenizer import BOS, EOS, PAD, UNK
 
 PREPARED = 4  # groups of batches kept ready
 RELEASE = 16  # batches after which pages of large files are given back
-SPECIAL = (PAD, BOS, EOS)
+SPECIAL = (PAD, BOS, EOS, PATCH)
 
 
 class Position(NamedTuple):
@@ -197,6 +198,8 @@ def drop_words(batch: Batch, probability: float, generator: np.random.Generator)
     """
 
     def noisy(ids: Tensor) -> Tensor:
+        if ids.dim() == 3:  # cells, of which the first number is the id of a piece
+            return torch.cat([noisy(ids[..., 0]).unsqueeze(2), ids[..., 1:]], dim=2)
         chosen = torch.from_numpy(generator.random(ids.shape, dtype=np.float32) < probability)
         for special in SPECIAL:
             chosen &= ids != special

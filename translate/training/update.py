@@ -118,7 +118,7 @@ class Update:
                 loss_sum += loss.total.detach()
                 likelihood += loss.likelihood
                 source_tokens += batch.num_source_tokens
-                padded_tokens += batch.source.numel() + batch.target_in.numel()
+                padded_tokens += batch.source.shape[:2].numel() + batch.target_in.numel()
         self.current = None
         return Sums(loss_sum, likelihood, source_tokens, padded_tokens)
 

@@ -23,7 +23,9 @@ CHUNK = 2048  # pairs of a corpus in memory at a time
 Source = Annotated[
     str,
     typer.Argument(
-        metavar="SOURCE", help="A source sentence; for files see translate align corpus.", callback=as_unicode
+        metavar="SOURCE",
+        help="A source sentence, or the picture that a run describes; for files see translate align corpus.",
+        callback=as_unicode,
     ),
 ]
 Target = Annotated[
@@ -154,6 +156,12 @@ class PictureOptions:
     @property
     def colour_map(self) -> str:
         return self.colours or "gray"
+
+    def check_no_matrix(self, out: Path) -> None:
+        """Raise :class:`UserError` for options of a matrix, which a run of pictures does not draw."""
+        given = {"--values": self.values, "--links": self.links, "--colours": self.colours}
+        for option in (name for name, value in given.items() if value):
+            raise UserError(f"align: {option} has no effect on {out}, which shows regions")
 
     def known_links(self, alignment: "Alignment") -> "Gold | None":
         """The links of ``--links``; raises :class:`UserError` if they do not fit the words."""

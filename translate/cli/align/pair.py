@@ -25,6 +25,7 @@ from translate.cli.align.output import (
     write,
 )
 from translate.cli.options import Run, print_engine, with_groups
+from translate.cli.picture_input import PictureInput
 
 if TYPE_CHECKING:
     from translate.alignment.alignment import Alignment
@@ -37,6 +38,8 @@ Examples:
   translate align pair runs/mine "I love you ." "je t' aime ." --out pair.json
   translate align pair runs/mine "I love you ." --out a.png --values
   translate align pair runs/mine "I love you ." --out a.html
+  translate align pair runs/captions photo.jpg --out a.html
+  translate align pair runs/grounded "it is light ." --image photo.jpg --out a.png
 """
 ALTERNATIVES = 3  # the model's own translations on a page, at most
 
@@ -58,6 +61,7 @@ def pair(
     weighting: WeightOptions,
     links: LinkOptions,
     picture: PictureOptions,
+    pictures: PictureInput,
     machine: PairMachine,
 ) -> None:
     """Show the alignment of one sentence pair as links, weights, a heatmap or a page.
@@ -71,13 +75,19 @@ def pair(
     check_effect(out, {"--links": picture.links is not None}, (*PICTURES, PAGE))
     machine.check(target, weighting.method)
     translator = machine.load(run)
+    (source,) = pictures.lines(translator, [source] if source else None) or [source]
     if target is None:
         print_engine(translator.engine)
     wanted = min(ALTERNATIVES, translator.search.beam_size) if extension(out) == PAGE else 1
     candidates, alignment = translated(translator, source, target, wanted)
     if alignment is None or weighting != WeightOptions():
         (alignment,) = weighting.align(translator, [(source, candidates[0].text)], machine)
-    if out is not None and extension(out) == PAGE:
+    if out is not None and alignment.picture is not None and extension(out) in (PAGE, *PICTURES):
+        picture.check_no_matrix(out)
+        from translate.inspection import draw_picture_of
+
+        print(f"picture written to {draw_picture_of(translator, source, alignment, out)}")
+    elif out is not None and extension(out) == PAGE:
         name = run.resolve().name
         _write_page(translator, source, candidates, alignment, out, weighting, picture, name)
     elif out is not None and extension(out) in PICTURES:

@@ -1,0 +1,248 @@
+"""Encoders of pictures against plain loops in float64, permuted patches, and pictures of other sizes."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from translate.corpora.batching import pad
+from translate.images.patches import Picture
+from translate.models import BahdanauRNN, ConvolutionalEncoder, LuongRNN, PatchEncoder, Transformer
+
+WIDTH, HIDDEN, PATCH = 12, 5, 4
+BACKENDS = (BahdanauRNN, LuongRNN, Transformer)
+ENCODERS = (PatchEncoder, ConvolutionalEncoder)
+
+
+def picture(rows: int, columns: int, seed: int = 0) -> Picture:
+    pixels = np.random.default_rng(seed).integers(0, 256, (rows * PATCH, columns * PATCH, 3), dtype=np.uint8)
+    return Picture(pixels, PATCH)
+
+
+def encoder(kind: type, gate: str = "none", **options) -> torch.nn.Module:
+    torch.manual_seed(5)
+    return kind(
+        WIDTH, HIDDEN, 2, 0.0, "gru", patch_size=PATCH, num_heads=3, feedforward_size=7, gate=gate, **options
+    ).double()
+
+
+def table(ids: Tensor) -> Tensor:
+    """Embeddings of pieces that need no parameters."""
+    return torch.sin(ids.double().unsqueeze(-1) * torch.arange(1, WIDTH + 1))
+
+
+def wave(position: int, width: int) -> list[float]:
+    half = (width + 1) // 2
+    angles = [position * math.exp(-math.log(10_000) * i / max(1, half - 1)) for i in range(half)]
+    return [*map(math.sin, angles), *map(math.cos, angles)][:width]
+
+
+def pixel(image: Picture, y: int, x: int, colour: int) -> float:
+    return (float(image.pixels[y, x, colour]) - 128) / 64
+
+
+def loop_patches(model: PatchEncoder, image: Picture) -> list[Tensor]:
+    """E p of each patch, number by number."""
+    found = []
+    for row in range(image.rows):
+        for column in range(image.columns):
+            numbers = [
+                pixel(image, row * PATCH + y, column * PATCH + x, colour)
+                for y in range(PATCH)
+                for x in range(PATCH)
+                for colour in range(3)
+            ]
+            vector = torch.tensor(numbers, dtype=torch.float64)
+            found.append(
+                torch.stack([(line * vector).sum() for line in model.projection.weight])
+                + model.projection.bias
+            )
+    return found
+
+
+def loop_convolutions(model: ConvolutionalEncoder, image: Picture) -> list[Tensor]:
+    """Convolutions of stride 2 with the norm over channels and GELU, place by place."""
+    height, width = image.pixels.shape[:2]
+    maps = {
+        (y, x): torch.tensor([pixel(image, y, x, colour) for colour in range(3)], dtype=torch.float64)
+        for y in range(height)
+        for x in range(width)
+    }
+    for convolution, norm in zip(model.convolutions, model.channel_norms):
+        height, width = height // 2, width // 2
+        maps = loop_convolution(maps, convolution, norm, height, width, stride=2)
+    near = loop_convolution(maps, model.neighbours, model.neighbour_norm, height, width, stride=1)
+    return [maps[y, x] + near[y, x] for y in range(height) for x in range(width)]
+
+
+def loop_convolution(maps, convolution, norm, height: int, width: int, *, stride: int) -> dict:
+    new = {}
+    for y in range(height):
+        for x in range(width):
+            total = convolution.bias
+            for i in range(3):
+                for j in range(3):
+                    near = maps.get((stride * y + i - 1, stride * x + j - 1))
+                    if near is not None:
+                        total = total + convolution.weight[:, :, i, j] @ near
+            (value,) = loop_norm([total], norm)
+            new[y, x] = value * 0.5 * (1 + torch.erf(value / math.sqrt(2)))
+    return new
+
+
+def loop_norm(states: list[Tensor], norm: torch.nn.LayerNorm) -> list[Tensor]:
+    found = []
+    for state in states:
+        centred = state - state.sum() / len(state)
+        found.append(
+            centred / torch.sqrt((centred**2).sum() / len(state) + norm.eps) * norm.weight + norm.bias
+        )
+    return found
+
+
+def loop_layer(states: list[Tensor], layer) -> list[Tensor]:
+    """Self-attention position by position and head by head, then the feed-forward part."""
+    own, normed = layer.self_attention, loop_norm(states, layer.self_norm)
+    size = WIDTH // own.num_heads
+    queries = [own.query_projection.weight @ x + own.query_projection.bias for x in normed]
+    both = [own.key_value_projection.weight @ x + own.key_value_projection.bias for x in normed]
+    result = []
+    for state, query in zip(states, queries):
+        heads = []
+        for head in range(own.num_heads):
+            part = slice(head * size, (head + 1) * size)
+            scores = [(query[part] * each[:WIDTH][part]).sum() / math.sqrt(size) for each in both]
+            powers = [torch.exp(score) for score in scores]
+            heads.append(sum(p / sum(powers) * each[WIDTH:][part] for p, each in zip(powers, both)))
+        joined = torch.cat(heads)
+        result.append(state + own.output_projection.weight @ joined + own.output_projection.bias)
+    feed = layer.feedforward
+    for index, normed_state in enumerate(loop_norm(result, layer.feedforward_norm)):
+        inner = feed.inner.weight @ normed_state + feed.inner.bias
+        inner = inner * 0.5 * (1 + torch.erf(inner / math.sqrt(2)))
+        result[index] = result[index] + feed.outer.weight @ inner + feed.outer.bias
+    return result
+
+
+def oracle(model, image: Picture, ids: list[int]) -> Tensor:
+    patches = (loop_patches if isinstance(model, PatchEncoder) else loop_convolutions)(model, image)
+    states = []
+    for index, patch in enumerate(patches):
+        row, column = divmod(index, image.columns)
+        place = [*wave(row, WIDTH // 2), *wave(column, WIDTH - WIDTH // 2)]
+        states.append(patch + torch.tensor(place, dtype=torch.float64))
+    for number, each in enumerate(ids):
+        states.append(table(torch.tensor(each)) + torch.tensor(wave(number, WIDTH), dtype=torch.float64))
+    for layer in model.layers:
+        states = loop_layer(states, layer)
+    return torch.stack([model.output.weight @ x + model.output.bias for x in loop_norm(states, model.norm)])
+
+
+def source(*pairs: tuple[Picture | None, list[int]]) -> tuple[Tensor, Tensor | None]:
+    return pad([[*(image.ids() if image else []), *ids] for image, ids in pairs])
+
+
+def read(model, cells: Tensor, mask: Tensor | None = None) -> Tensor:
+    return model(model.embed(cells, table), mask)[0]
+
+
+@pytest.mark.parametrize("kind", ENCODERS)
+def test_the_loops_agree_forward_and_backward(kind):
+    model, image, ids = encoder(kind), picture(2, 3), [7, 9, 3]
+    cells, _ = source((image, ids))
+    found = []
+    for function in (lambda: read(model, cells)[0], lambda: oracle(model, image, ids)):
+        model.zero_grad()
+        out = function()
+        (out * torch.linspace(-1, 1, out.numel(), dtype=torch.float64).view_as(out)).sum().backward()
+        found.append([out.detach(), *(parameter.grad.clone() for parameter in model.parameters())])
+    for ours, wanted in zip(*found, strict=True):
+        torch.testing.assert_close(ours, wanted, rtol=1e-5, atol=1e-6)  # positions are float32
+    assert all(each.abs().sum() > 0 for each in found[0])
+
+
+@pytest.mark.parametrize("gate", ["none", "channel", "spatial", "combined"])
+@pytest.mark.parametrize("kind", ENCODERS)
+def test_patches_may_stand_in_any_order_with_their_positions(kind, gate):
+    model, cells = encoder(kind, gate), source((picture(3, 2), [7, 3]))[0]
+    order = torch.tensor([4, 0, 5, 2, 1, 3, 6, 7])
+    torch.testing.assert_close(read(model, cells[:, order]), read(model, cells)[:, order])
+
+
+@pytest.mark.parametrize("gate", ["none", "channel", "spatial", "combined"])
+@pytest.mark.parametrize("kind", ENCODERS)
+def test_pictures_of_other_sizes_in_the_batch_change_nothing(kind, gate):
+    model = encoder(kind, gate)
+    small, large, text = (picture(2, 2, 1), [5, 3]), (picture(3, 4, 2), [3]), (None, [8, 6, 3])
+    cells, mask = source(small, large, text)
+    together = read(model, cells, mask)
+    for row, each in enumerate((small, large)):
+        alone = read(model, source(each)[0])[0]
+        torch.testing.assert_close(together[row, : len(alone)], alone)
+    alone = read(model, pad([text[1]])[0])[0]  # ids: no picture in the whole batch
+    torch.testing.assert_close(together[2, :3], alone)
+
+
+@pytest.mark.parametrize("kind", ENCODERS)
+def test_moved_patches_give_other_states(kind):
+    model, image = encoder(kind), picture(2, 2)
+    moved = Picture(image.pixels[::-1].copy(), PATCH)
+    one, two = (read(model, source((each, [3]))[0]) for each in (image, moved))
+    assert (one[:, -1] - two[:, -1]).abs().max() > 1e-4
+
+
+@pytest.mark.parametrize("kind", ENCODERS)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_every_backend_and_mechanism_reads_a_grid(backend, kind):
+    from translate.attention import mechanisms
+
+    def build(*arguments):
+        return kind(*arguments, patch_size=PATCH, num_heads=2, feedforward_size=7, gate="combined")
+
+    sizes = (
+        {"width": 8, "num_heads": 2, "encoder_layers": 1, "decoder_layers": 1, "feedforward_size": 7}
+        if backend is Transformer
+        else {"embedding_size": 8, "encoder_size": 4, "decoder_size": 8}
+    )
+    cells, mask = source((picture(2, 2), [5, 3]), (picture(1, 3), [3]), (None, [6, 3]))
+    target = torch.tensor([[2, 6, 7], [2, 8, 0], [2, 9, 5]])
+    for name, mechanism in mechanisms().items():
+        if name in ("hierarchical",):  # reads sentences of pieces
+            continue
+        torch.manual_seed(1)
+        model = backend(11, 11, mechanism, encoder=build, dropout=0.0, tie="none", **sizes).eval()
+        assert model.reads_pictures
+        hidden, weights = model.forward_with_weights(cells, mask, target, 0)
+        assert torch.isfinite(hidden).all()
+        assert weights.shape[-1] == cells.shape[1]
+        alone = model(cells[1:2, :4], None, target[1:2])
+        torch.testing.assert_close(hidden[1:2], alone, rtol=1e-4, atol=1e-5, msg=name)
+
+
+def test_a_patch_of_another_size_is_refused():
+    cells = pad([Picture(np.zeros((8, 8, 3), np.uint8), 8).ids()])[0]
+    with pytest.raises(ValueError, match="patch_size: expected patches of 48 numbers, got 192"):
+        encoder(PatchEncoder).embed(cells, table)
+
+
+def test_convolutions_need_a_power_of_two():
+    with pytest.raises(ValueError, match="expected a power of 2 for convolutions, got 12"):
+        ConvolutionalEncoder(
+            8, 4, 1, 0.0, "gru", patch_size=12, num_heads=2, feedforward_size=7, gate="none", mixing_layers=0
+        )
+
+
+def test_the_weights_of_the_channels_are_those_of_the_gate():
+    model = encoder(ConvolutionalEncoder, "channel")
+    cells = source((picture(2, 3), [3]))[0]
+    weights = model.channel_weights(cells)
+    assert weights.shape == (1, WIDTH)
+    assert encoder(ConvolutionalEncoder).channel_weights(cells) is None
+    grid = model.embed(cells, table)
+    model.gate = None  # type: ignore[assignment]
+    plain = model.embed(cells, table)
+    places = grid[0, :6] - plain[0, :6]  # positions cancel: (weights - 1) * state
+    states = plain[0, 0] - torch.tensor(wave(0, 6) * 2, dtype=torch.float64)
+    torch.testing.assert_close(places[0], (weights[0] - 1) * states, rtol=1e-4, atol=1e-5)

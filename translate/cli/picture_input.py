@@ -1,0 +1,55 @@
+"""The option ``--image``: a picture as the source, or beside a sentence."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import typer
+
+from translate.errors import UserError
+
+if TYPE_CHECKING:
+    from translate.translator import Translator
+
+
+@dataclass(frozen=True)
+class PictureInput:
+    """Pictures beside the arguments."""
+
+    PANEL: ClassVar = "Picture"
+
+    image: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="A picture that the run describes, or reads beside the sentence; several times: one for "
+            "each sentence. Lines of standard input name theirs before a tab.",
+        ),
+    ] = None
+
+    def lines(self, translator: "Translator", sentences: Sequence[str] | None) -> list[str] | None:
+        """The source lines of arguments; raises :class:`UserError` if pictures and sentences do not fit."""
+        from translate.images.line import join_line
+
+        if not self.image:
+            return None if sentences is None else list(sentences)
+        if translator.reads == "text":
+            raise UserError(
+                "--image: this run reads text alone; expected a run trained with data.read=picture or both"
+            )
+        names = [str(path) for path in self.image]
+        if not sentences:
+            return [join_line(name) for name in names]
+        if list(sentences) == ["-"]:
+            raise UserError(
+                "--image: it goes with sentences among the arguments; lines of standard input name their "
+                "picture before a tab"
+            )
+        if len(names) == 1:
+            names *= len(sentences)
+        if len(names) != len(sentences):
+            raise UserError(
+                f"--image: {len(names)} pictures for {len(sentences)} sentences; expected one, or as many"
+            )
+        return [join_line(*pair) for pair in zip(names, sentences, strict=True)]

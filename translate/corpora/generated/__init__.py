@@ -1,0 +1,1 @@
+"""The corpora that this package generates, as splits."""

@@ -1,0 +1,1 @@
+"""Encoders of pictures: the grid of patches, gates over it, and the encoders themselves."""

@@ -1,0 +1,263 @@
+"""Encoders that read pictures, alone or beside a sentence: patches as a sequence, and a convolutional grid.
+
+The source is then (B, S, numbers of a cell), see `translate/images/patches.py`; a source of ids (B, S) is a
+sentence without a picture.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import cast
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from translate.attention import MultiHead
+from translate.config.files import YAML, from_file
+from translate.models.dropout import Dropout
+from translate.models.encoders import Encoder
+from translate.models.transformer_layer import FeedForward, Layer, LayerOptions
+from translate.models.vision.gates import create_gate
+from translate.models.vision.picture_grid import Grid, Places, pixels_of, whole_pictures
+from translate.options import NumHeads, Width
+
+Embed = Callable[[Tensor], Tensor]  # ids (B, S) -> embeddings (B, S, D)
+FIRST_CHANNELS = 32  # of the first convolution; each further one has twice as many
+
+
+class PictureEncoder(Encoder):
+    """Embeds patches and pieces, and lets all positions attend to each other in some layers.
+
+    Args:
+        input_size: width D of the embeddings.
+        hidden_size: half the width of the states.
+        num_layers: layers of self-attention, and of the decoder that the summaries start.
+        dropout: on what each layer adds.
+        patch_size: P, of the pictures that are read.
+        num_heads: of the self-attention; divides D.
+        feedforward_size: width inside a layer's feed-forward part.
+        gate: what multiplies the embedded grid: ``none``, ``channel``, ``spatial`` or ``combined``.
+    """
+
+    reads_pictures = True
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int,
+        dropout: float,
+        *,
+        patch_size: int,
+        num_heads: int,
+        feedforward_size: int,
+        gate: str,
+        num_summaries: int,
+    ) -> None:
+        super().__init__()
+        self.input_size, self.output_size = input_size, 2 * hidden_size
+        self.patch_size, self.num_summaries = patch_size, num_summaries
+        self.gate = create_gate(gate, input_size)
+        options = LayerOptions(
+            feedforward_size=feedforward_size,
+            feedforward="gelu",
+            dropout=dropout,
+            feedforward_dropout=0.0,
+            norm="layer",
+            pre_norm=True,
+        )
+        self.layers = cast(
+            "Sequence[Layer]",
+            nn.ModuleList(
+                Layer(
+                    input_size,
+                    MultiHead(input_size, input_size, num_heads=num_heads),
+                    FeedForward(input_size, options),
+                    None,
+                    options,
+                    rotary=False,
+                )
+                for _ in range(num_layers)
+            ),
+        )
+        self.norm = nn.LayerNorm(input_size)
+        same = input_size == self.output_size
+        self.output = nn.Identity() if same else nn.Linear(input_size, self.output_size)
+        self.dropout = Dropout(dropout)
+
+    def embed(self, source: Tensor, embed_pieces: Embed) -> Tensor:
+        """Embeddings (B, S, D) of cells (B, S, ...) or ids (B, S), with their positions."""
+        if source.dim() == 2:
+            numbers = torch.arange(source.shape[1], device=source.device)
+            pieces = embed_pieces(source)
+            return pieces + waves(numbers, pieces.shape[-1]).to(pieces.dtype)
+        places = Places.of(source)
+        pieces = embed_pieces(source[..., 0].clamp(min=0).long())
+        pieces = pieces + waves(places.number, pieces.shape[-1]).to(pieces.dtype)
+        grid = places.grid()
+        patches = self.embed_patches(pixels_of(source, self.patch_size, pieces.dtype), grid)
+        if self.gate is not None:
+            patches = grid.read(self.gate(grid.lay_out(patches), grid.inside()))
+        patches = patches + plane_waves(places, pieces.shape[-1]).to(pieces.dtype)
+        return torch.where(places.patch.unsqueeze(2), patches, pieces)
+
+    def embed_patches(self, pixels: Tensor, grid: Grid) -> Tensor:
+        """Patches without positions: pixels (B, S, 3 P P) -> (B, S, D); what is no patch does not matter."""
+        raise NotImplementedError
+
+    def channel_weights(self, source: Tensor) -> Tensor | None:
+        """The weights (B, D) of the gate for cells (B, S, ...), if it weighs channels."""
+        if self.gate is None or source.dim() == 2:
+            return None
+        grid = Places.of(source).grid()
+        kind = next(self.parameters()).dtype
+        patches = self.embed_patches(pixels_of(source, self.patch_size, kind), grid)
+        return self.gate.channel_weights(grid.lay_out(patches), grid.inside())
+
+    def forward(self, embedded: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        """States (B, S, 2H), and their mean for each layer of a decoder (B, L, 2H)."""
+        states = embedded
+        for layer in self.layers:
+            states = layer(states, mask)
+        states = self.output(self.norm(states))
+        if mask is None:
+            mean = states.mean(1)
+        else:
+            states = states.masked_fill(~mask.unsqueeze(2), 0.0)
+            mean = states.sum(1) / mask.sum(1, keepdim=True).clamp_min(1)
+        return states, mean.unsqueeze(1).expand(-1, self.num_summaries, -1)
+
+
+class PatchEncoder(PictureEncoder):
+    """Patches as a sequence: Dosovitskiy et al. 2021, 3.1, without a class token.
+
+    x = E p + waves(row, column). The paper learns one vector for each of a fixed number of places; sinusoids
+    of the row and of the column serve pictures of any size. Pieces of a sentence beside the picture are
+    further positions of the same sequence.
+
+    Args:
+        input_size, hidden_size, num_layers, dropout: as every encoder's.
+        cell: ignored, as there is no recurrence.
+        patch_size, num_heads, feedforward_size, gate: see :class:`PictureEncoder`.
+    """
+
+    @from_file("model/encoder/patches.yaml")
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int,
+        dropout: float,
+        cell: str,
+        *,
+        patch_size: Width,
+        num_heads: NumHeads = YAML,
+        feedforward_size: Width = YAML,
+        gate: str = YAML,
+    ) -> None:
+        super().__init__(
+            input_size,
+            hidden_size,
+            num_layers,
+            dropout,
+            patch_size=patch_size,
+            num_heads=num_heads,
+            feedforward_size=feedforward_size,
+            gate=gate,
+            num_summaries=num_layers,
+        )
+        self.projection = nn.Linear(3 * patch_size**2, input_size)
+        nn.init.xavier_uniform_(self.projection.weight)
+        nn.init.zeros_(self.projection.bias)
+
+    def embed_patches(self, pixels: Tensor, grid: Grid) -> Tensor:
+        return cast(Tensor, self.projection(pixels))
+
+
+class ConvolutionalEncoder(PictureEncoder):
+    """A convolutional network whose feature map is a grid of states: Xu et al. 2015, 3.1.1.
+
+    Convolutions of stride 2 halve rows and columns until one place is left for each patch; one more adds
+    what the neighbouring places hold. After each come a norm over the channels, GELU, and zeros outside the
+    picture, so that padding changes nothing. The paper takes a network trained on ImageNet; this one is small
+    and learns with the rest.
+
+    Args:
+        input_size, hidden_size, dropout: as every encoder's.
+        num_layers: of the decoder.
+        cell: ignored, as there is no recurrence.
+        patch_size: P, a power of 2.
+        num_heads, feedforward_size, gate: see :class:`PictureEncoder`.
+        mixing_layers: layers of self-attention over the grid and the pieces of a sentence; 0 as in the paper.
+    """
+
+    @from_file("model/encoder/convolutional.yaml")
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int,
+        dropout: float,
+        cell: str,
+        *,
+        patch_size: Width,
+        num_heads: NumHeads = YAML,
+        feedforward_size: Width = YAML,
+        gate: str = YAML,
+        mixing_layers: int = YAML,
+    ) -> None:
+        super().__init__(
+            input_size,
+            hidden_size,
+            mixing_layers,
+            dropout,
+            patch_size=patch_size,
+            num_heads=num_heads,
+            feedforward_size=feedforward_size,
+            gate=gate,
+            num_summaries=num_layers,
+        )
+        count = int(math.log2(patch_size))
+        if 2**count != patch_size or count < 1:
+            raise ValueError(f"patch_size: expected a power of 2 for convolutions, got {patch_size}")
+        channels = [3, *(FIRST_CHANNELS * 2**index for index in range(count - 1)), input_size]
+        self.convolutions = nn.ModuleList(
+            nn.Conv2d(one, two, 3, stride=2, padding=1) for one, two in pairwise(channels)
+        )
+        self.channel_norms = nn.ModuleList(nn.LayerNorm(each) for each in channels[1:])
+        self.neighbours = nn.Conv2d(input_size, input_size, 3, padding=1)
+        self.neighbour_norm = nn.LayerNorm(input_size)
+
+    def embed_patches(self, pixels: Tensor, grid: Grid) -> Tensor:
+        maps, inside = whole_pictures(pixels, grid, self.patch_size), grid.inside()
+        size = self.patch_size
+        for convolution, norm in zip(self.convolutions, self.channel_norms, strict=True):
+            size //= 2
+            maps = _normed(convolution(maps), norm)
+            maps = maps * inside.repeat_interleave(size, 2).repeat_interleave(size, 3)
+        return grid.read(maps + _normed(self.neighbours(maps), self.neighbour_norm))
+
+
+def _normed(maps: Tensor, norm: nn.Module) -> Tensor:
+    """GELU of maps (B, D, R, C), normalised over the channels of each place."""
+    return F.gelu(norm(maps.permute(0, 2, 3, 1))).permute(0, 3, 1, 2)
+
+
+def picture_encoder(model: nn.Module) -> PictureEncoder | None:
+    """The part of a model that reads pictures."""
+    return next((part for part in model.modules() if isinstance(part, PictureEncoder)), None)
+
+
+def waves(positions: Tensor, width: int) -> Tensor:
+    """Sinusoids of positions of any shape, as :func:`sinusoids` of consecutive ones: (...) -> (..., D)."""
+    half = (width + 1) // 2
+    rates = torch.arange(half, device=positions.device) * (-math.log(10_000.0) / max(1, half - 1))
+    angle = positions.unsqueeze(-1).float() * torch.exp(rates)
+    return torch.cat([angle.sin(), angle.cos()], dim=-1)[..., :width]
+
+
+def plane_waves(places: Places, width: int) -> Tensor:
+    """Half of the features for the row, half for the column: (B, S, D)."""
+    half = width // 2
+    return torch.cat([waves(places.row, half), waves(places.column, width - half)], dim=-1)
