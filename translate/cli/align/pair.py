@@ -39,7 +39,7 @@ Examples:
   translate align pair runs/mine "I love you ." --out a.png --values
   translate align pair runs/mine "I love you ." --out a.html
   translate align pair runs/captions photo.jpg --out a.html
-  translate align pair runs/grounded "it is light ." --image photo.jpg --out a.png
+  translate align pair runs/mine "it is light ." --image a.jpg --out a.png
 """
 ALTERNATIVES = 3  # the model's own translations on a page, at most
 
