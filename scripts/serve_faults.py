@@ -290,7 +290,9 @@ def run_faults(server: Server, expected: dict[str, str], given: argparse.Namespa
 def main(arguments: list[str]) -> int:
     given = parse(arguments)
     import translate
+    from translate.runs.runtime import find_device, use_runtime
 
+    use_runtime(find_device("cpu"))  # as the command does
     lines = own_lines() if given.lines is None else given.lines.read_text(encoding="utf-8").splitlines()
     lines = list(dict.fromkeys(" ".join(line.split()) for line in lines if line.strip()))[:1000]
     translations = translate.load(given.run, device="cpu").translate(lines)

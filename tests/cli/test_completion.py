@@ -48,7 +48,7 @@ def test_the_options_of_a_command_are_those_of_its_help(capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("translate export runs/x --format ", ["bundle", "ctranslate2", "onnx", "huggingface"]),
+        ("translate export runs/x --format ", ["bundle", "ctranslate2", "onnx", "huggingface", "page"]),
         ("translate export runs/x --format h", ["huggingface"]),
         ("translate text runs/x --engine a", ["auto"]),
         ("translate serve runs/x --key-file ", []),  # files: the shell's own business

@@ -30,6 +30,7 @@ TINY = (
     "runtime.threads=1",
 )
 TINY_GRAMMAR = ("data.num_train=120", "data.num_validation=7", "data.num_test=5")
+AMBIGUOUS = "data.num_test=80"  # scenes, among which some sentences have several references
 GENERATED = ("grammar", "grammar_sov", "scenes")
 # Corpora that are downloaded unless data.path names a folder.
 HUB = ("multi30k", "iwslt2017", "wmt14", "opus_books", "opus100")
@@ -188,6 +189,8 @@ class Reader:
         """A command that takes settings, with a small corpus and few steps; or its settings checked alone."""
         corpus = _corpus_of(words)
         tiny = [*TINY_GRAMMAR] if corpus in GENERATED else []
+        if words[0] == "corpus" and corpus == "scenes":
+            tiny[-1] = AMBIGUOUS
         if words[0] == "corpus" or "--cfg" in words:
             return self._run([*words, *tiny])
         needs_network = corpus in HUB and not any(word.startswith("data.path=") for word in words)

@@ -124,9 +124,9 @@ def in_browser(tokenizer: Tokenizer, folder: Path, lines: list[str], ids: list[l
 
 
 def words_of(found: dict[str, Any]) -> tuple[Any, ...]:
-    """As :class:`Pieces`."""
+    """As :class:`Pieces`, which names no picture."""
     words = [(word["text"], word["start"], word["end"]) for word in found["words"]]
-    return found["ids"], found["owners"], words, tuple(map(tuple, found["further"]))
+    return found["ids"], found["owners"], words, tuple(map(tuple, found["further"])), None
 
 
 @in_node

@@ -69,8 +69,6 @@ def test_a_recipe_trains_and_goes_on_to_the_bit(name: str, tmp_path: Path) -> No
          "training.r_drop: expected dropout"),
         (("rnn_luong", "tokenizer.model_type=word", "training.subword_sampling=0.1"),
          "training.subword_sampling: a tokenizer of type word splits a word in one way"),
-        (("rnn_luong", "training.subword_sampling=0.1", "training.guided_alignment=1"),
-         "training.subword_sampling: cannot be combined with training.guided_alignment"),
         (("rnn_luong", "tokenizer.model_type=bpe", "training.subword_sampling=1.5"),
          "training.subword_sampling: expected a probability below 1 for bpe, got 1.5"),
         (("rnn_luong", "training.teacher_forcing.decay=linear"),
