@@ -1,6 +1,6 @@
 """One corpus on one machine and on a Spark cluster whose worker is killed meanwhile: the same shards?
 
-    python scripts/cluster_kill.py --recipe corpora.yaml --out /tmp/kill
+    python scripts/cluster_kill.py --recipe corpora.yaml --out kill
 
 Starts a standalone master and two workers on this machine, prepares the recipe by DuckDB and by
 the cluster, kills one worker with its executor by SIGKILL once the shards are being shuffled, and compares

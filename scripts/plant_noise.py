@@ -1,7 +1,7 @@
 """Plants pairs that are no translations into a corpus, and measures what each filter of `prepare` finds.
 
-    python scripts/plant_noise.py --source law.en --target law.fr --other multi30k.de --out /tmp/noise
-    python scripts/plant_noise.py --labelled origin.tsv --out /tmp/origin
+    python scripts/plant_noise.py --source law.en --target law.fr --other multi30k.de --out noise
+    python scripts/plant_noise.py --labelled origin.tsv --out origin
 
 A tenth of the pairs is planted, of three kinds and by a seed: *shuffled* (the translation of another sentence
 of about the same length), *cut* (the first third to two thirds of the translation), *language* (a sentence of

@@ -223,19 +223,20 @@ def test_a_tab_completes(folder: Path, program: dict[str, str]) -> None:
         os.write(terminal, b". ./script; echo rea''dy\n")
         read_until(terminal, b"ready\r\n")
         os.write(terminal, b"translate train model=rnn_l\t")
-        read_until(terminal, b"translate train model=rnn_luong")
+        assert b"rnn_bahdanau" not in read_until(terminal, b"translate train model=rnn_luong")
         os.write(terminal, b"\x15translate text runs/fi\t")
-        read_until(terminal, b"translate text runs/first")
+        assert b"runs/second" not in read_until(terminal, b"translate text runs/first")
     finally:
         os.kill(process, 9)
         os.waitpid(process, 0)
         os.close(terminal)
 
 
-def read_until(terminal: int, expected: bytes) -> None:
-    """Read what the terminal shows until something stands there."""
+def read_until(terminal: int, expected: bytes) -> bytes:
+    """What the terminal shows until something stands there."""
     seen, deadline = b"", time.monotonic() + 120
     while expected not in seen:
         ready, _, _ = select.select([terminal], [], [], max(0.0, deadline - time.monotonic()))
         assert ready, seen
         seen += os.read(terminal, 4096)
+    return seen

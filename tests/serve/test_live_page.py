@@ -188,6 +188,8 @@ def test_a_word_that_is_pointed_at_while_an_answer_comes_is_lit_afterwards(
     server.hold.set()
     until(page, OTHERS, ["aime", "adore", "<b>"])
     until(page, SHARES.format("under"), [0, 0.75, 0.25])
+    assert page.run(READING).startswith("aime looks at love 75 %")
+    assert mistakes(page) == []
 
 
 @in_chromium

@@ -12,6 +12,7 @@ from translate.config.settings import Settings
 from translate.config.training import RuntimeConfig
 from translate.corpora.batching import EncodedCorpus
 from translate.corpora.corpus import Corpus, Split
+from translate.corpora.pictured.unreadable import PicturedCorpus
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.runs.encoding import encode_training, read_pictures
@@ -62,7 +63,8 @@ class Assembly(NamedTuple):
 def assemble(job: Job, corpus: Corpus, tokenizers: TokenizerPair, model: Seq2Seq) -> Assembly:
     """Everything that trains ``model``, whose weights are set already, on its device."""
     settings, world = job.settings, job.world
-    tokenizers = read_pictures(tokenizers, settings.data, getattr(corpus, "pictures", None))
+    store = corpus.pictures if isinstance(corpus, PicturedCorpus) else None
+    tokenizers = read_pictures(tokenizers, settings.data, store)
     freeze(model, settings.training.freeze)
     whole_model = copy.deepcopy(model) if settings.runtime.parallel == "fsdp" else model
     parallel = parallelise(settings.runtime.parallel, model, world, job.device)

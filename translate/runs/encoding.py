@@ -83,9 +83,7 @@ def encode_training(settings: Settings, corpus: Corpus, tokenizers: TokenizerPai
     config, split = settings.training, corpus.train
     guided = config.needs_links
     folder = cache_directory(settings.runtime.cache)
-    pictures = isinstance(
-        tokenizers.source, PictureTokenizer
-    )  # which are not text, and have a cache of their own
+    pictures = isinstance(tokenizers.source, PictureTokenizer)  # they have a cache of their own
     if folder is None or config.guided_links is not None or pictures:
         return _encode(settings, corpus, tokenizers)
     own_links = guided and split.links is not None
