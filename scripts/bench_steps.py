@@ -1,12 +1,14 @@
 """Optimizer steps on made-up sentences: target tokens a second, and their share of the chip's peak product.
 
     python scripts/bench_steps.py [--sizes transformer rnn_bahdanau rnn_luong] [--compile] [--rounds 7]
+    python scripts/bench_steps.py --precision float32 bfloat16 --batch-tokens 512 1024 2048 4096
     python scripts/bench_steps.py --device cuda --precision bfloat16 --sizes transformer_big
 
 Sentences have 8 to 20 pieces (Multi30k's lengths), or the lengths of --lengths. With --compile each model is
 also timed compiled (torch.compile, dynamic shapes): the layers of a Transformer, or the elementwise part of a
-recurrent decoder's loop; the variants alternate. FLOP are those of the matrix products that torch counts in
-the first batch, forward and backward. The peak of the chip is that of a large product in the same precision.
+recurrent decoder's loop. The variants of a model (precisions, compiled or not) alternate. FLOP are those of
+the matrix products that torch counts in the first batch, forward and backward. The peak of the chip is that
+of a large product in the same precision.
 """
 
 import argparse
@@ -70,6 +72,21 @@ SIZES = {
     "rnn_luong": Size(8000, LuongRNN, "general", dict(RECURRENT)),
     "rnn_luong_unfed": Size(8000, LuongRNN, "general", {**RECURRENT, "input_feeding": False}),
     "transformer_default": Size(5000, Transformer, "multi_head", _transformer(192, 512, 4, 3)),
+    "transformer_demo": Size(
+        1125, Transformer, "multi_head", {**_transformer(128, 256, 4, 2), "dropout": 0.0}
+    ),
+    "rnn_bahdanau_default": Size(
+        5000,
+        BahdanauRNN,
+        "additive",
+        {**RECURRENT, "embedding_size": 192, "encoder_size": 192, "decoder_size": 320},
+    ),
+    "rnn_bahdanau_demo": Size(
+        1125,
+        BahdanauRNN,
+        "additive",
+        {**RECURRENT, "embedding_size": 128, "encoder_size": 128, "decoder_size": 192},
+    ),
     "transformer_big": Size(32000, Transformer, "multi_head", _transformer(1024, 4096, 16, 6)),
 }
 
@@ -178,9 +195,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--sizes", nargs="*", default=list(SIZES)[:3], choices=list(SIZES))
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--precision", default="float32", choices=["float32", "bfloat16"])
+    parser.add_argument("--precision", nargs="+", default=["float32"], choices=["float32", "bfloat16"])
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--batch-tokens", type=int, default=4096)
+    parser.add_argument("--batch-tokens", nargs="+", type=int, default=[4096])
     parser.add_argument("--lengths", nargs=2, type=int, default=(8, 20), metavar=("SHORTEST", "LONGEST"))
     parser.add_argument("--compile", action="store_true", help="also time compiled layers or loops")
     parser.add_argument("--rounds", type=int, default=7)
@@ -188,28 +205,43 @@ def main() -> None:
     options = parser.parse_args()
     device = find_device(options.device)
     use_runtime(device, options.threads)
-    precision: torch.dtype = getattr(torch, options.precision)
-    limit = ceiling(device, precision)
-    print(f"{device}, {options.precision}, torch {torch.__version__}")
-    print(f"a matrix product reaches {limit / 1e9:,.0f} GFLOP/s")
+    limits = {name: ceiling(device, getattr(torch, name)) for name in options.precision}
+    for name, limit in limits.items():
+        print(f"{device}, torch {torch.__version__}: a product in {name} reaches {limit / 1e9:,.0f} GFLOP/s")
     for name in options.sizes:
+        for batch_tokens in options.batch_tokens:
+            report(name, batch_tokens, device, limits, options)
 
-        def fresh(size: Size = SIZES[name]) -> Training:
-            return training(size, device, precision, options.batch_tokens, tuple(options.lengths))
 
-        trial = fresh()
-        work = flop(trial, next(batches(trial)))
-        found = [Timed(fresh(), compiled=compiled) for compiled in ([False, True][: 1 + options.compile])]
-        for _ in range(options.rounds):
-            for timed_model in found:
-                timed_model.steps(options.steps)
-        for each in found:
-            speed = median(each.speeds[1:])  # the first warmed up
-            print(
-                f"{name}, {'compiled' if each.compiled else 'eager'}: {speed:,.0f} target tokens/s, "
-                f"{work / 1e6:.1f} MFLOP a token, {speed * work / 1e9:,.0f} GFLOP/s, "
-                f"{100 * speed * work / limit:.0f} % of the product's; first steps {each.first_steps:.0f} s"
-            )
+def report(
+    name: str, batch_tokens: int, device: torch.device, limits: dict[str, float], options: argparse.Namespace
+) -> None:
+    """Time the variants of one model by turns, and print a line for each."""
+
+    def fresh(precision: str) -> Training:
+        kind = getattr(torch, precision)
+        return training(SIZES[name], device, kind, batch_tokens, tuple(options.lengths))
+
+    trial = fresh(options.precision[0])
+    work = flop(trial, next(batches(trial)))
+    compiled = (False, True)[: 1 + options.compile]
+    variants = [(precision, each) for precision in options.precision for each in compiled]
+    found = [Timed(fresh(precision), compiled=each) for precision, each in variants]
+    for _ in range(options.rounds):
+        for timed_model in found:
+            timed_model.steps(options.steps)
+    for (precision, _), each in zip(variants, found, strict=True):
+        speed = median(each.speeds[1:])  # the first warmed up
+        who = (
+            f"{name}, {batch_tokens} tokens a batch, {precision}, {'compiled' if each.compiled else 'eager'}"
+        )
+        print(
+            f"{who}: {speed:,.0f} target tokens/s, "
+            f"{work / 1e6:.1f} MFLOP a token, {speed * work / 1e9:,.0f} GFLOP/s, "
+            f"{100 * speed * work / limits[precision]:.0f} % of the product's; "
+            f"first steps {each.first_steps:.0f} s",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

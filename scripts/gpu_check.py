@@ -79,7 +79,7 @@ def steps(*, has_gpu: bool) -> list[str]:
         command += ["--compile", "--sizes", "transformer_big", "transformer", "rnn_bahdanau", "rnn_luong"]
     code, output, taken = run(command)
     found = re.findall(
-        r"^(\w+, \w+): ([\d,]+) target tokens/s.* (\d+ %) of the product", output, flags=re.MULTILINE
+        r"^(\w+, [^:]+): ([\d,]+) target tokens/s.* (\d+ %) of the product", output, flags=re.MULTILINE
     )
     shown = "; ".join(f"{name} {speed} target tokens/s ({share})" for name, speed, share in found)
     return ["optimizer steps", shown or f"exit code {code}", f"{taken:.0f}"]

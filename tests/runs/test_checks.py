@@ -3,12 +3,10 @@
 from pathlib import Path
 
 import pytest
-import torch
 
 import translate.runs.life
 from tests.tiny_runs import train_tiny
 from translate.errors import UserError
-from translate.runs.checks import precision_note
 
 
 @pytest.fixture(autouse=True)
@@ -153,25 +151,6 @@ def test_missing_files(
 def test_possible_values_pass(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="the corpus was read"):
         train_tiny(tmp_path / "run")
-
-
-@pytest.mark.parametrize(
-    ("precision", "engine", "note"),
-    [
-        ("float32", "AMX", None),
-        ("auto", None, None),
-        ("auto", "AMX", "this processor has AMX for bfloat16; runtime.precision=bfloat16 may train faster"),
-        ("bfloat16", "AVX-512", None),
-        ("bfloat16", None, "runtime.precision=bfloat16: this processor has no instructions for it"),
-    ],
-)
-def test_what_is_said_of_a_precision(
-    monkeypatch: pytest.MonkeyPatch, precision: str, engine: str | None, note: str | None
-) -> None:
-    monkeypatch.setattr("translate.runs.checks.bfloat16_engine", lambda: engine)
-    said = precision_note(precision, torch.device("cpu"))
-    assert said is None if note is None else said is not None and said.startswith(note)
-    assert precision_note("float16", torch.device("cuda")) is None
 
 
 def test_float16_on_a_cpu_is_refused_before_anything_is_read(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import torch
 
 from translate.config import did_you_mean, instantiate, nearest, resolve_target
 from translate.config.settings import Settings
-from translate.config.training import RuntimeConfig
 from translate.corpora.batching import EncodedCorpus
 from translate.corpora.corpus import Corpus, Split
 from translate.corpora.pictured.unreadable import PicturedCorpus
@@ -17,7 +16,7 @@ from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.runs.encoding import encode_training, read_pictures
 from translate.runs.pair_sampler import pair_sampler
-from translate.runs.runtime import PRECISIONS
+from translate.runs.runtime import forward_precision, work_of
 from translate.storage.run_directory import RunDirectory
 from translate.text.tokenizer import TokenizerPair
 from translate.training.distributed import World
@@ -109,7 +108,9 @@ def build_step(
         LossTerms(config.label_smoothing, config.r_drop, guided_alignment(settings, model)),
         clip_norm=config.clip_norm,
         average=MovingAverage(model, config.ema) if config.ema else None,
-        precision=forward_precision(settings.runtime, next(model.parameters()).device),
+        precision=forward_precision(
+            settings.runtime, next(model.parameters()).device, work_of(model, config.batch_tokens)
+        ),
         parallel=parallel,
     )
     return Recovery(
@@ -156,21 +157,6 @@ def guided_alignment(settings: Settings, model: Seq2Seq) -> GuidedAlignment | No
     except ValueError as error:
         raise UserError(f"training.guided_layer: {error}") from error
     return GuidedAlignment(config.guided_alignment, layer, config.guided_shift)
-
-
-def forward_precision(runtime: RuntimeConfig, device: torch.device) -> torch.dtype:
-    """The precision of the forward pass: the configured one, or the best that ``device`` supports.
-
-    On the CPU that is float32; on a GPU bfloat16 or, without it, float16 for one process and float32 for
-    several.
-    """
-    if runtime.precision != "auto":
-        return PRECISIONS[runtime.precision]
-    if device.type != "cuda":
-        return torch.float32
-    if torch.cuda.is_bf16_supported(including_emulation=False):
-        return torch.bfloat16
-    return torch.float16 if runtime.parallel == "none" else torch.float32
 
 
 def freeze(model: Seq2Seq, patterns: list[str]) -> list[str]:

@@ -13,9 +13,9 @@ from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.models.sizes import check_mechanism
 from translate.reports.boards import check_installed
-from translate.runs.assembly import build_optimizer, build_schedule, forward_precision, freeze
+from translate.runs.assembly import build_optimizer, build_schedule, freeze
 from translate.runs.load import build_model
-from translate.runs.runtime import bfloat16_engine
+from translate.runs.runtime import forward_precision
 from translate.runs.start import take_tokenizers
 from translate.text.subword_sampling import SAMPLED_TYPES
 from translate.training.schedules import Schedule
@@ -72,30 +72,6 @@ def check_kernels(settings: Settings, device: torch.device) -> None:
         names = " and ".join(f"{path}={kernel}" for path, kernel in asked.items())
         reason = str(error).removeprefix("kernel: ")
         raise UserError(f"{names}: {reason}; kernel=auto runs everywhere") from error
-
-
-def precision_note(precision: str, device: torch.device) -> str | None:
-    """What a user should know about ``runtime.precision`` on a CPU, if anything.
-
-    Raises:
-        UserError: for float16 on a CPU.
-    """
-    if device.type != "cpu":
-        return None
-    engine = bfloat16_engine()
-    if precision == "float16":
-        raise UserError(
-            "runtime.precision=float16: a CPU multiplies float16 slowly, and its range is small; expected "
-            "float32 or bfloat16"
-        )
-    if precision == "bfloat16" and engine is None:
-        return (
-            "runtime.precision=bfloat16: this processor has no instructions for it, so training is slower "
-            "than in float32"
-        )
-    if precision == "auto" and engine is not None:
-        return f"this processor has {engine} for bfloat16; runtime.precision=bfloat16 may train faster"
-    return None
 
 
 def _kernels(section: Mapping[str, Any], path: str) -> Iterator[tuple[str, str]]:

@@ -23,13 +23,19 @@ from translate.runs.checks import (
     check_given,
     check_kernels,
     check_validation,
-    precision_note,
 )
 from translate.runs.finish import finish, try_mean
 from translate.runs.hooks import EXIT_CODES, Keeper, Signals, leave_on_sigterm
 from translate.runs.load import load_into, read_choice
 from translate.runs.resume import is_finished, resume, state_to_resume
-from translate.runs.runtime import find_device, use_deterministic, use_runtime
+from translate.runs.runtime import (
+    check_precision,
+    find_device,
+    precision_note,
+    use_deterministic,
+    use_runtime,
+    work_of,
+)
 from translate.runs.start import start
 from translate.runs.validation import Validation
 from translate.storage.lock import locked
@@ -66,7 +72,7 @@ def live(job: Job, config: DictConfig) -> int:
     """The life of a run in one process: check, corpus, model, training, mean, scores, description."""
     check_buildable(job.settings)
     check_kernels(job.settings, job.device)
-    note = precision_note(job.settings.runtime.precision, job.device)
+    check_precision(job.settings.runtime.precision, job.device)
     state = state_to_resume(job.settings, job.directory, processes=job.world.size)
     progress = Progress() if state is None else Progress.from_state(state["progress"])
     finished = is_finished(progress, job.limits)
@@ -80,7 +86,7 @@ def live(job: Job, config: DictConfig) -> int:
         cache = cache_directory(job.settings.runtime.cache)
         corpus = load_corpus(job.settings.data, cache)
         corpus = read_all_pictures(corpus, job.settings.data, cache)
-    print(*corpus.summary_lines(), *([note] if note else []), sep="\n", flush=True)
+    print(*corpus.summary_lines(), sep="\n", flush=True)
     check_validation(job.settings, corpus)
     job = job._replace(settings=with_languages(job.settings, corpus))
     with locked(job.directory.path) if job.world.is_main else nullcontext(), kept(job.directory):
@@ -115,7 +121,10 @@ def translator_of(job: Job, assembly: Assembly) -> Translator:
 def train_with_hooks(job: Job, training: Training, translator: Translator, validated: Split | None) -> str:
     """Train, report, validate and save until the run ends; returns why it ended."""
     config, directory, limits, world = job.settings.training, job.directory, job.limits, job.world
-    print(*start_lines(job.settings, training, directory), sep="\n", flush=True)
+    work = work_of(training.update.model, config.batch_tokens)
+    note = precision_note(job.settings.runtime.precision, job.device, work)
+    lines = [*start_lines(job.settings, training, directory), *([note] if note else [])]
+    print(*lines, sep="\n", flush=True)
     validation = Validation(job.settings, translator, validated, world)
     line = ProgressLine(config, training, began=limits.began)
     start_step = training.progress.step

@@ -1,4 +1,4 @@
-"""Settings of the process: threads, memory, floating point; commands and training make them at the start.
+"""Settings of the process: threads, memory, precision; commands and training make them at the start.
 
 Importing the package and :func:`translate.load` change none of them; they belong to the host program.
 """
@@ -9,9 +9,13 @@ import sys
 
 import torch
 
+from translate.config.training import RuntimeConfig
 from translate.errors import UserError
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+# Trained parameters times target tokens of a batch from which products in bfloat16 save more than their casts
+# cost, on two cores with AVX-512 (docs/benchmarks.md): about 2e9 is where both are as fast.
+ENOUGH_WORK = 3_000_000_000
 
 
 def use_runtime(device: torch.device, threads: int | None = None) -> None:
@@ -52,6 +56,60 @@ def bfloat16_engine() -> str | None:
     """The processor's instructions for matrix products in bfloat16: AMX, AVX-512 or ``None``."""
     has = torch.cpu.get_capabilities()
     return "AMX" if has.get("amx_bf16") else "AVX-512" if has.get("avx512_bf16") else None
+
+
+def forward_precision(runtime: RuntimeConfig, device: torch.device, work: int = 0) -> torch.dtype:
+    """The precision of the forward pass: the configured one, or the best that ``device`` supports.
+
+    On a CPU that is bfloat16 where the processor has instructions for it and a step is large enough, else
+    float32; on a GPU bfloat16 or, without it, float16 for one process and float32 for several.
+
+    Args:
+        work: :func:`work_of` the model and its batches.
+    """
+    if runtime.precision != "auto":
+        return PRECISIONS[runtime.precision]
+    if device.type != "cuda":
+        return torch.bfloat16 if work >= ENOUGH_WORK and bfloat16_engine() else torch.float32
+    if torch.cuda.is_bf16_supported(including_emulation=False):
+        return torch.bfloat16
+    return torch.float16 if runtime.parallel == "none" else torch.float32
+
+
+def work_of(model: torch.nn.Module, batch_tokens: int) -> int:
+    """Trained parameters times target tokens of a batch: about a sixth of the operations of a step."""
+    return batch_tokens * sum(each.numel() for each in model.parameters() if each.requires_grad)
+
+
+def check_precision(precision: str, device: torch.device) -> None:
+    """Raise :class:`UserError` for float16 on a CPU."""
+    if precision == "float16" and device.type == "cpu":
+        raise UserError(
+            "runtime.precision=float16: a CPU multiplies float16 slowly, and its range is small; expected "
+            "float32 or bfloat16"
+        )
+
+
+def precision_note(precision: str, device: torch.device, work: int) -> str | None:
+    """What a user should know about ``runtime.precision`` on a CPU, if anything."""
+    if device.type != "cpu" or precision not in ("auto", "bfloat16"):
+        return None
+    engine, enough = bfloat16_engine(), work >= ENOUGH_WORK
+    if precision == "auto":
+        if engine is None or not enough:
+            return None
+        return f"bfloat16, since this processor has {engine} for it; runtime.precision=float32 for float32"
+    if engine is None:
+        return (
+            "runtime.precision=bfloat16: this processor has no instructions for it, so training is slower "
+            "than in float32"
+        )
+    if not enough:
+        return (
+            "runtime.precision=bfloat16: the steps of so small a model and batch are about as fast in "
+            "float32, or faster"
+        )
+    return None
 
 
 def keep_freed_memory() -> None:
