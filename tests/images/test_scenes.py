@@ -11,7 +11,7 @@ from translate.grammar.scene_words import COLOURS, GROUNDS, SHAPES, SIZES, Named
 from translate.images import drawing
 from translate.images.drawing import draw
 from translate.images.line import split_line
-from translate.images.scene import MAX_THINGS, PLACE, ROOM, SIDE, Scene, Thing, read_scene
+from translate.images.scene import MAX_THINGS, PLACE, PLACES, ROOM, SIDE, Scene, Thing, read_scene
 from translate.images.scene_corpus import generate_scenes, pair_of
 
 SIZES_OF_SPLITS = {"test": 60, "train": 240}
@@ -233,3 +233,22 @@ def test_more_scenes_than_there_are_end_with_an_error(monkeypatch):
     monkeypatch.setattr(random.Random, "sample", lambda self, values, count: list(values)[:count])
     with pytest.raises(UserError, match="no more than about 1 scenes exist; ask for fewer"):
         generate_scenes({"train": 2}, 1, captions=True)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("size", SIZES)
+def test_nothing_is_cut_off_at_the_edge_of_a_things_window(shape, size):
+    for right in (-ROOM[size], ROOM[size]):
+        for down in (-ROOM[size], ROOM[size]):
+            cover = drawing._covers(shape, size, right, down)[0]
+            assert cover.max() == 1
+            assert not any(edge.any() for edge in (cover[0], cover[-1], cover[:, 0], cover[:, -1]))
+
+
+@pytest.mark.parametrize("row", range(PLACES))
+@pytest.mark.parametrize("column", range(PLACES))
+def test_a_thing_looks_the_same_in_each_place(row, column):
+    (middle,) = draw(Scene("sand", (thing(right=1, down=-1),))).regions
+    (region,) = draw(Scene("sand", (thing(row=row, column=column, right=1, down=-1),))).regions
+    moved = np.roll(middle, ((row - 1) * PLACE, (column - 1) * PLACE), (0, 1))
+    assert (region == moved).all()

@@ -1,6 +1,7 @@
 """Draws scenes: pixels, and the exact region of each thing."""
 
 import zlib
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +9,8 @@ import numpy as np
 from translate.images.scene import PLACE, SIDE, Scene, Thing
 
 FINE = 4  # rows and columns in which a pixel is sampled
+MARGIN = 2  # pixels beyond its place that a thing may reach
+WINDOW = PLACE + 2 * MARGIN  # pixels
 BASELINE = 6  # pixels from the middle of a place to the scales that stand in it
 EDGE = 0.55  # brightness of a thing's outline, of its colour
 RADIUS = {"big": 6.8, "small": 4.6}  # pixels
@@ -39,17 +42,21 @@ class Drawing(NamedTuple):
 def draw(scene: Scene) -> Drawing:
     """Draw a scene; the same scene always has the same pixels."""
     seed = zlib.crc32(str(scene).encode())
-    pixels = _ground(scene.ground, np.random.default_rng(seed))
-    regions = np.zeros((len(scene.things), SIDE, SIDE), bool)
-    for index, thing in enumerate(scene.things):
-        cover, inner = _covers(thing)
+    whole = SIDE + 2 * MARGIN
+    canvas, regions = np.zeros((whole, whole, 3)), np.zeros((len(scene.things), whole, whole), bool)
+    inside = slice(MARGIN, -MARGIN)
+    pixels = canvas[inside, inside]
+    pixels[:] = _ground(scene.ground, np.random.default_rng(seed))
+    for region, thing in zip(regions, scene.things, strict=True):
         if thing.look in ("light", "heavy"):
             _weigh(pixels, thing)
-        colour = _shaded(np.array(COLOURS[thing.colour], np.float64), thing.look)
+        window = tuple(slice(place * PLACE, place * PLACE + WINDOW) for place in (thing.row, thing.column))
+        cover, inner = _covers(thing.shape, thing.size, thing.right, thing.down)
+        colour, under = _shaded(np.array(COLOURS[thing.colour], np.float64), thing.look), canvas[window]
         for share, tone in ((cover, EDGE), (inner, 1.0)):
-            pixels += share[..., None] * (tone * colour - pixels)
-        regions[index] = cover >= 0.5
-    return Drawing(np.clip(pixels.round(), 0, 255).astype(np.uint8), regions)
+            under += share * (tone * colour - under)
+        region[window] = cover[..., 0] >= 0.5
+    return Drawing(np.clip(pixels.round(), 0, 255).astype(np.uint8), regions[:, inside, inside])
 
 
 def _shaded(colour: np.ndarray, look: str) -> np.ndarray:
@@ -71,26 +78,22 @@ def _ground(name: str, generator: np.random.Generator) -> np.ndarray:
     return np.array(GROUNDS[name], np.float64) + shade[..., None]
 
 
-def _middle(thing: Thing) -> tuple[float, float]:
-    return (
-        thing.row * PLACE + (PLACE - 1) / 2 + thing.down,
-        thing.column * PLACE + (PLACE - 1) / 2 + thing.right,
+@cache
+def _covers(shape: str, size: str, right: int, down: int) -> tuple[np.ndarray, np.ndarray]:
+    """The share of each pixel around its place that a thing covers, and its inside without the outline.
+
+    Two arrays (WINDOW, WINDOW, 1). There are a few hundred, for all things that can be drawn.
+    """
+    steps = (np.arange(WINDOW * FINE) + 0.5) / FINE - 0.5 - MARGIN
+    y, x = np.meshgrid(
+        *((steps - (PLACE - 1) / 2 - offset) / RADIUS[size] for offset in (down, right)), indexing="ij"
     )
-
-
-def _covers(thing: Thing) -> tuple[np.ndarray, np.ndarray]:
-    """The share of each pixel that the thing covers, and that its inside without the outline covers."""
-    row, column = _middle(thing)
-    radius = RADIUS[thing.size]
-    steps = (np.arange(SIDE * FINE) + 0.5) / FINE - 0.5
-    down, right = ((steps - middle) / radius for middle in (row, column))
-    near = [np.flatnonzero(np.abs(each) <= 1.3) for each in (down, right)]
     found = []
-    for grown in (1.0, 1.0 - 0.9 / radius):
-        fine = np.zeros((SIDE * FINE, SIDE * FINE))
-        y, x = np.meshgrid(down[near[0]] / grown, right[near[1]] / grown, indexing="ij")
-        fine[np.ix_(*near)] = _inside(thing.shape, x, y)
-        found.append(fine.reshape(SIDE, FINE, SIDE, FINE).mean((1, 3)))
+    for grown in (1.0, 1.0 - 0.9 / RADIUS[size]):
+        fine = _inside(shape, x / grown, y / grown).astype(np.float64)
+        share = fine.reshape(WINDOW, FINE, WINDOW, FINE).mean((1, 3))[..., None]
+        share.setflags(write=False)
+        found.append(share)
     return found[0], found[1]
 
 
