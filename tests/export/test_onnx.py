@@ -13,7 +13,7 @@ from translate.export import onnx
 from translate.export.contents import prove
 from translate.export.onnx_graphs import PaddedRecurrence, Reading, Step, example, exportable
 from translate.export.onnx_search import Graphs, search
-from translate.models import RNNEncoder
+from translate.models import EncoderSizes, RNNEncoder
 
 
 class Name(NamedTuple):
@@ -58,7 +58,7 @@ def test_graphs_and_search_translate_like_the_run(name: str) -> None:
 @pytest.mark.parametrize("num_layers", [1, 2])
 def test_the_padded_recurrence_is_the_packed_one(cell: str, num_layers: int) -> None:
     torch.manual_seed(1)
-    packed = RNNEncoder(5, 7, num_layers, 0.0, cell).double().eval()
+    packed = RNNEncoder(EncoderSizes(5, 7, num_layers, 0.0, cell)).double().eval()
     for parameter in packed.parameters():
         torch.nn.init.normal_(parameter, std=0.5)
     _, mask = padded(random_sources([3, 11, 1, 8]))

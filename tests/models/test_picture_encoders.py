@@ -9,7 +9,14 @@ from torch import Tensor
 
 from translate.corpora.batching import pad
 from translate.images.patches import Picture
-from translate.models import BahdanauRNN, ConvolutionalEncoder, LuongRNN, PatchEncoder, Transformer
+from translate.models import (
+    BahdanauRNN,
+    ConvolutionalEncoder,
+    EncoderSizes,
+    LuongRNN,
+    PatchEncoder,
+    Transformer,
+)
 
 WIDTH, HIDDEN, PATCH = 12, 5, 4
 BACKENDS = (BahdanauRNN, LuongRNN, Transformer)
@@ -23,9 +30,8 @@ def picture(rows: int, columns: int, seed: int = 0) -> Picture:
 
 def encoder(kind: type, gate: str = "none", **options) -> torch.nn.Module:
     torch.manual_seed(5)
-    return kind(
-        WIDTH, HIDDEN, 2, 0.0, "gru", patch_size=PATCH, num_heads=3, feedforward_size=7, gate=gate, **options
-    ).double()
+    sizes = EncoderSizes(WIDTH, HIDDEN, 2, 0.0, "gru")
+    return kind(sizes, patch_size=PATCH, num_heads=3, feedforward_size=7, gate=gate, **options).double()
 
 
 def table(ids: Tensor) -> Tensor:
@@ -198,10 +204,10 @@ def test_moved_patches_give_other_states(kind):
 def test_every_backend_and_mechanism_reads_a_grid(backend, kind):
     from translate.attention import mechanisms
 
-    def build(*arguments):
-        return kind(*arguments, patch_size=PATCH, num_heads=2, feedforward_size=7, gate="combined")
+    def build(sizes):
+        return kind(sizes, patch_size=PATCH, num_heads=2, feedforward_size=7, gate="combined")
 
-    sizes = (
+    widths = (
         {"width": 8, "num_heads": 2, "encoder_layers": 1, "decoder_layers": 1, "feedforward_size": 7}
         if backend is Transformer
         else {"embedding_size": 8, "encoder_size": 4, "decoder_size": 8}
@@ -212,7 +218,7 @@ def test_every_backend_and_mechanism_reads_a_grid(backend, kind):
         if name in ("hierarchical",):  # reads sentences of pieces
             continue
         torch.manual_seed(1)
-        model = backend(11, 11, mechanism, encoder=build, dropout=0.0, tie="none", **sizes).eval()
+        model = backend(11, 11, mechanism, encoder=build, dropout=0.0, tie="none", **widths).eval()
         assert model.reads_pictures
         hidden, weights = model.forward_with_weights(cells, mask, target, 0)
         assert torch.isfinite(hidden).all()
@@ -229,9 +235,7 @@ def test_a_patch_of_another_size_is_refused():
 
 def test_convolutions_need_a_power_of_two():
     with pytest.raises(ValueError, match="expected a power of 2 for convolutions, got 12"):
-        ConvolutionalEncoder(
-            8, 4, 1, 0.0, "gru", patch_size=12, num_heads=2, feedforward_size=7, gate="none", mixing_layers=0
-        )
+        ConvolutionalEncoder(EncoderSizes(8, 4, 1, 0.0, "gru"), patch_size=12)
 
 
 def test_the_weights_of_the_channels_are_those_of_the_gate():

@@ -1,7 +1,7 @@
 """The three backends under one contract: :class:`Seq2Seq`."""
 
 from translate.models.bahdanau import BahdanauRNN
-from translate.models.encoders import RNNEncoder, SelfEncoder
+from translate.models.encoders import EncoderSizes, RNNEncoder, SelfEncoder
 from translate.models.luong import LuongRNN
 from translate.models.seq2seq import Seq2Seq
 from translate.models.states import DecodeState, Encoded
@@ -13,6 +13,7 @@ __all__ = [
     "ConvolutionalEncoder",
     "DecodeState",
     "Encoded",
+    "EncoderSizes",
     "LuongRNN",
     "PatchEncoder",
     "RNNEncoder",

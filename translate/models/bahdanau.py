@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from translate.attention import Attention
 from translate.config.files import YAML, from_file
-from translate.models.encoders import Encoder, RNNEncoder, initialise_recurrent
+from translate.models.encoders import Encoder, EncoderSizes, RNNEncoder, initialise_recurrent
 from translate.models.rnn import (
     OPTIONS,
     SIZES,
@@ -68,12 +68,12 @@ class BahdanauRNN(RecurrentSeq2Seq):
         if readout not in READOUTS:
             raise ValueError(f"readout: expected one of {', '.join(READOUTS)}, got {readout!r}")
         embedding_size, decoder_size = sizes.embedding_size, sizes.decoder_size
-        arguments = (embedding_size, sizes.encoder_size, encoder_layers, options.dropout, "gru")
+        widths = EncoderSizes(embedding_size, sizes.encoder_size, encoder_layers, options.dropout, "gru")
         super().__init__(
             source_vocabulary,
             target_vocabulary,
             attention,
-            build_encoder=partial(encoder or RNNEncoder, *arguments),
+            build_encoder=partial(encoder or RNNEncoder, widths),
             sizes=sizes,
             options=options,
             readout_size=embedding_size,

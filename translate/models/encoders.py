@@ -1,11 +1,11 @@
 """Encoders of the recurrent backends: a recurrence, or attention of the source to itself.
 
-An encoder is built from ``(input_size, hidden_size, num_layers, dropout, cell)``. It has an ``output_size``,
-and maps embeddings and a mask to states and to the summaries that start the decoder's layers.
+An encoder is built from :class:`EncoderSizes`. It has an ``output_size``, and maps embeddings and a mask to
+states and to the summaries that start the decoder's layers.
 """
 
 from collections.abc import Callable, Sequence
-from typing import cast
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +14,24 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from translate.attention import Attention
 from translate.models.dropout import Dropout
 from translate.models.embedding import sinusoids
+
+
+class EncoderSizes(NamedTuple):
+    """What a backend asks of its encoder.
+
+    Attributes:
+        input_size: width of the embeddings.
+        hidden_size: half the width of the states, which a recurrence has in each direction.
+        num_layers: depth; also the layers of a decoder that the summaries start.
+        dropout: probability.
+        cell: of a recurrence, ``gru`` or ``lstm``.
+    """
+
+    input_size: int
+    hidden_size: int
+    num_layers: int
+    dropout: float
+    cell: str
 
 
 class Encoder(nn.Module):
@@ -31,15 +49,12 @@ class RNNEncoder(Encoder):
     """A bidirectional GRU or LSTM over the source.
 
     Args:
-        input_size: width of the embeddings.
-        hidden_size: width of each direction; the states are twice as wide.
-        num_layers: depth.
-        dropout: between layers.
-        cell: ``gru`` or ``lstm``.
+        sizes: see :class:`EncoderSizes`; dropout is between layers.
     """
 
-    def __init__(self, input_size: int, hidden_size: int, num_layers: int, dropout: float, cell: str) -> None:
+    def __init__(self, sizes: EncoderSizes) -> None:
         super().__init__()
+        input_size, hidden_size, num_layers, dropout, cell = sizes
         kind = {"gru": nn.GRU, "lstm": nn.LSTM}[cell]
         self.output_size = 2 * hidden_size
         self.num_layers = num_layers
@@ -91,24 +106,13 @@ class SelfEncoder(Encoder):
     Sinusoids on the embeddings give the positions. The decoder starts from the mean of the states.
 
     Args:
-        input_size: width of the embeddings.
-        hidden_size: half the width of the states.
-        num_layers: depth.
-        dropout: on what each layer adds.
-        cell: ignored, as there is no recurrence.
+        sizes: see :class:`EncoderSizes`; dropout is on what each layer adds.
         attention: builds the mechanism from ``(query_size, key_size)``.
     """
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int,
-        dropout: float,
-        cell: str,
-        attention: Callable[[int, int], Attention],
-    ) -> None:
+    def __init__(self, sizes: EncoderSizes, attention: Callable[[int, int], Attention]) -> None:
         super().__init__()
+        input_size, hidden_size, num_layers, dropout, _ = sizes
         self.output_size = 2 * hidden_size
         self.num_layers = num_layers
         self.layers = cast(

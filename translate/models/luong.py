@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from translate.attention import Attention
 from translate.config.files import YAML, from_file
-from translate.models.encoders import Encoder, RNNEncoder, initialise_recurrent
+from translate.models.encoders import Encoder, EncoderSizes, RNNEncoder, initialise_recurrent
 from translate.models.rnn import (
     OPTIONS,
     SIZES,
@@ -62,12 +62,12 @@ class LuongRNN(RecurrentSeq2Seq):
     ) -> None:
         embedding_size, decoder_size = sizes.embedding_size, sizes.decoder_size
         readout_size = decoder_size if options.tie == "none" else embedding_size
-        arguments = (embedding_size, sizes.encoder_size, num_layers, options.dropout, "lstm")
+        widths = EncoderSizes(embedding_size, sizes.encoder_size, num_layers, options.dropout, "lstm")
         super().__init__(
             source_vocabulary,
             target_vocabulary,
             attention,
-            build_encoder=partial(encoder or RNNEncoder, *arguments),
+            build_encoder=partial(encoder or RNNEncoder, widths),
             sizes=sizes,
             options=options,
             readout_size=readout_size,

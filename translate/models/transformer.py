@@ -12,7 +12,7 @@ from translate.attention.additive import prepare
 from translate.config.files import YAML, from_file
 from translate.models.dropout import Dropout
 from translate.models.embedding import Positions, embeddings
-from translate.models.encoders import Encoder
+from translate.models.encoders import Encoder, EncoderSizes
 from translate.models.seq2seq import Seq2Seq, new_output
 from translate.models.sizes import check_kind
 from translate.models.states import DecodeState, Encoded
@@ -246,9 +246,8 @@ class Transformer(Seq2Seq):
 def other_encoder(build: Callable[..., Encoder], sizes: TransformerSizes, layer: LayerOptions) -> Encoder:
     """The encoder that takes the place of a Transformer's own; raises ``ValueError`` for another width."""
     width = sizes.width
-    encoder = check_kind(
-        build(width, width // 2, sizes.encoder_layers, layer.dropout, "gru"), Encoder, "model.encoder"
-    )
+    widths = EncoderSizes(width, width // 2, sizes.encoder_layers, layer.dropout, "gru")
+    encoder = check_kind(build(widths), Encoder, "model.encoder")
     if encoder.output_size != width:
         raise ValueError(f"encoder: expected states {width} wide, got {encoder.output_size}")
     return encoder

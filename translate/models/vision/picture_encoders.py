@@ -6,6 +6,7 @@ sentence without a picture.
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import cast
 
@@ -16,53 +17,60 @@ from torch import Tensor, nn
 from translate.attention import MultiHead
 from translate.config.files import YAML, from_file
 from translate.models.dropout import Dropout
-from translate.models.encoders import Encoder
+from translate.models.encoders import Encoder, EncoderSizes
 from translate.models.transformer_layer import FeedForward, Layer, LayerOptions
 from translate.models.vision.gates import create_gate
 from translate.models.vision.picture_grid import Grid, Places, pixels_of, whole_pictures
-from translate.options import NumHeads, Width
+from translate.options import NumHeads, Width, flat_options, option_group
 
 Embed = Callable[[Tensor], Tensor]  # ids (B, S) -> embeddings (B, S, D)
 FIRST_CHANNELS = 32  # of the first convolution; each further one has twice as many
+
+
+@option_group
+@dataclass(frozen=True)
+@from_file("model/encoder/patches.yaml")
+class GridOptions:
+    """How positions read each other, and what multiplies the grid.
+
+    Attributes:
+        num_heads: of the self-attention; divides D.
+        feedforward_size: width inside a layer's feed-forward part.
+        gate: what multiplies the embedded grid: ``none``, ``channel``, ``spatial`` or ``combined``.
+    """
+
+    num_heads: NumHeads = YAML
+    feedforward_size: Width = YAML
+    gate: str = YAML
+
+
+OPTIONS = GridOptions()
 
 
 class PictureEncoder(Encoder):
     """Embeds patches and pieces, and lets all positions attend to each other in some layers.
 
     Args:
-        input_size: width D of the embeddings.
-        hidden_size: half the width of the states.
-        num_layers: layers of self-attention, and of the decoder that the summaries start.
-        dropout: on what each layer adds.
+        sizes: see :class:`EncoderSizes`; dropout is on what each layer adds.
+        num_layers: layers of self-attention.
         patch_size: P, of the pictures that are read.
-        num_heads: of the self-attention; divides D.
-        feedforward_size: width inside a layer's feed-forward part.
-        gate: what multiplies the embedded grid: ``none``, ``channel``, ``spatial`` or ``combined``.
+        options: see :class:`GridOptions`.
     """
 
     reads_pictures = True
 
     def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int,
-        dropout: float,
-        *,
-        patch_size: int,
-        num_heads: int,
-        feedforward_size: int,
-        gate: str,
-        num_summaries: int,
+        self, sizes: EncoderSizes, *, num_layers: int, patch_size: int, options: GridOptions
     ) -> None:
         super().__init__()
-        self.input_size, self.output_size = input_size, 2 * hidden_size
-        self.patch_size, self.num_summaries = patch_size, num_summaries
-        self.gate = create_gate(gate, input_size)
-        options = LayerOptions(
-            feedforward_size=feedforward_size,
+        input_size, num_heads = sizes.input_size, options.num_heads
+        self.input_size, self.output_size = input_size, 2 * sizes.hidden_size
+        self.patch_size, self.num_summaries = patch_size, sizes.num_layers
+        self.gate = create_gate(options.gate, input_size)
+        layer = LayerOptions(
+            feedforward_size=options.feedforward_size,
             feedforward="gelu",
-            dropout=dropout,
+            dropout=sizes.dropout,
             feedforward_dropout=0.0,
             norm="layer",
             pre_norm=True,
@@ -73,9 +81,9 @@ class PictureEncoder(Encoder):
                 Layer(
                     input_size,
                     MultiHead(input_size, input_size, num_heads=num_heads),
-                    FeedForward(input_size, options),
+                    FeedForward(input_size, layer),
                     None,
-                    options,
+                    layer,
                     rotary=False,
                 )
                 for _ in range(num_layers)
@@ -84,7 +92,7 @@ class PictureEncoder(Encoder):
         self.norm = nn.LayerNorm(input_size)
         same = input_size == self.output_size
         self.output = nn.Identity() if same else nn.Linear(input_size, self.output_size)
-        self.dropout = Dropout(dropout)
+        self.dropout = Dropout(sizes.dropout)
 
     def embed(self, source: Tensor, embed_pieces: Embed) -> Tensor:
         """Embeddings (B, S, D) of cells (B, S, ...) or ids (B, S), with their positions."""
@@ -137,36 +145,13 @@ class PatchEncoder(PictureEncoder):
     further positions of the same sequence.
 
     Args:
-        input_size, hidden_size, num_layers, dropout: as every encoder's.
-        cell: ignored, as there is no recurrence.
-        patch_size, num_heads, feedforward_size, gate: see :class:`PictureEncoder`.
+        sizes, patch_size, options: see :class:`PictureEncoder`.
     """
 
-    @from_file("model/encoder/patches.yaml")
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int,
-        dropout: float,
-        cell: str,
-        *,
-        patch_size: Width,
-        num_heads: NumHeads = YAML,
-        feedforward_size: Width = YAML,
-        gate: str = YAML,
-    ) -> None:
-        super().__init__(
-            input_size,
-            hidden_size,
-            num_layers,
-            dropout,
-            patch_size=patch_size,
-            num_heads=num_heads,
-            feedforward_size=feedforward_size,
-            gate=gate,
-            num_summaries=num_layers,
-        )
+    @flat_options
+    def __init__(self, sizes: EncoderSizes, *, patch_size: Width, options: GridOptions = OPTIONS) -> None:
+        super().__init__(sizes, num_layers=sizes.num_layers, patch_size=patch_size, options=options)
+        input_size = sizes.input_size
         self.projection = nn.Linear(3 * patch_size**2, input_size)
         nn.init.xavier_uniform_(self.projection.weight)
         nn.init.zeros_(self.projection.bias)
@@ -184,40 +169,23 @@ class ConvolutionalEncoder(PictureEncoder):
     and learns with the rest.
 
     Args:
-        input_size, hidden_size, dropout: as every encoder's.
-        num_layers: of the decoder.
-        cell: ignored, as there is no recurrence.
+        sizes, options: see :class:`PictureEncoder`.
         patch_size: P, a power of 2.
-        num_heads, feedforward_size, gate: see :class:`PictureEncoder`.
         mixing_layers: layers of self-attention over the grid and the pieces of a sentence; 0 as in the paper.
     """
 
+    @flat_options
     @from_file("model/encoder/convolutional.yaml")
     def __init__(
         self,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int,
-        dropout: float,
-        cell: str,
+        sizes: EncoderSizes,
         *,
         patch_size: Width,
-        num_heads: NumHeads = YAML,
-        feedforward_size: Width = YAML,
-        gate: str = YAML,
+        options: GridOptions = OPTIONS,
         mixing_layers: int = YAML,
     ) -> None:
-        super().__init__(
-            input_size,
-            hidden_size,
-            mixing_layers,
-            dropout,
-            patch_size=patch_size,
-            num_heads=num_heads,
-            feedforward_size=feedforward_size,
-            gate=gate,
-            num_summaries=num_layers,
-        )
+        super().__init__(sizes, num_layers=mixing_layers, patch_size=patch_size, options=options)
+        input_size = sizes.input_size
         count = int(math.log2(patch_size))
         if 2**count != patch_size or count < 1:
             raise ValueError(f"patch_size: expected a power of 2 for convolutions, got {patch_size}")
