@@ -18,6 +18,7 @@ Parameter = inspect.Parameter
 # Limits that a configuration checks. They are far above every honest model; a run may come from a stranger.
 Width = Annotated[int, Ge(1), Le(65_536)]
 NumLayers = Annotated[int, Ge(1), Le(1_000)]
+NumFurtherLayers = Annotated[int, Ge(0), Le(1_000)]
 NumHeads = Annotated[int, Ge(1), Le(1_024)]
 NumPositions = Annotated[int, Ge(1), Le(1_000_000)]
 

@@ -1,12 +1,14 @@
 """Encoders of pictures against plain loops in float64, permuted patches, and pictures of other sizes."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
+from translate.attention import mechanisms
 from translate.corpora.batching import pad
 from translate.images.patches import Picture
 from translate.models import (
@@ -132,7 +134,8 @@ def loop_layer(states: list[Tensor], layer) -> list[Tensor]:
     return result
 
 
-def oracle(model, image: Picture, ids: list[int]) -> Tensor:
+def oracle(model, image: Picture, ids: list[int], *, summary: bool = False) -> Tensor:
+    """The states, or those whose mean is the summary."""
     patches = (loop_patches if isinstance(model, PatchEncoder) else loop_convolutions)(model, image)
     states = []
     for index, patch in enumerate(patches):
@@ -141,7 +144,7 @@ def oracle(model, image: Picture, ids: list[int]) -> Tensor:
         states.append(patch + torch.tensor(place, dtype=torch.float64))
     for number, each in enumerate(ids):
         states.append(table(torch.tensor(each)) + torch.tensor(wave(number, WIDTH), dtype=torch.float64))
-    for layer in model.layers:
+    for layer in (*model.layers, *(model.summary_layers if summary else ())):
         states = loop_layer(states, layer)
     return torch.stack([model.output.weight @ x + model.output.bias for x in loop_norm(states, model.norm)])
 
@@ -167,6 +170,28 @@ def test_the_loops_agree_forward_and_backward(kind):
     for ours, wanted in zip(*found, strict=True):
         torch.testing.assert_close(ours, wanted, rtol=1e-5, atol=1e-6)  # positions are float32
     assert all(each.abs().sum() > 0 for each in found[0])
+
+
+def test_only_the_summary_passes_the_summary_layers():
+    image, ids = picture(2, 3), [7, 9, 3]
+    model = encoder(ConvolutionalEncoder, mixing_layers=0, summary_layers=2)
+    cells, mask = source((image, ids), (picture(1, 2), [3]))
+    states, summary = model(model.embed(cells, table), mask)
+    assert summary.shape == (2, 2, 2 * HIDDEN)
+    torch.testing.assert_close(states[0], oracle(model, image, ids), rtol=1e-5, atol=1e-6)
+    wanted = oracle(model, image, ids, summary=True).mean(0)
+    torch.testing.assert_close(summary[0], wanted.expand(2, -1), rtol=1e-5, atol=1e-6)
+    assert (wanted - states[0].mean(0)).abs().max() > 0.01
+    small, alone = model(model.embed(cells[1:, :3], table), None)
+    torch.testing.assert_close(summary[1:], alone)
+    assert (states[1, 3:] == 0).all()
+    assert small.shape[1] == 3
+
+
+def test_a_transformer_has_no_use_for_summary_layers():
+    build = partial(ConvolutionalEncoder, patch_size=PATCH, num_heads=2, summary_layers=1)
+    with pytest.raises(ValueError, match="summary_layers: a Transformer's decoder starts from no summary"):
+        Transformer(11, 11, mechanisms()["multi_head"], encoder=build, width=8, num_heads=2)
 
 
 @pytest.mark.parametrize("gate", ["none", "channel", "spatial", "combined"])
@@ -202,8 +227,6 @@ def test_moved_patches_give_other_states(kind):
 @pytest.mark.parametrize("kind", ENCODERS)
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_every_backend_and_mechanism_reads_a_grid(backend, kind):
-    from translate.attention import mechanisms
-
     def build(sizes):
         return kind(sizes, patch_size=PATCH, num_heads=2, feedforward_size=7, gate="combined")
 

@@ -39,6 +39,7 @@ class Encoder(nn.Module):
 
     output_size: int
     reads_pictures = False  # whether a source may be cells, see `translate/images/patches.py`
+    num_summary_layers = 0  # layers that the summaries pass beside the states
 
     def embed(self, source: Tensor, embed_pieces: Callable[[Tensor], Tensor]) -> Tensor:
         """Embeddings (B, S, input_size) of ids (B, S), which ``embed_pieces`` embeds."""

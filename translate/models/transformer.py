@@ -244,10 +244,12 @@ class Transformer(Seq2Seq):
 
 
 def other_encoder(build: Callable[..., Encoder], sizes: TransformerSizes, layer: LayerOptions) -> Encoder:
-    """The encoder that takes the place of a Transformer's own; raises ``ValueError`` for another width."""
+    """The encoder that replaces a Transformer's own; raises ``ValueError`` for one that does not fit."""
     width = sizes.width
     widths = EncoderSizes(width, width // 2, sizes.encoder_layers, layer.dropout, "gru")
     encoder = check_kind(build(widths), Encoder, "model.encoder")
     if encoder.output_size != width:
         raise ValueError(f"encoder: expected states {width} wide, got {encoder.output_size}")
+    if encoder.num_summary_layers:
+        raise ValueError("encoder.summary_layers: a Transformer's decoder starts from no summary; expected 0")
     return encoder

@@ -17,11 +17,12 @@ from torch import Tensor, nn
 from translate.attention import MultiHead
 from translate.config.files import YAML, from_file
 from translate.models.dropout import Dropout
+from translate.models.embedding import sinusoids
 from translate.models.encoders import Encoder, EncoderSizes
 from translate.models.transformer_layer import FeedForward, Layer, LayerOptions
 from translate.models.vision.gates import create_gate
 from translate.models.vision.picture_grid import Grid, Places, pixels_of, whole_pictures
-from translate.options import NumHeads, Width, flat_options, option_group
+from translate.options import NumFurtherLayers, NumHeads, Width, flat_options, option_group
 
 Embed = Callable[[Tensor], Tensor]  # ids (B, S) -> embeddings (B, S, D)
 FIRST_CHANNELS = 32  # of the first convolution; each further one has twice as many
@@ -53,6 +54,7 @@ class PictureEncoder(Encoder):
     Args:
         sizes: see :class:`EncoderSizes`; dropout is on what each layer adds.
         num_layers: layers of self-attention.
+        num_summary_layers: further ones that the summaries alone have passed.
         patch_size: P, of the pictures that are read.
         options: see :class:`GridOptions`.
     """
@@ -60,35 +62,22 @@ class PictureEncoder(Encoder):
     reads_pictures = True
 
     def __init__(
-        self, sizes: EncoderSizes, *, num_layers: int, patch_size: int, options: GridOptions
+        self,
+        sizes: EncoderSizes,
+        *,
+        num_layers: int,
+        num_summary_layers: int = 0,
+        patch_size: int,
+        options: GridOptions,
     ) -> None:
         super().__init__()
-        input_size, num_heads = sizes.input_size, options.num_heads
+        input_size = sizes.input_size
         self.input_size, self.output_size = input_size, 2 * sizes.hidden_size
         self.patch_size, self.num_summaries = patch_size, sizes.num_layers
         self.gate = create_gate(options.gate, input_size)
-        layer = LayerOptions(
-            feedforward_size=options.feedforward_size,
-            feedforward="gelu",
-            dropout=sizes.dropout,
-            feedforward_dropout=0.0,
-            norm="layer",
-            pre_norm=True,
-        )
-        self.layers = cast(
-            "Sequence[Layer]",
-            nn.ModuleList(
-                Layer(
-                    input_size,
-                    MultiHead(input_size, input_size, num_heads=num_heads),
-                    FeedForward(input_size, layer),
-                    None,
-                    layer,
-                    rotary=False,
-                )
-                for _ in range(num_layers)
-            ),
-        )
+        self.layers = _layers(num_layers, sizes, options)
+        self.num_summary_layers = num_summary_layers
+        self.summary_layers = _layers(num_summary_layers, sizes, options)
         self.norm = nn.LayerNorm(input_size)
         same = input_size == self.output_size
         self.output = nn.Identity() if same else nn.Linear(input_size, self.output_size)
@@ -97,17 +86,16 @@ class PictureEncoder(Encoder):
     def embed(self, source: Tensor, embed_pieces: Embed) -> Tensor:
         """Embeddings (B, S, D) of cells (B, S, ...) or ids (B, S), with their positions."""
         if source.dim() == 2:
-            numbers = torch.arange(source.shape[1], device=source.device)
             pieces = embed_pieces(source)
-            return pieces + waves(numbers, pieces.shape[-1]).to(pieces.dtype)
+            return pieces + waves(source.shape[1], pieces)
         places = Places.of(source)
         pieces = embed_pieces(source[..., 0].clamp(min=0).long())
-        pieces = pieces + waves(places.number, pieces.shape[-1]).to(pieces.dtype)
+        pieces = pieces + waves(source.shape[1], pieces)[places.number]
         grid = places.grid()
         patches = self.embed_patches(pixels_of(source, self.patch_size, pieces.dtype), grid)
         if self.gate is not None:
             patches = grid.read(self.gate(grid.lay_out(patches), grid.inside()))
-        patches = patches + plane_waves(places, pieces.shape[-1]).to(pieces.dtype)
+        patches = patches + plane_waves(places, grid, pieces)
         return torch.where(places.patch.unsqueeze(2), patches, pieces)
 
     def embed_patches(self, pixels: Tensor, grid: Grid) -> Tensor:
@@ -124,17 +112,49 @@ class PictureEncoder(Encoder):
         return self.gate.channel_weights(grid.lay_out(patches), grid.inside())
 
     def forward(self, embedded: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        """States (B, S, 2H), and their mean for each layer of a decoder (B, L, 2H)."""
-        states = embedded
+        """States (B, S, 2H), and their mean for each layer of a decoder (B, L, 2H).
+
+        With summary layers it is the mean of states that have passed these, too.
+        """
+        mixed = embedded
         for layer in self.layers:
-            states = layer(states, mask)
-        states = self.output(self.norm(states))
-        if mask is None:
-            mean = states.mean(1)
-        else:
-            states = states.masked_fill(~mask.unsqueeze(2), 0.0)
-            mean = states.sum(1) / mask.sum(1, keepdim=True).clamp_min(1)
+            mixed = layer(mixed, mask)
+        states = self._read_out(mixed, mask)
+        for layer in self.summary_layers:
+            mixed = layer(mixed, mask)
+        last = self._read_out(mixed, mask) if self.num_summary_layers else states
+        mean = last.mean(1) if mask is None else last.sum(1) / mask.sum(1, keepdim=True).clamp_min(1)
         return states, mean.unsqueeze(1).expand(-1, self.num_summaries, -1)
+
+    def _read_out(self, mixed: Tensor, mask: Tensor | None) -> Tensor:
+        """States (B, S, 2H) from (B, S, D), zero where nothing is visible."""
+        states = cast(Tensor, self.output(self.norm(mixed)))
+        return states if mask is None else states.masked_fill(~mask.unsqueeze(2), 0.0)
+
+
+def _layers(number: int, sizes: EncoderSizes, options: GridOptions) -> Sequence[Layer]:
+    """Layers of self-attention, a module list."""
+    size = sizes.input_size
+    layer = LayerOptions(
+        feedforward_size=options.feedforward_size,
+        feedforward="gelu",
+        dropout=sizes.dropout,
+        feedforward_dropout=0.0,
+        norm="layer",
+        pre_norm=True,
+    )
+    found = nn.ModuleList(
+        Layer(
+            size,
+            MultiHead(size, size, num_heads=options.num_heads),
+            FeedForward(size, layer),
+            None,
+            layer,
+            rotary=False,
+        )
+        for _ in range(number)
+    )
+    return cast("Sequence[Layer]", found)
 
 
 class PatchEncoder(PictureEncoder):
@@ -172,6 +192,8 @@ class ConvolutionalEncoder(PictureEncoder):
         sizes, options: see :class:`PictureEncoder`.
         patch_size: P, a power of 2.
         mixing_layers: layers of self-attention over the grid and the pieces of a sentence; 0 as in the paper.
+        summary_layers: further ones for the state that a recurrent decoder starts from. It then knows how
+            many things there are and how they stand, while each state of the grid still tells of its place.
     """
 
     @flat_options
@@ -182,9 +204,16 @@ class ConvolutionalEncoder(PictureEncoder):
         *,
         patch_size: Width,
         options: GridOptions = OPTIONS,
-        mixing_layers: int = YAML,
+        mixing_layers: NumFurtherLayers = YAML,
+        summary_layers: NumFurtherLayers = YAML,
     ) -> None:
-        super().__init__(sizes, num_layers=mixing_layers, patch_size=patch_size, options=options)
+        super().__init__(
+            sizes,
+            num_layers=mixing_layers,
+            num_summary_layers=summary_layers,
+            patch_size=patch_size,
+            options=options,
+        )
         input_size = sizes.input_size
         count = int(math.log2(patch_size))
         if 2**count != patch_size or count < 1:
@@ -217,15 +246,13 @@ def picture_encoder(model: nn.Module) -> PictureEncoder | None:
     return next((part for part in model.modules() if isinstance(part, PictureEncoder)), None)
 
 
-def waves(positions: Tensor, width: int) -> Tensor:
-    """Sinusoids of positions of any shape, as :func:`sinusoids` of consecutive ones: (...) -> (..., D)."""
-    half = (width + 1) // 2
-    rates = torch.arange(half, device=positions.device) * (-math.log(10_000.0) / max(1, half - 1))
-    angle = positions.unsqueeze(-1).float() * torch.exp(rates)
-    return torch.cat([angle.sin(), angle.cos()], dim=-1)[..., :width]
+def waves(number: int, like: Tensor) -> Tensor:
+    """Sinusoids of the first ``number`` positions, as wide as ``like`` and of its kind: (number, D)."""
+    return sinusoids(0, number, like.shape[-1], like.device).to(like.dtype)
 
 
-def plane_waves(places: Places, width: int) -> Tensor:
+def plane_waves(places: Places, grid: Grid, like: Tensor) -> Tensor:
     """Half of the features for the row, half for the column: (B, S, D)."""
-    half = width // 2
-    return torch.cat([waves(places.row, half), waves(places.column, width - half)], dim=-1)
+    half = like.shape[-1] // 2
+    rows = waves(grid.rows, like[..., :half])[places.row]
+    return torch.cat([rows, waves(grid.columns, like[..., half:])[places.column]], dim=-1)
