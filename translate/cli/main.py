@@ -19,6 +19,7 @@ from translate.cli.console import (
     silence_stdout,
     use_utf_8,
 )
+from translate.cli.ending import Ending
 from translate.cli.usage import Command, CommandGroup, usage_message
 from translate.errors import UserError
 from translate.version import __version__
@@ -43,6 +44,8 @@ COMMANDS = (
     "doctor",
 )
 
+# Commands that leave nothing for the end of their process: they close what they write.
+READERS = ("text", "align", "evaluate", "compare", "confidence", "settings", "doctor")
 
 Shell = Literal["bash", "zsh", "fish"]
 
@@ -126,12 +129,13 @@ def _with_shell(arguments: list[str]) -> list[str]:
     return [*arguments, current_shell(last[0])]
 
 
-def build_app() -> typer.Typer:
-    """The application with every command whose file exists."""
+def build_app(only: str | None = None) -> typer.Typer:
+    """The application with every command whose file exists, or with one of them."""
     app = _typer(_Commands)
     app.callback()(_options)
     for name in COMMANDS:
-        _add(app, "translate.cli", name)
+        if only in (None, name):
+            _add(app, "translate.cli", name)
     return app
 
 
@@ -168,8 +172,9 @@ def run(arguments: Sequence[str]) -> int:
     2: the user gave something wrong, described in one line; 130: interrupted. A command may leave with
     another code by ``SystemExit``.
     """
+    asked = next((name for name in arguments[:1] if name in COMMANDS), None)  # the others take 0.1 s
     try:
-        code = build_app()(list(arguments), prog_name="translate", standalone_mode=False)
+        code = build_app(asked)(list(arguments), prog_name="translate", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except UserError as error:
@@ -209,7 +214,15 @@ def main() -> None:
     if sys.stdout is None:
         raise SystemExit("error: standard output is closed")
     use_utf_8()
-    raise SystemExit(run(sys.argv[1:]))
+    ending = Ending()
+    code: Any
+    try:
+        code = run(sys.argv[1:])
+    except SystemExit as leaving:
+        code = leaving.code
+    if code == WRONG_USE or (isinstance(code, int) and sys.argv[1:2] and sys.argv[1] in READERS):
+        ending.code = code
+    raise SystemExit(code)
 
 
 if __name__ == "__main__":
