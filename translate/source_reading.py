@@ -3,13 +3,19 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.search import Request, SentenceGroup, read_sources
+from translate.text.documents import ALONE, ContextSize, in_context
 from translate.text.tokenizer import LONGEST_PIECE, UNK, Pieces, Tokenizer
 
+Ids = Sequence[int]
+Previous = Sequence[Sequence[str]]
+
 CUT = "source cut at {} pieces"
+WITHOUT_CONTEXT = "read without the previous sentences of their documents, on which the run was trained"
 UNKNOWN = "only characters that the vocabulary does not have"
 PARTLY_UNKNOWN = "some characters that the vocabulary does not have"
 
@@ -22,14 +28,53 @@ class SentenceReader:
         tokenizer: of the source.
         limit: most pieces of a sentence; the rest is not read.
         warnings: counts of sentences that were cut or unknown, which are added to.
+        context: how much of the previous sentences is read.
     """
 
     tokenizer: Tokenizer
     limit: int
     warnings: Counter[str]
+    context: ContextSize = ALONE
 
-    def read(self, sentences: Sequence[str], *, words: bool) -> list[Pieces]:
-        """Each sentence in pieces, with the words that were read on request."""
+    def read(
+        self, sentences: Sequence[str], *, words: bool, previous: Previous | None = None
+    ) -> list[Pieces]:
+        """Each sentence in pieces, with the words that were read on request.
+
+        Args:
+            sentences: one a source.
+            words: whether the words are wanted.
+            previous: the sentences before each one in its document, the nearest last.
+        """
+        found = self._read_alone(sentences, words=words)
+        if previous is None or not self.context.sentences:
+            return found
+        before = self.previous_ids(previous)
+        return [in_context(each, self.within(each, ids)) for each, ids in zip(found, before, strict=True)]
+
+    def encode_words(self, sentence: str, previous: Sequence[str], *, whitespace: bool) -> Pieces:
+        """A sentence of a given pair, whole, with its words."""
+        own = self.tokenizer.encode_words(sentence, whitespace=whitespace)
+        if not previous or not self.context.sentences:
+            return own
+        return in_context(own, self.within(own, *self.previous_ids([previous])))
+
+    def previous_ids(self, previous: Previous) -> list[list[list[int]]]:
+        """The previous sentences of each source in pieces; blank ones are left out."""
+        near = [[each for each in texts if each.strip()] for texts in previous]
+        near = [texts[-self.context.sentences :] for texts in near]
+        known = dict.fromkeys(text for texts in near for text in texts)
+        starts = [text[: self.context.pieces * LONGEST_PIECE] for text in known]
+        ids = dict(zip(known, self.tokenizer.encode_all(starts), strict=True))
+        return [[ids[text] for text in texts] for texts in near]
+
+    def within(self, own: Pieces, previous: Sequence[Ids]) -> Sequence[Ids]:
+        """The nearest of the previous sentences that are read before a sentence."""
+        room = min(self.context.pieces, self.limit - len(own.ids))
+        count = self.context._replace(pieces=room).nearest(map(len, reversed(previous)))
+        return previous[len(previous) - count :]
+
+    def _read_alone(self, sentences: Sequence[str], *, words: bool) -> list[Pieces]:
         starts = [each[: self.limit * LONGEST_PIECE] for each in sentences]  # more cannot fit
         if words:
             found = [self.tokenizer.encode_words(start) for start in starts]
@@ -69,6 +114,35 @@ class Sources:
         if not constrained:
             requests = [replace(request, phrases=()) for request in requests]
         return SentenceGroup(chosen, read_sources(models, ids), requests)
+
+
+class Reads(Protocol):
+    """A member of an ensemble, which may read previous sentences."""
+
+    @property
+    def context(self) -> ContextSize: ...
+
+
+def without_context(
+    what: str, sentences: Sequence[str], previous: Previous | None, members: Sequence[Reads]
+) -> int:
+    """How many sentences lack the context that one of the members reads.
+
+    Raises:
+        UserError: for context that no member reads, or that does not fit the sentences.
+    """
+    reads = any(each.context.sentences for each in members)
+    if previous is None:
+        return sum(bool(each.strip()) for each in sentences) if reads else 0
+    if len(previous) != len(sentences):
+        raise UserError(
+            f"{what}: context: {len(previous)} lists of previous sentences for {len(sentences)} sentences"
+        )
+    if any(previous) and not reads:
+        raise UserError(f"{what}: context: this run reads no previous sentences (data.context_sentences=0)")
+    for each in previous:
+        check_sentences(f"{what}: context", each)
+    return 0
 
 
 def check_sentences(what: str, sentences: Sequence[str]) -> None:

@@ -29,6 +29,7 @@ from translate.search import (
     search,
 )
 from translate.source_reading import Sources
+from translate.text.documents import own_start
 from translate.text.tokenizer import Tokenizer
 
 MOST_SAMPLES = 1_000  # of a sentence; minimum Bayes risk compares each two of them
@@ -47,6 +48,7 @@ class TranslateOptions:
         search: all other settings: ``replace(translator.search, sample=True, seed=3)``; the run's by default.
         markup: carry tags and placeholders over to the words aligned to theirs.
         replace_unknown: replace an unknown word by the source word it is aligned to.
+        context: the sentences before each one in its document, the nearest last, for a run that reads them.
     """
 
     batch_size: int | None = None
@@ -56,6 +58,7 @@ class TranslateOptions:
     search: SearchConfig | None = None
     markup: bool = False
     replace_unknown: bool = False
+    context: Sequence[Sequence[str]] | None = None
 
     def search_config(self, search: SearchConfig, beam_size: int | None, n_best: int) -> SearchConfig:
         """The search settings of one call.
@@ -89,7 +92,7 @@ class TranslateOptions:
     def beside_search(self) -> list[str]:
         """The names of the given options that are no settings of the search, but change what it finds."""
         given = {"prefix": self.prefix is not None, "constraints": bool(self.constraints), "mbr": self.mbr}
-        return [name for name, value in given.items() if value]
+        return [name for name, value in given.items() if value] + ["context"] * any(self.context or ())
 
 
 class OptionKeywords(TypedDict, total=False):
@@ -102,6 +105,7 @@ class OptionKeywords(TypedDict, total=False):
     search: SearchConfig | None
     markup: bool
     replace_unknown: bool
+    context: Sequence[Sequence[str]] | None
 
 
 @dataclass(frozen=True)
@@ -158,11 +162,9 @@ class BatchTranslator:
     def translate_elsewhere(
         self, groups: Iterable[Sequence[int]], left: list[int]
     ) -> Iterator[tuple[int, Translation]]:
-        """Each sentence's index and its translation by the engine.
+        """Each sentence's index and its translation by the engine, for the groups of :meth:`groups`.
 
-        Args:
-            groups: of :meth:`groups`.
-            left: the indexes of sentences that :meth:`translate` has to translate are added.
+        The indexes of sentences that :meth:`translate` has to translate are added to ``left``.
         """
         assert self.engine is not None
         wanted = EngineSearch(self.config, self.n_best, self.aligned and self.engine.shows_heads)
@@ -222,8 +224,7 @@ class BatchTranslator:
         """As :meth:`translate`, from what a search has found, ``met`` or not met constraints."""
         found = iter(found)
         while part := list(islice(found, TOGETHER)):
-            indexes = [each.key for each in part]
-            chosen = [self._ranked(each.hypotheses) for each in part]
+            indexes, chosen = [each.key for each in part], [self._ranked(each) for each in part]
             if self.aligned:
                 results = self._aligned(indexes, chosen, engine)
             else:
@@ -231,9 +232,9 @@ class BatchTranslator:
                 results = [self._result(each, text, None, engine) for each, text in zip(chosen, texts)]
             yield from ((index, result, met) for index, result in zip(indexes, results, strict=True))
 
-    def _ranked(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
+    def _ranked(self, found: Finished) -> list[Hypothesis]:
         """The hypotheses in the order of the scores that the configuration asks for."""
-        if not hypotheses:  # all scores were NaN or minus infinity
+        if not (hypotheses := found.hypotheses):  # all scores were NaN or minus infinity
             raise UserError(
                 "the model gives no finite score for a sentence, so its weights are damaged or too large; "
                 "load another checkpoint of the run, or train it again"
@@ -242,7 +243,8 @@ class BatchTranslator:
             return self._least_risk(hypotheses)
         if not self.config.coverage_penalty or self.config.sample:
             return hypotheses
-        weights = [each.weights for each in hypotheses if each.weights is not None]
+        start = own_start(self.sources.pieces[found.key].ids)  # previous sentences need not be covered
+        weights = [each.weights[..., start:] for each in hypotheses if each.weights is not None]
         scored = [
             each._replace(score=each.score + self.config.coverage_penalty * penalty)
             for each, penalty in zip(hypotheses, coverage(weights, self.choice.shift), strict=True)

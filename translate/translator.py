@@ -17,7 +17,15 @@ from translate.engines.choosing import EngineChoice, beyond
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.search import read_requests, share_out
-from translate.source_reading import SentenceReader, Sources, check_sentences
+from translate.source_reading import (
+    WITHOUT_CONTEXT,
+    Previous,
+    SentenceReader,
+    Sources,
+    check_sentences,
+    without_context,
+)
+from translate.text.documents import ALONE, ContextSize
 from translate.text.lines import LINE_CUT, MAX_CHARACTERS
 from translate.text.tokenizer import TokenizerPair
 from translate.transfer.markup import MAX_PLACED
@@ -49,6 +57,7 @@ class Translator:
         languages: of source and target.
         warnings: counts of sentences that were blank, cut or unknown, by kind of warning.
         partners: further members of an ensemble; see :meth:`join`.
+        context: how much of the previous sentences of a document the model reads.
         engine: what searches for translations; alignments of given pairs are torch's.
     """
 
@@ -60,6 +69,7 @@ class Translator:
     warnings: Counter[str] = field(default_factory=Counter)
     partners: tuple["Translator", ...] = ()
     engine: EngineChoice = field(default_factory=EngineChoice)
+    context: ContextSize = ALONE
 
     def __repr__(self) -> str:
         direction = "-".join(language or "?" for language in self.languages)
@@ -141,6 +151,7 @@ class Translator:
         """The work of :meth:`translate` up to the search, which may run together with that of other calls."""
         check_sentences("translate", sentences)
         options = replace(options or TranslateOptions(), **keywords)
+        self._warn(WITHOUT_CONTEXT, without_context("translate", sentences, options.context, self._members))
         config = options.search_config(self.search, beam_size, n_best)
         marked = self._marked(sentences, markup=options.markup)
         aligned = alignments or options.markup or options.replace_unknown
@@ -178,6 +189,7 @@ class Translator:
         method: str = "attention",
         whitespace: bool = False,
         batch_size: int | None = None,
+        context: Previous | None = None,
     ) -> list[Alignment]:
         """The alignments of given pairs, by teacher forcing.
 
@@ -187,6 +199,7 @@ class Translator:
             method: ``attention``, ``gradient``, ``erasure`` or ``norm``.
             whitespace: split words at white space alone, as gold links do.
             batch_size: most pairs at a time; limited by tokens alone by default.
+            context: the sentences before each source in its document, for a run that reads them.
 
         Raises:
             UserError: for unequal numbers of sources and targets, an unknown method, a pair longer than the
@@ -196,7 +209,8 @@ class Translator:
         check_sentences("align", targets)
         if len(sources) != len(targets):
             raise UserError(f"align: {len(sources)} sources but {len(targets)} targets")
-        pairs = self.encode_pairs(sources, targets, whitespace=whitespace)
+        self._warn(WITHOUT_CONTEXT, without_context("align", sources, context, self._members))
+        pairs = self.encode_pairs(sources, targets, whitespace=whitespace, context=context)
         return align(self.model, pairs, self.choice, method=method, batch_size=batch_size, device=self.device)
 
     def reads_whole(self, sentence: str) -> bool:
@@ -205,17 +219,24 @@ class Translator:
         return len(sentence) <= MAX_CHARACTERS and len(reader.tokenizer.encode(sentence)) <= reader.limit
 
     def encode_pairs(
-        self, sources: Sequence[str], targets: Sequence[str], *, whitespace: bool = False
+        self,
+        sources: Sequence[str],
+        targets: Sequence[str],
+        *,
+        whitespace: bool = False,
+        context: Previous | None = None,
     ) -> list[EncodedPair]:
-        """Pairs as pieces with their words."""
-        return [self.encode_pair(*pair, whitespace=whitespace) for pair in zip(sources, targets, strict=True)]
+        """Pairs as pieces with their words; the sentences before a source, if given, have no words."""
+        before: Previous = [()] * len(sources) if context is None else context
+        triples = zip(sources, targets, before, strict=True)
+        return [self.encode_pair(s, t, whitespace=whitespace, previous=p) for s, t, p in triples]
 
-    def encode_pair(self, source: str, target: str, *, whitespace: bool = False) -> EncodedPair:
-        """A pair as pieces with their words."""
-        return EncodedPair.of(
-            self.tokenizers.source.encode_words(source, whitespace=whitespace),
-            self.tokenizers.target.encode_words(target, whitespace=whitespace),
-        )
+    def encode_pair(
+        self, source: str, target: str, *, whitespace: bool = False, previous: Sequence[str] = ()
+    ) -> EncodedPair:
+        """A pair as pieces with their words; ``previous`` are the sentences before it, the nearest last."""
+        read = self._reader().encode_words(source, previous, whitespace=whitespace)
+        return EncodedPair.of(read, self.tokenizers.target.encode_words(target, whitespace=whitespace))
 
     @property
     def _members(self) -> tuple["Translator", ...]:
@@ -231,10 +252,12 @@ class Translator:
         requests = read_requests(tokenizer, len(marked), options.prefix, options.constraints, most)
         if config.sample and any(request.phrases for request in requests):
             raise UserError("constraints: they need beam search; leave out sampling, or the constraints")
-        texts = [each.text for each in marked]
-        pieces = self._reader().read(texts, words=words)
+        texts, before = [each.text for each in marked], options.context
+        if before is not None and options.markup:
+            before = [[read_markup(text).text for text in each] for each in before]
+        pieces = self._reader().read(texts, words=words, previous=before)
         self._warn(BLANK, sum(not (each.ids or m.items) for each, m in zip(pieces, marked, strict=True)))
-        read = [other._reader().read(texts, words=False) for other in self.partners]
+        read = [other._reader().read(texts, words=False, previous=before) for other in self.partners]
         others = [[each.ids for each in sentences] for sentences in read]
         return Sources(pieces, others, requests)
 
@@ -270,4 +293,4 @@ class Translator:
         limit = self.search.max_source_pieces
         if self.model.max_target_length is not None:  # learned positions have the same limit on both sides
             limit = min(limit, self.model.max_target_length - 1)
-        return SentenceReader(self.tokenizers.source, limit, self.warnings)
+        return SentenceReader(self.tokenizers.source, limit, self.warnings, self.context)

@@ -191,41 +191,28 @@ def coverage(
 
 
 def hierarchical(
-    p: Parameters,
-    queries: Array,
-    states: Array,
-    seen: list[bool],
-    previous: Array | None = None,
-    previous_seen: list[list[bool]] | None = None,
-    **_: Any,
+    p: Parameters, queries: Array, states: Array, seen: list[bool], sentences: Sequence[int] = (), **_: Any
 ) -> Result:
-    sentences = [(states, seen)]
-    if previous is not None:
-        assert previous_seen is not None
-        sentences += [(previous[j], previous_seen[j]) for j in range(len(previous))]
+    numbers = list(sentences) or [0] * len(states)
     rows, contexts = [], []
     for query in queries:
-        words = [
-            softmax([additive_score(p, query, state) for state in sentence], real)
-            for sentence, real in sentences
-        ]
-        parts = [mix(row, sentence) for row, (sentence, _) in zip(words, sentences, strict=True)]
-        if previous is None:
-            rows.append(words[0])
-            contexts.append(parts[0])
-            continue
+        scores = [additive_score(p, query, state) for state in states]
         projected = affine(p, "sentence_query_projection", query)
-        scores = []
-        for part in parts:
-            key = product(p["sentence_projection.weight"], part)
-            scores.append(
+        words, parts, energies, present = [], [], [], []
+        for number in range(max(numbers) + 1):
+            inside = [real and own == number for real, own in zip(seen, numbers, strict=True)]
+            words.append(softmax(scores, inside))
+            parts.append(mix(words[-1], states))
+            key = product(p["sentence_projection.weight"], parts[-1])
+            energies.append(
                 sum(
                     float(v) * math.tanh(a + b)
                     for v, a, b in zip(p["sentence_direction"], projected, key, strict=True)
                 )
             )
-        shares = softmax(scores, [any(real) for _, real in sentences])
-        rows.append([shares[0] * w for w in words[0]])
+            present.append(any(inside))
+        shares = softmax(energies, present)
+        rows.append([shares[own] * words[own][s] for s, own in enumerate(numbers)])
         contexts.append(mix(shares, parts))
     return np.array([rows]), np.array(contexts)
 

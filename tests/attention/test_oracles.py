@@ -76,31 +76,30 @@ def test_steps_of_several_hypotheses_equal_teacher_forcing(case: Case) -> None:
             state = state.unflatten(0, (-1, width)).flip(1).flatten(0, 1)
 
 
+# Lengths of the last sentence and of those before it; one source has a single sentence.
+SENTENCES = [[2, 2, 1, 1, 1, 0, 0], [1, 1, 0, 0, 0, 0, 0], [0] * 7]
+
+
 def test_the_document_of_a_hierarchical_attention() -> None:
     case = CASES["hierarchical"]
     mechanism = case.build()
     query, states, mask = inputs(case)
-    previous = torch.randn(3, 2, 4, states.shape[2], dtype=torch.float64)
-    previous_mask = torch.ones(3, 2, 4, dtype=torch.bool)
-    previous_mask[0, 1, 3] = False
-    previous_mask[1, 0] = False  # a sentence that is not there
-    memory = mechanism.prepare(states, mask, previous, previous_mask)  # type: ignore[call-arg]
+    sentences = torch.tensor(SENTENCES)
+    mask[0, 2:5] = False  # a sentence without a visible word
+    memory = mechanism.prepare_document(states, mask, sentences)  # type: ignore[operator]
     context, weights = mechanism(query, memory, need_weights=True)
     parameters = {name: p.detach().numpy() for name, p in mechanism.named_parameters()}
     for b in range(3):
         expected_weights, expected_context = oracles.hierarchical(
-            parameters,
-            query[b].numpy(),
-            states[b].numpy(),
-            mask[b].tolist(),
-            previous[b].numpy(),
-            previous_mask[b].tolist(),
+            parameters, query[b].numpy(), states[b].numpy(), mask[b].tolist(), SENTENCES[b]
         )
         assert gap(weights[b], expected_weights) < 1e-10
         assert gap(context[b], expected_context) < 1e-10
     assert torch.equal(mechanism(query, memory)[0], context)
     rows = torch.tensor([2, 0])
     assert torch.allclose(mechanism(query[rows], memory.select(rows))[0], context[rows])
+    with pytest.raises(ValueError, match="sentences: expected"):
+        mechanism.prepare_document(states, mask, sentences[:, 1:])  # type: ignore[operator]
 
 
 def self_attention(key: str, *, causal: bool) -> tuple[Attention, Case]:

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from translate.alignment.pairs import PairBatch
 from translate.alignment.pool import pool_source, pool_target, renormalise
-from translate.models.seq2seq import Seq2Seq, patches_of
+from translate.models.seq2seq import Seq2Seq
 
 MAX_SCORES = 2**22  # scores over the vocabulary in memory at a time
 
@@ -28,7 +28,7 @@ def piece_gradients(model: Seq2Seq, batch: PairBatch) -> Tensor:
     with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
         embedded = model.embed_source(batch.source).detach().requires_grad_()
         hidden = model.read_target(
-            model.encode_embedded(embedded, batch.source_mask, *patches_of(batch.source)), batch.target_in
+            model.encode_embedded(embedded, batch.source_mask, *model.parts_of(batch.source)), batch.target_in
         )
         rows = [batch.source.new_zeros(batch.source.shape[:2], dtype=torch.float32)] * wanted.shape[1]
         # One backward pass for each position serves all sentences: a sentence's gradients stay in its row.

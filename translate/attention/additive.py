@@ -1,7 +1,7 @@
 """Mechanisms that score by a hidden layer: v^T tanh(W q + U k).
 
 Shapes: B batch, S source, T target, W hypotheses of a sentence, N = B W, C key_size, A width of the hidden
-layer; P previous sentences of a document, L their words.
+layer; J sentences of a document.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,6 @@ from translate.attention.contract import Attention, check_size, register
 from translate.attention.functional import additive_scores, masked_softmax
 from translate.attention.fused import additive_kernel
 from translate.attention.kernels import ADDITIVE_KERNELS, check_kernel
-from translate.attention.masks import check_mask
 from translate.attention.memory import Memory
 from translate.attention.recompute import chunked_additive_scores, compiled_additive_scores
 from translate.options import Width
@@ -127,22 +126,22 @@ class Coverage(Additive):
         return additive_scores(projected, covered, self.direction).unsqueeze(1)  # (B, 1, W, S)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DocumentMemory(Memory):
-    """Memory of a sentence, and of those before it in the document."""
+    """Memory of the sentences of a document, one after another."""
 
-    previous: Memory | None = None  # keys (B, P, L, A), values (B, P, L, C), mask (B, P L)
+    sentences: Tensor  # (B, S) int64: 0 for the last one, 1 for the one before it ...
 
 
 @register("hierarchical")
 class Hierarchical(Additive):
     """Additive over words, then over the sentences of a document: Yang et al. 2016, 2.2.
 
-    Words: c_j = sum_s softmax_s(v^T tanh(W q + U h_js)) h_js, for the sentence (j = 0) and each before it.
-    Sentences: c = sum_j softmax_j(v'^T tanh(W' q + U' c_j)) c_j, with a decoder's query as in Miculicich et
-    al. 2018, 2.2. Deviations: Yang et al. learn one query vector; Miculicich et al. mix the sentence with the
-    others by a gate, here by the softmax. Without previous sentences the sentence has a share of 1.
-    The weights are those of the sentence's own words, so a row sums to its share of the document.
+    Words: c_j = sum_s softmax_s(v^T tanh(W q + U h_js)) h_js, for each sentence j. Sentences:
+    c = sum_j softmax_j(v'^T tanh(W' q + U' c_j)) c_j, by a decoder's query as in Miculicich et al. 2018, 2.2.
+    The weight of a word is its weight in the sentence times that of the sentence, so all sum to 1, and those
+    of a sentence to the sentence's. Deviations: Yang et al. learn one query vector; Miculicich et al. encode
+    each sentence alone, and mix the last one with the others by a gate, here by the softmax.
 
     Args:
         query_size: width of a query.
@@ -150,6 +149,8 @@ class Hierarchical(Additive):
         attention_size: A; ``query_size`` if ``None``.
         kernel: ``chunked`` or ``compiled``, which hold no (B, T, S, A); ``explicit``, which does; ``auto``.
     """
+
+    prepared_by = ("prepare", "prepare_document")
 
     def __init__(
         self, query_size: int, key_size: int, attention_size: Width | None = None, kernel: str = "auto"
@@ -160,71 +161,34 @@ class Hierarchical(Additive):
         self.sentence_projection = nn.Linear(key_size, size, bias=False)
         self.sentence_direction = new_direction(size)
 
-    def prepare(
-        self,
-        states: Tensor,
-        mask: Tensor | None = None,
-        previous: Tensor | None = None,
-        previous_mask: Tensor | None = None,
-    ) -> DocumentMemory:
-        """Project the states of a sentence, and of those before it.
+    def prepare(self, states: Tensor, mask: Tensor | None = None) -> DocumentMemory:
+        return self.prepare_document(states, mask, states.new_zeros(states.shape[:2], dtype=torch.int64))
 
-        Args:
-            states: (B, S, key_size).
-            mask: (B, S) bool, True = visible.
-            previous: (B, P, L, key_size), or ``None``.
-            previous_mask: (B, P, L) bool, True = visible; a sentence without a visible word is ignored.
-        """
+    def prepare_document(self, states: Tensor, mask: Tensor | None, sentences: Tensor) -> DocumentMemory:
+        """As :meth:`prepare`, with the number of each position's sentence: (B, S) int64, 0 for the last."""
+        if sentences.shape != states.shape[:2]:
+            raise ValueError(f"sentences: expected {tuple(states.shape[:2])}, got {tuple(sentences.shape)}")
         memory = super().prepare(states, mask)
-        if previous is None:
-            return DocumentMemory(memory.keys, memory.values, mask)
-        if previous.dim() != 4 or previous.shape[0] != states.shape[0] or previous.shape[-1] != self.key_size:
-            expected = f"({states.shape[0]}, P, L, {self.key_size})"
-            raise ValueError(f"previous: expected {expected}, got {tuple(previous.shape)}")
-        if previous_mask is not None and previous_mask.shape != previous.shape[:3]:
-            raise ValueError(
-                f"previous_mask: expected shape {tuple(previous.shape[:3])}, got {tuple(previous_mask.shape)}"
-            )
-        flat_mask = None if previous_mask is None else previous_mask.flatten(1)
-        check_mask(flat_mask, previous.flatten(1, 2))
-        earlier = Memory(self.key_projection(previous), previous, flat_mask)
-        return DocumentMemory(memory.keys, memory.values, mask, earlier)
+        return DocumentMemory(memory.keys, memory.values, mask, sentences=sentences)
 
-    def attend(
-        self, query: Tensor, memory: Memory, state: Any = None, *, exact: bool = False
-    ) -> tuple[Tensor, Tensor]:
-        context, weights = super().attend(query, memory, state, exact=exact)
+    def align(self, query: Tensor, memory: Memory, state: Any = None) -> Tensor:
         assert isinstance(memory, DocumentMemory)
-        contexts, present = self._sentences(query, context, memory)  # (B, T, 1 + P, C), (B, 1 + P)
-        projected = self.sentence_query_projection(query)
-        keys = self.sentence_projection(contexts)
-        scores = additive_scores(projected, keys, self.sentence_direction)  # (B, T, 1 + P)
-        shares = masked_softmax(scores, present.unsqueeze(1)).to(contexts.dtype)
-        document = (shares.unsqueeze(2) @ contexts).squeeze(2)
-        return document, weights * shares[..., 0].unsqueeze(1).unsqueeze(-1).to(weights.dtype)
-
-    def _sentences(self, query: Tensor, context: Tensor, memory: DocumentMemory) -> tuple[Tensor, Tensor]:
-        """The context of each sentence, this one first, and whether the sentence has a visible word."""
-        contexts, present, previous = [context], [_any(memory.mask, memory.keys)], memory.previous
-        if previous is None:
-            return torch.stack(contexts, 2), torch.stack(present, 1)
-        count = previous.keys.shape[1]
-        masks = [None] * count if previous.mask is None else previous.mask.unflatten(1, (count, -1)).unbind(1)
-        for index, mask in enumerate(masks):
-            keys, values = previous.keys[:, index : index + 1], previous.values[:, index : index + 1]
-            sentence = Memory(keys, values, mask)
-            contexts.append(super().attend(query, sentence)[0])
-            present.append(_any(mask, keys))
-        return torch.stack(contexts, 2), torch.stack(present, 1)
+        count = int(memory.sentences.max()) + 1  # a GPU synchronises here
+        numbers = torch.arange(count, device=memory.sentences.device)
+        own = memory.sentences.unsqueeze(1) == numbers.unsqueeze(1)  # (B, J, S)
+        if memory.mask is not None:
+            own &= memory.mask.unsqueeze(1)
+        words = masked_softmax(self.scores(query, memory, state), own.unsqueeze(2))  # (B, J, T, S)
+        contexts = (words.to(memory.values.dtype) @ memory.values).transpose(1, 2)  # (B, T, J, C)
+        keys = self.sentence_projection(contexts.to(self.sentence_projection.weight.dtype))
+        energy = additive_scores(self.sentence_query_projection(query), keys, self.sentence_direction)
+        shares = masked_softmax(energy.to(words.dtype), own.any(2).unsqueeze(1))  # (B, T, J)
+        return (words * shares.transpose(1, 2).unsqueeze(3)).sum(1, keepdim=True)
 
 
 def new_direction(size: int) -> nn.Parameter:
     """v, (size,), uniform within 1 / sqrt(size)."""
     return nn.Parameter(torch.empty(size).uniform_(-(size**-0.5), size**-0.5))
-
-
-def _any(mask: Tensor | None, keys: Tensor) -> Tensor:
-    return keys.new_ones(len(keys), dtype=torch.bool) if mask is None else mask.any(1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -291,10 +255,18 @@ def _pictures(memory: Memory) -> Tensor:
     return memory.pictures[:, None, None]  # (B, 1, 1, S)
 
 
-def prepare(
-    attention: Attention, states: Tensor, mask: Tensor | None, pictures: Tensor | None = None
-) -> Memory:
-    """The memory of any mechanism; ``pictures`` (B, S) says which positions are patches."""
-    if pictures is not None and isinstance(attention, TwoSources):
-        return attention.prepare_two(states, mask, pictures)
+def prepare(attention: Attention, states: Tensor, mask: Tensor | None, parts: Tensor | None = None) -> Memory:
+    """The memory of any mechanism.
+
+    Args:
+        attention: the mechanism.
+        states: (B, S, key_size).
+        mask: (B, S) bool, True = visible.
+        parts: (B, S), what each position belongs to: bool, whether it is a patch of a picture; or int64, the
+            number of its sentence. A mechanism that does not tell them apart reads them alike.
+    """
+    if parts is not None and isinstance(attention, TwoSources) and parts.dtype == torch.bool:
+        return attention.prepare_two(states, mask, parts)
+    if parts is not None and isinstance(attention, Hierarchical) and parts.dtype != torch.bool:
+        return attention.prepare_document(states, mask, parts)
     return attention.prepare(states, mask)

@@ -22,6 +22,7 @@ TEXTS = pyarrow.schema([("source", pyarrow.string()), ("target", pyarrow.string(
 PAIRS = TEXTS.append(
     pyarrow.field("number", pyarrow.int64())
 )  # with the index of each pair where it was read
+DOCUMENT = pyarrow.field("document", pyarrow.int64())  # the number of a pair's document, after the others
 
 
 class StoredTable(NamedTuple):

@@ -15,6 +15,7 @@ from translate.errors import UserError
 
 MAX_PATCHES = 1 << 12  # of a picture: 64 rows and columns
 SPLITS = ("train", "validation", "test")
+BESIDE = (".gold", ".pictures", ".documents")  # files that any corpus may have beside its own
 FILE = "data/_base.yaml"
 Generated = Annotated[int, Ge(0), Le(10_000_000)]  # pairs of the grammar, which are held in memory
 
@@ -34,6 +35,9 @@ _READ_BY: dict[str, tuple[str, ...]] = {
     "without_sentence": ("scenes", "files", "hub"),
     "path": ("files", "hub", "prepared"),
     "test_name": ("files", "hub"),
+    "document_field": ("files", "hub"),
+    "context_sentences": ("files", "hub"),
+    "context_pieces": ("files", "hub"),
     "source_field": ("files", "hub"),
     "target_field": ("files", "hub"),
     "validation_pairs": ("files", "hub"),
@@ -70,6 +74,7 @@ class FileSplit:
     target: str | None = YAML
     gold: str | None = YAML
     pictures: str | None = YAML
+    documents: str | None = YAML
 
 
 @declared(FILE, "hub.splits")
@@ -109,6 +114,9 @@ class DataConfig:
     source_field: str | None = YAML
     target_field: str | None = YAML
     test_name: str | None = YAML
+    document_field: str | None = YAML
+    context_sentences: Annotated[int, Ge(0), Le(20)] = YAML
+    context_pieces: Annotated[int, Ge(1), Le(4096)] = YAML
     hub: HubConfig = YAML
     streaming: bool = YAML
     read: Literal["text", "picture", "both"] = YAML
@@ -156,6 +164,7 @@ class DataConfig:
                 if getattr(getattr(self, split), field.name) is not None:
                     self._check_file(f"{split}.{field.name}")
         self._check_pictures()
+        self._check_documents()
         same = self.source_language is not None and self.source_language == self.target_language
         if same and (self.kind == "hub" or self.path is not None):
             raise ValueError(
@@ -191,10 +200,18 @@ class DataConfig:
                 f"patch_size: scenes of 48 x 48 pixels have patches of 4, 8 or 16, got {self.patch_size}"
             )
 
+    def _check_documents(self) -> None:
+        """Raise ``ValueError`` for settings of documents that do not fit together."""
+        given = [f"{name}.documents" for name in SPLITS if getattr(self, name).documents is not None]
+        if given and self.document_field is not None:
+            raise ValueError(f"{given[0]}: data.document_field names the documents already; give one of both")
+        if (self.context_sentences or given or self.document_field) and self.read != "text":
+            raise ValueError(f"read: documents are of text alone, got read={self.read}")
+
     def _check_file(self, setting: str) -> None:
         """Raise ``ValueError`` if this kind of corpus reads no file of its own for ``setting``."""
         from_files = self.kind == "files" and self.path is None
-        if self.kind not in ("files", "hub") or not (from_files or setting.endswith((".gold", ".pictures"))):
+        if self.kind not in ("files", "hub") or not (from_files or setting.endswith(BESIDE)):
             when = "with data.path" if self.kind == "files" else f"on the corpus {self.name!r}"
             raise ValueError(f"{setting}: it has no effect {when}; use data=files without data.path")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -13,6 +13,7 @@ from translate.columns.ragged import Ragged as Ragged
 from translate.columns.ragged import Rows
 from translate.corpora.pictured.cells import pad_cells
 from translate.images.patches import end_source, has_patches
+from translate.text.documents import own_start
 from translate.text.tokenizer import BOS, EOS, NO_WORD, PAD, Pieces
 
 if TYPE_CHECKING:
@@ -125,16 +126,20 @@ def collate(corpus: EncodedCorpus, indices: Sequence[int]) -> Batch:
         list(indices),
         sum(len(target) + 1 for target in targets),
         sum(len(source) for source in sources),
-        None if corpus.links is None else _guide(corpus.links, indices, (*target_in.shape, source.shape[1])),
+        None if corpus.links is None else _guide(corpus.links, indices, sources, target_in.shape[1]),
     )
 
 
-def _guide(links: Rows, indices: Sequence[int], shape: tuple[int, int, int]) -> Tensor:
-    """Rows (B, T, S) that are uniform over the source positions to which a target position is linked."""
-    guide = np.zeros(shape, np.float32)
-    for row, index in enumerate(indices):
+def _guide(links: Rows, indices: Sequence[int], sources: Sequence[Any], num_targets: int) -> Tensor:
+    """Rows (B, T, S) that are uniform over the source positions to which a target position is linked.
+
+    Links count from the sentence's own first piece, behind those of previous sentences.
+    """
+    guide = np.zeros((len(sources), num_targets, max(map(len, sources))), np.float32)
+    for row, (index, source) in enumerate(zip(indices, sources, strict=True)):
         packed = links.row(index)
-        guide[row, packed >> POSITION_BITS, packed & (1 << POSITION_BITS) - 1] = 1.0
+        positions = own_start(source) + (packed & (1 << POSITION_BITS) - 1)
+        guide[row, packed >> POSITION_BITS, positions] = 1.0
     return torch.from_numpy(guide / np.maximum(guide.sum(2, keepdims=True), 1.0))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from translate.config.data import SPLITS, DataConfig, members_of
 from translate.config.names import shorten, shown_path
+from translate.corpora.documents.ids import with_documents
 from translate.corpora.filtered_cache import filtered
 from translate.corpora.filters import REASONS, hold_out, overlap_of
 from translate.corpora.generated.grammar import load_grammar
@@ -84,7 +85,7 @@ def load_corpus(data: DataConfig, cache: Path | None = None) -> Corpus:
         from translate.corpora.pictured.picture_names import name_pictures
 
         raw = name_pictures(raw, data)
-    readers = _with_gold(raw.splits, data)
+    readers = with_documents(_with_gold(raw.splits, data), data)
     splits = {name: reader.whole() for name, reader in readers.items() if name != "train"}
     for name, split in splits.items():
         if where := _where_gold(data, name):
@@ -102,8 +103,9 @@ def load_corpus(data: DataConfig, cache: Path | None = None) -> Corpus:
     validation_pairs = 0 if "validation" in splits else data.validation_pairs
     test_pairs = 0 if "test" in splits else data.test_pairs
     train, held = hold_out(train, {"validation": validation_pairs, "test": test_pairs}, data.seed)
+    documents = "" if train.documents is None else ", whole documents"
     for name, split in held.items():
-        notes.append(f"{name} pairs held out of train with data.seed={data.seed}: {len(split):,}")
+        notes.append(f"{name} pairs held out of train with data.seed={data.seed}: {len(split):,}{documents}")
     splits |= held
     overlap, told = overlap_of(train, splits)
     notes += told
@@ -147,6 +149,7 @@ def _load_prepared(data: DataConfig) -> Corpus:
 
 def _load_mixture(data: DataConfig, cache: Path | None) -> Corpus:
     members = members_of(data)
+    joining.check_no_context(members)
     found = {name: load_corpus(member.data, cache) for name, member in members.items()}
     tags = {name: member.tag for name, member in members.items()}
     languages = {name: (each.source_language, each.target_language) for name, each in found.items()}
@@ -200,7 +203,7 @@ def _read(data: DataConfig) -> RawCorpus:
         return load_hub(data, *languages)
     root = user_path(data.path)
     if has_side_by_side(root):
-        return load_directory(root, *languages, data.test_name)
+        return load_directory(root, *languages, data.test_name, data.document_field)
     from translate.corpora.clone import load_clone
 
     return load_clone(root, data, *languages)

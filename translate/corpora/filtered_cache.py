@@ -59,16 +59,17 @@ def _read(path: Path) -> Filtered | None:
     import pyarrow
 
     from translate.columns.mapped import Mapped
-    from translate.columns.spill import PAIRS, StoredTable
+    from translate.columns.spill import DOCUMENT, PAIRS, StoredTable
 
     try:
         known = read_json(path.with_suffix(".json"))
         mapped = Mapped.open(path)
-        if mapped.table.schema != PAIRS:
+        if mapped.table.schema not in (PAIRS, PAIRS.append(DOCUMENT)):
             return None
         stored = StoredTable(mapped.table, [mapped])
         source, target, numbers = (stored.column(name) for name in PAIRS.names)
-        split = Split(source, target, None, numbers, name=str(known["name"]))
+        documents = stored.column("document") if "document" in mapped.table.schema.names else None
+        split = Split(source, target, None, numbers, name=str(known["name"]), documents=documents)
         return Filtered(split, dict(known["dropped"]), int(known["num_read"]), int(known["num_cleaned"]))
     except (OSError, ValueError, KeyError, TypeError, pyarrow.ArrowException):
         return None  # damaged, or of a process that is writing it

@@ -10,6 +10,7 @@ from pathlib import Path
 from translate.aligner.links import parse_gold
 from translate.columns.column import Column, rows_where
 from translate.config.data import DataConfig
+from translate.corpora.documents.ids import draw_documents, numbers_of, shared_documents
 from translate.corpora.split import Split, SplitReader
 from translate.errors import UserError
 from translate.text.words import UNSPACED
@@ -69,15 +70,16 @@ def filter_pairs(
         OSError: if the disk is full.
     """
     from translate.columns.duplicates import DIGESTS, digests_of, repeated  # pyarrow takes a moment
-    from translate.columns.spill import PAIRS, Spill
+    from translate.columns.spill import DOCUMENT, PAIRS, Spill
 
+    schema = PAIRS.append(DOCUMENT) if reader.has_documents else PAIRS
     found = Filtered(Split([], []))
     dropped: Counter[str] = Counter()
     gold: list[str] | None = None if reader.gold is None else []
-    with Spill(PAIRS, None if data.drop_duplicates else path) as spill, Spill(DIGESTS) as digests:
+    with Spill(schema, None if data.drop_duplicates else path) as spill, Spill(DIGESTS) as digests:
         for block in reader.blocks():
             kept: list[int] = []
-            source, target = (_clean(side, found) for side in block)
+            source, target = (_clean(side, found) for side in block[:2])
             links = _block_of_gold(reader.gold, found.num_read, block, where)
             for index, pair in enumerate(zip(source, target)):
                 reason = _reason(*pair, data)
@@ -88,7 +90,8 @@ def filter_pairs(
                 else:
                     dropped[reason] += 1
             pairs = [source[index] for index in kept], [target[index] for index in kept]
-            spill.add((*pairs, [found.num_read + index for index in kept]))
+            documents = ([column[index] for index in kept] for column in block[2:])
+            spill.add((*pairs, [found.num_read + index for index in kept], *documents))
             if gold is not None:
                 gold += [links[index] for index in kept if index < len(links)]
             if data.drop_duplicates:
@@ -109,6 +112,7 @@ def filter_pairs(
         None if gold is None else Column.of(gold),
         stored.column("number"),
         name=stored.name,
+        documents=stored.column("document") if reader.has_documents else None,
     )
     return found
 
@@ -117,6 +121,7 @@ def hold_out(split: Split, wanted: Mapping[str, int], seed: int) -> tuple[Split,
     """Draw pairs of ``split`` at random for other splits; the same seed gives the same pairs.
 
     Each split takes at most a tenth (but at least one pair), so that a small corpus keeps its training data.
+    If documents are known, they are drawn whole.
 
     Args:
         wanted: name of a split -> number of pairs.
@@ -128,13 +133,16 @@ def hold_out(split: Split, wanted: Mapping[str, int], seed: int) -> tuple[Split,
     total = sum(sizes.values())
     if total == 0 or total >= len(split):
         return split, {}
-    drawn = random.Random(seed).sample(range(len(split)), total)
-    left = split.without(sorted(drawn))
-    held = {}
-    for name, size in sizes.items():
-        held[name] = split.take(sorted(drawn[:size]))
-        drawn = drawn[size:]
-    return left, held
+    rows: dict[str, list[int]] = {}
+    if split.documents is not None:
+        drawn_documents = draw_documents(numbers_of(split.documents), sizes, seed)
+        rows = {name: found.tolist() for name, found in drawn_documents.items()}
+    else:
+        drawn = random.Random(seed).sample(range(len(split)), total)
+        for name, size in sizes.items():
+            rows[name], drawn = sorted(drawn[:size]), drawn[size:]
+    left = split.without(sorted(row for found in rows.values() for row in found))
+    return left, {name: split.take(found) for name, found in rows.items()}
 
 
 def overlapping(train: Split, others: Sequence[Split]) -> list[int]:
@@ -153,9 +161,8 @@ def overlap_of(train: Split, others: dict[str, Split]) -> tuple[list[int], list[
     rows = overlapping(train, list(others.values()))
     found = {(train.source[row], train.target[row]) for row in rows}
     counts = {name: sum(pair in found for pair in zip(s.source, s.target)) for name, s in others.items()}
-    return rows, [
-        f"{name} pairs that are also in train: {count:,}" for name, count in counts.items() if count
-    ]
+    told = [f"{name} pairs that are also in train: {count:,}" for name, count in counts.items() if count]
+    return rows, [*told, *shared_documents(train, others)]
 
 
 def _clean(lines: Sequence[str], found: Filtered) -> list[str]:
@@ -178,7 +185,7 @@ def _block_of_gold(
 ) -> Sequence[str]:
     """The links of a block of pairs; raises ``UserError`` for a wrong line."""
     links = [] if gold is None else gold[begin : begin + len(block[0])]
-    for number, (line, source, target) in enumerate(zip(links, *block), start=begin + 1):
+    for number, (line, source, target) in enumerate(zip(links, *block[:2]), start=begin + 1):
         if where:
             parse_gold(
                 line,

@@ -11,6 +11,7 @@ from typing import Any
 from translate.config.data import SPLITS, DataConfig
 from translate.config.names import shorten
 from translate.corpora.clone import candidate_names, load_clone
+from translate.corpora.documents.ids import numbered
 from translate.corpora.local_files import columns
 from translate.corpora.split import RawCorpus, SplitReader
 from translate.corpora.tables import ROWS, Table, from_arrow, pick
@@ -64,7 +65,9 @@ def _read_splits(dataset: Any, data: DataConfig, source_language: str, target_la
             pick(table, columns(data, data.source_field, source_language), LOCAL_COPY),
             pick(table, columns(data, data.target_field, target_language), LOCAL_COPY),
         ]
-        splits[name] = SplitReader(partial(table.read, names))
+        if data.document_field is not None:
+            names.append(pick(table, [data.document_field], "choose another data.document_field"))
+        splits[name] = SplitReader(partial(numbered, table, names), has_documents=len(names) > 2)
     if "train" not in splits:
         raise UserError(
             f"{data.hub.repository}: data.hub.splits.train must name a split; it has {', '.join(dataset)}"

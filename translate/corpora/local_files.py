@@ -4,9 +4,11 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from translate.config.data import SPLITS, DataConfig, FileSplit
 from translate.config.names import did_you_mean, listed, nearest, shorten
+from translate.corpora.documents.ids import beside, numbered
 from translate.corpora.split import RawCorpus, Split, SplitReader
 from translate.corpora.tables import SUFFIXES, Table, is_table, pick, read_table
 from translate.errors import UserError
@@ -96,12 +98,17 @@ def has_side_by_side(root: Path) -> bool:
 
 
 def load_directory(
-    root: Path, source_language: str, target_language: str, test_name: str | None
+    root: Path,
+    source_language: str,
+    target_language: str,
+    test_name: str | None,
+    document_field: str | None = None,
 ) -> RawCorpus:
     """Read a directory of ``{train,valid,test}.{language}[.gz]`` files, with ``.gold`` files for gold links.
 
     Args:
         test_name: the name of the test files, if it is not ``test``.
+        document_field: the ending of files with the id of each pair's document, if they are to be read.
     Raises:
         UserError: for a language without files; the message lists the others.
     """
@@ -123,7 +130,8 @@ def load_directory(
         for prefix in prefixes[name]:
             source, target = _find(root, prefix, source_language), _find(root, prefix, target_language)
             if source is not None and target is not None:
-                splits[name] = _pair_reader(source, target, _find(root, prefix, "gold"))
+                reader = _pair_reader(source, target, _find(root, prefix, "gold"))
+                splits[name] = _with_ids(reader, root, prefix, document_field)
                 if name == "test" and prefix != "test":
                     notes.append(f"test is {prefix}")
                 break
@@ -134,6 +142,19 @@ def load_directory(
     if "test" not in splits and tests:
         raise UserError(f"{_short(root)}: several test sets, {listed(tests)}; choose one with data.test_name")
     return RawCorpus(source_language, target_language, splits, tuple(notes))
+
+
+def _with_ids(reader: SplitReader, root: Path, prefix: str, field: str | None) -> SplitReader:
+    """The reader of a folder's pairs, with the ids of documents beside them if these are wanted."""
+    if field is None:
+        return reader
+    path = _find(root, prefix, field)
+    if path is None:
+        raise UserError(
+            f"{_short(root)}: no file {_short(f'{prefix}.{field}')} with the ids of documents "
+            f"(data.document_field={_short(field)})"
+        )
+    return beside(reader, path)
 
 
 def _check_complete(name: str, files: FileSplit) -> None:
@@ -176,6 +197,11 @@ def _fields_there(name: str | None) -> str:
 def _reader_of(data: DataConfig, files: FileSplit, source_language: str, target_language: str) -> SplitReader:
     source = user_path(files.source or "")
     if files.target is not None:
+        if data.document_field is not None:
+            raise UserError(
+                f"data.document_field={_short(data.document_field)}: two files have no columns; give a file "
+                "with the id of each pair's document, data.train.documents=FILE"
+            )
         return _pair_reader(source, user_path(files.target))
     return table_reader([source], data, source_language, target_language)
 
@@ -188,16 +214,19 @@ def table_reader(
     While reading it raises ``UserError`` for an unknown field or a table without rows.
     """
 
-    def blocks() -> Iterator[list[list[str]]]:
+    def blocks() -> Iterator[Sequence[Sequence[Any]]]:
         for path in paths:
             table, count = read_table(path), 0
-            for block in table.read(both_sides(table, data, source_language, target_language)):
+            names = both_sides(table, data, source_language, target_language)
+            if data.document_field is not None:
+                names.append(pick(table, [data.document_field], "choose another data.document_field"))
+            for block in numbered(table, names):
                 count += len(block[0])
                 yield block
             if not count:
                 raise UserError(f"{_short(path)}: the table has no rows; expected sentence pairs")
 
-    return SplitReader(blocks, files=tuple(paths))
+    return SplitReader(blocks, files=tuple(paths), has_documents=data.document_field is not None)
 
 
 def both_sides(table: Table, data: DataConfig, source_language: str, target_language: str) -> list[str]:

@@ -27,6 +27,7 @@ class Split:
         name: a fingerprint of a large table, from which those of its parts follow.
         corpora: the name of each pair's corpus, if a split to be scored has pairs of several.
         links: estimated ones, a Pharaoh line for each training pair, if it was prepared with them.
+        documents: the number of each pair's document, see `documents/ids.py`, if they are known.
     """
 
     source: Sequence[str]
@@ -36,6 +37,7 @@ class Split:
     name: str | None = field(default=None, compare=False, kw_only=True)
     corpora: Sequence[str] | None = field(default=None, compare=False, kw_only=True)
     links: Sequence[str | None] | None = field(default=None, compare=False, kw_only=True)
+    documents: Sequence[int] | None = field(default=None, compare=False, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.source)
@@ -77,6 +79,7 @@ class Split:
             None if self.numbers is None else change(Column.of(self.numbers, text=False)),
             links=None if self.links is None else change(Column.of(self.links)),
             name=None if self.name is None else fingerprint([self.name, *map(str, how)]),
+            documents=None if self.documents is None else change(Column.of(self.documents, text=False)),
         )
 
 
@@ -85,14 +88,17 @@ class SplitReader:
     """A split that is read once, block by block.
 
     Attributes:
-        blocks: gives sources and targets of equal number, some thousands at a time.
+        blocks: gives sources and targets of equal number, and the numbers of their documents if these are
+            known, some thousands at a time.
         gold: a Pharaoh line for each pair, if links are known.
         files: that it is read from; their state tells whether it is the same text as before.
+        has_documents: whether blocks have the numbers of documents.
     """
 
-    blocks: Callable[[], Iterator[Sequence[Sequence[str]]]]
+    blocks: Callable[[], Iterator[Sequence[Sequence[Any]]]]
     gold: Sequence[str] | None = None
     files: tuple[Path, ...] = ()
+    has_documents: bool = False
 
     @classmethod
     def of(cls, split: Split) -> "SplitReader":
@@ -101,14 +107,15 @@ class SplitReader:
 
     def whole(self) -> Split:
         """The split as a table."""
-        from translate.columns.spill import TEXTS, Spill  # pyarrow takes a moment to import
+        from translate.columns.spill import DOCUMENT, TEXTS, Spill  # pyarrow takes a moment to import
 
-        with Spill(TEXTS) as spill:
+        with Spill(TEXTS.append(DOCUMENT) if self.has_documents else TEXTS) as spill:
             for block in self.blocks():
                 spill.add(block)
             found = spill.finish()
         gold = None if self.gold is None else Column.of(self.gold)
-        return Split(found.column("source"), found.column("target"), gold)
+        documents = found.column("document") if self.has_documents else None
+        return Split(found.column("source"), found.column("target"), gold, documents=documents)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translate.attention import Attention, SizeMismatchError
-from translate.attention.additive import prepare
+from translate.attention.additive import Hierarchical, prepare
 from translate.config.files import YAML, from_file
 from translate.models.dropout import Dropout
 from translate.models.embedding import embeddings
@@ -103,6 +103,7 @@ class RecurrentSeq2Seq(Seq2Seq):
         )
         self.word_in_query = word_in_query or self.attention.reads_embedding
         self.num_attention_heads = self.attention.num_heads
+        self.reads_sentences = isinstance(self.attention, Hierarchical)
         self.decoder_size = sizes.decoder_size
         self.output_weight = new_output(
             target_vocabulary, readout_size, None if options.tie == "none" else self.target_embedding
@@ -119,10 +120,10 @@ class RecurrentSeq2Seq(Seq2Seq):
         return self.source_embedding(ids) * self.embedding_scale
 
     def encode_embedded(
-        self, embedded: Tensor, source_mask: Tensor | None, patches: Tensor | None = None
+        self, embedded: Tensor, source_mask: Tensor | None, parts: Tensor | None = None
     ) -> Encoded:
         states, final = self.encoder(embedded, source_mask)
-        memory = prepare(self.attention, self.dropout(states), source_mask, patches)
+        memory = prepare(self.attention, self.dropout(states), source_mask, parts)
         return Encoded((memory,), source_mask, (final,))
 
     def embed(self, ids: Tensor, embedding: nn.Embedding) -> Tensor:

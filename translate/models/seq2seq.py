@@ -14,6 +14,7 @@ from translate.attention import Attention, Memory
 from translate.images.patches import PATCH
 from translate.models.sizes import Widths
 from translate.models.states import DecodeState, Encoded
+from translate.text.tokenizer import BOS
 
 
 class Seq2Seq(nn.Module):
@@ -29,6 +30,7 @@ class Seq2Seq(nn.Module):
     max_target_length: int | None = None  # positions of the decoder, the begin of sentence included
     widths = Widths("model.width", "model.width")  # the settings of the sizes of the cross-attention
     reads_pictures = False  # whether a source may be cells (B, S, C), see `translate/images/patches.py`
+    reads_sentences = False  # whether the cross-attention tells the sentences of a document apart
     num_attention_layers: int
     num_attention_heads: int
 
@@ -38,20 +40,27 @@ class Seq2Seq(nn.Module):
 
     def encode(self, source: Tensor, source_mask: Tensor | None) -> Encoded:
         """Read the source once: ids (B, S) and mask (B, S) bool, True = visible."""
-        return self.encode_embedded(self.embed_source(source), source_mask, *patches_of(source))
+        return self.encode_embedded(self.embed_source(source), source_mask, *self.parts_of(source))
 
     def embed_source(self, source: Tensor) -> Tensor:
         """The embeddings before positions are added: ids (B, S) -> (B, S, D)."""
         raise NotImplementedError
 
     def encode_embedded(
-        self, embedded: Tensor, source_mask: Tensor | None, patches: Tensor | None = None
+        self, embedded: Tensor, source_mask: Tensor | None, parts: Tensor | None = None
     ) -> Encoded:
-        """As :meth:`encode`, from the embeddings of :meth:`embed_source`.
-
-        ``patches`` (B, S) bool says which positions are patches of a picture; none are if it is ``None``.
-        """
+        """As :meth:`encode`, from the embeddings of :meth:`embed_source`, and what :meth:`parts_of` says."""
         raise NotImplementedError
+
+    def parts_of(self, source: Tensor) -> tuple[Tensor, ...]:
+        """What the positions belong to, where a mechanism tells parts of a source apart, else nothing.
+
+        Of cells (B, S, C) which ones are patches, (B, S) bool; of a document, for `hierarchical`, the number
+        of each position's sentence, (B, S) int64: 0 for the last one, 1 for the one before it ...
+        """
+        if source.dim() == 3:
+            return (source[..., 0] == PATCH,)
+        return (sentence_numbers(source),) if self.reads_sentences else ()
 
     def start(self, encoded: Encoded, num_hypotheses: int = 1, *, in_place: bool = False) -> DecodeState:
         """The state before the first step, for ``num_hypotheses`` (W) hypotheses of each sentence.
@@ -139,9 +148,10 @@ class Seq2Seq(nn.Module):
                 )
 
 
-def patches_of(source: Tensor) -> tuple[Tensor, ...]:
-    """Which positions of cells (B, S, C) are patches, (B, S) bool; nothing for ids (B, S)."""
-    return (source[..., 0] == PATCH,) if source.dim() == 3 else ()
+def sentence_numbers(source: Tensor) -> Tensor:
+    """How many sentences begin after each position, for ids (B, S) of `translate/text/documents.py`."""
+    begins = (source == BOS).long()
+    return begins.flip(1).cumsum(1).flip(1) - begins
 
 
 def beams(states: Tensor, encoded: Encoded) -> Tensor:

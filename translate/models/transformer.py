@@ -8,7 +8,7 @@ from typing import cast
 from torch import Tensor, nn
 
 from translate.attention import Attention, LayerCache, MultiHead, PathCache
-from translate.attention.additive import prepare
+from translate.attention.additive import Hierarchical, prepare
 from translate.config.files import YAML, from_file
 from translate.models.dropout import Dropout
 from translate.models.embedding import Positions, embeddings
@@ -131,6 +131,7 @@ class Transformer(Seq2Seq):
         self.decoder_norm = NORMS[layer.norm](width) if layer.pre_norm else nn.Identity()
         self.num_attention_layers = sizes.decoder_layers
         self.num_attention_heads = self.decoder[0].source_attention.num_heads
+        self.reads_sentences = isinstance(self.decoder[0].source_attention, Hierarchical)
 
     def shards(self) -> Sequence[tuple[nn.Module, tuple[str, ...]]]:
         cross = [(layer.source_attention, layer.source_attention.prepared_by) for layer in self.decoder]
@@ -145,7 +146,7 @@ class Transformer(Seq2Seq):
         return self.source_embedding(ids) * self.width**0.5
 
     def encode_embedded(
-        self, embedded: Tensor, source_mask: Tensor | None, patches: Tensor | None = None
+        self, embedded: Tensor, source_mask: Tensor | None, parts: Tensor | None = None
     ) -> Encoded:
         states = self.dropout(self.source_positions(embedded, 0))
         for layer in self.encoder:
@@ -154,7 +155,7 @@ class Transformer(Seq2Seq):
             states, _ = self.other_encoder(states, source_mask)
         states = self.encoder_norm(states)
         memories = tuple(
-            prepare(layer.source_attention, states, source_mask, patches) for layer in self.decoder
+            prepare(layer.source_attention, states, source_mask, parts) for layer in self.decoder
         )
         return Encoded(memories, source_mask)
 

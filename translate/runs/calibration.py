@@ -13,7 +13,8 @@ from translate.alignment.directions import Direction, calibrate_directions
 from translate.config.data import DataConfig
 from translate.config.names import shorten
 from translate.config.settings import AlignmentConfig
-from translate.corpora.corpus import Corpus, Split, load_corpus
+from translate.corpora.corpus import Corpus, load_corpus
+from translate.corpora.documents.context_rows import split_context
 from translate.corpora.local_files import pair_of
 from translate.errors import UserError
 from translate.runs.encoding import gold_links
@@ -32,14 +33,20 @@ class CalibrationPairs(NamedTuple):
     target: Sequence[str]
     golds: Sequence[Gold] | None
     whitespace: bool  # whether only white space separates words, as in gold links
+    context: Sequence[Sequence[str]] | None = None  # the sentences before each source, if they are read
 
 
-def pairs_of_corpus(corpus: Corpus, count: int) -> CalibrationPairs:
-    """The first pairs of the validation split, or else of the training split, without its gold links."""
+def pairs_of_corpus(corpus: Corpus, count: int, context_sentences: int = 0) -> CalibrationPairs:
+    """The first pairs of the validation split, or else of the training split, without its gold links.
+
+    The sources have up to ``context_sentences`` previous ones.
+    """
     name = "validation" if corpus.validation else "train"
-    split = corpus.validation or Split(corpus.train.source, corpus.train.target)
+    split = corpus.validation or replace(corpus.train, gold=None)
     golds = None if split.gold is None else gold_links(split, count)
-    return CalibrationPairs(name, split.source[:count], split.target[:count], golds, golds is not None)
+    context = split_context(split, context_sentences, count)
+    sides = split.source[:count], split.target[:count]
+    return CalibrationPairs(name, *sides, golds, golds is not None, context)
 
 
 def pairs_of_run(
@@ -67,7 +74,7 @@ def pairs_of_run(
             f"{directory.path}: the run's own corpus cannot be read ({shorten(error, 200)}); "
             f"give --source FILE and --target FILE"
         ) from error
-    return pairs_of_corpus(corpus, settings.alignment.calibration_pairs)
+    return pairs_of_corpus(corpus, settings.alignment.calibration_pairs, settings.data.context_sentences)
 
 
 def named_data(data: DataConfig) -> str:
@@ -110,7 +117,9 @@ def choose_alignment(
         reverse: of the other direction; without gold, agreement with it is the criterion.
         batch_size: pairs in a batch; by default as many as a budget of tokens holds.
     """
-    encoded = translator.encode_pairs(pairs.source, pairs.target, whitespace=pairs.whitespace)
+    encoded = translator.encode_pairs(
+        pairs.source, pairs.target, whitespace=pairs.whitespace, context=pairs.context
+    )
     if reverse is not None and pairs.golds is None:
         swapped = reverse.encode_pairs(pairs.target, pairs.source, whitespace=pairs.whitespace)
         forward = Direction(

@@ -32,6 +32,7 @@ def check_buildable(settings: Settings) -> None:
     for layer in range(model.num_attention_layers):
         check_mechanism(model.source_attention(layer), model.widths)
     _check_pictures(settings, model)
+    _check_context(settings, model)
     _check_recipe(settings, model)
     freeze(model, settings.training.freeze)
     build_schedule(settings)
@@ -125,6 +126,33 @@ def _check_pictures(settings: Settings, model: Seq2Seq) -> None:
             raise UserError(
                 f"training.{name}: expected none with data.read={data.read}: patches are no words"
             )
+
+
+def _check_context(settings: Settings, model: Seq2Seq) -> None:
+    """Raise :class:`UserError` for what cannot read the previous sentences of a document."""
+    data, training = settings.data, settings.training
+    if not data.context_sentences:
+        return
+    where = f"data.context_sentences={data.context_sentences}"
+    for layer in range(model.num_attention_layers):
+        mechanism = model.source_attention(layer)
+        if mechanism.positioned or hasattr(mechanism, "max_length"):
+            raise UserError(
+                f"{where}: {type(mechanism).__name__} counts positions from the start of a source, where "
+                "previous sentences stand; use another model/attention, such as additive or multi_head"
+            )
+    limit = model.max_target_length
+    if limit is not None and 2 * data.context_pieces > limit:
+        raise UserError(
+            f"data.context_pieces={data.context_pieces}: the model has learned positions for {limit} pieces "
+            f"(model.max_length), of which previous sentences may take half; expected at most {limit // 2}"
+        )
+    given = {
+        "subword_sampling": training.subword_sampling is not None,
+        "augment": bool(training.augment.changes),
+    }
+    for name in (name for name, value in given.items() if value):
+        raise UserError(f"training.{name}: expected none with {where}: it changes single sentences")
 
 
 def _check_recipe(settings: Settings, model: Seq2Seq) -> None:

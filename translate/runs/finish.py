@@ -12,6 +12,7 @@ from translate.alignment.alignment import Alignment
 from translate.alignment.regions import alignment_scores
 from translate.config.settings import Settings
 from translate.corpora.corpus import Corpus, Split
+from translate.corpora.documents.context_rows import split_context
 from translate.evaluation import ambiguous_line, ambiguous_scores, corpus_scores
 from translate.images.picture_tokenizer import sentences_of
 from translate.reports.progress_line import score_line
@@ -45,7 +46,7 @@ def finish(
         directory: of the run.
     """
     wanted = settings.alignment
-    pairs = pairs_of_corpus(corpus, wanted.calibration_pairs)
+    pairs = pairs_of_corpus(corpus, wanted.calibration_pairs, translator.context.sentences)
     chosen = choose_alignment(translator, pairs, wanted)
     store(directory, chosen, translator)
     scores: dict[str, Any] = {
@@ -86,7 +87,8 @@ def score_split(translator: Translator, split: Split, *, ambiguous: bool = False
     Gold links of patches give pointing and IoU; ``ambiguous`` adds the scores of sentences with several
     references.
     """
-    texts = [result.text for result in translator.translate(split.source)]
+    context = split_context(split, translator.context.sentences)
+    texts = [result.text for result in translator.translate(split.source, context=context)]
     found = corpus_scores(texts, split.target, target_language=translator.languages[1])
     scores: dict[str, Any] = {
         "bleu": found.bleu,
@@ -106,7 +108,9 @@ def score_split(translator: Translator, split: Split, *, ambiguous: bool = False
     if ambiguous and (riddles := ambiguous_scores(sentences_of(split.source), texts, split.target)):
         scores["ambiguous"] = riddles._asdict()
     if split.gold is not None:
-        aligned: list[Alignment] = translator.align(split.source, split.target, whitespace=True)
+        aligned: list[Alignment] = translator.align(
+            split.source, split.target, whitespace=True, context=context
+        )
         scores |= alignment_scores(aligned, gold_links(split))
     return scores
 

@@ -47,7 +47,10 @@ def guide(config: DictConfig, out: str | Path, *, symmetrisation: str = MAJORITY
         The exit code of the training that ended early, or 0.
     """
     out = Path(out)
-    parts: dict[str, Callable[[Any], Any]] = {"forward": lambda values: values, "backward": swap_sides}
+    parts: dict[str, Callable[[Any], Any]] = {
+        "forward": _without_context,
+        "backward": lambda values: swap_sides(_without_context(values)),
+    }
     for name, change in parts.items():
         code = _train(config, out / name, change)
         if code:
@@ -71,6 +74,11 @@ def swap_sides(values: dict[str, Any]) -> dict[str, Any]:
     for section in (data, *data["corpora"].values()):
         _swap_section(section)
     return values
+
+
+def _without_context(values: dict[str, Any]) -> dict[str, Any]:
+    """The configuration for sentences alone, whose links do not depend on those before them."""
+    return values | {"data": values["data"] | {"context_sentences": 0}}
 
 
 def _swap_section(data: dict[str, Any]) -> None:

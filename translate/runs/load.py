@@ -17,7 +17,7 @@ from translate.models import Seq2Seq
 from translate.models.columns import store_by_columns
 from translate.models.rounding import round_to_bfloat16, round_to_int8
 from translate.models.size_limit import SizeLimit
-from translate.runs.encoding import read_pictures
+from translate.runs.encoding import context_of, read_pictures
 from translate.runs.runtime import PRECISIONS, find_device, use_threads
 from translate.storage.checkpoint import load_weights, stored_weights
 from translate.storage.lock import at_work
@@ -86,7 +86,10 @@ def load(
     choice, kind = read_choice(directory, model), "int8" if int8 else precision
     chosen = choose(engine, model, tokenizers, settings.search, choice, chosen_device, kind)
     _lay_out(model, chosen_device, kind, as_trained=as_trained)
-    return Translator(model, tokenizers, settings.search, choice, _languages(settings), engine=chosen)
+    context = context_of(settings.data)
+    return Translator(
+        model, tokenizers, settings.search, choice, _languages(settings), engine=chosen, context=context
+    )
 
 
 def _lay_out(model: Seq2Seq, device: torch.device, kind: str, *, as_trained: bool) -> None:

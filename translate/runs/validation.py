@@ -11,6 +11,7 @@ from translate.alignment.pairs import evaluation_mode
 from translate.config.settings import Settings
 from translate.corpora.batching import collate, sequential_batches
 from translate.corpora.corpus import Split
+from translate.corpora.documents.context_rows import split_context, with_context
 from translate.evaluation import bleu_score, corpus_scores
 from translate.reports.samples import SHOWN, Sample, sample_to_draw
 from translate.runs.encoding import encode, gold_links
@@ -52,7 +53,10 @@ class Validation:
             return
         limit = self.settings.training.validation_pairs
         self.source, self.target = self.split.source[:limit], self.split.target[:limit]
-        self.corpus = encode(self.split, self.translator.tokenizers)
+        self.corpus = with_context(
+            encode(self.split, self.translator.tokenizers), self.split, self.translator.context
+        )
+        self.context = split_context(self.split, self.translator.context.sentences, len(self.source))
         self.gold = None
         if self.split.gold is not None:
             self.gold = gold_links(self.split, self.settings.alignment.calibration_pairs)
@@ -80,7 +84,12 @@ class Validation:
         choice = self.translator.choice
         if self.gold:
             count = len(self.gold)
-            pairs = self.translator.encode_pairs(split.source[:count], split.target[:count], whitespace=True)
+            pairs = self.translator.encode_pairs(
+                split.source[:count],
+                split.target[:count],
+                whitespace=True,
+                context=split_context(split, self.translator.context.sentences, count),
+            )
             wanted = self.settings.alignment
             found = calibrate(
                 self.translator.model,
@@ -98,13 +107,18 @@ class Validation:
         self.samples = [Sample(*sides) for sides in sentences]
         drawn = sample_to_draw(self.samples)
         shown = replace(self.translator, choice=choice)
-        self.alignment = shown.align([drawn.source], [drawn.translation])[0] if drawn else None
+        if drawn is None:
+            self.alignment = None
+        else:
+            context = None if self.context is None else [self.context[self.samples.index(drawn)]]
+            self.alignment = shown.align([drawn.source], [drawn.translation], context=context)[0]
         return scores
 
     def _texts(self) -> list[str]:
         """The translations of all processes, in the order of the sentences."""
         rank, size = self.world.rank, self.world.size
-        results = self.translator.translate(self.source[rank::size], beam_size=1)
+        context = None if self.context is None else self.context[rank::size]
+        results = self.translator.translate(self.source[rank::size], beam_size=1, context=context)
         mine = [result.text for result in results]
         texts = [""] * len(self.source)
         for rank, share in enumerate(self.world.gather(mine)):

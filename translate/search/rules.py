@@ -11,6 +11,7 @@ from torch import Tensor
 from translate.config.search import SearchConfig
 from translate.search.hypothesis import SearchedSentence
 from translate.search.readers import SentenceGroup
+from translate.text.documents import own_start
 from translate.text.tokenizer import BOS, EOS, PAD
 
 IMPOSSIBLE = float("-inf")
@@ -26,10 +27,11 @@ def begin_sentences(group: SentenceGroup, config: SearchConfig) -> list[Searched
         zip(group.keys, group.requests, group.readers[0].source.tolist(), strict=True)
     ):
         length = lengths[row][0]
+        own = length - own_start(ids[:length])  # limits follow the sentence, not those before it
         # A request is fulfilled even where that takes more pieces than a limit allows.
-        longest = max(config.longest(length), request.length + 1)
+        longest = max(config.longest(own), request.length + 1)
         longest = longest if positions is None else min(longest, positions)
-        shortest = min(config.shortest(length), longest)
+        shortest = min(config.shortest(own), longest)
         sentences.append(SearchedSentence(key, request, ids[:length], lengths[row], shortest, longest))
     return sentences
 

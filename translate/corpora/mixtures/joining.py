@@ -88,6 +88,16 @@ def without_overlap(
     return result, dropped, notes
 
 
+def check_no_context(members: Mapping[str, Member]) -> None:
+    """Raise ``UserError`` for a corpus of a mixture that is to be read with previous sentences."""
+    for name, member in members.items():
+        if member.data.context_sentences:
+            raise UserError(
+                f"data.corpora.{shorten(name)}.context_sentences: a mixture is read without previous "
+                f"sentences; expected 0, got {member.data.context_sentences}"
+            )
+
+
 def check_tokenised(members: Mapping[str, Member], *, tokenised: bool) -> None:
     """Raise ``UserError`` for a corpus that does not fit ``data.tokenised`` of its mixture."""
     for name, member in members.items():

@@ -1,0 +1,1 @@
+"""Corpora with documents: ids of documents beside the pairs, and sources with previous sentences."""

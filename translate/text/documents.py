@@ -1,0 +1,105 @@
+"""Previous sentences of a document before a sentence, in one source: Tiedemann and Scherrer 2017, 2.
+
+The begin of sentence, which stands in no other source, separates them: ``x1 <s> x2 <s> x3`` is the sentence
+x3 after x1 and x2. No text can hold it, and every tokenizer has it.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from translate.text.tokenizer import BOS, NO_WORD, Pieces
+
+
+class ContextSize(NamedTuple):
+    """How much of a document is read before a sentence.
+
+    Attributes:
+        sentences: most previous sentences; 0 for none.
+        pieces: most pieces of them, each with its separator. Sentences further away are left out.
+    """
+
+    sentences: int = 0
+    pieces: int = 256
+
+    def nearest(self, lengths: Iterable[int]) -> int:
+        """How many previous sentences are read.
+
+        Args:
+            lengths: pieces of each, the nearest one first.
+        """
+        count = total = 0
+        for length in islice(lengths, self.sentences):
+            total += length + 1
+            if total > self.pieces:
+                break
+            count += 1
+        return count
+
+
+ALONE = ContextSize()  # a sentence is read without those before it
+
+
+def join_sentences(previous: Sequence[Sequence[int]], ids: Sequence[int]) -> list[int]:
+    """The ids of a sentence with those before it, the nearest last."""
+    return [*(piece for each in previous for piece in (*each, BOS)), *ids]
+
+
+def own_start(ids: Sequence[int]) -> int:
+    """Where the sentence itself begins in the ids of a source."""
+    backwards = list(ids)[::-1]
+    return len(backwards) - backwards.index(BOS) if BOS in backwards else 0
+
+
+def in_context(pieces: Pieces, previous: Sequence[Sequence[int]]) -> Pieces:
+    """A sentence with those before it; their pieces belong to no word. A blank one stays blank."""
+    if not previous or not pieces.ids:
+        return pieces
+    ids = join_sentences(previous, pieces.ids)
+    start = len(ids) - len(pieces.ids)
+    further = tuple((piece + start, word) for piece, word in pieces.further)
+    return pieces._replace(ids=ids, piece_words=[NO_WORD] * start + pieces.piece_words, further=further)
+
+
+def as_one(sentences: Sequence[Pieces]) -> Pieces:
+    """The sentences of a document as one source whose words are those of all, in their order."""
+    ids: list[int] = []
+    owners: list[int] = []
+    found = Pieces(ids, owners, [], ())
+    for number, each in enumerate(sentences):
+        if number:
+            ids.append(BOS)
+            owners.append(NO_WORD)
+        start, first = len(ids), len(found.words)
+        ids += each.ids
+        owners += [word if word == NO_WORD else word + first for word in each.piece_words]
+        further = ((piece + start, word + first) for piece, word in each.further)
+        found = found._replace(words=[*found.words, *each.words], further=(*found.further, *further))
+    return found
+
+
+def previous_sentences(
+    sentences: Iterable[str], most: int, documents: Iterable[object] | None = None
+) -> Iterator[list[str]]:
+    """The previous sentences of each one's document, the nearest last.
+
+    Args:
+        sentences: in their order; a blank one ends a document.
+        most: how many are wanted.
+        documents: an id for each sentence; another one begins a document. ``None`` for a single document.
+    """
+    before: deque[str] = deque(maxlen=most)
+    ids = None if documents is None else iter(documents)
+    last: object = None
+    for sentence in sentences:
+        if ids is not None:
+            document = next(ids)
+            if document != last:
+                before.clear()
+            last = document
+        yield list(before)
+        if sentence.strip():
+            before.append(sentence)
+        else:
+            before.clear()
