@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from translate.columns.column import Column
+from translate.columns.duplicates import repeated_texts
 from translate.config.names import listed, shown_path
 from translate.errors import UserError
 from translate.storage.lock import at_work, locked
@@ -106,7 +108,8 @@ def synthesise(
     """Write the pairs of all lines to ``out``; continues where an earlier call with the same plan was ended.
 
     Args:
-        lines: monolingual text. Lines that are blank, repeated or not readable are skipped and counted.
+        lines: monolingual text, a column if it is large. Lines that are blank, repeated or not readable are
+            skipped and counted.
         out: a table, ``.tsv`` or ``.jsonl``.
         form: how pairs are written.
         translate: the translations of each line of a block, of which equal ones give one pair. It must give
@@ -119,6 +122,7 @@ def synthesise(
         UserError: if the unfinished folder has another plan, if another process works in it, or if something
             cannot be written.
     """
+    lines = Column.of(lines)
     plan = {"form": [*form.languages, form.forward, form.tag], "block": BLOCK, **plan, "text": _digest(lines)}
     with _unfinished(out, plan) as folder:
         counts = Counts(lines=len(lines))
@@ -135,18 +139,15 @@ def synthesise(
     return counts
 
 
-def _blocks(lines: Iterable[str], counts: Counts, readable: Callable[[str], bool]) -> Iterator[list[str]]:
+def _blocks(lines: Column[str], counts: Counts, readable: Callable[[str], bool]) -> Iterator[list[str]]:
     """Blocks of the lines to translate; the others are counted."""
-    seen: set[bytes] = set()
     block: list[str] = []
-    for line in lines:
-        key = hashlib.blake2b(line.strip().encode(), digest_size=8).digest()
+    for line, again in zip(lines, repeated_texts(lines), strict=True):
         reason = None if line.strip() else "blank"
-        if reason is None and key in seen:
+        if reason is None and again:
             reason = "repeated"
         if reason is None and not readable(line):
             reason = "too_long"
-        seen.add(key)
         if reason is not None:
             counts.skipped[reason] += 1
             continue

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from translate.columns import duplicates, mapped, spill
-from translate.columns.duplicates import DIGESTS, digests_of, repeated
+from translate.columns.column import Column
+from translate.columns.duplicates import DIGESTS, digests_of, repeated, repeated_texts
 from translate.columns.mapped import Mapped
-from translate.columns.spill import PAIRS, Spill, StoredTable
+from translate.columns.spill import PAIRS, Spill, StoredTable, stored_lines
+from translate.errors import UserError
+from translate.text.lines import read_lines
 
 ROWS = [(f"s {n}", f"t {n % 7}" * (n % 3), n) for n in range(101)]
 
@@ -68,3 +71,22 @@ def test_repetitions_are_those_that_a_set_finds(monkeypatch: pytest.MonkeyPatch,
             made.add_batch(digests_of(pairs[begin : begin + 17]))
         found = repeated(made.finish())
     assert found.tolist() == [pair in pairs[:number] for number, pair in enumerate(pairs)]
+
+
+@pytest.mark.parametrize("in_memory", [0, 1 << 24])
+def test_lines_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_memory: int) -> None:
+    monkeypatch.setattr(spill, "IN_MEMORY", in_memory)
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"one\r\n\ntwo \xe2\x80\xa8 three\n" * 50_000 + b"last")
+    found = stored_lines(path)
+    assert list(found) == read_lines(path)
+    assert bool(found.mapped) == (in_memory == 0)
+    path.write_bytes(b"one\n\xff\n")
+    with pytest.raises(UserError, match=r"a\.txt, line 2: not UTF-8"):
+        stored_lines(path)
+
+
+def test_texts_that_repeat_an_earlier_one() -> None:
+    texts = ["a", " b", "", "b ", "a b", " ", "a", "ab"]
+    assert repeated_texts(Column.of(texts)).tolist() == [n in (3, 5, 6) for n in range(8)]
+    assert repeated_texts(Column.of([])).tolist() == []

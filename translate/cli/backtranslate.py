@@ -99,8 +99,8 @@ def backtranslate(
 
     An interrupted command goes on where it was when you give it again, and ends with the same file.
     """
+    from translate.columns.spill import stored_lines
     from translate.synthesis import check_free, synthesise
-    from translate.text.lines import read_lines
 
     check_free(out)
     check_place(out)
@@ -109,7 +109,7 @@ def backtranslate(
     search = SearchOptions(beam_size=searching.beam_size)
     check_sampling(search, samples)
     names = run_names(runs, "backtranslate")
-    lines = read_lines(source)
+    lines = stored_lines(source)
     translators = [machine.load(run, int8=machine.int8) for run in runs]
     languages = {name: each.languages for name, each in zip(names, translators, strict=True)}
     check_languages(languages, "backtranslate")

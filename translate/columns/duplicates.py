@@ -6,7 +6,9 @@ from collections.abc import Iterable
 import numpy as np
 import pyarrow
 
-from translate.columns.spill import StoredTable
+from translate.columns.column import Column
+from translate.columns.spill import Spill, StoredTable
+from translate.text.aside import told
 
 AT_ONCE = 1 << 21  # rows that are compared at a time
 DIGESTS = pyarrow.schema([("first", pyarrow.uint64()), ("second", pyarrow.uint64())])
@@ -22,6 +24,18 @@ def digests_of(pairs: Iterable[tuple[str, str]]) -> pyarrow.RecordBatch:
     return pyarrow.RecordBatch.from_arrays(
         [pyarrow.array(halves[:, side]) for side in (0, 1)], schema=DIGESTS
     )
+
+
+def repeated_texts(texts: Column[str]) -> np.ndarray:
+    """For each text, whether an earlier one is equal but for white space around it; bool.
+
+    Raises:
+        UserError: if the folder of temporary files is full.
+    """
+    with told("the system's folder of temporary files (TMPDIR)"), Spill(DIGESTS) as digests:
+        for block in texts.blocks():
+            digests.add_batch(digests_of((text.strip(), "") for text in block))
+        return repeated(digests.finish())
 
 
 def repeated(digests: StoredTable) -> np.ndarray:

@@ -14,11 +14,13 @@ import pyarrow.ipc
 
 from translate.columns.column import Column
 from translate.columns.mapped import Mapped
-from translate.text.aside import scratch, sync
+from translate.text.aside import scratch, sync, told
+from translate.text.lines import read_line_blocks
 
 IN_MEMORY = 1 << 26  # bytes that are kept in memory
 ROWS, CHARACTERS = 1 << 16, 1 << 24  # of a batch
 TEXTS = pyarrow.schema([("source", pyarrow.string()), ("target", pyarrow.string())])
+LINES = pyarrow.schema([("line", pyarrow.string())])
 PAIRS = TEXTS.append(
     pyarrow.field("number", pyarrow.int64())
 )  # with the index of each pair where it was read
@@ -134,3 +136,15 @@ class Spill:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         folder = self._stack.enter_context(scratch(self.path.parent))
         return self._stack.enter_context((folder / self.path.name).open("w+b"))
+
+
+def stored_lines(path: Path) -> Column[str]:
+    """The lines of a file of any size, as :func:`read_lines`; those of a large one lie in a file.
+
+    Raises:
+        UserError: if the file cannot be read, or the folder of temporary files is full.
+    """
+    with told("the system's folder of temporary files (TMPDIR)"), Spill(LINES) as spill:
+        for block in read_line_blocks(path):
+            spill.add([block])
+        return spill.finish().column("line")
