@@ -45,7 +45,7 @@ def test_parts_of_it(column: Column[str]) -> None:
 
 
 def test_what_stands_before_each_value(column: Column[str]) -> None:
-    both = joined([column.part(2, 6).prefixed("<a> "), column.part(0, 3)])
+    both = joined([column.part(2, 6).changed("<a> ".__add__), column.part(0, 3)])
     expected = ["<a> w2", "<a> w3", "<a> w4", "<a> w5", "w0", "w1", "w2"]
     assert both == expected
     assert both[3:5] == expected[3:5]

@@ -5,10 +5,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow
 import pytest
 
-from tests.corpora.written import config, message
+from tests.corpora.written import config, message, write
+from translate.columns.column import Column
 from translate.config import compose
 from translate.config.data import data_config
 from translate.config.settings import check_config
@@ -18,6 +20,7 @@ from translate.corpora.corpus import load_corpus
 from translate.errors import UserError
 from translate.runs.encoding import encode_training
 from translate.text.tokenizer import TokenizerPair
+from translate.text.words import split_words
 
 
 def shard(path: Path, rows: range, **columns: pyarrow.Array) -> dict[str, Any]:
@@ -63,11 +66,11 @@ def test_shards_are_one_corpus(values: dict[str, Any]) -> None:
 
 
 def test_links_of_the_shards_guide_the_attention(tmp_path: Path, values: dict[str, Any]) -> None:
-    lines = pyarrow.array(["0-1 1-0", None, "1-1"])
+    lines = pyarrow.array(["0-1 1-0", "", "1-1"])
     entry = shard(tmp_path / "linked.arrow", range(3), links=lines)
     write_manifest(tmp_path, splits={"train": [entry]})
     corpus = load_corpus(data_config(values))
-    assert list(corpus.train.links or ()) == ["0-1 1-0", None, "1-1"]
+    assert list(corpus.train.links or ()) == ["0-1 1-0", "", "1-1"]
     characters = TokenizerConfig(vocabulary_size=16, model_type="char")
     tokenizers, _ = TokenizerPair.train(corpus.train.source, corpus.train.target, characters)
     settings = check_config(compose(["training.guided_alignment=0.1", "runtime.cache=null"]))
@@ -82,6 +85,35 @@ def test_links_of_the_shards_guide_the_attention(tmp_path: Path, values: dict[st
     write_manifest(tmp_path, splits={"train": [wrong]})
     with pytest.raises(UserError, match="links of training pair 1: link '0-2' points to target word 2"):
         encode_training(settings, load_corpus(data_config(values)), tokenizers)
+
+
+def test_a_mixture_carries_links_through(tmp_path: Path, values: dict[str, Any]) -> None:
+    """Links count the words of a tag, too; a corpus without links has none to carry."""
+    entry = shard(tmp_path / "linked.arrow", range(8), links=pyarrow.array(["0-1 1-0"] * 7 + [None]))
+    write_manifest(tmp_path, splits={"train": [entry]})
+    plain = {side: write(tmp_path / f"plain.{side}", ["a b", "c"]) for side in ("source", "target")}
+    corpora = {
+        "law": {"choice": "prepared", "path": str(tmp_path), "tag": "<law>"},
+        "same": {"choice": "prepared", "path": str(tmp_path), "tag": "same"},
+        "bare": {"choice": "files", "train": plain, "validation_pairs": 0},
+    }
+    languages = {"source_language": "en", "target_language": "fr"}
+    mixture = {**config("mixture"), **languages, "corpora": corpora}
+    train = load_corpus(data_config(mixture)).train
+    assert train.links is not None
+    for row, tag in ((0, "<law>"), (11, "same")):
+        words = [word.text for word in split_words(train.source[row])]
+        pair = [int(number) for number in str(train.links[row]).replace("-", " ").split()]
+        assert train.source[row].startswith(f"{tag} s ")
+        assert [words[number] for number in pair[::2]] == ["s", words[-1]]
+        assert pair[1::2] == [1, 0]
+    assert list(train.links[7:8]) == [None]
+    assert list(train.links[-2:]) == [None, None]
+    parts = [np.array([0, 8, 17]), np.array([17, 0])]
+    for rows in parts:
+        assert Column.of(train.links).gather(rows) == [train.links[row] for row in rows]
+    unlinked = {**mixture, "corpora": {"bare": corpora["bare"]}}
+    assert load_corpus(data_config(unlinked)).train.links is None
 
 
 @pytest.mark.parametrize("damage", ["missing", "changed", "cut"])

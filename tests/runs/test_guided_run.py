@@ -17,24 +17,19 @@ from translate.config.data import data_config
 from translate.config.settings import check_config
 from translate.config.values import plain
 from translate.corpora.corpus import Corpus, load_corpus
+from translate.corpora.linked.linkers import links_of_file
 from translate.corpora.split import Split
 from translate.errors import UserError
-from translate.runs.encoding import known_pairs, read_links
+from translate.runs.encoding import known_pairs
 from translate.runs.guided_run import guide, swap_sides, write_links
 from translate.runs.load import read_settings
 from translate.storage.run_directory import RunDirectory
-from translate.text.tokenizer import Pieces
-from translate.text.words import whitespace_words
 
 TINY = ("data.num_train=60", "training.max_steps=6", "training.validate_every=6")
 
 
-def _pieces(lines: Sequence[str]) -> list[Pieces]:
-    found = []
-    for line in lines:
-        words = whitespace_words(line)
-        found.append(Pieces([9] * len(words), list(range(len(words))), words))
-    return found
+def _words(lines: Sequence[str]) -> list[list[str]]:
+    return [line.split() for line in lines]
 
 
 def _corpus(tmp_path: Path) -> Corpus:
@@ -49,15 +44,15 @@ def test_links_follow_their_pairs_through_the_filters(tmp_path: Path, text: str)
     """The second pair has an empty side: the file may have a line for it, or none."""
     corpus, path = _corpus(tmp_path), tmp_path / "links"
     path.write_text(text)
-    sides = _pieces(corpus.train.source), _pieces(corpus.train.target)
-    assert read_links(path, corpus, *sides) == [{(1, 0)}, {(0, 1)}, {(2, 0)}]
+    sides = _words(corpus.train.source), _words(corpus.train.target)
+    assert links_of_file(path, corpus)(0, *sides) == [{(1, 0)}, {(0, 1)}, {(2, 0)}]
 
 
 def test_of_gold_a_word_takes_its_sure_links_or_else_its_possible_ones(tmp_path: Path) -> None:
     corpus, path = _corpus(tmp_path), tmp_path / "links"
     path.write_text("0-0 1p0\n0p0 0-1\n0p0 1p0 2-0\n")
-    sides = _pieces(corpus.train.source), _pieces(corpus.train.target)
-    assert read_links(path, corpus, *sides) == [{(0, 0)}, {(0, 0), (0, 1)}, {(2, 0)}]
+    sides = _words(corpus.train.source), _words(corpus.train.target)
+    assert links_of_file(path, corpus)(0, *sides) == [{(0, 0)}, {(0, 0), (0, 1)}, {(2, 0)}]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +67,7 @@ def test_wrong_links(tmp_path: Path, text: str, message: str) -> None:
     corpus, path = _corpus(tmp_path), tmp_path / "links"
     path.write_text(text)
     with pytest.raises(UserError, match=message):
-        read_links(path, corpus, _pieces(corpus.train.source), _pieces(corpus.train.target))
+        links_of_file(path, corpus)(0, _words(corpus.train.source), _words(corpus.train.target))
 
 
 @pytest.mark.parametrize(

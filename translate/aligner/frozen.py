@@ -4,7 +4,7 @@ Every pair is judged by itself, by parameters that never change, so that parts o
 anywhere and in any order with the same result.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from zipfile import BadZipFile
@@ -18,6 +18,7 @@ from translate.aligner.statistical import (
     BLOCK_CELLS,
     HMM_ROUNDS,
     LINK_PROBABILITY,
+    KnownLinks,
     LearntDirection,
     by_pair,
     learn,
@@ -48,9 +49,29 @@ class Frozen(NamedTuple):
     p0: np.ndarray  # () probability of NULL
 
 
-def learn_frozen(sources: Words, targets: Words, *, hmm_rounds: int = HMM_ROUNDS) -> "FrozenAligner":
-    """An aligner with parameters from a sample of pairs; raises ``ValueError`` if no pair has words."""
-    learnt = learn(sources, targets, hmm_rounds=hmm_rounds)
+def first_pairs(
+    pairs: Iterable[tuple[Sequence[str], Sequence[str]]], most_links: int
+) -> tuple[list[Sequence[str]], list[Sequence[str]]]:
+    """The words of each side of the first pairs that have at most ``most_links`` possible links together."""
+    sources, targets, possible = [], [], 0
+    for source, target in pairs:
+        possible += len(source) * len(target)
+        if possible > most_links:
+            break
+        sources.append(source)
+        targets.append(target)
+    return sources, targets
+
+
+def learn_frozen(
+    sources: Words, targets: Words, *, hmm_rounds: int = HMM_ROUNDS, known: KnownLinks | None = None
+) -> "FrozenAligner":
+    """An aligner with parameters from a sample of pairs, and from pairs with ``known`` links.
+
+    Raises:
+        ValueError: if no pair has words.
+    """
+    learnt = learn(sources, targets, hmm_rounds=hmm_rounds, known=known)
     keep = (learnt.there.table >= MIN_PROBABILITY) | (learnt.back.table >= MIN_PROBABILITY)
     keys = (learnt.sides[0] << 32 | learnt.sides[1])[keep]
 

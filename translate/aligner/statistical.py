@@ -161,14 +161,22 @@ def estimate_links(
 
 
 def learn(
-    sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]], *, hmm_rounds: int = HMM_ROUNDS
+    sources: Sequence[Sequence[str]],
+    targets: Sequence[Sequence[str]],
+    *,
+    hmm_rounds: int = HMM_ROUNDS,
+    known: KnownLinks | None = None,
 ) -> Learnt:
     """The parameters of both directions, trained on a corpus; see :mod:`translate.aligner.frozen`.
+
+    Args:
+        sources, targets, known: as in :func:`estimate_links`.
+        hmm_rounds: after those of model 1.
 
     Raises:
         ValueError: if every pair has an empty side.
     """
-    possible = _possible_links(sources, targets, KnownLinks([], [], []))
+    possible = _possible_links(sources, targets, known or KnownLinks([], [], []))
     if not possible.blocks:
         raise ValueError("no pair has words on both sides")
     there, back = _trained(possible, hmm_rounds)

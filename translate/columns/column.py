@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from translate.columns.mapped import Mapped
 
 T = TypeVar("T")
+Change = Callable[[Any], Any]
 
 ROWS = 1 << 13  # values that are Python objects at a time
 
@@ -22,18 +23,18 @@ class Column(Sequence[T]):
 
     Args:
         arrays: the values, one array after another.
-        prefixes: text before every value of each array, such as ``"<law> "``.
+        changes: a function of every value of each array, such as one that adds a word; ``None`` for none.
         mapped: the files that hold the arrays, if any.
     """
 
     def __init__(
         self,
         arrays: Iterable[Any],
-        prefixes: Sequence[str] | None = None,
+        changes: Sequence[Change | None] | None = None,
         mapped: "Sequence[Mapped]" = (),
     ) -> None:
         self.arrays = list(arrays)
-        self.prefixes = prefixes
+        self.changes = changes
         self.mapped = mapped
         self._starts = [0, *accumulate(map(len, self.arrays))]
 
@@ -84,7 +85,7 @@ class Column(Sequence[T]):
         import pyarrow
 
         found = self.gather(np.fromiter(rows, np.int64))
-        kind = self.arrays[0].type if self.arrays and self.prefixes is None else pyarrow.string()
+        kind = self.arrays[0].type if self.arrays and self.changes is None else pyarrow.string()
         return Column([pyarrow.array(found, kind)])
 
     def gather(self, rows: np.ndarray) -> list[T]:
@@ -96,27 +97,28 @@ class Column(Sequence[T]):
             if len(group):
                 number = int(numbers[group[0]])
                 array = self.arrays[number].take(rows[group] - self._starts[number])
-                for place, value in zip(group.tolist(), self._with_prefix(number, array.to_pylist())):
+                for place, value in zip(group.tolist(), self._changed(number, array.to_pylist())):
                     found[place] = value
         self.release()
         return found
 
     def part(self, begin: int, end: int) -> "Column[T]":
         """The rows from ``begin`` to ``end``, which stay where they are."""
-        arrays, prefixes = [], []
+        arrays, changes = [], []
         for number, first, count in self._pieces(begin, end):
             arrays.append(self.arrays[number].slice(first, count))
-            prefixes.append("" if self.prefixes is None else self.prefixes[number])
-        return Column(arrays, None if self.prefixes is None else prefixes, self.mapped)
+            changes.append(None if self.changes is None else self.changes[number])
+        return Column(arrays, None if self.changes is None else changes, self.mapped)
 
     def without(self, rows: Sequence[int]) -> "Column[T]":
         """All rows but some, which are sorted; the others stay where they are."""
         edges = pairwise([-1, *(int(row) for row in rows), len(self)])
         return joined([self.part(before + 1, after) for before, after in edges if after > before + 1])
 
-    def prefixed(self, prefix: str) -> "Column[str]":
-        """The sentences with a text before each."""
-        return Column(self.arrays, [prefix] * len(self.arrays), self.mapped)
+    def changed(self, change: Change) -> "Column[Any]":
+        """The same rows with a function of each value, which is computed whenever a value is read."""
+        assert self.changes is None
+        return Column(self.arrays, [change] * len(self.arrays), self.mapped)
 
     def blocks(self) -> Iterator[list[T]]:
         """All values, up to ``ROWS`` at a time."""
@@ -148,27 +150,27 @@ class Column(Sequence[T]):
             begin, number = begin + count, number + 1
 
     def _values(self, number: int, first: int, count: int) -> list[Any]:
-        return self._with_prefix(number, self.arrays[number].slice(first, count).to_pylist())
+        return self._changed(number, self.arrays[number].slice(first, count).to_pylist())
 
-    def _with_prefix(self, number: int, found: list[Any]) -> list[Any]:
-        prefix = self.prefixes[number] if self.prefixes is not None else ""
-        return [prefix + value for value in found] if prefix else found
+    def _changed(self, number: int, found: list[Any]) -> list[Any]:
+        change = self.changes[number] if self.changes is not None else None
+        return found if change is None else [change(value) for value in found]
 
 
 def joined(columns: Sequence[Column[T]]) -> Column[T]:
     """The rows of several columns, one after another."""
     arrays = [array for column in columns for array in column.arrays]
-    prefixes = [
-        prefix
+    changes = [
+        change
         for column in columns
-        for prefix in (column.prefixes if column.prefixes is not None else [""] * len(column.arrays))
+        for change in (column.changes if column.changes is not None else [None] * len(column.arrays))
     ]
     mapped = {id(each): each for column in columns for each in column.mapped}
-    return Column(arrays, prefixes if any(prefixes) else None, list(mapped.values()))
+    return Column(arrays, changes if any(changes) else None, list(mapped.values()))
 
 
 def rows_where(column: Column[str], wanted: Callable[[Any], Any]) -> np.ndarray:
-    """The rows in which ``wanted``, a function of Arrow arrays, is true; prefixes are not looked at."""
+    """The rows in which ``wanted``, a function of Arrow arrays, is true; changes are not looked at."""
     found = []
     for number, array in enumerate(column.arrays):
         mask = wanted(array)

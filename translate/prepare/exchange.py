@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from translate.aligner.frozen import FrozenAligner, learn_frozen
+from translate.aligner.frozen import FrozenAligner, first_pairs, learn_frozen
 from translate.prepare.engines import statements
 from translate.prepare.engines.tables_and_views import DataEngine
 from translate.prepare.judging.scoring import SIMILAR, SimilarFunction, link_words
@@ -64,14 +64,9 @@ def learn_sample(engine: DataEngine, view: str, links: LinkConfig) -> FrozenAlig
     The sample ends before its possible links exceed ``links.sample_links``, whatever the pairs' lengths.
     """
     table = engine.query(statements.sample(view, links.sample_pairs, MAX_SAMPLE_WORDS))
-    sources, targets, possible = [], [], 0
-    for source, target in zip(table["source"].to_pylist(), table["target"].to_pylist()):
-        pair = link_words(source), link_words(target)
-        possible += len(pair[0]) * len(pair[1])
-        if possible > links.sample_links:
-            break
-        sources.append(pair[0])
-        targets.append(pair[1])
+    texts = zip(table["source"].to_pylist(), table["target"].to_pylist())
+    pairs = ((link_words(source), link_words(target)) for source, target in texts)
+    sources, targets = first_pairs(pairs, links.sample_links)
     if not any(source and target for source, target in zip(sources, targets)):
         return None
     return learn_frozen(sources, targets, hmm_rounds=HMM_ROUNDS)

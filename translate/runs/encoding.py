@@ -1,25 +1,31 @@
 """A corpus as ids: cached, with links for guided alignment and for augmentation."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
-from translate.aligner.links import Gold, Links, parse_gold
-from translate.aligner.statistical import KnownLinks, estimate_links
+from translate.aligner.links import Gold, parse_gold
+from translate.aligner.statistical import KnownLinks
 from translate.columns.column import Column
 from translate.columns.fingerprint import fingerprint
 from translate.config.data import DataConfig
 from translate.config.settings import Settings
 from translate.corpora.batching import EncodedCorpus, Ragged, piece_links
 from translate.corpora.corpus import Corpus, Split
-from translate.corpora.encoded_cache import cache_directory, collect_encoded, read_encoded, write_encoded
-from translate.errors import UserError
+from translate.corpora.encoded_cache import cache_directory, collect_encoded, read_encoded
+from translate.corpora.linked.linkers import (
+    Linker,
+    WrittenLinks,
+    estimated,
+    has_gaps,
+    links_of_file,
+    sample_of,
+)
 from translate.images.picture_reader import PictureReader
 from translate.images.picture_store import PictureStore
 from translate.images.picture_tokenizer import PictureTokenizer
 from translate.text.aside import told
 from translate.text.documents import ContextSize
-from translate.text.lines import read_lines
-from translate.text.tokenizer import Pieces, TokenizerPair
+from translate.text.tokenizer import TokenizerPair
 
 
 def read_pictures(
@@ -52,31 +58,33 @@ def encode(split: Split, tokenizers: TokenizerPair, path: Path | None = None) ->
     return collect_encoded(blocks, path)
 
 
-def _encode_linked(split: Split, tokenizers: TokenizerPair, path: Path | None = None) -> EncodedCorpus:
-    """As :func:`encode`, with the links that the corpus itself has; raises ``UserError`` for a wrong one."""
-    assert split.links is not None
-    lines = Column.of(split.links).blocks()
+def _encode_linked(
+    split: Split, tokenizers: TokenizerPair, linker: Linker, path: Path | None, *, whitespace: bool
+) -> EncodedCorpus:
+    """As :func:`encode`, with the links of each pair."""
+    sides = tokenizers.source, tokenizers.target
 
     def blocks() -> Iterator[list[list[list[int]]]]:
-        number = 0
-        for sides, links in zip(split.blocks(), lines, strict=True):
-            found: list[list[list[int]]] = [[], [], []]
-            for source_line, target_line, line in zip(*sides, links, strict=True):
-                number += 1
-                source = tokenizers.source.encode_words(source_line)
-                target = tokenizers.target.encode_words(target_line)
-                gold = parse_gold(
-                    line or "",
-                    where=f"links of training pair {number:,}",
-                    source_length=len(source.words),
-                    target_length=len(target.words),
-                )
-                packed = piece_links(source, target, gold.to_teach(1))
-                for side, values in zip(found, (source.ids, target.ids, packed), strict=True):
-                    side.append(values)
-            yield found
+        begin = 0
+        for block in split.blocks():
+            source, target = (
+                [tokenizer.encode_words(line, whitespace=whitespace) for line in lines]
+                for tokenizer, lines in zip(sides, block, strict=True)
+            )
+            words = ([[word.text for word in each.words] for each in side] for side in (source, target))
+            links = linker(begin, *words)
+            packed = [piece_links(*pair) for pair in zip(source, target, links, strict=True)]
+            yield [[each.ids for each in source], [each.ids for each in target], packed]
+            begin += len(packed)
 
     return collect_encoded(blocks(), path)
+
+
+def _whitespace(settings: Settings, split: Split) -> bool:
+    """Whether the links of a split number words that are split at white space alone."""
+    if split.links is not None and settings.training.guided_links is None:
+        return False  # as translate prepare numbers them
+    return settings.data.tokenised or settings.training.guided_whitespace
 
 
 def encode_training(settings: Settings, corpus: Corpus, tokenizers: TokenizerPair) -> EncodedCorpus:
@@ -91,70 +99,74 @@ def encode_training(settings: Settings, corpus: Corpus, tokenizers: TokenizerPai
     folder = cache_directory(settings.runtime.cache)
     pictures = isinstance(tokenizers.source, PictureTokenizer)  # they have a cache of their own
     if folder is None or config.guided_links is not None or pictures:
-        return _encode(settings, corpus, tokenizers)
-    own_links = guided and split.links is not None
-    # "agreed ..." names the way links are estimated: another way needs another name, or old links return
-    way = "of the corpus" if own_links else "agreed, p0 learnt"
-    kind = f"guided={guided and way} tokenised={settings.data.tokenised} pairs={len(split)}"
-    models = (tokenizers.source.model, tokenizers.target.model)
-    known = known_pairs(settings, corpus, tokenizers) if guided and not own_links else None
+        linker = linker_of(settings, corpus, tokenizers) if guided else None
+        return _encode_aside(settings, split, tokenizers, linker)
+    known = known_pairs(settings, corpus, tokenizers) if guided and has_gaps(split) else None
     gold = [] if known is None else [repr((s, t, sorted(links))) for s, t, links in zip(*known, strict=True)]
-    name = fingerprint([kind, *models, split.fingerprint, *gold])
-    path = folder / "encoded" / f"{name}.arrow"
+    models = (tokenizers.source.model, tokenizers.target.model)
+    way = guided and _way(split, config.guided_sample_links)
+    kind = f"guided={way} tokenised={settings.data.tokenised} pairs={len(split)}"
+    path = folder / "encoded" / f"{fingerprint([kind, *models, split.fingerprint, *gold])}.arrow"
     cached = read_encoded(path)
     if cached is not None:
         print(f"encoded corpus from {path}", flush=True)
         return cached
+    linker = linker_of(settings, corpus, tokenizers) if guided else None
     try:
-        if not guided or own_links:
-            return (_encode_linked if guided else encode)(split, tokenizers, path)
-        encoded = _encode(settings, corpus, tokenizers)
-        write_encoded(path, encoded)
+        return _encode(settings, split, tokenizers, linker, path)
     except OSError as error:  # without the cache everything works, more slowly
         print(f"note: the encoded corpus cannot be kept in {path.parent} ({error.strerror})", flush=True)
-        return encoded if guided and not own_links else _encode(settings, corpus, tokenizers)
-    return read_encoded(path) or encoded
+    return _encode_aside(settings, split, tokenizers, linker)
 
 
-def _encode(settings: Settings, corpus: Corpus, tokenizers: TokenizerPair) -> EncodedCorpus:
-    split, guided = corpus.train, settings.training.needs_links
-    if not guided or (split.links is not None and settings.training.guided_links is None):
-        with told("the system's folder of temporary files (TMPDIR)"):
-            return (_encode_linked if guided else encode)(split, tokenizers)
-    whitespace = settings.data.tokenised or settings.training.guided_whitespace
-    sources = [tokenizers.source.encode_words(line, whitespace=whitespace) for line in split.source]
-    targets = [tokenizers.target.encode_words(line, whitespace=whitespace) for line in split.target]
-    links = training_links(settings, corpus, sources, targets, tokenizers)
-    packed = [piece_links(*pair) for pair in zip(sources, targets, links, strict=True)]
-    return EncodedCorpus(
-        Ragged.of([pieces.ids for pieces in sources]),
-        Ragged.of([pieces.ids for pieces in targets]),
-        Ragged.of(packed),
-    )
+def _encode_aside(
+    settings: Settings, split: Split, tokenizers: TokenizerPair, linker: Linker | None
+) -> EncodedCorpus:
+    with told("the system's folder of temporary files (TMPDIR)"):
+        return _encode(settings, split, tokenizers, linker, None)
 
 
-def training_links(
-    settings: Settings,
-    corpus: Corpus,
-    sources: list[Pieces],
-    targets: list[Pieces],
-    tokenizers: TokenizerPair,
-) -> list[Links]:
-    """Word links of the training pairs: from ``training.guided_links``, or estimated by word alignment.
+def _encode(
+    settings: Settings, split: Split, tokenizers: TokenizerPair, linker: Linker | None, path: Path | None
+) -> EncodedCorpus:
+    if linker is None:
+        return encode(split, tokenizers, path)
+    return _encode_linked(split, tokenizers, linker, path, whitespace=_whitespace(settings, split))
+
+
+def linker_of(settings: Settings, corpus: Corpus, tokenizers: TokenizerPair) -> Linker:
+    """Word links of the training pairs: of ``training.guided_links``, of the corpus, or estimated.
 
     Gold links of the training pairs are used only if that file holds them.
     """
-    path = settings.training.guided_links
-    if path is not None:
-        return read_links(Path(path).expanduser(), corpus, sources, targets)
-    known = known_pairs(settings, corpus, tokenizers)
-    purpose = "guided alignment" if settings.training.guided_alignment else "augmentation"
+    config, split = settings.training, corpus.train
+    if config.guided_links is not None:
+        return links_of_file(Path(config.guided_links).expanduser(), corpus)
+    purpose = "guided alignment" if config.guided_alignment else "augmentation"
+    whitespace = _whitespace(settings, split)
+    if split.links is None:
+        return estimated_linker(settings, corpus, tokenizers, purpose, whitespace=whitespace)
+    others = None
+    if has_gaps(split):
+        purpose += " of pairs without links"
+        others = estimated_linker(settings, corpus, tokenizers, purpose, whitespace=whitespace)
+    return WrittenLinks(Column.of(split.links), "links of training pair ", others=others)
+
+
+def estimated_linker(
+    settings: Settings, corpus: Corpus, tokenizers: TokenizerPair, purpose: str, *, whitespace: bool
+) -> Linker:
+    """Links by word alignment of the training pairs, or of a sample, and of validation pairs with gold."""
+    split, known = corpus.train, known_pairs(settings, corpus, tokenizers)
+    sample = sample_of(split, settings.training.guided_sample_links, whitespace=whitespace)
+    all_pairs = "" if sample.whole else f" of {len(split):,}"
     print(
-        f"{purpose}: links estimated by word alignment of {len(sources):,} training pairs"
-        + (f" and {len(known.links):,} validation pairs with gold links" if known else ""),
+        f"{purpose}: links estimated by word alignment of {len(sample.sources):,}{all_pairs} training pairs"
+        + (f" and {len(known.links):,} validation pairs with gold links" if known else "")
+        + ("" if sample.whole else " (training.guided_sample_links)"),
         flush=True,
     )
-    return estimate_links(_words_of(sources), _words_of(targets), known=known)
+    return estimated(sample, known)
 
 
 def known_pairs(settings: Settings, corpus: Corpus, tokenizers: TokenizerPair) -> KnownLinks | None:
@@ -163,48 +175,21 @@ def known_pairs(settings: Settings, corpus: Corpus, tokenizers: TokenizerPair) -
     if not settings.training.guided_gold or split is None or split.gold is None:
         return None
     source, target = (
-        _words_of([tokenizer.encode_words(line, whitespace=True) for line in lines])
+        [[word.text for word in tokenizer.encode_words(line, whitespace=True).words] for line in lines]
         for tokenizer, lines in ((tokenizers.source, split.source), (tokenizers.target, split.target))
     )
     return KnownLinks(source, target, [gold.to_teach(0, 1) for gold in gold_links(split)])
 
 
-def read_links(path: Path, corpus: Corpus, sources: list[Pieces], targets: list[Pieces]) -> list[Links]:
-    """Links of the training pairs, from a file with one line a pair.
-
-    The lines belong to the training split as it is, or as it was before pairs were filtered out. From gold, a
-    target word takes its sure links, or its possible ones if it has no sure one.
-
-    Raises:
-        UserError: if the number of lines differs, or a link points outside its sentence.
-    """
-    lines, split = read_lines(path), corpus.train
-    numbers: Sequence[int] = range(len(split))
-    if len(lines) != len(split):
-        if len(lines) != corpus.num_read or split.numbers is None:
-            before = f" ({corpus.num_read:,} before filtering)" if corpus.num_read != len(split) else ""
-            raise UserError(
-                f"training.guided_links={path}: {len(lines):,} lines of links, but the training split has "
-                f"{len(split):,} pairs{before}; expected one line a pair"
-            )
-        numbers = split.numbers
-    found = []
-    for number, source, target in zip(numbers, sources, targets, strict=True):
-        gold = parse_gold(
-            lines[number],
-            where=f"{path}, line {number + 1}",
-            source_length=len(source.words),
-            target_length=len(target.words),
-        )
-        found.append(gold.to_teach(1))
-    return found
+def _way(split: Split, most_links: int) -> str:
+    """Names the way links come about: another way needs another name, or old links return from the cache."""
+    ways = [] if split.links is None else ["of the corpus"]
+    if has_gaps(split):
+        ways.append(f"agreed, p0 learnt, at most {most_links}")
+    return ", or ".join(ways)
 
 
 def gold_links(split: Split, count: int | None = None) -> list[Gold]:
     """The parsed gold links of the first ``count`` pairs of a split that has gold."""
     assert split.gold is not None
     return [parse_gold(text, where=f"gold line {i}") for i, text in enumerate(split.gold[:count], 1)]
-
-
-def _words_of(sentences: list[Pieces]) -> list[list[str]]:
-    return [[word.text for word in sentence.words] for sentence in sentences]

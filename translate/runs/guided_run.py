@@ -8,7 +8,6 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from translate.aligner.links import Links, format_pharaoh, swapped
-from translate.aligner.statistical import KnownLinks, estimate_links
 from translate.aligner.symmetrise import majority
 from translate.alignment.alignment import Alignment
 from translate.alignment.directions import symmetrised
@@ -17,9 +16,10 @@ from translate.config.settings import Settings, check_config
 from translate.config.values import plain
 from translate.corpora.corpus import Split, load_corpus
 from translate.corpora.encoded_cache import cache_directory
+from translate.corpora.linked.linkers import Linker
 from translate.errors import UserError
 from translate.runs.calibration import choose_alignment, pairs_of_corpus, store
-from translate.runs.encoding import known_pairs
+from translate.runs.encoding import estimated_linker
 from translate.runs.life import train
 from translate.runs.load import load
 from translate.runs.runtime import find_device, use_runtime
@@ -114,7 +114,11 @@ def write_links(forward: Path, backward: Path, path: Path, symmetrisation: str, 
     print(f"aligning {len(corpus.train):,} training pairs in both directions", flush=True)
     aligned = _aligned(there, back, corpus.train, whitespace=settings.data.tokenised)
     if symmetrisation == MAJORITY:
-        links = _majority(aligned, known_pairs(settings, corpus, there.tokenizers))
+        whitespace = settings.data.tokenised
+        linker = estimated_linker(
+            settings, corpus, there.tokenizers, "the third opinion", whitespace=whitespace
+        )
+        links = _majority(aligned, linker)
     else:
         links = (found for both in aligned for found in symmetrised(*both, symmetrisation))
     with aside(path) as new, new.open("w", encoding="utf-8") as file:
@@ -133,19 +137,15 @@ def _aligned(
         yield forward, back.align(target, source, whitespace=whitespace)
 
 
-def _majority(
-    aligned: Iterable[tuple[list[Alignment], list[Alignment]]], known: KnownLinks | None
-) -> Iterator[Links]:
+def _majority(aligned: Iterable[tuple[list[Alignment], list[Alignment]]], linker: Linker) -> Iterator[Links]:
     """Links that two of three give: the two models, and word alignment of the same words."""
-    sources, targets, forward, backward = [], [], [], []
+    begin = 0
     for there, back in aligned:
-        sources += [alignment.source_words for alignment in there]
-        targets += [alignment.target_words for alignment in there]
-        forward += [alignment.links() for alignment in there]
-        backward += [swapped(alignment.links()) for alignment in back]
-    also = f" and in {len(known.links):,} validation pairs with gold links" if known else ""
-    print(f"estimating links by word alignment of their text{also}", flush=True)
-    return map(majority, forward, backward, estimate_links(sources, targets, known=known))
+        sources = [alignment.source_words for alignment in there]
+        targets = [alignment.target_words for alignment in there]
+        votes = zip(there, back, linker(begin, sources, targets), strict=True)
+        yield from (majority(a.links(), swapped(b.links()), estimated) for a, b, estimated in votes)
+        begin += len(there)
 
 
 def _guided_by(values: dict[str, Any], links: Path) -> dict[str, Any]:

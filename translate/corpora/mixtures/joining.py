@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import zip_longest
 
 from translate.columns.column import Column, joined
@@ -11,6 +12,7 @@ from translate.config.names import shorten
 from translate.corpora.filters import overlap_of
 from translate.corpora.split import Split
 from translate.errors import UserError
+from translate.text.words import split_words
 
 _LINK = re.compile(r"(\d+)([-p]\d+)")
 
@@ -24,6 +26,7 @@ def joined_train(splits: Mapping[str, Split], tags: Mapping[str, str | None]) ->
         joined(sources),
         joined(targets),
         name=fingerprint(part for name, tag in zip(names, tags.values()) for part in (name, tag or "")),
+        links=_joined_links(splits, tags),
     )
 
 
@@ -122,11 +125,33 @@ def _tagged(sentence: str, tag: str | None) -> str:
 
 
 def _tagged_column(column: Column[str], tag: str | None) -> Column[str]:
-    return column if tag is None else column.prefixed(f"{tag} ")
+    return column if tag is None else column.changed(f"{tag} ".__add__)
+
+
+def _joined_links(splits: Mapping[str, Split], tags: Mapping[str, str | None]) -> Column[str | None] | None:
+    """The links that corpora bring along; ``None`` for each pair of a corpus that has none."""
+    if all(split.links is None for split in splits.values()):
+        return None
+    import pyarrow  # takes a moment
+
+    columns: list[Column[str | None]] = []
+    for name, split in splits.items():
+        if split.links is None:
+            arrays = Column.of(split.source).arrays
+            columns.append(Column(pyarrow.nulls(len(array)) for array in arrays))
+            continue
+        tag, links = tags[name], Column.of(split.links)
+        columns.append(links if tag is None else links.changed(partial(_moved, by=len(split_words(tag)))))
+    return joined(columns)
 
 
 def _shifted(gold: Sequence[str] | None, index: int, *, moved: bool) -> str:
     """Gold links of a source that has a tag as its first word, or none."""
     assert gold is not None
     line = gold[index]
-    return _LINK.sub(lambda link: f"{int(link[1]) + 1}{link[2]}", line) if moved else line
+    return _moved(line, by=1) or "" if moved else line
+
+
+def _moved(line: str | None, *, by: int) -> str | None:
+    """Links of a source that has ``by`` more words before its first."""
+    return line and _LINK.sub(lambda link: f"{int(link[1]) + by}{link[2]}", line)

@@ -1,0 +1,1 @@
+"""Word links of training pairs: read, or estimated."""
