@@ -154,3 +154,4 @@ class RuntimeConfig:
     parallel: Literal["none", "ddp", "fsdp"] = YAML
     timeout: AboveZero = YAML
     cache: str | None = YAML
+    cache_size: Amount | None = YAML

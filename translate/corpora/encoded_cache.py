@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from translate.columns.cache_folder import mark_used
 from translate.columns.ragged import PART, Ragged, RaggedParts, Rows
 from translate.corpora.batching import EncodedCorpus
 from translate.text.aside import scratch
@@ -41,6 +42,7 @@ def read_encoded(path: Path) -> EncodedCorpus | None:
         return None
     try:
         mapped = Mapped.open(path)
+        mark_used(path)
         return _encoded(mapped.table, [mapped])
     except (pyarrow.ArrowInvalid, OSError, KeyError, IndexError, TypeError, AttributeError):
         return None

@@ -6,6 +6,7 @@ import stat
 from dataclasses import asdict
 from pathlib import Path
 
+from translate.columns.cache_folder import mark_used
 from translate.columns.fingerprint import fingerprint
 from translate.config.data import DataConfig
 from translate.corpora.filters import Filtered, filter_pairs
@@ -64,6 +65,7 @@ def _read(path: Path) -> Filtered | None:
     try:
         known = read_json(path.with_suffix(".json"))
         mapped = Mapped.open(path)
+        mark_used(path)
         if mapped.table.schema not in (PAIRS, PAIRS.append(DOCUMENT)):
             return None
         stored = StoredTable(mapped.table, [mapped])

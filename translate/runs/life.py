@@ -8,6 +8,7 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
+from translate.columns.cache_folder import tidy
 from translate.config.settings import Settings, check_config
 from translate.corpora.corpus import Corpus, Split, load_corpus
 from translate.corpora.encoded_cache import cache_directory
@@ -83,6 +84,7 @@ def live(job: Job, config: DictConfig) -> int:
         print(f"{job.directory.path}: the run is finished; nothing to do")
         return 0
     check_given(job.settings, fresh=state is None)
+    opened = time.time()
     with job.world.main_first():
         cache = cache_directory(job.settings.runtime.cache)
         corpus = load_corpus(job.settings.data, cache)
@@ -92,6 +94,8 @@ def live(job: Job, config: DictConfig) -> int:
     job = job._replace(settings=with_languages(job.settings, corpus))
     with locked(job.directory.path) if job.world.is_main else nullcontext(), kept(job.directory):
         assembly = start(job, corpus, config) if state is None else resume(job, corpus, state)
+        if cache is not None and job.world.is_main:
+            tidy_cache(cache, job.settings.runtime.cache_size, since=opened)
         training, translator = assembly.training, translator_of(job, assembly)
         if not finished:
             reason = train_with_hooks(job, training, translator, corpus.validation)
@@ -103,6 +107,19 @@ def live(job: Job, config: DictConfig) -> int:
         if job.world.is_main:
             conclude(job, training.progress, translator, corpus)
     return 0
+
+
+def tidy_cache(cache: Path, gibibytes: float | None, since: float) -> None:
+    """Remove cached files above the limit that were not used ``since`` then; says so."""
+    if gibibytes is None:
+        return
+    removed = tidy(cache, gibibytes * 2**30, since)
+    if removed.files:
+        print(
+            f"cache {cache}: {removed.files:,} files removed that were used longest ago, "
+            f"{removed.size / 2**30:,.1f} GiB (runtime.cache_size={gibibytes:g})",
+            flush=True,
+        )
 
 
 def with_languages(settings: Settings, corpus: Corpus) -> Settings:
