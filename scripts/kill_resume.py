@@ -2,6 +2,7 @@
 
     python scripts/kill_resume.py --kills 100 --seed 1           # of training, over three backends
     python scripts/kill_resume.py --kills 5 --backend rnn_luong
+    python scripts/kill_resume.py --kills 10 --mixture --backend transformer    # weighted, in three stages
 
 A run is killed a few times, each time in a phase that is drawn: at its start, in a step, a validation, a
 saving or the scoring at its end. After each kill whatever has its final name must be whole. Then the run goes
@@ -31,8 +32,17 @@ from child_process import end_with
 PHASES = ("start", "step", "validation", "saving", "scoring")
 KILLS_OF_A_RUN = 4
 # fmt: off
-SMALL = [
-    "data.num_train=400", "data.num_validation=5", "data.num_test=3", "tokenizer.vocabulary_size=320",
+PAIRS = ["data.num_train=400", "data.num_validation=5", "data.num_test=3"]
+GRAMMAR = "choice: grammar, num_validation: 5, num_test: 3"
+MIXTURE = [
+    "data=mixture", "data.tokenised=true", "data.epoch_ends=first",
+    f"data.corpora={{one: {{{GRAMMAR}, num_train: 300}}, two: {{{GRAMMAR}, num_train: 90, seed: 2}}, "
+    f"three: {{{GRAMMAR}, num_train: 200, seed: 3}}}}",
+    "data.stages=[{until: 17, weights: {one: 1}}, {until: 38, weights: {one: 1, two: 3}}, "
+    "{weights: {one: 2, two: 1, three: 0.5}}]",
+]
+STEPS = [
+    "tokenizer.vocabulary_size=320",
     "training.batch_tokens=300", "training.max_steps=60", "training.validate_every=12",
     "training.save_every=5", "training.log_every=1", "training.keep_last=2", "training.keep_best=2",
     "training.word_dropout=0.1", "schedule=constant",
@@ -40,6 +50,7 @@ SMALL = [
     "runtime.device=cpu", "training.resume=true",
 ]
 # fmt: on
+SMALL = [*PAIRS, *STEPS]
 MEANS = ["training.average_last=2", "training.ema=null"]
 EXTRA = {"transformer": ["training.ema=0.9"], "rnn_bahdanau": MEANS, "rnn_luong": MEANS}
 SIZES = {name: [*sizes, *EXTRA[name]] for name, sizes in tiny_models.SIZES.items()}
@@ -190,12 +201,12 @@ def differing(one: dict[str, object], other: dict[str, object]) -> list[str]:
 
 
 def kill_training(
-    backend: str, folder: Path, chance: random.Random, kills: int, counts: Counter[str]
+    backend: str, data: list[str], folder: Path, chance: random.Random, kills: int, counts: Counter[str]
 ) -> list[str]:
-    """Kill runs of a backend ``kills`` times; returns what is wrong."""
+    """Kill runs of a backend on a corpus ``kills`` times; returns what is wrong."""
 
     def arguments(run: Path) -> list[str]:
-        return ["train", f"model={backend}", f"run.directory={run}", *SMALL, *SIZES[backend]]
+        return ["train", f"model={backend}", f"run.directory={run}", *data, *STEPS, *SIZES[backend]]
 
     wrong: list[str] = []
     log = folder / f"{backend}.log"
@@ -253,6 +264,7 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=12, help="of training, over all backends")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--backend", action="append", choices=SIZES, help="only these; all by default")
+    parser.add_argument("--mixture", action="store_true", help="of three corpora, instead of one corpus")
     parser.add_argument("--folder", type=Path, help="a new folder that keeps runs and logs")
     options = parser.parse_args()
     load_libraries()
@@ -261,7 +273,8 @@ def main() -> int:
     with place(options.folder) as folder:
         for number, backend in enumerate(backends):
             share = options.kills * (number + 1) // len(backends) - options.kills * number // len(backends)
-            found = kill_training(backend, folder, chance, share, counts)
+            data = MIXTURE if options.mixture else PAIRS
+            found = kill_training(backend, data, folder, chance, share, counts)
             print(f"{backend}: {share} kills, {len(found)} findings", *found, sep="\n  ", flush=True)
             wrong += found
     print("killed in:", ", ".join(f"{name} {count}" for name, count in sorted(counts.items())))

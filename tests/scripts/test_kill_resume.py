@@ -12,8 +12,9 @@ SCRIPT = Path(__file__).parents[2] / "scripts" / "kill_resume.py"
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without fork")
-def test_a_run_that_is_killed_three_times_ends_like_one_that_is_not() -> None:
-    line = [sys.executable, str(SCRIPT), "--kills", "3", "--backend", "rnn_luong", "--seed", "7"]
+@pytest.mark.parametrize("more", [[], ["--mixture"]], ids=["one corpus", "mixture"])
+def test_a_run_that_is_killed_three_times_ends_like_one_that_is_not(more: list[str]) -> None:
+    line = [sys.executable, str(SCRIPT), "--kills", "3", "--backend", "rnn_luong", "--seed", "7", *more]
     done = subprocess.run(
         line,
         capture_output=True,
