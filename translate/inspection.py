@@ -2,20 +2,25 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
 
 from translate.aligner.links import Gold
 from translate.alignment.alignment import Alignment
-from translate.alignment.extract import METHODS
+from translate.alignment.document_alignment import DocumentAlignment
+from translate.alignment.extract import METHODS, align
 from translate.alignment.heads import attention_heads
-from translate.alignment.pairs import evaluation_mode
+from translate.alignment.pairs import EncodedPair, evaluation_mode
 from translate.corpora.batching import pad
 from translate.errors import UserError
 from translate.models.vision.picture_encoders import picture_encoder
 from translate.pictures.page import Alternative, Page
 from translate.pictures.picture_page import show_regions
+from translate.source_reading import without_context
+from translate.text.documents import as_one
 from translate.translator import Translator
 
 
@@ -97,6 +102,36 @@ def draw_heads_of(
     chosen = (choice.layer, choice.heads)
     words = (pair.source_words, pair.target_words)
     return draw_heads(weights, *words, path, chosen=chosen, colour_map=colour_map)
+
+
+def align_document(
+    translator: Translator,
+    source: str,
+    target: str,
+    previous: Sequence[str],
+    *,
+    method: str = "attention",
+    whitespace: bool = False,
+) -> DocumentAlignment:
+    """The alignment of a pair whose words are those of the previous sentences that are read, and its own.
+
+    Raises:
+        UserError: if the run reads no previous sentences, or as :meth:`Translator.align`.
+    """
+    without_context("align", [source], [previous], [translator])
+    tokenizer, near = translator.tokenizers.source, translator.read_previous(source, previous)
+    parts = [tokenizer.encode_words(each, whitespace=whitespace) for each in (*near, source)]
+    words = translator.tokenizers.target.encode_words(target, whitespace=whitespace)
+    (found,) = align(
+        translator.model,
+        [EncodedPair.of(as_one(parts), words)],
+        translator.choice,
+        method=method,
+        device=translator.device,
+    )
+    starts = [0, *accumulate(len(each.words) for each in parts[:-1])]
+    # Offsets are into several texts.
+    return DocumentAlignment(replace(found, source_offsets=()), starts)
 
 
 def _by_method(

@@ -50,14 +50,21 @@ class SentenceReader:
         if previous is None or not self.context.sentences:
             return found
         before = self.previous_ids(previous)
-        return [in_context(each, self.within(each, ids)) for each, ids in zip(found, before, strict=True)]
+        return [in_context(each, self._within(each, ids)) for each, ids in zip(found, before, strict=True)]
+
+    def near(self, sentence: str, previous: Sequence[str]) -> list[str]:
+        """Those of the previous sentences that are read before a sentence of a given pair."""
+        (ids,) = self.previous_ids([previous])
+        count = len(self._within(self.encode_words(sentence, (), whitespace=False), ids))
+        texts = [text for text in previous if text.strip()]
+        return texts[len(texts) - count :]
 
     def encode_words(self, sentence: str, previous: Sequence[str], *, whitespace: bool) -> Pieces:
         """A sentence of a given pair, whole, with its words."""
         own = self.tokenizer.encode_words(sentence, whitespace=whitespace)
         if not previous or not self.context.sentences:
             return own
-        return in_context(own, self.within(own, *self.previous_ids([previous])))
+        return in_context(own, self._within(own, *self.previous_ids([previous])))
 
     def previous_ids(self, previous: Previous) -> list[list[list[int]]]:
         """The previous sentences of each source in pieces; blank ones are left out."""
@@ -68,7 +75,7 @@ class SentenceReader:
         ids = dict(zip(known, self.tokenizer.encode_all(starts), strict=True))
         return [[ids[text] for text in texts] for texts in near]
 
-    def within(self, own: Pieces, previous: Sequence[Ids]) -> Sequence[Ids]:
+    def _within(self, own: Pieces, previous: Sequence[Ids]) -> Sequence[Ids]:
         """The nearest of the previous sentences that are read before a sentence."""
         room = min(self.context.pieces, self.limit - len(own.ids))
         count = self.context._replace(pieces=room).nearest(map(len, reversed(previous)))

@@ -238,6 +238,10 @@ class Translator:
         read = self._reader().encode_words(source, previous, whitespace=whitespace)
         return EncodedPair.of(read, self.tokenizers.target.encode_words(target, whitespace=whitespace))
 
+    def read_previous(self, source: str, previous: Sequence[str]) -> list[str]:
+        """Those of the previous sentences that are read before ``source``, the nearest last."""
+        return self._reader().near(source, previous)
+
     @property
     def _members(self) -> tuple["Translator", ...]:
         return (self, *self.partners)

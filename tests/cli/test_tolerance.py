@@ -29,7 +29,7 @@ def run(tiny_runs: dict[str, Path]) -> Path:
     return tiny_runs["transformer"]
 
 
-def tolerant(fail: Any) -> Tolerant[str]:
+def tolerant(fail: Any) -> Tolerant[str, str]:
     """Gives lines in capitals, unless ``fail`` raises for a block."""
     warnings: Counter[str] = Counter()
 

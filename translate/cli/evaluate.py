@@ -3,13 +3,14 @@
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
 from translate.cli.console import print_warnings
+from translate.cli.document_options import DocumentIds, NoContext, contexts_of
 from translate.cli.options import AsJson, Run, TranslationMachine, check_place, print_engine, with_groups
 from translate.cli.test_sets import EvaluationFiles, EvaluationSet
 from translate.errors import UserError
@@ -28,6 +29,8 @@ Examples:
   translate evaluate runs/mine --source captions.en --reference captions.de \\
       --source law.en --reference law.de --lowercase
   translate evaluate runs/mine --testset wmt14 --out wmt14.de
+  translate evaluate runs/documents --source law.en --reference law.fr \\
+      --documents law.doc
 """
 WARM_UP = 16  # sentences translated before times are compared
 
@@ -111,6 +114,22 @@ class ScoreOptions:
             check_place(out)
 
 
+@dataclass(frozen=True)
+class DocumentOptions:
+    """The documents of test sets, for runs that read previous sentences."""
+
+    PANEL: ClassVar = "Documents"
+
+    documents: DocumentIds = None
+    no_context: NoContext = False
+
+    def read(self, translator: "Translator", tests: list[EvaluationSet]) -> list[EvaluationSet]:
+        """The test sets with the previous sentences of their sources; raises :class:`UserError`."""
+        sources = [test.source for test in tests]
+        found = contexts_of(translator, sources, self.documents, no_context=self.no_context)
+        return [replace(test, context=context) for test, context in zip(tests, found, strict=True)]
+
+
 @with_groups
 def evaluate(
     run: Run,
@@ -119,6 +138,7 @@ def evaluate(
     links: GoldOptions,
     as_json: AsJson = False,
     scoring: ScoreOptions,
+    context: DocumentOptions,
     machine: TranslationMachine,
 ) -> None:
     """Translate test sets and score them: BLEU, chrF, TER, and AER with gold links.
@@ -133,9 +153,10 @@ def evaluate(
     golds = links.read(tests)
     translator = machine.load(run)
     print_engine(translator.engine)
+    tests = context.read(translator, tests)
     rounded = machine.load(run, int8=True) if scoring.int8 else None
     for warmed in () if rounded is None else (translator, rounded):
-        warmed.translate(tests[0].source[:WARM_UP], beam_size=scoring.beam_size)
+        warmed.translate(tests[0].source[:WARM_UP], beam_size=scoring.beam_size)  # without context
         warmed.warnings.clear()
     rows = []
     outs: Sequence[Path | None] = scoring.out or [None] * len(tests)
@@ -194,7 +215,9 @@ def _translated(
 ) -> tuple[list[str], float]:
     """The translations of a test set, and the seconds that they took."""
     begin = time.perf_counter()
-    results = translator.translate(test.source, beam_size=scoring.beam_size, batch_size=machine.batch_size)
+    results = translator.translate(
+        test.source, beam_size=scoring.beam_size, batch_size=machine.batch_size, context=test.context
+    )
     return [result.text for result in results], time.perf_counter() - begin
 
 
@@ -209,7 +232,9 @@ def _alignment_scores(
 ) -> dict[str, float]:
     from translate.alignment.regions import alignment_scores
 
-    aligned = translator.align(test.source, test.references[0], whitespace=True, batch_size=batch_size)
+    aligned = translator.align(
+        test.source, test.references[0], whitespace=True, batch_size=batch_size, context=test.context
+    )
     return alignment_scores(aligned, golds)
 
 

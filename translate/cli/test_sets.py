@@ -19,12 +19,14 @@ class EvaluationSet:
         name: the file of the sources, or sacrebleu's name.
         references: lists of one correct translation of each sentence; at least one list.
         language: of the references; empty if it is not known.
+        context: the previous sentences of each source, for a run that reads them.
     """
 
     name: str
     source: Sequence[str]
     references: Sequence[Sequence[str]]
     language: str = ""
+    context: Sequence[Sequence[str]] | None = None
 
 
 @dataclass(frozen=True)

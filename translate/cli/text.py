@@ -5,6 +5,7 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +20,7 @@ from translate.cli.console import (
     print_warning,
     print_warnings,
 )
+from translate.cli.document_options import LineInDocument, TextDocuments, reads_context
 from translate.cli.options import Run, print_engine, with_groups
 from translate.cli.picture_input import PictureInput
 from translate.cli.text_options import (
@@ -49,6 +51,7 @@ Examples:
   translate text runs/mine --ensemble runs/other --mbr 32 "A man sleeps."
   translate text runs/mine --engine auto < sentences.en > sentences.de
   translate text runs/captions --image photo.jpg
+  translate text runs/documents --document-ids lines.doc < lines.en
   translate text runs/mine --markup "A <b>man</b> has {0} dogs."
 """
 
@@ -58,7 +61,8 @@ SENTENCES_CUT = f"line cut at {MAX_SENTENCES:,} sentences"
 FAILED = 1  # the exit code if a line could not be translated
 LINE_BREAKS = {character: f"\\u{ord(character):04x}" for character in "\x85\u2028\u2029"}
 
-Translate = Callable[[list[str]], "list[Translation]"]
+Translate = Callable[[list[LineInDocument]], "list[Translation]"]
+Follow = Callable[[Iterator[list[str]]], Iterator[list[LineInDocument]]]
 
 
 @with_groups
@@ -79,6 +83,7 @@ def text(
     lengths: LengthOptions,
     samples: SampleOptions,
     pictures: PictureInput,
+    documents: TextDocuments,
     machine: TextMachine,
 ) -> None:
     """Translate sentences, given as arguments or on standard input.
@@ -86,6 +91,9 @@ def text(
     The score of a translation is its log-probability divided by length^A (--length-penalty); the length
     counts the end of sentence. An option of the search that you leave out has the value of the section
     search in the run's config.yaml.
+
+    A run that reads previous sentences (data.context_sentences) takes the lines for one document; a blank
+    line ends it. With --split-sentences the sentences of a line are a document.
     """
     check_sampling(search, samples)
     check_paragraphs(output, alignment)
@@ -93,19 +101,26 @@ def text(
     sentences = pictures.lines(translator, sentences)
     options = _options(translator, output, alignment, search, lengths, samples, machine)
     aligned = alignment.align or (output.format == "jsonl" and not output.split_sentences)
+    most = documents.most(translator, split_sentences=output.split_sentences)
 
-    def translate(block: list[str]) -> "list[Translation]":
-        return translator.translate(block, n_best=output.n_best, alignments=aligned, options=options)
+    def translate(block: list[LineInDocument]) -> "list[Translation]":
+        context = [line.previous for line in block] if reads_context(translator) else None
+        return translator.translate(
+            [line.text for line in block],
+            n_best=output.n_best,
+            alignments=aligned,
+            options=replace(options, context=context),
+        )
 
-    tolerant: Tolerant[Any]
+    tolerant: Tolerant[LineInDocument, Any]
     if output.split_sentences:
-        paragraphs = partial(_translate_paragraphs, translator, translate)
+        paragraphs = partial(_translate_paragraphs, translator, translate, most)
         named = partial(_paragraph_row, output.format, translator.engine.asked)
         tolerant = Tolerant(paragraphs, named, translator.warnings)
     else:
         show = partial(_row, output.format, alignment.align, translator.engine.asked)
         tolerant = Tolerant(translate, show, translator.warnings)
-    _print_rows(sentences, tolerant, translator)
+    _print_rows(partial(documents.follow, most=most), sentences, tolerant, translator)
 
 
 def _options(
@@ -135,10 +150,15 @@ def _options(
     return options
 
 
-def _print_rows(sentences: list[str] | None, tolerant: Tolerant[Any], translator: "Translator") -> None:
+def _print_rows(
+    follow: "Follow",
+    sentences: list[str] | None,
+    tolerant: Tolerant[LineInDocument, Any],
+    translator: "Translator",
+) -> None:
     """Translate and print the sentences or lines; warnings at the end, and exit code 1 if any failed."""
     rate, reading = Rate(), Counter[str]()
-    for block in _blocks(sentences, reading, translator.reads):
+    for block in follow(_blocks(sentences, reading, translator.reads)):
         for row in tolerant.rows(block):
             print(row)
         sys.stdout.flush()
@@ -183,34 +203,43 @@ def _is_file(name: str) -> bool:
 
 
 def _translate_paragraphs(
-    translator: "Translator", translate: Translate, block: list[str]
+    translator: "Translator", translate: Translate, most: int, block: list[LineInDocument]
 ) -> list[list[tuple[str, "Translation"]]]:
     """For each paragraph its sentences, each with its translation."""
+    from translate.text.documents import previous_sentences
     from translate.text.sentences import split
     from translate.translator import BLANK
 
     language = translator.languages[0]
-    all_sentences = [[line[start:end] for start, end in split(line, language)] for line in block]
+    texts = [line.text for line in block]
+    all_sentences = [[line[start:end] for start, end in split(line, language)] for line in texts]
     if blank := sum(not sentences for sentences in all_sentences):
         translator.warnings[BLANK] += blank
     if long := sum(len(sentences) > MAX_SENTENCES for sentences in all_sentences):
         translator.warnings[SENTENCES_CUT] += long
     paragraphs = [sentences[:MAX_SENTENCES] for sentences in all_sentences]
-    results = iter(translate([sentence for sentences in paragraphs for sentence in sentences]))
+    lines = [
+        LineInDocument(*each)
+        for sentences in paragraphs
+        for each in zip(sentences, previous_sentences(sentences, most), strict=True)
+    ]
+    results = iter(translate(lines))
     return [[(sentence, next(results)) for sentence in sentences] for sentences in paragraphs]
 
 
-def _paragraph_row(format: str, engine: str, line: str, found: "list[tuple[str, Translation]] | None") -> str:
+def _paragraph_row(
+    format: str, engine: str, line: LineInDocument, found: "list[tuple[str, Translation]] | None"
+) -> str:
     """The row of a paragraph; an empty one if it could not be translated."""
     found = found or []
     joined = " ".join(result.text for _, result in found)
     if format == "text":
         return joined
     parts = [{"source": source, **_scored(result), **_writer(result, engine)} for source, result in found]
-    return _dump({"source": line, "text": joined, "sentences": parts})
+    return _dump({"source": line.text, "text": joined, "sentences": parts})
 
 
-def _row(format: str, align: bool, engine: str, line: str, result: "Translation | None") -> str:
+def _row(format: str, align: bool, engine: str, line: LineInDocument, result: "Translation | None") -> str:
     """The row of a sentence; an empty one if it could not be translated."""
     if result is None:
         import numpy as np
@@ -219,7 +248,7 @@ def _row(format: str, align: bool, engine: str, line: str, result: "Translation 
         from translate.translation import Translation
 
         result = Translation("", 0.0, Alignment([], [], np.zeros((0, 0))))
-    return _json(line, result, engine) if format == "jsonl" else _plain(result, align=align)
+    return _json(line.text, result, engine) if format == "jsonl" else _plain(result, align=align)
 
 
 def _plain(result: "Translation", *, align: bool) -> str:

@@ -8,11 +8,12 @@ from typing import Generic, TypeVar
 from translate.config.names import shorten
 from translate.errors import UserError
 
+Line = TypeVar("Line")
 Result = TypeVar("Result")
 
 
 @dataclass
-class Tolerant(Generic[Result]):
+class Tolerant(Generic[Line, Result]):
     """Translates blocks of lines. If a block fails, its halves are tried: only the line at fault is lost.
 
     Attributes:
@@ -23,13 +24,13 @@ class Tolerant(Generic[Result]):
         first: the first of their errors.
     """
 
-    translate: Callable[[list[str]], list[Result]]
-    show: Callable[[str, Result | None], str]
+    translate: Callable[[list[Line]], list[Result]]
+    show: Callable[[Line, Result | None], str]
     warnings: Counter[str]
     failures: int = 0
     first: str = ""
 
-    def rows(self, block: list[str]) -> Iterator[str]:
+    def rows(self, block: list[Line]) -> Iterator[str]:
         """One row for each line of the block, in order.
 
         Raises:
@@ -43,7 +44,7 @@ class Tolerant(Generic[Result]):
                 row = self.show(line, None)
             yield row
 
-    def _results(self, block: list[str]) -> list[Result | None]:
+    def _results(self, block: list[Line]) -> list[Result | None]:
         before = self.warnings.copy()
         try:
             return [*self.translate(block)]

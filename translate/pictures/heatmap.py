@@ -1,7 +1,7 @@
 """Heatmaps of alignments, with the source across the top: Bahdanau et al. 2015, figure 3."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +38,7 @@ class _Panel:
     label_height: float  # of the source labels, as rotated
     caption_width: float  # the larger one of title and method
     cell: float  # side of a cell
+    breaks: Sequence[int] = ()  # source words after a line
 
     @property
     def width(self) -> float:
@@ -56,6 +57,7 @@ def draw(
     values: bool = False,
     gold: Sequence[Gold | None] | None = None,
     colour_map: str = "gray",
+    breaks: Sequence[Sequence[int]] | None = None,
 ) -> Path:
     """Draw alignments side by side on one scale from 0 to 1, with title and method above each.
 
@@ -65,6 +67,7 @@ def draw(
         values: write each weight into its cell.
         gold: links for each alignment; sure links get a solid frame, possible links a dashed one.
         colour_map: name of a matplotlib colour map, such as gray, gray_r or viridis.
+        breaks: for each alignment, source words before which a line is drawn, as where sentences begin.
     Returns:
         The path.
     Raises:
@@ -76,7 +79,7 @@ def draw(
     path = check_extension(path)
     if not alignments:
         raise ValueError("no alignment to draw")
-    for name, given in (("titles", titles), ("gold", gold)):
+    for name, given in (("titles", titles), ("gold", gold), ("breaks", breaks)):
         if given is not None and len(given) != len(alignments):
             raise ValueError(f"{len(given)} {name} for {len(alignments)} alignments")
     for alignment in alignments:
@@ -96,6 +99,7 @@ def draw(
             _measure(one, title, one_gold, cell, font_size)
             for one, title, one_gold in zip(alignments, titles, gold or [None] * len(alignments), strict=True)
         ]
+        panels = [replace(each, breaks=at) for each, at in zip(panels, breaks or [()] * len(panels))]
         save(_compose(panels, font_size, colours, values=values), path)
     return path
 
@@ -195,6 +199,8 @@ def _draw_cells(axes: Axes, panel: _Panel, colours: Colormap, font_size: float, 
             axes.add_patch(
                 Rectangle(corner, 0.88, 0.88, fill=False, edgecolor=_GOLD, linewidth=1.4, linestyle=style)
             )
+    for column in panel.breaks:
+        axes.axvline(column, color=_GOLD, linewidth=1.2)
     if values:
         for (target, source), weight in np.ndenumerate(weights):
             red, green, blue, _ = colours(float(weight))

@@ -1,6 +1,6 @@
 """The options that subcommands of ``translate align`` share."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -98,9 +98,13 @@ class WeightOptions:
     whitespace: Whitespace = False
 
     def align(
-        self, translator: "Translator", pairs: Iterable[tuple[str, str]], machine: AlignMachine
+        self,
+        translator: "Translator",
+        pairs: Iterable[tuple[str, str]],
+        machine: AlignMachine,
+        previous: Sequence[str] | None = None,
     ) -> Iterator["Alignment"]:
-        """The alignment of each pair, computed in chunks."""
+        """The alignment of each pair, in chunks; ``previous`` are the sentences before a single one."""
         iterator = iter(pairs)
         while chunk := list(islice(iterator, CHUNK)):
             sources, targets = zip(*chunk, strict=True)
@@ -110,6 +114,7 @@ class WeightOptions:
                 method=self.method,
                 whitespace=self.whitespace,
                 batch_size=machine.batch_size,
+                context=None if previous is None else [previous],
             )
 
 
@@ -163,6 +168,11 @@ class PictureOptions:
         for option in (name for name, value in given.items() if value):
             raise UserError(f"align: {option} has no effect on {out}, which shows regions")
 
+    def check_no_links(self, out: Path) -> None:
+        """Raise :class:`UserError` for links, which count the words of one sentence."""
+        if self.links is not None:
+            raise UserError(f"align: --links has no effect on {out}, which shows several sentences")
+
     def known_links(self, alignment: "Alignment") -> "Gold | None":
         """The links of ``--links``; raises :class:`UserError` if they do not fit the words."""
         from translate.aligner.links import parse_gold
@@ -188,7 +198,11 @@ def check_colours(name: str | None) -> None:
 
 
 def translated(
-    translator: "Translator", source: str, target: str | None, n_best: int = 1
+    translator: "Translator",
+    source: str,
+    target: str | None,
+    n_best: int = 1,
+    previous: Sequence[str] | None = None,
 ) -> tuple[list["ScoredText"], "Alignment | None"]:
     """The given translation; without one the model's own, best first, and the alignment of the best.
 
@@ -198,7 +212,8 @@ def translated(
 
     if target is not None:
         return [ScoredText(target, 0.0)], None
-    (result,) = translator.translate([source], alignments=True, n_best=n_best)
+    context = None if previous is None else [previous]
+    (result,) = translator.translate([source], alignments=True, n_best=n_best, context=context)
     print(result.text)
     others = (other for other in result.n_best[1:] if other.text)
     return [ScoredText(result.text, result.score), *others], result.alignment

@@ -24,8 +24,11 @@ from translate.cli.align.output import (
     extension,
     write,
 )
+from translate.cli.console import print_note
+from translate.cli.document_options import PairContext
 from translate.cli.options import Run, print_engine, with_groups
 from translate.cli.picture_input import PictureInput
+from translate.errors import UserError
 
 if TYPE_CHECKING:
     from translate.alignment.alignment import Alignment
@@ -40,6 +43,7 @@ Examples:
   translate align pair runs/mine "I love you ." --out a.html
   translate align pair runs/captions photo.jpg --out a.html
   translate align pair runs/mine "it is light ." --image a.jpg --out a.png
+  translate align pair runs/documents "It barks." --context "A dog runs." --out a.png
 """
 ALTERNATIVES = 3  # the model's own translations on a page, at most
 
@@ -62,6 +66,7 @@ def pair(
     links: LinkOptions,
     picture: PictureOptions,
     pictures: PictureInput,
+    documents: PairContext,
     machine: PairMachine,
 ) -> None:
     """Show the alignment of one sentence pair as links, weights, a heatmap or a page.
@@ -75,13 +80,18 @@ def pair(
     check_effect(out, {"--links": picture.links is not None}, (*PICTURES, PAGE))
     machine.check(target, weighting.method)
     translator = machine.load(run)
+    context = documents.context
+    _check_context(translator, context, out)
     (source,) = pictures.lines(translator, [source] if source else None) or [source]
     if target is None:
         print_engine(translator.engine)
     wanted = min(ALTERNATIVES, translator.search.beam_size) if extension(out) == PAGE else 1
-    candidates, alignment = translated(translator, source, target, wanted)
+    candidates, alignment = translated(translator, source, target, wanted, context)
+    if context and out is not None and extension(out) in PICTURES:
+        _draw_document(translator, (source, candidates[0].text), context, out, weighting, picture)
+        return
     if alignment is None or weighting != WeightOptions():
-        (alignment,) = weighting.align(translator, [(source, candidates[0].text)], machine)
+        (alignment,) = weighting.align(translator, [(source, candidates[0].text)], machine, context)
     if out is not None and alignment.picture is not None and extension(out) in (PAGE, *PICTURES):
         picture.check_no_matrix(out)
         from translate.inspection import draw_picture_of
@@ -96,6 +106,32 @@ def pair(
         print(f"heatmap written to {drawn}")
     else:
         write([alignment], out, links)
+
+
+def _check_context(translator: "Translator", context: list[str] | None, out: Path | None) -> None:
+    """Raise :class:`UserError` for a page with context; say if there is none that the run would read."""
+    if context and extension(out) == PAGE:
+        raise UserError(f"align: --context is for heatmaps, links and weights; {out} shows one sentence")
+    if translator.context.sentences and not context:
+        print_note("this run reads previous sentences of a document; --context SENTENCE gives them")
+
+
+def _draw_document(
+    translator: "Translator",
+    pair: tuple[str, str],
+    context: list[str],
+    out: Path,
+    weighting: WeightOptions,
+    picture: PictureOptions,
+) -> None:
+    from translate.inspection import align_document
+
+    picture.check_no_links(out)
+    document = align_document(
+        translator, *pair, context, method=weighting.method, whitespace=weighting.whitespace
+    )
+    drawn = document.draw(out, values=picture.values, colour_map=picture.colour_map)
+    print(f"heatmap of {len(document.starts)} sentences written to {drawn}")
 
 
 def _write_page(

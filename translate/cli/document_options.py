@@ -1,0 +1,166 @@
+"""The options of commands that read documents: which lines belong together, and whether that counts."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
+
+import typer
+
+from translate.cli.console import as_unicode
+from translate.config.names import shown_path
+from translate.errors import UserError
+
+if TYPE_CHECKING:
+    from translate.translator import Translator
+
+DocumentIds = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="FILE",
+        help="The id of each sentence's document, for runs that read context; one file for each test set.",
+    ),
+]
+NoContext = Annotated[
+    bool,
+    typer.Option("--no-context", help="Read every sentence without the previous ones of its document."),
+]
+
+
+class LineInDocument(NamedTuple):
+    """A line with those before it in its document, the nearest last."""
+
+    text: str
+    previous: list[str]
+
+
+@dataclass(frozen=True)
+class TextDocuments:
+    """Documents among the lines, for runs that read previous sentences."""
+
+    PANEL: ClassVar = "Documents"
+
+    document_ids: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The id of each line's document, for runs that read previous sentences. Default: the lines "
+            "are one document, or several with blank lines between them.",
+        ),
+    ] = None
+    no_context: NoContext = False
+
+    def most(self, translator: "Translator", *, split_sentences: bool) -> int:
+        """How many previous sentences are read; raises :class:`UserError` for an option without effect."""
+        reads = reads_context(translator)
+        for name, given in (("--document-ids", self.document_ids), ("--no-context", self.no_context)):
+            if given and not reads:
+                raise UserError(
+                    f"{name}: this run reads no previous sentences; expected one trained with "
+                    "data.context_sentences"
+                )
+        if self.document_ids is not None and (self.no_context or split_sentences):
+            other = "--no-context" if self.no_context else "--split-sentences"
+            raise UserError(f"--document-ids has no effect with {other}: leave one of them out")
+        return 0 if self.no_context else reads
+
+    def follow(self, blocks: Iterable[list[str]], most: int) -> Iterator[list[LineInDocument]]:
+        """Blocks of lines with those before them, ``most`` at most.
+
+        Raises:
+            UserError: if there are more or fewer ids than lines.
+        """
+        from translate.text.documents import previous_sentences
+        from translate.text.lines import read_lines
+
+        ids = None if self.document_ids is None else read_lines(self.document_ids)
+        before, number = list[LineInDocument](), 0
+        for block in blocks:
+            number += len(block)
+            if ids is not None and number > len(ids):
+                raise self._other_length(len(ids), f"more than {number - 1:,}" if number > 1 else "more")
+            seen = [each.text for each in before]
+            known = None if ids is None else ids[number - len(block) - len(seen) : number]
+            found = list(previous_sentences([*seen, *block], most, known))[len(seen) :]
+            lines = [LineInDocument(*each) for each in zip(block, found, strict=True)]
+            yield lines
+            before = [*before, *lines][-most:] if most else []
+        if ids is not None and number < len(ids):
+            raise self._other_length(len(ids), f"{number:,}")
+
+    def _other_length(self, ids: int, lines: str) -> UserError:
+        assert self.document_ids is not None
+        return UserError(
+            f"{shown_path(self.document_ids)}: {ids:,} ids of documents for {lines} lines; "
+            "expected one line for each"
+        )
+
+
+@dataclass(frozen=True)
+class PairContext:
+    """The document of one pair."""
+
+    PANEL: ClassVar = "Documents"
+
+    context: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SENTENCE",
+            help="A previous sentence of the document, for a run that reads them; may be given several times, "
+            "in their order. A heatmap shows sentences and words.",
+            callback=as_unicode,
+        ),
+    ] = None
+
+
+def reads_context(translator: "Translator") -> int:
+    """The most previous sentences that a run, or a member of an ensemble, reads."""
+    return max(each.context.sentences for each in (translator, *translator.partners))
+
+
+def contexts_of(
+    translator: "Translator",
+    sources: Sequence[Sequence[str]],
+    files: Sequence[Path] | None,
+    *,
+    no_context: bool,
+) -> list[list[list[str]] | None]:
+    """The previous sentences of each source of several test sets; ``None`` if they are not known.
+
+    Args:
+        translator: of the run.
+        sources: of each test set.
+        files: the ids of documents of each.
+        no_context: whether none are wanted.
+
+    Raises:
+        UserError: for files that do not fit the sources, or that the run does not read.
+    """
+    from translate.text.documents import previous_sentences
+    from translate.text.lines import read_lines
+
+    most = reads_context(translator)
+    for name, given in (("--documents", bool(files)), ("--no-context", no_context)):
+        if given and not most:
+            raise UserError(
+                f"{name}: this run reads no previous sentences; expected one trained with "
+                "data.context_sentences"
+            )
+    if files and no_context:
+        raise UserError("--documents has no effect with --no-context: leave one of them out")
+    if no_context:
+        return [[[] for _ in source] for source in sources]
+    if not files:
+        return [None for _ in sources]
+    if len(files) != len(sources):
+        raise UserError(f"--documents: {len(files)} files for {len(sources)} test sets; give one for each")
+    found: list[list[list[str]] | None] = []
+    for path, source in zip(files, sources, strict=True):
+        ids = read_lines(path)
+        if len(ids) != len(source):
+            raise UserError(
+                f"{shown_path(path)}: {len(ids):,} ids of documents for {len(source):,} sentences; "
+                "expected one line for each"
+            )
+        found.append(list(previous_sentences(source, most, ids)))
+    return found
