@@ -159,6 +159,7 @@ PHENOMENA = {
     "partitive": (1, r"\b(du pain|de la viande|de l' eau)\b"),
     "de before an adjective": (1, r"\bde (petits|petites|vieux|vieilles|grands|grandes) "),
     "est-ce que": (1, r"^est -ce (que|qu') "),
+    "where something is": (1, r"^où est -ce que \w+ (\w+ )+(est|sont|était|étaient|sera|seront) \?"),
     "inversion": (1, r" -(tu|nous|ils|elle|il) "),
     "inversion with t": (1, r" -t-(il|elle) "),
     "imperative with a pronoun": (1, r"^\w+ -(le|la|les|moi|lui|leur|nous) "),

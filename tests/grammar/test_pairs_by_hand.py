@@ -7,7 +7,7 @@ import pytest
 from translate.grammar.entries import Adjective, Adverbial, Modal, Name, Noun, Verb
 from translate.grammar.generator import realise
 from translate.grammar.meaning import Clause, Phrase, PrepositionalPhrase, Quality, Relative, Sentence
-from translate.grammar.modifiers import ADJECTIVES, ADVERBS, QUANTITIES, TIMES, WORD
+from translate.grammar.modifiers import ADJECTIVES, ADVERBS, QUANTITIES, TIMES, WORD, WORDS
 from translate.grammar.nouns import NAMES, NOUNS, PRONOUNS
 from translate.grammar.verbs import BE, DITRANSITIVE, INTRANSITIVE, MISS, MODALS, RAIN, STATES, TRANSITIVE
 
@@ -46,6 +46,7 @@ def the(english: str, *adjectives: str, determiner: str = "the", plural: bool = 
 ME, YOU, HE, SHE, IT, WE, THEY, THERE = (
     Phrase(PRONOUNS[key]) for key in ("I", "you", "he", "she", "it", "we", "they", "there")
 )
+WHERE = next(word for word in WORDS if word.pair.english == ("where",) and "ask" in word.flags)
 APPLES, GIRL = the("apple", plural=True), the("girl")
 EATEN = Relative("that", Clause(ME, verb("eat"), "past", object=APPLES, gap="object"))
 WHOSE = Relative("whose", Clause(the("dress", determiner="whose"), BE, predicate=Quality(adjective("red"))))
@@ -275,6 +276,17 @@ BY_HAND = [
         "we have closed the box carefully .",
         "nous avons fermé la boîte avec soin .",
         "0-0 1-1 1p2 2p1 2-2 3-3 4-4 5-5 5-6 6-7",
+    ),
+    (
+        Sentence(
+            Clause(the("dog", "small", "black", determiner="my", plural=True), BE),
+            "question",
+            asked=WHERE,
+            end="?",
+        ),
+        "where are my small black dogs ?",
+        "où est -ce que mes petits chiens noirs sont ?",
+        "0-0 0p1 0p2 0p3 1p1 1p2 1p3 1-8 2-4 3-5 4-7 5-6 6p1 6p2 6p3 6-9",
     ),
 ]
 

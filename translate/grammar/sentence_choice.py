@@ -94,6 +94,9 @@ class SentenceChooser(ClauseChooser):
     def _asked_adverb(self) -> Sentence:
         word = self.pick(_ASKING)
         name = word.pair.english[0]
+        if name == "where" and self.chance(0.6):
+            located = self.state(None, "location", "", positive=True)
+            return Sentence(located._replace(predicate=None), "question", asked=word, end="?")
         kind = "intransitive" if self.chance(0.5) else "transitive"
         self.budget = min(self.budget, 1)
         tense = self.weighted(_WHEN_TENSES) if name == "when" else ""
