@@ -41,7 +41,7 @@ class ContextSize(NamedTuple):
 ALONE = ContextSize()  # a sentence is read without those before it
 
 
-def join_sentences(previous: Sequence[Sequence[int]], ids: Sequence[int]) -> list[int]:
+def join_sentences(previous: Iterable[Iterable[int]], ids: Iterable[int]) -> list[int]:
     """The ids of a sentence with those before it, the nearest last."""
     return [*(piece for each in previous for piece in (*each, BOS)), *ids]
 
