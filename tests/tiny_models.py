@@ -95,6 +95,7 @@ CASES: dict[str, Callable[..., Seq2Seq]] = {
     "transformer-delta": _both("delta", num_heads=3),
     "bahdanau-coverage": _bahdanau(attention("coverage")),
     "bahdanau-hierarchical": _bahdanau(attention("hierarchical")),
+    "transformer-hierarchical": _transformer(attention("hierarchical"), tie="target"),
     "bahdanau-self-qkv": _bahdanau(attention("additive"), encoder=_encoder("self_qkv"), encoder_layers=2),
     "luong-coverage": _luong(attention("coverage"), input_feeding=False),
     "luong-fully-connected": _luong(attention("fully_connected", max_length=6)),

@@ -85,6 +85,7 @@ def test_the_document_of_a_hierarchical_attention() -> None:
     mechanism = case.build()
     query, states, mask = inputs(case)
     sentences = torch.tensor(SENTENCES)
+    mechanism.num_sentences = 3  # type: ignore[assignment]
     mask[0, 2:5] = False  # a sentence without a visible word
     memory = mechanism.prepare_document(states, mask, sentences)  # type: ignore[operator]
     context, weights = mechanism(query, memory, need_weights=True)
@@ -98,6 +99,10 @@ def test_the_document_of_a_hierarchical_attention() -> None:
     assert torch.equal(mechanism(query, memory)[0], context)
     rows = torch.tensor([2, 0])
     assert torch.allclose(mechanism(query[rows], memory.select(rows))[0], context[rows])
+    mechanism.num_sentences = 2  # type: ignore[assignment]
+    merged = [[min(each, 1) for each in numbers] for numbers in SENTENCES]
+    wanted = mechanism(query, mechanism.prepare_document(states, mask, torch.tensor(merged)))  # type: ignore[operator]
+    assert torch.equal(mechanism(query, memory)[0], wanted[0])
     with pytest.raises(ValueError, match="sentences: expected"):
         mechanism.prepare_document(states, mask, sentences[:, 1:])  # type: ignore[operator]
 

@@ -287,6 +287,13 @@ def furnish(folder: Path, runs: dict[str, Path]) -> None:
         for language, written in (("en", "en"), ("fr", "fr"), ("de", "fr")):
             shutil.copy(text / f"{split}.{written}", captions / f"{name}.{language}")
     _add_photos(captions, folder / "flickr30k")
+    (folder / "law").mkdir()
+    for split, name in (("train", "train"), ("dev", "val"), ("test", "test")):
+        for language in ("en", "fr"):
+            shutil.copy(text / f"{split}.{language}", folder / "law" / f"{name}.{language}")
+        count = len((text / f"{split}.en").read_text().splitlines())
+        ids = "".join(f"{name} {number // 4}\n" for number in range(count))
+        (folder / "law" / f"{name}.doc").write_text(ids)
     shutil.rmtree(text)
 
 

@@ -130,7 +130,7 @@ class Coverage(Additive):
 class DocumentMemory(Memory):
     """Memory of the sentences of a document, one after another."""
 
-    sentences: Tensor  # (B, S) int64: 0 for the last one, 1 for the one before it ...
+    sentences: Tensor | None = None  # (B, S) int64: 0 for the last one, 1 for the one before it ...
 
 
 @register("hierarchical")
@@ -151,6 +151,7 @@ class Hierarchical(Additive):
     """
 
     prepared_by = ("prepare", "prepare_document")
+    num_sentences = 1  # that are told apart; those further away count as the first of these
 
     def __init__(
         self, query_size: int, key_size: int, attention_size: Width | None = None, kernel: str = "auto"
@@ -162,28 +163,36 @@ class Hierarchical(Additive):
         self.sentence_direction = new_direction(size)
 
     def prepare(self, states: Tensor, mask: Tensor | None = None) -> DocumentMemory:
-        return self.prepare_document(states, mask, states.new_zeros(states.shape[:2], dtype=torch.int64))
+        return self.prepare_document(states, mask, None)
 
-    def prepare_document(self, states: Tensor, mask: Tensor | None, sentences: Tensor) -> DocumentMemory:
+    def prepare_document(
+        self, states: Tensor, mask: Tensor | None, sentences: Tensor | None
+    ) -> DocumentMemory:
         """As :meth:`prepare`, with the number of each position's sentence: (B, S) int64, 0 for the last."""
-        if sentences.shape != states.shape[:2]:
+        if sentences is not None and sentences.shape != states.shape[:2]:
             raise ValueError(f"sentences: expected {tuple(states.shape[:2])}, got {tuple(sentences.shape)}")
         memory = super().prepare(states, mask)
         return DocumentMemory(memory.keys, memory.values, mask, sentences=sentences)
 
     def align(self, query: Tensor, memory: Memory, state: Any = None) -> Tensor:
         assert isinstance(memory, DocumentMemory)
-        count = int(memory.sentences.max()) + 1  # a GPU synchronises here
-        numbers = torch.arange(count, device=memory.sentences.device)
-        own = memory.sentences.unsqueeze(1) == numbers.unsqueeze(1)  # (B, J, S)
-        if memory.mask is not None:
-            own &= memory.mask.unsqueeze(1)
-        words = masked_softmax(self.scores(query, memory, state), own.unsqueeze(2))  # (B, J, T, S)
+        own = self._own(memory)
+        shown = None if own is None else own.unsqueeze(2)
+        words = masked_softmax(self.scores(query, memory, state), shown)  # (B, J, T, S)
         contexts = (words.to(memory.values.dtype) @ memory.values).transpose(1, 2)  # (B, T, J, C)
         keys = self.sentence_projection(contexts.to(self.sentence_projection.weight.dtype))
         energy = additive_scores(self.sentence_query_projection(query), keys, self.sentence_direction)
-        shares = masked_softmax(energy.to(words.dtype), own.any(2).unsqueeze(1))  # (B, T, J)
+        present = None if own is None else own.any(2).unsqueeze(1)
+        shares = masked_softmax(energy.to(words.dtype), present)  # (B, T, J)
         return (words * shares.transpose(1, 2).unsqueeze(3)).sum(1, keepdim=True)
+
+    def _own(self, memory: DocumentMemory) -> Tensor | None:
+        """Which positions each sentence sees, (B, J, S) bool; ``None`` if one sentence sees all."""
+        if memory.sentences is None:
+            return None if memory.mask is None else memory.mask.unsqueeze(1)
+        told = memory.sentences.clamp_max(self.num_sentences - 1).unsqueeze(1)
+        own = told == torch.arange(self.num_sentences, device=told.device).unsqueeze(1)
+        return own if memory.mask is None else own & memory.mask.unsqueeze(1)
 
 
 def new_direction(size: int) -> nn.Parameter:

@@ -106,7 +106,7 @@ class PairContext:
         list[str] | None,
         typer.Option(
             metavar="SENTENCE",
-            help="A previous sentence of the document, for a run that reads them; may be given several times, "
+            help="A previous sentence of the document, for a run that reads them; several times, "
             "in their order. A heatmap shows sentences and words.",
             callback=as_unicode,
         ),

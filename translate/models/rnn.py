@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translate.attention import Attention, SizeMismatchError
-from translate.attention.additive import Hierarchical, prepare
+from translate.attention.additive import prepare
 from translate.config.files import YAML, from_file
 from translate.models.dropout import Dropout
 from translate.models.embedding import embeddings
@@ -103,7 +103,6 @@ class RecurrentSeq2Seq(Seq2Seq):
         )
         self.word_in_query = word_in_query or self.attention.reads_embedding
         self.num_attention_heads = self.attention.num_heads
-        self.reads_sentences = isinstance(self.attention, Hierarchical)
         self.decoder_size = sizes.decoder_size
         self.output_weight = new_output(
             target_vocabulary, readout_size, None if options.tie == "none" else self.target_embedding

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translate.attention import Attention, Memory
+from translate.attention.additive import Hierarchical
 from translate.images.patches import PATCH
 from translate.models.sizes import Widths
 from translate.models.states import DecodeState, Encoded
@@ -30,7 +31,7 @@ class Seq2Seq(nn.Module):
     max_target_length: int | None = None  # positions of the decoder, the begin of sentence included
     widths = Widths("model.width", "model.width")  # the settings of the sizes of the cross-attention
     reads_pictures = False  # whether a source may be cells (B, S, C), see `translate/images/patches.py`
-    reads_sentences = False  # whether the cross-attention tells the sentences of a document apart
+    reads_sentences = False  # whether the cross-attention tells the sentences of a document apart, see below
     num_attention_layers: int
     num_attention_heads: int
 
@@ -51,6 +52,13 @@ class Seq2Seq(nn.Module):
     ) -> Encoded:
         """As :meth:`encode`, from the embeddings of :meth:`embed_source`, and what :meth:`parts_of` says."""
         raise NotImplementedError
+
+    def read_documents(self, most: int) -> None:
+        """Let `hierarchical` attention tell apart a sentence and up to ``most`` before it in a source."""
+        found = [module for module in self.modules() if isinstance(module, Hierarchical)]
+        for each in found:
+            each.num_sentences = most + 1
+        self.reads_sentences = bool(found) and most > 0
 
     def parts_of(self, source: Tensor) -> tuple[Tensor, ...]:
         """What the positions belong to, where a mechanism tells parts of a source apart, else nothing.

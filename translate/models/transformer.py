@@ -8,7 +8,7 @@ from typing import cast
 from torch import Tensor, nn
 
 from translate.attention import Attention, LayerCache, MultiHead, PathCache
-from translate.attention.additive import Hierarchical, prepare
+from translate.attention.additive import prepare
 from translate.config.files import YAML, from_file
 from translate.models.dropout import Dropout
 from translate.models.embedding import Positions, embeddings
@@ -131,7 +131,6 @@ class Transformer(Seq2Seq):
         self.decoder_norm = NORMS[layer.norm](width) if layer.pre_norm else nn.Identity()
         self.num_attention_layers = sizes.decoder_layers
         self.num_attention_heads = self.decoder[0].source_attention.num_heads
-        self.reads_sentences = isinstance(self.decoder[0].source_attention, Hierarchical)
 
     def shards(self) -> Sequence[tuple[nn.Module, tuple[str, ...]]]:
         cross = [(layer.source_attention, layer.source_attention.prepared_by) for layer in self.decoder]

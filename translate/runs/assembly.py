@@ -66,6 +66,7 @@ def assemble(job: Job, corpus: Corpus, tokenizers: TokenizerPair, model: Seq2Seq
     store = corpus.pictures if isinstance(corpus, PicturedCorpus) else None
     tokenizers = read_pictures(tokenizers, settings.data, store)
     freeze(model, settings.training.freeze)
+    model.read_documents(settings.data.context_sentences)
     whole_model = copy.deepcopy(model) if settings.runtime.parallel == "fsdp" else model
     parallel = parallelise(settings.runtime.parallel, model, world, job.device)
     with world.main_first():

@@ -82,6 +82,7 @@ def load(
     with torch.random.fork_rng(devices=[]), limit:
         model = build_model(settings.model, vocabulary_sizes(tokenizers), settings.run.plugins)
     load_into(model, folder)
+    model.read_documents(settings.data.context_sentences)
     model.eval()
     choice, kind = read_choice(directory, model), "int8" if int8 else precision
     chosen = choose(engine, model, tokenizers, settings.search, choice, chosen_device, kind)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -17,6 +17,7 @@ from translate.serve.metrics import Metrics
 from translate.serve.web.keys import Keys
 from translate.serve.web.logs import Log
 from translate.serve.web.refusals import RefusalError
+from translate.text.documents import previous_sentences
 from translate.translation import Translation
 from translate.work import Work
 
@@ -37,6 +38,7 @@ class Wish:
         prefixes: the beginning of each translation, or of none.
         constraints: phrases that each translation must contain.
         markup: carry tags over by the alignment.
+        context: the previous sentences of each sentence's text, see :func:`context_of`.
     """
 
     beam_size: int | None = None
@@ -45,6 +47,16 @@ class Wish:
     prefixes: Sequence[str] | None = None
     constraints: Sequence[Sequence[str]] | None = None
     markup: bool = False
+    context: Sequence[Sequence[str]] | None = None
+
+
+def context_of(served: Served, texts: Iterable[Sequence[str]]) -> list[list[str]] | None:
+    """The previous sentences of each sentence of several texts, each of which is a document.
+
+    ``None`` if the run reads no previous sentences.
+    """
+    most = served.translator.context.sentences
+    return [before for text in texts for before in previous_sentences(text, most)] if most else None
 
 
 @dataclass
@@ -123,6 +135,7 @@ class Service:
                 prefix=wish.prefixes,
                 constraints=wish.constraints,
                 markup=wish.markup,
+                context=wish.context,
             )
 
         small = sum(map(len, sentences)) <= SMALL

@@ -36,9 +36,9 @@ async def alternatives(
     prefix = ids[: min(_pieces_of(index, pieces.piece_words, pieces.further), default=len(ids))]
     models, read = work.batch.models, [source.pieces[0].ids, *(other[0] for other in source.others)]
     firsts = await service.calculate(len(ids) + 1, lambda: next_pieces(models, read, prefix, MOST))
-    tried, warnings = await service.begin(
-        served, [work.marked[0].text] * len(firsts), Wish(beam_size=1, alignments=False)
-    )
+    before = work.options.context
+    wish = Wish(beam_size=1, context=None if before is None else [before[0]] * len(firsts))
+    tried, warnings = await service.begin(served, [work.marked[0].text] * len(firsts), wish)
     requests = [Request([*prefix, piece]) for piece in firsts]
     batch = replace(tried.batch, sources=replace(tried.batch.sources, requests=requests))
     async with service.call(served, replace(tried, batch=batch), Counter(warnings)) as pending:

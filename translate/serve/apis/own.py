@@ -17,7 +17,7 @@ from translate.serve.batch.pending import Growth
 from translate.serve.catalogue import Served, language_code
 from translate.serve.content.segments import Segmented, whole
 from translate.serve.content.segments import sentences as split_text
-from translate.serve.service import Service, Wish
+from translate.serve.service import Service, Wish, context_of
 from translate.serve.web.bodies import read_object
 from translate.serve.web.endpoint import Answer, Asked
 from translate.serve.web.events import Event, EventStream, to_json
@@ -146,6 +146,7 @@ class _Request:
             prefixes=None if body.prefix is None else [body.prefix] * len(sentences),
             constraints=[body.constraints] * len(sentences) if body.constraints else None,
             markup=body.markup,
+            context=context_of(self.served, (each.sentences for each in self.segmented)),
         )
         return await self.service.begin(self.served, sentences, wish)
 

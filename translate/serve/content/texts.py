@@ -10,7 +10,7 @@ from translate.serve.content.segments import Segmented, whole
 from translate.serve.content.segments import lines as split_lines
 from translate.serve.content.segments import sentences as split_sentences
 from translate.serve.documents import Document, read_html
-from translate.serve.service import Service, Wish
+from translate.serve.service import Service, Wish, context_of
 from translate.serve.web.refusals import RefusalError
 from translate.text.sentences import split
 from translate.translation import Translation
@@ -122,6 +122,7 @@ async def translate_texts(
         alignments=alignments,
         constraints=constraints if constraints and any(constraints) else None,
         markup=markup,
+        context=context_of(served, (part.sentences for part in parts)),
     )
     results, _ = await service.translate(served, sentences, wish)
     found, first = [], 0

@@ -1,0 +1,85 @@
+"""Lines of documents on standard input and in files."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from translate.cli.document_options import TextDocuments, contexts_of
+from translate.errors import UserError
+from translate.text.documents import ContextSize
+
+LINES = ["a", "b", "", "c", "d", "e", "f"]
+READS: Any = SimpleNamespace(context=ContextSize(2, 100), partners=())
+READS_NONE: Any = SimpleNamespace(context=ContextSize(), partners=())
+
+
+def cut(lines: Sequence[str], sizes: Sequence[int]) -> list[list[str]]:
+    rest, found = list(lines), []
+    for size in sizes:
+        found.append(rest[:size])
+        rest = rest[size:]
+    return found
+
+
+@pytest.mark.parametrize("sizes", [[7], [1] * 7, [2, 1, 4], [5, 2]])
+def test_a_blank_line_ends_a_document_whatever_the_blocks(sizes: list[int]) -> None:
+    blocks = list(TextDocuments().follow(cut(LINES, sizes), 2))
+    assert [len(block) for block in blocks] == sizes
+    found = [line for block in blocks for line in block]
+    assert [line.text for line in found] == LINES
+    assert [line.previous for line in found] == [[], ["a"], ["a", "b"], [], ["c"], ["c", "d"], ["d", "e"]]
+
+
+@pytest.mark.parametrize("sizes", [[7], [1] * 7, [3, 4]])
+def test_another_id_begins_a_document(tmp_path: Path, sizes: list[int]) -> None:
+    path = tmp_path / "ids"
+    path.write_text("x\nx\nx\nx\ny\ny\ny\n")
+    blocks = TextDocuments(document_ids=path).follow(cut(LINES, sizes), 1)
+    found = [line.previous for block in blocks for line in block]
+    assert found == [[], ["a"], ["b"], [], [], ["d"], ["e"]]
+
+
+def test_no_context_is_read_if_none_is_wanted() -> None:
+    documents = TextDocuments(no_context=True)
+    most = documents.most(READS, split_sentences=False)
+    assert most == 0
+    assert all(not line.previous for block in documents.follow([LINES, LINES], most) for line in block)
+    assert TextDocuments().most(READS, split_sentences=True) == 2
+
+
+@pytest.mark.parametrize(("count", "told"), [(5, "5 ids of documents for more than 6 lines"), (9, "9 ids")])
+def test_as_many_ids_as_lines_are_expected(tmp_path: Path, count: int, told: str) -> None:
+    path = tmp_path / "ids"
+    path.write_text("x\n" * count)
+    with pytest.raises(UserError, match=told):
+        list(TextDocuments(document_ids=path).follow([LINES], 2))
+
+
+def test_options_without_effect_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "ids"
+    for options in (TextDocuments(document_ids=path), TextDocuments(no_context=True)):
+        with pytest.raises(UserError, match="this run reads no previous sentences"):
+            options.most(READS_NONE, split_sentences=False)
+    with pytest.raises(UserError, match="no effect with --no-context"):
+        TextDocuments(document_ids=path, no_context=True).most(READS, split_sentences=False)
+    with pytest.raises(UserError, match="no effect with --split-sentences"):
+        TextDocuments(document_ids=path).most(READS, split_sentences=True)
+    with pytest.raises(UserError, match="reads no previous sentences"):
+        contexts_of(READS_NONE, [["a"]], [path], no_context=False)
+    with pytest.raises(UserError, match="leave one of them out"):
+        contexts_of(READS, [["a"]], [path], no_context=True)
+
+
+def test_contexts_of_test_sets(tmp_path: Path) -> None:
+    path = tmp_path / "ids"
+    path.write_text("x\nx\ny\n")
+    assert contexts_of(READS, [["a", "b", "c"]], [path], no_context=False) == [[[], ["a"], []]]
+    assert contexts_of(READS, [["a", "b"]], None, no_context=True) == [[[], []]]
+    assert contexts_of(READS, [["a"], ["b"]], None, no_context=False) == [None, None]
+    with pytest.raises(UserError, match="3 ids of documents for 2 sentences"):
+        contexts_of(READS, [["a", "b"]], [path], no_context=False)
+    with pytest.raises(UserError, match="1 files for 2 test sets"):
+        contexts_of(READS, [["a"], ["b"]], [path], no_context=False)
