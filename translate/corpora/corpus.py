@@ -98,6 +98,11 @@ def load_corpus(data: DataConfig, cache: Path | None = None) -> Corpus:
             f"dropped: {_describe(dropped) or 'none'}"
         )
     notes = list(raw.notes)
+    if data.context_sentences:
+        notes.append(
+            f"sources stand after up to {data.context_sentences} previous sentences of their documents, "
+            f"{data.context_pieces:,} pieces at most"
+        )
     if found.num_cleaned:
         notes.append(f"training lines with control characters replaced by spaces: {found.num_cleaned:,}")
     validation_pairs = 0 if "validation" in splits else data.validation_pairs

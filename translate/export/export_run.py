@@ -73,6 +73,11 @@ def export_run(
     )
     if export_format != "bundle":
         _check_text_alone(export_format, translator)
+        if translator.context.sentences:
+            report(
+                f"note: the run reads up to {translator.context.sentences} previous sentences of a document; "
+                f"{export_format} translates each sentence without them"
+            )
         refuse_search(contents.search, f"--format {export_format}")
     with aside(out) as new:
         if export_format == "page":
