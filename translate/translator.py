@@ -209,7 +209,6 @@ class Translator:
         check_sentences("align", targets)
         if len(sources) != len(targets):
             raise UserError(f"align: {len(sources)} sources but {len(targets)} targets")
-        self._warn(WITHOUT_CONTEXT, without_context("align", sources, context, self._members))
         pairs = self.encode_pairs(sources, targets, whitespace=whitespace, context=context)
         return align(self.model, pairs, self.choice, method=method, batch_size=batch_size, device=self.device)
 
@@ -227,6 +226,7 @@ class Translator:
         context: Previous | None = None,
     ) -> list[EncodedPair]:
         """Pairs as pieces with their words; the sentences before a source, if given, have no words."""
+        self._warn(WITHOUT_CONTEXT, without_context("align", sources, context, self._members))
         before: Previous = [()] * len(sources) if context is None else context
         triples = zip(sources, targets, before, strict=True)
         return [self.encode_pair(s, t, whitespace=whitespace, previous=p) for s, t, p in triples]
