@@ -28,7 +28,8 @@ def test_it_measures_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     measured = [row for row in rows if row[0] in ("1", "3")]
     assert [row[0] for row in measured] == ["1", "3", "1", "3"]
-    assert all(float(row[1]) > 0 and row[-2:] == ["0", "0"] for row in measured)
+    assert all(float(row[1]) > 0 and row[4:6] == ["0", "0"] for row in measured)
+    assert all(float(each) > 0 for row in measured for each in row[6:8])  # of server and client
     assert sum(row[0] == "the" for row in rows) == 1
 
 

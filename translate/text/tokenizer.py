@@ -23,6 +23,7 @@ PAD, UNK, BOS, EOS = 0, 1, 2, 3
 UNKNOWN = "⁇"  # the text of an unknown piece
 LONGEST_PIECE = 16  # characters of a piece at most, SentencePiece's default
 WORDS_A_PIECE = 4  # on average at most, in scripts whose characters are words
+FEW = 4  # texts that are done before SentencePiece has started the thread that it takes for a batch
 MAX_TRAINING_SENTENCES = 5_000_000
 MAX_TRAINING_CHARACTERS = 1 << 24  # of a corpus; SentencePiece takes about 25 bytes of memory for each
 MAX_MODEL_BYTES = 1 << 28  # of a SentencePiece model that is read
@@ -83,7 +84,9 @@ class Tokenizer:
         return list(self._processor.encode(self._prepare(text)))
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
-        """As :meth:`encode` for each text, several times as fast."""
+        """As :meth:`encode` for each text; several times as fast for many."""
+        if len(texts) <= FEW:
+            return [self.encode(text) for text in texts]
         return list(self._processor.encode([self._prepare(text) for text in texts], num_threads=1))
 
     def encode_corpus(self, lines: Sequence[str]) -> list[list[int]]:
@@ -95,7 +98,9 @@ class Tokenizer:
         return one_line(self._processor.decode([int(i) for i in ids if i not in (PAD, BOS, EOS)]))
 
     def decode_all(self, sentences: Sequence[Sequence[int]]) -> list[str]:
-        """As :meth:`decode` for each sentence, several times as fast."""
+        """As :meth:`decode` for each sentence; several times as fast for many."""
+        if len(sentences) <= FEW:
+            return [self.decode(ids) for ids in sentences]
         kept = [[i for i in ids if i not in (PAD, BOS, EOS)] for ids in sentences]
         return [one_line(text) for text in self._processor.decode(kept, num_threads=1)]
 
