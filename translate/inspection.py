@@ -11,8 +11,7 @@ import numpy as np
 from translate.aligner.links import Gold
 from translate.alignment.alignment import Alignment
 from translate.alignment.document_alignment import DocumentAlignment
-from translate.alignment.extract import METHODS, align
-from translate.alignment.heads import attention_heads
+from translate.alignment.extract import METHODS, align, attention_heads
 from translate.alignment.pairs import EncodedPair, evaluation_mode
 from translate.corpora.batching import pad
 from translate.errors import UserError

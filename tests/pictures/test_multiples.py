@@ -6,8 +6,7 @@ import pytest
 from matplotlib.image import imread
 
 from translate.alignment.choice import AlignmentChoice
-from translate.alignment.extract import align
-from translate.alignment.heads import attention_heads
+from translate.alignment.extract import align, attention_heads
 from translate.alignment.pairs import EncodedPair
 from translate.errors import UserError
 from translate.pictures import multiples

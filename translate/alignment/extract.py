@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -168,3 +169,25 @@ def _in_order(
 def shift_rows(rows: Tensor, shift: int) -> Tensor:
     """Rows (..., T, S) of `<s> y1..yn` to rows of y1..yn, as predictions (shift 0) or as inputs (1)."""
     return rows[..., 1:, :] if shift else rows[..., :-1, :]
+
+
+def attention_heads(
+    model: Seq2Seq, pair: EncodedPair, shift: int, *, device: torch.device | str = "cpu"
+) -> np.ndarray:
+    """Attention between words of each layer and head, by teacher forcing.
+
+    Args:
+        shift: 0 takes the row that predicts a target piece, 1 the row that has it as input.
+    Returns:
+        (layers, heads, T words, S words) float32; a row sums to 1, or is zero.
+    """
+    with evaluation_mode(model):
+        (batch,) = pair_batches([pair], 1, device)
+        layers = model.forced_weights(
+            batch.source, batch.source_mask, batch.target_in, range(model.num_attention_layers)
+        )
+        words = [
+            pool_target(shift_rows(pool_source(weights, batch.source_words), shift), batch.target_words)
+            for weights in layers
+        ]
+    return torch.cat(words).cpu().numpy()
