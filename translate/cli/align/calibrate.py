@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from translate.cli.align.judged_pairs import JudgedPairs
-from translate.cli.align.options import AlignMachine
+from translate.cli.align.options import AlignMachine, note_context
 from translate.cli.console import print_note
 from translate.cli.options import AsJson, Run, with_groups
 from translate.errors import UserError
@@ -55,6 +55,7 @@ def calibrate(
         print_note(f"{development.name} has gold links, which decide alone; --reverse has no effect")
         reverse = None
     translator = machine.load(run)
+    note_context(translator, known=development.context is not None)
     other = None if reverse is None else machine.load(reverse)
     chosen = choose_alignment(
         translator, development, settings.alignment, other, batch_size=machine.batch_size

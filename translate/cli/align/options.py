@@ -105,6 +105,7 @@ class WeightOptions:
         previous: Sequence[str] | None = None,
     ) -> Iterator["Alignment"]:
         """The alignment of each pair, in chunks; ``previous`` are the sentences before a single one."""
+        note_context(translator, known=previous is not None)
         iterator = iter(pairs)
         while chunk := list(islice(iterator, CHUNK)):
             sources, targets = zip(*chunk, strict=True)
@@ -181,6 +182,12 @@ class PictureOptions:
             return None
         S, T = len(alignment.source_words), len(alignment.target_words)
         return parse_gold(self.links, where="--links", source_length=S, target_length=T)
+
+
+def note_context(translator: "Translator", *, known: bool) -> None:
+    """Say so if a run reads previous sentences that are not ``known``."""
+    if translator.context.sentences and not known:
+        print_note("this run reads previous sentences of a document, but the pairs are aligned without them")
 
 
 def check_threshold(threshold: float | None) -> None:

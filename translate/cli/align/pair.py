@@ -86,12 +86,12 @@ def pair(
     if target is None:
         print_engine(translator.engine)
     wanted = min(ALTERNATIVES, translator.search.beam_size) if extension(out) == PAGE else 1
-    candidates, alignment = translated(translator, source, target, wanted, context)
+    candidates, alignment = translated(translator, source, target, wanted, context or ())
     if context and out is not None and extension(out) in PICTURES:
         _draw_document(translator, (source, candidates[0].text), context, out, weighting, picture)
         return
     if alignment is None or weighting != WeightOptions():
-        (alignment,) = weighting.align(translator, [(source, candidates[0].text)], machine, context)
+        (alignment,) = weighting.align(translator, [(source, candidates[0].text)], machine, context or ())
     if out is not None and alignment.picture is not None and extension(out) in (PAGE, *PICTURES):
         picture.check_no_matrix(out)
         from translate.inspection import draw_picture_of

@@ -3,7 +3,7 @@
 import json
 
 from translate.cli.align.judged_pairs import JudgedPairs
-from translate.cli.align.options import AlignMachine
+from translate.cli.align.options import AlignMachine, note_context
 from translate.cli.console import Rate
 from translate.cli.options import AsJson, Run, with_groups
 
@@ -22,10 +22,16 @@ def report(run: Run, *, pairs: JudgedPairs, as_json: AsJson = False, machine: Al
 
     development = pairs.read(run, machine.plugin or [])
     translator = machine.load(run)
+    note_context(translator, known=development.context is not None)
     rate = Rate(unit="pairs", total=len(development.source), quiet_meanwhile=True)
     found = compare_methods(
         translator.model,
-        translator.encode_pairs(development.source, development.target, whitespace=development.whitespace),
+        translator.encode_pairs(
+            development.source,
+            development.target,
+            whitespace=development.whitespace,
+            context=development.context,
+        ),
         translator.choice,
         development.golds,
         batch_size=machine.batch_size,
