@@ -9,7 +9,7 @@ from pathlib import Path
 
 from translate.config.data import SPLITS, DataConfig, members_of
 from translate.config.names import shorten, shown_path
-from translate.corpora.documents.ids import with_documents
+from translate.corpora.documents.ids import context_notes, with_documents
 from translate.corpora.filtered_cache import filtered
 from translate.corpora.filters import REASONS, hold_out, overlap_of
 from translate.corpora.generated.grammar import load_grammar
@@ -97,12 +97,7 @@ def load_corpus(data: DataConfig, cache: Path | None = None) -> Corpus:
             f"the corpus {shorten(data.name, 100)!r} has no training pair left; "
             f"dropped: {_describe(dropped) or 'none'}"
         )
-    notes = list(raw.notes)
-    if data.context_sentences:
-        notes.append(
-            f"sources stand after up to {data.context_sentences} previous sentences of their documents, "
-            f"{data.context_pieces:,} pieces at most"
-        )
+    notes = [*raw.notes, *context_notes(data)]
     if found.num_cleaned:
         notes.append(f"training lines with control characters replaced by spaces: {found.num_cleaned:,}")
     validation_pairs = 0 if "validation" in splits else data.validation_pairs

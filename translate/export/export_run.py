@@ -22,6 +22,7 @@ from translate.translation import Translation
 from translate.translator import Translator
 
 FORMATS = ("bundle", "ctranslate2", "onnx", "huggingface", "page")
+WITHOUT_CONTEXT = "note: the run reads previous sentences of a document; {} translates each one without them"
 
 
 def export_run(
@@ -72,12 +73,7 @@ def export_run(
         translator.languages,
     )
     if export_format != "bundle":
-        _check_text_alone(export_format, translator)
-        if translator.context.sentences:
-            report(
-                f"note: the run reads up to {translator.context.sentences} previous sentences of a document; "
-                f"{export_format} translates each sentence without them"
-            )
+        _check_text_alone(export_format, translator, report)
         refuse_search(contents.search, f"--format {export_format}")
     with aside(out) as new:
         if export_format == "page":
@@ -98,7 +94,10 @@ def _check_options(export_format: str, quantization: str | None, runtime: str | 
         raise UserError(f"--runtime is for --format page; {export_format} does not run in a browser")
 
 
-def _check_text_alone(export_format: str, translator: Translator) -> None:
+def _check_text_alone(export_format: str, translator: Translator, report: Callable[[str], None]) -> None:
+    """Raise :class:`UserError` for a run that reads pictures; say so if it reads other sentences."""
+    if translator.context.sentences:
+        report(WITHOUT_CONTEXT.format(export_format))
     if translator.reads != "text":
         raise UserError(
             f"--format {export_format}: it reads text alone, and the run reads pictures; use bundle"

@@ -1,7 +1,7 @@
 """Heatmaps of alignments, with the source across the top: Bahdanau et al. 2015, figure 3."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +38,6 @@ class _Panel:
     label_height: float  # of the source labels, as rotated
     caption_width: float  # the larger one of title and method
     cell: float  # side of a cell
-    breaks: Sequence[int] = ()  # source words after a line
 
     @property
     def width(self) -> float:
@@ -99,8 +98,8 @@ def draw(
             _measure(one, title, one_gold, cell, font_size)
             for one, title, one_gold in zip(alignments, titles, gold or [None] * len(alignments), strict=True)
         ]
-        panels = [replace(each, breaks=at) for each, at in zip(panels, breaks or [()] * len(panels))]
-        save(_compose(panels, font_size, colours, values=values), path)
+        at = breaks or [()] * len(panels)
+        save(_compose(panels, at, font_size, colours, values=values), path)
     return path
 
 
@@ -140,7 +139,14 @@ def _measure(alignment: WordMatrix, title: str, gold: Gold | None, cell: float, 
     )
 
 
-def _compose(panels: Sequence[_Panel], font_size: float, colours: Colormap, *, values: bool) -> Figure:
+def _compose(
+    panels: Sequence[_Panel],
+    breaks: Sequence[Sequence[int]],
+    font_size: float,
+    colours: Colormap,
+    *,
+    values: bool,
+) -> Figure:
     """Place the panels from left to right with their cells aligned at the top, then a colour bar."""
     title_height = 2.3 * font_size / 72 if any(panel.title for panel in panels) else 0.0
     method_height = 1.8 * font_size / 72 if any(panel.alignment.method for panel in panels) else 0.0
@@ -160,9 +166,11 @@ def _compose(panels: Sequence[_Panel], font_size: float, colours: Colormap, *, v
         bottom = height - top - box_height
         return figure.add_axes((left / width, bottom / height, box_width / width, box_height / height))
 
-    for panel, left in zip(panels, lefts, strict=True):
+    for panel, at, left in zip(panels, breaks, lefts, strict=True):
         axes = add_axes(left, panel.width, panel.height)
         _draw_cells(axes, panel, colours, font_size, values=values)
+        for column in at:
+            axes.axvline(column, color=_GOLD, linewidth=1.2)
         for text, size, base in (
             (panel.title, font_size + 1, 0.5 * title_height),
             (panel.alignment.method, font_size - 1, title_height + 0.45 * method_height),
@@ -199,8 +207,6 @@ def _draw_cells(axes: Axes, panel: _Panel, colours: Colormap, font_size: float, 
             axes.add_patch(
                 Rectangle(corner, 0.88, 0.88, fill=False, edgecolor=_GOLD, linewidth=1.4, linestyle=style)
             )
-    for column in panel.breaks:
-        axes.axvline(column, color=_GOLD, linewidth=1.2)
     if values:
         for (target, source), weight in np.ndenumerate(weights):
             red, green, blue, _ = colours(float(weight))

@@ -87,10 +87,8 @@ def load(
     choice, kind = read_choice(directory, model), "int8" if int8 else precision
     chosen = choose(engine, model, tokenizers, settings.search, choice, chosen_device, kind)
     _lay_out(model, chosen_device, kind, as_trained=as_trained)
-    context = context_of(settings.data)
-    return Translator(
-        model, tokenizers, settings.search, choice, _languages(settings), engine=chosen, context=context
-    )
+    languages, context = _languages(settings), context_of(settings.data)
+    return Translator(model, tokenizers, settings.search, choice, languages, engine=chosen, context=context)
 
 
 def _lay_out(model: Seq2Seq, device: torch.device, kind: str, *, as_trained: bool) -> None:

@@ -43,7 +43,7 @@ Examples:
   translate align pair runs/mine "I love you ." --out a.html
   translate align pair runs/captions photo.jpg --out a.html
   translate align pair runs/mine "it is light ." --image a.jpg --out a.png
-  translate align pair runs/documents "It barks." --context "A dog runs." --out a.png
+  translate align pair runs/mine "It barks." --context "A dog." --out a.png
 """
 ALTERNATIVES = 3  # the model's own translations on a page, at most
 

@@ -61,6 +61,16 @@ def with_documents(readers: Mapping[str, SplitReader], data: DataConfig) -> dict
     return found
 
 
+def context_notes(data: DataConfig) -> list[str]:
+    """What is read before a sentence, for the user."""
+    if not data.context_sentences:
+        return []
+    return [
+        f"sources stand after up to {data.context_sentences} previous sentences of their documents, "
+        f"{data.context_pieces:,} pieces at most"
+    ]
+
+
 def beside(reader: SplitReader, path: Path) -> SplitReader:
     """A reader that also gives the ids of documents, from a file with a line for each pair."""
 
