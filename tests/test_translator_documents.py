@@ -10,6 +10,8 @@ import torch
 
 from tests.tiny_models import tiny_model
 from translate.alignment.choice import AlignmentChoice
+from translate.alignment.extract import align
+from translate.alignment.pairs import EncodedPair
 from translate.config.search import SearchConfig
 from translate.config.tokenizer import TokenizerConfig
 from translate.errors import UserError
@@ -17,7 +19,7 @@ from translate.inspection import align_document
 from translate.models import Seq2Seq
 from translate.search import beam_search
 from translate.source_reading import WITHOUT_CONTEXT
-from translate.text.documents import ContextSize
+from translate.text.documents import ContextSize, in_context
 from translate.text.tokenizer import BOS, EOS, TokenizerPair
 from translate.translator import Translator
 
@@ -73,9 +75,11 @@ def test_a_recorded_alignment_is_that_of_teacher_forcing(tokenizers: TokenizerPa
     translator = build(tokenizers, ContextSize(2, 100))
     for index, result in enumerate(translator.translate(LINES, context=CONTEXT, alignments=True)):
         assert result.alignment is not None
-        if result.text:
-            (forced,) = translator.align([LINES[index]], [result.text], context=[CONTEXT[index]])
-            np.testing.assert_allclose(result.alignment.weights, forced.weights, atol=1e-5)
+        before = [tokenizers.source.encode(line) for line in CONTEXT[index]]
+        source = in_context(tokenizers.source.encode_words(LINES[index]), before)
+        target = tokenizers.target.decode_words(tokenizers.target.ids(result.tokens))[1]
+        (forced,) = align(translator.model, [EncodedPair.of(source, target)], translator.choice)
+        np.testing.assert_allclose(result.alignment.weights, forced.weights, atol=1e-5)
 
 
 def test_only_the_nearest_sentences_within_both_limits_are_read(tokenizers: TokenizerPair) -> None:
