@@ -4,22 +4,74 @@
 
 Starts a standalone master and two workers on this machine, prepares the recipe by DuckDB and by
 the cluster, kills one worker with its executor by SIGKILL once the shards are being shuffled, and compares
-the hashes. Time and the largest memory of each are printed.
+the hashes. Time, and the processor time and the largest memory of the processes of each, are printed; what a
+process used in its last second may be missing.
 """
 
 import argparse
 import json
 import os
-import resource
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 COMMAND = "from translate.cli.main import main; main()"
 SHUFFLE = "writing the shards"  # the note after which a worker is killed
+
+
+class Watch:
+    """Processor time and largest memory of all processes of some sessions, and of those below this one."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[tuple[int, str], float] = {}
+        self.largest: dict[tuple[int, str], int] = {}  # KiB
+        self.sessions: list[int] = []
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+
+    def __enter__(self) -> "Watch":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        while not self._ended.wait(0.5):
+            parents: dict[int, int] = {}
+            for folder in sorted(Path("/proc").glob("[0-9]*"), key=lambda each: int(each.name)):
+                try:
+                    values = (folder / "stat").read_text().rpartition(")")[2].split()
+                    status = (folder / "status").read_text()
+                except OSError:
+                    continue
+                number, peak = int(folder.name), status.partition("VmHWM:")[2].split()
+                parents[number] = int(values[1])
+                ticks = int(values[11]) + int(values[12])  # of user and system
+                key = (number, values[19])  # with the time of its start, as numbers are used again
+                if peak and self._is_ours(number, parents, int(values[3])):
+                    self.largest[key] = max(self.largest.get(key, 0), int(peak[0]))
+                    self.seconds[key] = ticks / os.sysconf("SC_CLK_TCK")
+
+    def _is_ours(self, number: int, parents: dict[int, int], session: int) -> bool:
+        if session in self.sessions:
+            return True
+        while number in parents and number != os.getpid():
+            number = parents[number]
+        return number == os.getpid()
+
+    def summary(self) -> str:
+        """One line."""
+        largest = max(self.largest.values(), default=0) / 2**10
+        return (
+            f"{sum(self.seconds.values()):.0f} s of processors, largest of {len(self.seconds)} processes "
+            f"{largest:,.0f} MiB"
+        )
 
 
 def free_port() -> int:
@@ -94,7 +146,11 @@ def prepare(recipe: Path, out: Path, options: list[str], cluster: StandaloneClus
     begin = time.perf_counter()
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     command = [sys.executable, "-c", COMMAND, "prepare", "--recipe", str(recipe), "--out", str(out), *options]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
+    with (
+        Watch() as watch,
+        subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process,
+    ):
+        watch.sessions += [] if cluster is None else [each.pid for each in cluster.processes]
         assert process.stderr is not None
         for line in process.stderr:
             print(f"  {time.perf_counter() - begin:6.1f} s  {line.rstrip()}"[:200], flush=True)
@@ -104,8 +160,7 @@ def prepare(recipe: Path, out: Path, options: list[str], cluster: StandaloneClus
                 print("  one worker killed", flush=True)
     if process.returncode:
         raise SystemExit(f"prepare ended with {process.returncode}")
-    most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**10
-    print(f"{time.perf_counter() - begin:.0f} s; largest process so far {most:,.0f} MiB")
+    print(f"{time.perf_counter() - begin:.0f} s; {watch.summary()}", flush=True)
     found: str = json.loads((out / "manifest.json").read_text())["hash"]
     return found
 

@@ -78,7 +78,11 @@ def measure(corpora: dict[str, Pairs], languages: list[str], out: Path, argument
             "duplicates": False,
             "near_duplicates": None,
             "max_partners": None,
-            "links": {"sample_pairs": arguments.sample_pairs},
+            "links": {
+                "sample_pairs": arguments.sample_pairs,
+                "min_coverage": arguments.min_coverage,
+                "min_probability": arguments.min_probability,
+            },
         }
     )
     begin = time.perf_counter()
@@ -116,12 +120,13 @@ def tables(report: dict[str, Any], corpora: dict[str, Pairs], first: str) -> lis
         precision = planted / max(1, planted + counts[first])
         lost = f"{100 * counts[first] / len(corpora[first]):.2f} %"
         lines.append(f"| {reason} | {' | '.join(shares)} | {lost} | {100 * precision:.1f} % |")
-    coverage = report["link_coverage"]
-    lines += [
-        f"link coverage, {first} above {kind}: area {area(coverage[first], coverage[kind]):.3f}"
-        for kind in kinds
-        if kind in coverage
-    ]
+    for name in ("link_coverage", "translation_probability"):
+        counts = report[name]
+        lines += [
+            f"{name}, {first} above {kind}: area {area(counts[first], counts[kind]):.3f}"
+            for kind in kinds
+            if kind in counts
+        ]
     return lines
 
 
@@ -138,6 +143,8 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=10**9, help="pairs that are read, from the first on")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--sample-pairs", type=int, default=50_000)
+    parser.add_argument("--min-coverage", type=float, help="links.min_coverage; none by default")
+    parser.add_argument("--min-probability", type=float, help="links.min_probability; none by default")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--out", type=Path, required=True, help="a new folder")
     arguments = parser.parse_args()

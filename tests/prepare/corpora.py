@@ -33,7 +33,7 @@ def write_pairs(folder: Path, name: str, pairs: list[tuple[str, str]]) -> dict[s
 
 def recipe(corpora: dict[str, Any], **settings: Any) -> Recipe:
     """A recipe without filters of links unless they are given."""
-    given = {"links": {"min_coverage": None}, "validation_pairs": 0, **LANGUAGES, **settings}
+    given = {"links": {"min_probability": None}, "validation_pairs": 0, **LANGUAGES, **settings}
     return recipe_of({"corpora": corpora, **given})
 
 

@@ -91,14 +91,14 @@ def test_a_recipe_and_the_command_line_together(tmp_path: Path, translate_comman
     )
     result = translate_command(
         *("prepare", f"b={second['source']},{second['target']}", "--recipe", recipe),
-        *("--out", tmp_path / "out", "--set", "links.min_coverage=null", "--workers", 1),
+        *("--out", tmp_path / "out", "--set", "links.min_probability=null", "--workers", 1),
     )
     assert result.code == 0, result.err
     assert "read 200 training pairs; written: train 193, validation 7, test 0" in result.out
     assert len(pairs_of(tmp_path / "out")) == 193
     again = translate_command(
         *("prepare", f"b={second['source']},{second['target']}", "--recipe", recipe),
-        *("--out", tmp_path / "out", "--set", "links.min_coverage=null", "--workers", 1),
+        *("--out", tmp_path / "out", "--set", "links.min_probability=null", "--workers", 1),
     )
     assert "is already prepared" in again.err
     assert again.out == result.out

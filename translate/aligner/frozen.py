@@ -12,7 +12,7 @@ from zlib import crc32
 
 import numpy as np
 
-from translate.aligner.hidden_markov import forward_backward
+from translate.aligner.hidden_markov import NULL_PROBABILITY, forward_backward
 from translate.aligner.links import Links
 from translate.aligner.statistical import (
     BLOCK_CELLS,
@@ -32,6 +32,8 @@ PARTNER = 0.01  # a word has a partner if a word of the other side gives it at l
 LIFT = 4.0  # ... and this many times the probability that it has by itself
 DOUBT = 3.0  # occurrences
 BENEFIT = 8.0  # of the doubt, as much as two common words weigh
+SAME_RATIO = 3.0  # log ratio of probabilities of an unknown word that stands on both sides
+_EXACT = 1e6  # weights are counted in millionths, whose sums do not depend on the pairs before
 _UNSEEN = 1e-7  # probability of two known words that never met in the sample
 _SAME = 0.5  # of an unknown word that stands on both sides, such as a name
 _TIE = 1e-6  # above LINK_PROBABILITY: of two equal candidates neither is a link, however sums are rounded
@@ -110,12 +112,23 @@ class FrozenAligner:
         only if it stands on both sides. `BENEFIT` is added to what is linked, and to the total, so that a
         short pair needs more evidence against it.
         """
-        result = np.ones((len(sources), 2))
+        return self.evidence(sources, targets)[:, :2]
+
+    def evidence(self, sources: Words, targets: Words) -> np.ndarray:
+        """What tells a translation from another sentence, three values for each side: (N, 6).
+
+        First the coverage of both sides. Then, for both sides, the mean over the words that the sample had of
+        log p(word | other side) / p(word), by IBM model 1 (Brown et al. 1993, eq. 6), c / (c + `DOUBT`) of
+        it. Last the largest share of the weight in a run of words without partners, less what words with
+        partners inside it weigh, twice: it is large if a part of the side is not translated.
+        """
+        result = np.ones((len(sources), 6))
+        result[:, 2:] = 0.0
         for part in _parts(sources, targets):
-            result[part] = self._coverage(sources[part], targets[part])
+            result[part] = self._evidence(sources[part], targets[part])
         return result
 
-    def _coverage(self, sources: Words, targets: Words) -> np.ndarray:
+    def _evidence(self, sources: Words, targets: Words) -> np.ndarray:
         numbers = [self._numbers(side, lines) for side, lines in enumerate((sources, targets))]
         lengths = [np.array([len(line) for line in lines], np.int64) for lines in (sources, targets)]
         at = _grid(*lengths)
@@ -124,21 +137,30 @@ class FrozenAligner:
         known = (s >= 0) & (t >= 0)
         entry[known] = self._entries(s[known], t[known])
         met, same = entry >= 0, (s < 0) & (s == t)
-        result = np.ones((len(sources), 2))
+        result = np.empty((len(sources), 6))
         for side, direction in enumerate((self.back, self.there)):
             words = numbers[side]
+            owner = np.repeat(np.arange(len(sources)), lengths[side])
             alone = (direction.counts + 0.5) / (direction.counts + 0.5).sum()
-            worth = -np.log(alone) * direction.counts / (direction.counts + DOUBT)
-            weights = np.where(words >= 0, worth[np.maximum(words, 0)], 0.0)
-            chance = direction.table[entry[met]]
-            partner = (chance >= PARTNER) & (chance >= LIFT * alone[words[at[side][met]]])
+            trust, probability = np.zeros(len(words)), np.ones(len(words))
+            trust[words >= 0] = (direction.counts / (direction.counts + DOUBT))[words[words >= 0]]
+            probability[words >= 0] = alone[words[words >= 0]]
+            weights = -np.log(probability) * trust
+            chance, place = direction.table[entry[met]], at[side][met]
             found = np.zeros(len(words), bool)
-            found[at[side][met][partner]] = True
+            found[place[(chance >= PARTNER) & (chance >= LIFT * probability[place])]] = True
             found[at[side][same]] = True
             weights[(words < 0) & found] = -np.log(alone.min())
-            owner = np.repeat(np.arange(len(sources)), lengths[side])
             total = np.bincount(owner, weights, len(sources)) + BENEFIT
             result[:, side] = (np.bincount(owner, weights * found, len(sources)) + BENEFIT) / total
+            given = np.bincount(place, chance, len(words)) / np.repeat(
+                np.maximum(lengths[1 - side], 1), lengths[side]
+            )
+            ratios = np.log((1 - NULL_PROBABILITY) * given / probability + NULL_PROBABILITY) * trust
+            ratios[(words < 0) & found] = SAME_RATIO
+            count = np.bincount(owner, (words >= 0) | found, len(sources))
+            result[:, 2 + side] = np.bincount(owner, ratios, len(sources)) / (count + DOUBT)
+            result[:, 4 + side] = _largest_gap(weights, found, owner, lengths[side]) / total
         return result
 
     def links(self, sources: Words, targets: Words, *, method: str = "grow-diag-final-and") -> list[Links]:
@@ -231,3 +253,18 @@ def _grid(lengths: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarr
     first = np.repeat(np.cumsum(lengths) - lengths, counts)
     second = np.repeat(np.cumsum(others) - others, counts)
     return first + inside // width, second + inside % width
+
+
+def _largest_gap(
+    weights: np.ndarray, found: np.ndarray, owner: np.ndarray, lengths: np.ndarray
+) -> np.ndarray:
+    """The largest sum of weights in a run of words of a sentence, where found words count -2 times."""
+    values = np.rint(weights * np.where(found, -2, 1) * _EXACT).astype(np.int64)
+    sums = np.concatenate([[0], np.cumsum(values)])
+    begins = np.cumsum(lengths) - lengths
+    before = sums[:-1] - np.repeat(sums[begins], lengths)  # in the sentence, before each word
+    apart = owner << 40  # so that the least sum so far is of the same sentence
+    least = np.minimum.accumulate(before - apart) + apart
+    gaps = np.zeros(len(lengths), np.int64)
+    np.maximum.at(gaps, owner, before + values - least)
+    return gaps / _EXACT

@@ -14,7 +14,7 @@ from translate.prepare.recipe import Recipe
 EXAMPLES = 5  # of each reason
 SHOWN = 300  # characters of a side
 SHOWN_LANGUAGES = 12
-BINS = 20  # of the link coverage
+BINS = 20  # of the link coverage and of probabilities
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
@@ -54,7 +54,8 @@ def find(
         "identified_languages": {
             side: _languages(engine, f"{side}_language") for side in ("source", "target")
         },
-        "link_coverage": _coverage(engine),
+        "link_coverage": _histograms(engine, "coverage"),
+        "translation_probability": _histograms(engine, "probability"),
         "examples": _examples(engine),
     }
 
@@ -116,11 +117,11 @@ def _languages(engine: DataEngine, column: str) -> dict[str, int]:
     return {language: -count for count, language in rows[:SHOWN_LANGUAGES]}
 
 
-def _coverage(engine: DataEngine) -> dict[str, dict[str, int]]:
-    """For each corpus how many pairs have which share of linked words, in steps of 1 / ``BINS``."""
-    bin_of = f"least(CAST(floor(coverage * {BINS}) AS INT), {BINS - 1})"
+def _histograms(engine: DataEngine, value: str) -> dict[str, dict[str, int]]:
+    """For each corpus how many pairs have which value, from 0 to 1 in steps of 1 / ``BINS``."""
+    bin_of = f"least(CAST(floor({value} * {BINS}) AS INT), {BINS - 1})"
     statement = (
-        f"SELECT corpus, {bin_of} AS v, count(*) AS n FROM clean WHERE coverage IS NOT NULL "
+        f"SELECT corpus, {bin_of} AS v, count(*) AS n FROM clean WHERE {value} IS NOT NULL "
         f"GROUP BY corpus, {bin_of}"
     )
     return {

@@ -27,7 +27,7 @@ from translate.prepare.readable import write_readable
 from translate.prepare.recipe import Recipe
 from translate.text.aside import aside, scratch, told, write_text
 
-VERSION = "1"  # changes when the same recipe would give other shards
+VERSION = "2"  # changes when the same recipe would give other shards
 WORK = ".preparing"  # the folder of an unfinished preparation, inside that of the shards
 EngineMaker = Callable[[Path], DataEngine]
 
@@ -160,24 +160,24 @@ class Preparation:
         self.note(f"read {pairs:,} pairs of {given.corpus}: {given}")
         return {"pairs": pairs}
 
-    def _rows(self, engine: DataEngine) -> None:
-        self.note("judging every pair")
-        engine.map(RowFunction(self.recipe), self.work / "raw", self.work / "rows", ROWS)
-        engine.add_table("rows", self.work / "rows")
-        engine.add_view("train_rows", statements.TRAIN)
-
     def _links(self, engine: DataEngine, dropped: Dropped) -> None:
         """Judge the pairs that are left by the links between their words."""
-        links, parameters = self.recipe.links, self.work / "links.npz"
-        wanted = links.min_coverage is not None or links.write
+        links, parameters, judge = self.recipe.links, self.work / "links.npz", self.work / "judge.npz"
+        judged = links.min_coverage is not None or links.min_probability is not None
+        wanted = judged or links.write
         if wanted and not parameters.exists():
             self.note(f"learning the translations of words from at most {links.sample_pairs:,} pairs")
             learnt = learn_sample(engine, dropped.view, links)
             if learnt is not None:
-                with aside(parameters) as new:
-                    learnt.save(new)
+                if learnt.judge is None and links.min_probability is not None:
+                    self.note("too few pairs to tell what a translation looks like: no links.min_probability")
+                if learnt.judge is not None:
+                    with aside(judge) as new:
+                        learnt.judge.save(new)
+                with aside(parameters) as new:  # last: with it there is all that was learnt
+                    learnt.aligner.save(new)
         self.note("judging links between words" if wanted else "collecting what is left")
-        function = LinkFunction(links, parameters if parameters.exists() else None)
+        function = LinkFunction(links, *(path if path.exists() else None for path in (parameters, judge)))
         engine.map(function, self.work / "rows", self.work / "clean", CLEAN, dropped.folders())
         engine.add_table("clean", self.work / "clean")
 

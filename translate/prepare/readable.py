@@ -106,13 +106,14 @@ def _measures(report: dict[str, Any]) -> list[_Table]:
             ],
             "Sides with too few letters are not counted.",
         ),
-        _Table(
+        _histogram(
+            "Probability of a translation",
+            report["translation_probability"],
+            "By the links between the words, if half of all pairs were translations (links.min_probability).",
+        ),
+        _histogram(
             "Link coverage",
-            ("from", *report["link_coverage"]),
-            [
-                (low, *(_count(counts[low]) for counts in report["link_coverage"].values()))
-                for low in next(iter(report["link_coverage"].values()), {})
-            ],
+            report["link_coverage"],
             "The share of words that link to a word of the other side, of the side with fewer of them.",
         ),
         _Table(
@@ -129,6 +130,13 @@ def _measures(report: dict[str, Any]) -> list[_Table]:
         )
         for reason, pairs in report["examples"].items()
     ]
+
+
+def _histogram(title: str, counts: dict[str, dict[str, int]], note: str) -> _Table:
+    """A row for each step of a value, a column for each corpus."""
+    steps = next(iter(counts.values()), {})
+    rows = [(low, *(_count(found[low]) for found in counts.values())) for low in steps]
+    return _Table(title, ("from", *counts), rows, note)
 
 
 def _count(number: int) -> str:

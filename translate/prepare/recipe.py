@@ -59,6 +59,7 @@ class LinkConfig:
     """Links between words, from counts on a sample."""
 
     min_coverage: Fraction | None = YAML
+    min_probability: Fraction | None = YAML
     sample_pairs: Positive = YAML
     sample_links: SampleLinks = YAML
     write: bool = YAML

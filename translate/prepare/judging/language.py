@@ -65,10 +65,10 @@ def base(code: str) -> str:
 
 
 @lru_cache(maxsize=16)
-def letters_of(code: str) -> re.Pattern[str] | None:
-    """A pattern for the letters of the scripts of a language; ``None`` if its script is not known."""
+def without_letters_of(code: str) -> re.Pattern[str] | None:
+    """A pattern for all but the letters of the scripts of a language; ``None`` if its script is not known."""
     scripts = _SCRIPTS.get(base(code))
-    return re.compile(f"[{''.join(_RANGES[each] for each in scripts)}]") if scripts else None
+    return re.compile(f"[^{''.join(_RANGES[each] for each in scripts)}]+") if scripts else None
 
 
 def identify(text: str, pair: tuple[str, str]) -> Identified:

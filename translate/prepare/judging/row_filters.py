@@ -4,7 +4,7 @@ import re
 from collections import Counter
 
 from translate.corpora.filters import count_words
-from translate.prepare.judging.language import Identified, base, letters_of
+from translate.prepare.judging.language import Identified, base, without_letters_of
 from translate.prepare.recipe import FilterConfig
 
 # Every reason in the order in which they are tried, and what it says of the pairs.
@@ -24,11 +24,10 @@ REASONS = {
     "near_duplicate": "repeated but for small differences",
     "partners": "of a sentence with more than max_partners translations",
     "overlap": "that are in validation or test",
-    "links": "with fewer linked words than links.min_coverage",
+    "links": "no translations by the links between their words (links.min_probability, links.min_coverage)",
 }
 RATIO_WORDS = 3  # added to both sides, so that "Yes ." may be "Oui , monsieur ."
-_LETTER = re.compile(r"[^\W\d_]")
-_VISIBLE = re.compile(r"\S")
+_NO_LETTERS = re.compile(r"[\W\d_]+")  # to remove runs is far faster than to find each letter
 _DAMAGED = re.compile("\ufffd|Ã[\u0080-\u00bf]|â€|Â[\u00a0-\u00bf]")
 _GROUPED = re.compile(r"(?<=\d)[.,'’\u00a0\u202f ](?=\d{3}(?!\d))")
 _NUMBER = re.compile(r"\d{2,}")
@@ -87,26 +86,33 @@ def to_identify(text: str, filters: FilterConfig) -> bool:
     need = filters.language_letters
     if filters.language is None or len(text) < need:
         return False
-    return len(_LETTER.findall(text[: 4 * need])) >= need
+    return num_letters(text[: 4 * need]) >= need
+
+
+def num_letters(text: str) -> int:
+    """The letters of a text."""
+    return len(_NO_LETTERS.sub("", text))
 
 
 def letter_share(text: str) -> float:
     """The share of letters among the characters other than white space."""
-    visible = len(_VISIBLE.findall(text))
-    return len(_LETTER.findall(text)) / visible if visible else 0.0
+    visible = sum(map(len, text.split()))
+    return num_letters(text) / visible if visible else 0.0
 
 
 def script_share(text: str, code: str) -> float:
     """The share of a text's letters that are of the script of a language; 1 without letters."""
-    pattern = letters_of(code)
+    pattern = without_letters_of(code)
     if pattern is None:
         return 1.0
-    letters = len(_LETTER.findall(text))
-    return min(1.0, len(pattern.findall(text)) / letters) if letters else 1.0
+    letters = num_letters(text)
+    return min(1.0, len(pattern.sub("", text)) / letters) if letters else 1.0
 
 
 def numbers(text: str) -> Counter[str]:
     """The numbers of two or more digits; 1,000 and 1 000 and 1.000 are equal."""
+    if _NUMBER.search(text) is None:
+        return Counter()
     found = _NUMBER.findall(_GROUPED.sub("", text))
     return Counter(str(int(number)) if len(number) < 40 else number for number in found)
 

@@ -5,9 +5,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow
 
 from translate.aligner.frozen import FrozenAligner
+from translate.aligner.judge import TranslationJudge
 from translate.aligner.links import format_pharaoh
 from translate.prepare.judging.signatures import similarity
 from translate.prepare.recipe import LinkConfig
@@ -37,6 +39,7 @@ CLEAN = pyarrow.schema(
         ("order_key", pyarrow.int64()),
         ("reason", pyarrow.string()),  # "links" for too few of them
         ("coverage", pyarrow.float64()),  # of the side with fewer linked words
+        ("probability", pyarrow.float64()),  # that the sides are translations
         ("links", pyarrow.string()),
     ]
 )
@@ -58,10 +61,17 @@ class SimilarFunction:
 
 @dataclass(frozen=True)
 class LinkFunction:
-    """Judges pairs by the links between their words; without a file of parameters it lets them pass."""
+    """Judges pairs by the links between their words; without a file of parameters it lets them pass.
+
+    Attributes:
+        links: what is wanted.
+        parameters: file of the aligner.
+        judge: file of the judge.
+    """
 
     links: LinkConfig
     parameters: Path | None
+    judge: Path | None = None
 
     def __call__(self, batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
         """The kept pairs of train, of ``CLEAN``."""
@@ -77,18 +87,27 @@ class LinkFunction:
         reasons: list[str | None] = [None] * count
         lines: list[str | None] = [None] * count
         coverage: list[float | None] = [None] * count
+        probability: list[float | None] = [None] * count
         if self.parameters is not None and count:
             aligner = _aligner(self.parameters)
             sides = [list(map(link_words, _list(batch, side))) for side in ("source", "target")]
-            coverage = [round(float(value), 6) for value in aligner.coverage(*sides).min(1)]
-            least = self.links.min_coverage
-            if least is not None:
-                reasons = ["links" if value < least else None for value in coverage]  # type: ignore[operator]
+            evidence = aligner.evidence(*sides)
+            coverage = _rounded(evidence[:, :2].min(1))
+            if self.judge is not None:
+                probability = _rounded(_judge(self.judge).probabilities(evidence, *sides))
+            for values, least in (
+                (coverage, self.links.min_coverage),
+                (probability, self.links.min_probability),
+            ):
+                if least is not None:
+                    few = [value is not None and value < least for value in values]
+                    reasons = ["links" if wrong else reason for reason, wrong in zip(reasons, few)]
             if self.links.write:
                 lines = [format_pharaoh(links) for links in aligner.links(*sides)]
         made = {
             "reason": pyarrow.array(reasons, pyarrow.string()),
             "coverage": pyarrow.array(coverage, pyarrow.float64()),
+            "probability": pyarrow.array(probability, pyarrow.float64()),
             "links": pyarrow.array(lines, pyarrow.string()),
         }
         return pyarrow.record_batch(
@@ -104,6 +123,16 @@ def link_words(text: str) -> list[str]:
 def _list(batch: pyarrow.RecordBatch, name: str) -> list[Any]:
     values: list[Any] = batch[name].to_pylist()
     return values
+
+
+def _rounded(values: np.ndarray) -> list[float | None]:
+    """Numbers that are the same however sums were rounded."""
+    return [round(float(value), 6) for value in values]
+
+
+@lru_cache(maxsize=1)
+def _judge(path: Path) -> TranslationJudge:
+    return TranslationJudge.load(path)
 
 
 @lru_cache(maxsize=1)
