@@ -6,6 +6,7 @@ import re
 import secrets
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 
 from translate.config.names import shorten
 from translate.serve.catalogue import Served
@@ -14,6 +15,7 @@ from translate.text.tokenizer import UNK
 
 MAX_GLOSSARIES, MAX_ENTRIES, MAX_CHARACTERS = 1_000, 5_000, 200
 MOST_TERMS = 8  # of a sentence
+_PARTS = re.compile(r"\w+|\W")
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,8 @@ class Glossary:
     def terms(self, sentence: str) -> list[str]:
         """The phrases that the translation of a sentence must contain: the longest terms first."""
         found, rest = [], sentence
-        for term in sorted(self.entries, key=len, reverse=True):
+        near = {pair for first in {*_PARTS.findall(sentence)} for pair in self._by_first.get(first, ())}
+        for _, term in sorted(near):
             if term not in rest:
                 continue
             whole = re.compile(rf"(?<!\w){re.escape(term)}(?!\w)")
@@ -46,6 +49,14 @@ class Glossary:
                 rest = whole.sub("\0", rest)
                 found.append(self.entries[term])
         return list(dict.fromkeys(found))[:MOST_TERMS]
+
+    @cached_property
+    def _by_first(self) -> dict[str, list[tuple[int, str]]]:
+        """The terms that begin with a word or sign, each with its rank; the longest come first."""
+        found: dict[str, list[tuple[int, str]]] = {}
+        for rank, term in enumerate(sorted(self.entries, key=len, reverse=True)):
+            found.setdefault(_PARTS.findall(term)[0], []).append((rank, term))
+        return found
 
 
 class Glossaries:
