@@ -64,6 +64,9 @@ class LimitOptions:
     max_beam: Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="Hypotheses of a sentence.")] = (
         16
     )
+    max_unread: Annotated[
+        int, typer.Option(min=1, metavar="BYTES", help="Of answers that clients have not read yet, in all.")
+    ] = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -136,6 +139,7 @@ def serve(
         limits.max_queue,
         limits.max_requests,
         limits.max_beam,
+        limits.max_unread,
     )
     with listen(address.host, address.port) as listener:
         _serve(named, languages, listener, bounds, keys, work, machine)

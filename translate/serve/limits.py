@@ -15,6 +15,7 @@ class ServiceLimits:
         queue: source pieces that wait or run.
         requests: at a time.
         beam: hypotheses of a sentence.
+        unread: bytes of answers that clients have not read yet.
         seconds: in which the body of a request must arrive.
     """
 
@@ -25,4 +26,5 @@ class ServiceLimits:
     queue: int = 100_000
     requests: int = 2_000
     beam: int = 16
+    unread: int = 64 << 20
     seconds: float = 30.0

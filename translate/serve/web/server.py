@@ -6,58 +6,21 @@ import signal
 import socket
 import time
 from collections.abc import Callable
+from functools import partial
 from types import FrameType
 
 import uvicorn
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from translate.errors import UserError
 from translate.serve.catalogue import Catalogue
 from translate.serve.service import DRAINING, READY, Service
+from translate.serve.web.connections import Connection, Unread
 from translate.serve.web.logs import Log, Relay
 
-HEAD_SECONDS = 15  # in which the head of the first request must arrive
 IDLE_SECONDS = 30  # between two requests of a connection
-STUCK_SECONDS = 60  # for which a reader may take nothing of its answer
 MAX_HEAD = 32 << 10  # bytes of a request's head
-MAX_CONNECTIONS = 4_000
 LAST_SECONDS = 2  # after the drain, for the last refusals to leave
-
-
-class Connection(H11Protocol):
-    """A connection that ends if no request comes on it, or if its answer is not read."""
-
-    _stuck: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A client has connected."""
-        super().connection_made(transport)
-        if len(self.connections) > MAX_CONNECTIONS:
-            transport.abort()
-            return
-        self.loop.call_later(HEAD_SECONDS, self._check_head)
-
-    def pause_writing(self) -> None:
-        """The client reads more slowly than it is answered."""
-        super().pause_writing()
-        self._stuck = self.loop.call_later(STUCK_SECONDS, self.transport.abort)
-
-    def resume_writing(self) -> None:
-        """It has caught up."""
-        super().resume_writing()
-        if self._stuck is not None:
-            self._stuck.cancel()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """It has gone."""
-        super().connection_lost(exc)
-        if self._stuck is not None:
-            self._stuck.cancel()
-
-    def _check_head(self) -> None:
-        if self.cycle is None and not self.transport.is_closing():
-            self.transport.abort()
 
 
 class Server(uvicorn.Server):
@@ -73,12 +36,13 @@ class Server(uvicorn.Server):
     def __init__(
         self, service: Service, application: ASGIApp, load: Callable[[], Catalogue], drain: float
     ) -> None:
+        self.unread = Unread(service.limits.unread)
         config = uvicorn.Config(
             application,
-            http=Connection,
+            http=partial(Connection, self.unread),  # type: ignore[arg-type]
             ws="none",
             lifespan="off",
-            loop="asyncio",
+            loop="auto",  # uvloop, where it is installed
             log_config=None,
             access_log=False,
             server_header=False,
