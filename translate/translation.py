@@ -73,10 +73,12 @@ class TranslateOptions:
         """
         given: dict[str, Any] = {"beam_size": beam_size, "batch_size": self.batch_size}
         given["sample"] = True if self.mbr else None
+        search, given = (
+            self.search or search,
+            {name: each for name, each in given.items() if each is not None},
+        )
         try:
-            search = replace(
-                self.search or search, **{name: value for name, value in given.items() if value is not None}
-            )
+            search = replace(search, **given) if given else search  # checks every setting anew
         except ValueError as error:
             raise UserError(str(error)) from error
         if self.mbr is not None and not 2 <= self.mbr <= MOST_SAMPLES:

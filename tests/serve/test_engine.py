@@ -12,7 +12,8 @@ from translate.search.running import RunningBatch
 from translate.serve.batch import engine as engine_module
 from translate.serve.batch.calls import BULK_SENTENCES, QueuedSentence, ServedCall
 from translate.serve.batch.engine import BusyError, Engine, StoppedError
-from translate.serve.batch.lanes import Lane
+from translate.serve.batch.lanes import CROWD, GROUP, LONG_STEP, PATIENCE, Feed, Lane
+from translate.serve.batch.turns import Turns
 from translate.serve.metrics import Metrics
 from translate.translation import Translation
 from translate.translator import UNMET, Translator
@@ -265,3 +266,80 @@ def test_cancelled_jobs_leave_the_queue(translator: Translator) -> None:
         lane.add(call.jobs())
     calls[1].cancelled = True
     assert set(order(lane, 4)) == {calls[0], calls[2]}
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_document_of_many_batches_is_translated_beside_sentences(
+    translator: Translator, workers: int
+) -> None:
+    """A document's sentences begin together and are parked when half of them are done; none is lost."""
+    small = replace(translator, search=replace(translator.search, batch_size=8))
+    engine = Engine(workers, workers, 3_000, Metrics())
+    lines = [" ".join(LONG.split()[: 3 + number % 13]) for number in range(90)]
+    document, received = new_call(small, lines)
+    sentences = [new_call(small, [LINE]) for _ in range(5)]
+    engine.submit(document)
+    for call, _ in sentences:
+        engine.submit(call)
+    eventually(lambda: len(received.results) == len(lines), "the document")
+    eventually(lambda: all(each.results for _, each in sentences), "the sentences")
+    expected = [each.text for each in small.translate(lines)]
+    assert [received.results[index].text for index in range(len(lines))] == expected
+    engine.close()
+
+
+def test_a_cancelled_document_leaves_all_its_batches(translator: Translator) -> None:
+    small = replace(translator, search=replace(translator.search, batch_size=8))
+    engine, steps = Engine(1, 1, 3_000, Metrics()), 0
+    document, received = new_call(small, [LONG, LINE, LINE] * 30)
+    after_step = Feed.after_step
+
+    def counted(feed: Feed, running: RunningBatch) -> None:
+        nonlocal steps
+        steps += 1
+        if steps == 20:
+            engine.cancel(document)
+        after_step(feed, running)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Feed, "after_step", counted)
+        engine.submit(document)
+        eventually(lambda: not engine._lanes and not engine.pieces, "an idle engine")
+    assert 0 < len(received.results) < 90
+    assert steps <= 24  # each batch that is parked sees it at its next step
+    engine.close()
+
+
+def feed_of(translator: Translator, live: int, waiting: int) -> Feed:
+    """A feed whose batch has ``live`` sentences, and a lane in which others wait."""
+    calls = [new_call(translator, [LINE])[0] for _ in range(live + waiting)]
+    lane = Lane(calls[0].lane(calls[0].jobs()))
+    feed = Feed(lane, threading.Lock(), Turns(1), Metrics())
+    for call in calls[:live]:
+        lane.add(call.jobs())
+    assert len(feed.take() or ()) == live
+    for call in calls[live:]:
+        lane.add(call.jobs())
+    return feed
+
+
+@pytest.mark.parametrize(("live", "waiting"), [(1, 1), (GROUP, 1), (3 * GROUP, 3)])
+def test_newcomers_that_are_a_share_of_the_batch_enter_at_once(
+    translator: Translator, live: int, waiting: int
+) -> None:
+    assert len(feed_of(translator, live, waiting).take() or ()) == waiting
+
+
+def test_a_few_newcomers_wait_for_a_few_steps_alone(translator: Translator) -> None:
+    feed = feed_of(translator, 3 * GROUP, 1)
+    assert [feed.take() for _ in range(PATIENCE)] == [None] * PATIENCE
+    assert len(feed.take() or ()) == 1
+
+
+def test_a_further_worker_joins_where_it_helps(translator: Translator) -> None:
+    lane = feed_of(translator, 2, 1).lane
+    lane.threads = 1
+    assert not lane.wants_help
+    lane.step_seconds = 2 * LONG_STEP
+    assert lane.wants_help
+    assert feed_of(translator, CROWD - 1, 1).lane.wants_help

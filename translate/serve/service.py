@@ -123,7 +123,7 @@ class Service:
         if wish.beam_size is not None and not 1 <= wish.beam_size <= self.limits.beam:
             raise RefusalError(400, f"beam_size: expected 1 to {self.limits.beam}, got {wish.beam_size}")
         translator = replace(served.translator, warnings=Counter())
-        search = replace(translator.search, sample=False)
+        search = replace(translator.search, sample=False) if translator.search.sample else None
 
         def begin() -> Work:
             return translator.begin(

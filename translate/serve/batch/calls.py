@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from translate.config.search import SearchConfig
@@ -69,7 +69,8 @@ class ServedCall:
         batch = self.work.batch
         bulk = len(jobs) > BULK_SENTENCES or sum(job.cost for job in jobs) > BULK_PIECES
         constrained = any(request.phrases for request in batch.sources.requests)
-        return LaneKey(self.model, astuple(batch.config), batch.config, batch.record, constrained, bulk)
+        settings = tuple(vars(batch.config).values())
+        return LaneKey(self.model, settings, batch.config, batch.record, constrained, bulk)
 
 
 @dataclass(eq=False)

@@ -169,7 +169,8 @@ class Engine:
             if not len(lane):
                 continue
             alone = lane.threads == 0 and active < MAX_LANES
-            if alone or (0 < lane.threads < self.workers and running < self.workers):
+            helped = 0 < lane.threads < self.workers and running < self.workers and lane.wants_help
+            if alone or helped:
                 active += alone
                 running += 1
                 lane.threads += 1
@@ -201,7 +202,8 @@ class Engine:
 
     def _search(self, feed: Feed) -> Iterator[Finished]:
         key = feed.lane.key
-        return search(feed, begin, key.config, record=key.record, eager=True)
+        # Of a document all is there at once, and nobody waits for its first sentence.
+        return search(feed, begin, key.config, record=key.record, eager=not key.bulk)
 
     def _finish(self, feed: Feed, found: Finished) -> None:
         """Hand out the translation of a sentence."""

@@ -15,6 +15,12 @@ from translate.serve.metrics import Metrics
 
 # While somebody waits for a sentence, documents have one part in five of the time.
 SENTENCE_WEIGHT, DOCUMENT_WEIGHT = 4.0, 1.0
+# Newcomers are encoded together and make a first step of their own, which costs nearly as much for one as for
+# ten. So they enter when they are a share of the batch, or have waited for some of its steps.
+GROUP, PATIENCE = 4, 2
+# A step costs much the same for three sentences as for ten: a further worker joins a lane only if that many
+# sentences are there for each that works, or if steps are long, since then their costs are not Python's.
+CROWD, LONG_STEP = 32, 0.01  # sentences, seconds
 
 
 class Lane(Party):
@@ -33,6 +39,8 @@ class Lane(Party):
         super().__init__(DOCUMENT_WEIGHT if key.bulk else SENTENCE_WEIGHT)
         self.key = key
         self.threads = 0
+        self.running = 0  # sentences in batches
+        self.step_seconds = 0.0  # of the last step
         self._queue: list[tuple[float, int, QueuedSentence]] = []
         self._count = 0
         self._now = 0.0  # virtual time, in pieces
@@ -40,6 +48,12 @@ class Lane(Party):
 
     def __len__(self) -> int:
         return len(self._queue)
+
+    @property
+    def wants_help(self) -> bool:
+        """Whether one more worker would be worth its steps."""
+        crowded = self.running + len(self) >= CROWD * self.threads
+        return crowded or self.step_seconds > LONG_STEP
 
     def add(self, jobs: Sequence[QueuedSentence]) -> None:
         """Queue the sentences of one call."""
@@ -111,15 +125,19 @@ class Feed(Supply[list[QueuedSentence]]):
         super().__init__(())
         self.lane = lane
         self.live: set[QueuedSentence] = set()
+        self._gave_none = False
+        self._held = 0  # steps for which newcomers have been let wait
+        self._began = time.perf_counter()  # the step
         self._lane_lock, self._turns, self._metrics = lock, turns, metrics
+
+    def __len__(self) -> int:
+        """Sentences that wait; none as long as :meth:`take` would not give them before another step."""
+        return 0 if self._gave_none else len(self.lane)
 
     def take(self) -> list[QueuedSentence] | None:
         """The next sentences, as many as there is room for; ``None`` if nobody waits."""
-        if any(job.failures for job in self.live):
-            return None
-        with self._lane_lock:
-            most = self.lane.key.config.batch_size - len(self.live)
-            jobs = self.lane.next(most, alone=not self.live)
+        jobs = self._next()
+        self._gave_none = not jobs
         now = time.monotonic()
         for job in jobs:
             self._metrics.waited(self.lane.key.model, now - job.arrived)
@@ -127,15 +145,39 @@ class Feed(Supply[list[QueuedSentence]]):
         self._metrics.in_batch(self.lane.key.model, len(jobs))
         return jobs or None
 
+    def _next(self) -> list[QueuedSentence]:
+        if any(job.failures for job in self.live):
+            return []
+        key = self.lane.key
+        with self._lane_lock:
+            if not key.bulk and not self._lets_in(len(self.lane)):
+                return []
+            # Sentences of documents begin together, in a batch of their own.
+            most = key.config.batch_size - (0 if key.bulk else len(self.live))
+            jobs = self.lane.next(most, alone=not self.live)
+            self.lane.running += len(jobs)
+        return jobs
+
+    def _lets_in(self, waiting: int) -> bool:
+        """Whether sentences that wait enter now."""
+        if waiting and waiting * GROUP < len(self.live) and self._held < PATIENCE:
+            self._held += 1
+            return False
+        self._held = 0
+        return True
+
     def leave(self, jobs: Iterable[QueuedSentence]) -> None:
         """Sentences are no longer in the batch."""
         gone = self.live.intersection(jobs)
         self.live -= gone
+        with self._lane_lock:
+            self.lane.running -= len(gone)
         self._metrics.in_batch(self.lane.key.model, -len(gone))
 
     def after_step(self, running: RunningBatch) -> None:
         """Drop the sentences that nobody waits for, show those that grow, and wait for the next turn."""
-        gone = {job for job in self.live if job.call.cancelled}
+        self._gave_none = False
+        gone = {sentence.key for _, sentence in running.live if sentence.key.call.cancelled}
         if gone:
             running.drop(gone)
             self.leave(gone)
@@ -144,4 +186,6 @@ class Feed(Supply[list[QueuedSentence]]):
             if job.call.growing and sentence.length > 1:
                 job.call.receiver.grow(job.index, running.ids[slot, 0, 1 - sentence.length :].tolist())
         self._metrics.stepped(self.lane.key.model, len(running.live), self.lane.key.config.batch_size)
+        self.lane.step_seconds = time.perf_counter() - self._began
         self._turns.renew(self.lane)
+        self._began = time.perf_counter()

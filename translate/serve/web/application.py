@@ -19,8 +19,9 @@ from translate.serve.web.refusals import RefusalError
 
 def build_application(service: Service) -> ASGIApp:
     """The application of a service."""
-    routes = [*_operation(service), *_page(service), *_own(service)]
-    routes += [*_libretranslate(service), *_deepl(service)]
+    # They are tried in this order: those that programs ask most come first.
+    routes = [*_own(service), *_libretranslate(service), *_deepl(service)]
+    routes += [*_operation(service), *_page(service)]
     missing = dict.fromkeys(("GET", "POST", "PUT", "DELETE"), _missing)
     other = Endpoint(service, "other", own.OwnForm(), missing)
     # No cookie is read, so any page may ask what any program may.

@@ -191,24 +191,29 @@ class _Sent:
         await self._send(message)
 
 
-async def _unless_gone(receive: Receive, work: Any) -> None:
+async def _unless_gone(receive: Receive, work: Awaitable[None]) -> None:
     """Do the work to its end, or until the client goes away.
 
     Raises:
         ClientGoneError: if it does.
     """
-    working, watching = asyncio.ensure_future(work), asyncio.ensure_future(_disconnect(receive))
+    working, gone = asyncio.current_task(), False
+    assert working is not None
+
+    async def watch() -> None:
+        nonlocal gone
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        gone = True
+        working.cancel()
+
+    watching = asyncio.ensure_future(watch())
     try:
-        await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            raise ClientGoneError
-        await working
+        await work
+    except asyncio.CancelledError:
+        if not gone:
+            raise
+        working.uncancel()
+        raise ClientGoneError from None
     finally:
-        for task in (working, watching):
-            task.cancel()
-        await asyncio.gather(working, watching, return_exceptions=True)
-
-
-async def _disconnect(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
+        watching.cancel()
