@@ -20,7 +20,6 @@ SHARED_FILE_NAMES = {
     "tokenizer.py": "the settings of the tokenizer, and the tokenizer",
     "corpus.py": "the command that writes a corpus, and the corpus",
     "calibrate.py": "the command that calibrates, and calibration",
-    "heads.py": "the command that draws every head, and the attention of every head",
     "symmetrise.py": "the command that symmetrises links, and how it is done",
     "settings.py": "the command that lists the settings, and the settings",
     "options.py": "options of a command, and options of a constructor: declared in groups, given one by one",

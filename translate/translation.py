@@ -71,12 +71,10 @@ class TranslateOptions:
         Raises:
             UserError: for settings that are impossible.
         """
-        given: dict[str, Any] = {"beam_size": beam_size, "batch_size": self.batch_size}
-        given["sample"] = True if self.mbr else None
-        search, given = (
-            self.search or search,
-            {name: each for name, each in given.items() if each is not None},
-        )
+        asked: dict[str, Any] = {"beam_size": beam_size, "batch_size": self.batch_size}
+        asked["sample"] = True if self.mbr else None
+        given = {name: value for name, value in asked.items() if value is not None}
+        search = self.search or search
         try:
             search = replace(search, **given) if given else search  # checks every setting anew
         except ValueError as error:

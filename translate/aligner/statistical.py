@@ -73,7 +73,7 @@ class LearntDirection(NamedTuple):
     p0: float  # probability of NULL
 
 
-class Learnt(NamedTuple):
+class LearntDirections(NamedTuple):
     """The parameters of both directions after training."""
 
     types: tuple[dict[str, int], dict[str, int]]  # number of each source word and each target word
@@ -166,7 +166,7 @@ def learn(
     *,
     hmm_rounds: int = HMM_ROUNDS,
     known: KnownLinks | None = None,
-) -> Learnt:
+) -> LearntDirections:
     """The parameters of both directions, trained on a corpus; see :mod:`translate.aligner.frozen`.
 
     Args:
@@ -181,7 +181,7 @@ def learn(
         raise ValueError("no pair has words on both sides")
     there, back = _trained(possible, hmm_rounds)
     found = (LearntDirection(each.table, each.null, each.jumps, each.p0) for each in (there, back))
-    return Learnt(possible.types, possible.sides, *found)
+    return LearntDirections(possible.types, possible.sides, *found)
 
 
 def _trained(possible: _PossibleLinks, hmm_rounds: int) -> tuple[_Tables, _Tables]:
