@@ -259,12 +259,12 @@ class Composer:
         paths = [str(other.input_line) for other in others if other.key_or_group == "hydra.searchpath"]
         asked = (group, kind, *paths)
         if asked not in self._listed:
-            found = (
-                self.loader.get_group_options(group, kind, self.config_name, paths)
-                if paths
-                else (self.loader.get_group_options(group, kind))
-            )
-            self._listed[asked] = sorted(name for name in found if f"{group}/{name}" != "/hydra")
+            if paths:
+                found = self.loader.get_group_options(group, kind, self.config_name, paths)
+            else:  # as the loader does it, without its copies of all sources for each of some thirty groups
+                sources = [source for source in self.loader.get_sources() if source.is_group(group)]
+                found = [name for source in sources for name in source.list(group, kind)]
+            self._listed[asked] = sorted({name for name in found if f"{group}/{name}" != "/hydra"})
         return self._listed[asked]
 
     @contextmanager

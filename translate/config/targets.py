@@ -2,16 +2,16 @@
 
 import functools
 import importlib
-import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
 from translate.config.messages import LARGEST, beyond, join_message, show
 from translate.config.names import did_you_mean, nearest, shorten
+from translate.config.plugins import import_plugin
+from translate.config.signatures import options_in_source
 from translate.config.values import convert, plain
 from translate.errors import UserError
 from translate.options import flat_hints, flat_parameters
@@ -78,29 +78,6 @@ def resolve_target(name: Any, plugins: Sequence[str] = (), path: str = "_target_
     return found
 
 
-def find_plugin(name: str) -> bool:
-    """Whether a module that the user named exists, in the working directory or on Python's path."""
-    # The console script, unlike ``python -m``, does not search the working directory.
-    if str(Path.cwd()) not in sys.path:
-        sys.path.append(str(Path.cwd()))
-    try:
-        return importlib.util.find_spec(name) is not None
-    except (ImportError, ValueError):  # of the package that should hold it, or of a malformed name
-        return False
-
-
-def import_plugin(name: str) -> ModuleType:
-    """Import a module of ``run.plugins``, also from the working directory. Raises ``UserError``."""
-    find_plugin(name)
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        raise UserError(
-            f"run.plugins: cannot import {name!r} ({error}); "
-            f"it is sought in the working directory and on PYTHONPATH"
-        ) from error
-
-
 def check_target(
     node: Mapping[str, Any], path: str, plugins: Sequence[str] = (), provided: Collection[str] = ()
 ) -> None:
@@ -123,6 +100,25 @@ def check_target(
         for where, each in nested:
             if _is_target(each):
                 check_target(each, where, plugins)
+
+
+def check_in_source(
+    node: Mapping[str, Any], path: str, plugins: Sequence[str] = (), provided: Collection[str] = ()
+) -> None:
+    """As :func:`check_target`, as far as the source text of the classes tells, and without importing them.
+
+    Torch takes a second to import, so that a misspelt option is told that much sooner.
+    """
+    values = plain(node, path)
+    parameters = _in_source(values.get("_target_"), plugins)
+    if parameters is None:
+        return
+    hints = {key: parameter.annotation for key, parameter in parameters.items()}
+    options, _ = _converted(values, path, parameters, hints, provided)
+    for key, value in options.items():
+        _check_numbers(value, f"{path}.{key}")
+        if _is_target(value):
+            check_in_source(value, f"{path}.{key}", plugins)
 
 
 def instantiate(node: Mapping[str, Any], path: str, plugins: Sequence[str], *args: Any, **kwargs: Any) -> Any:
@@ -161,8 +157,10 @@ class Construct:
 
 def parameters_of(node: Mapping[str, Any], plugins: Sequence[str]) -> list[str]:
     """The names of the options that the target of ``node`` takes; none if it cannot be resolved."""
+    name = node.get("_target_")
+    found = None if "torch" in sys.modules else _in_source(name, plugins)
     try:
-        return list(_parameters(resolve_target(node.get("_target_"), plugins)))
+        return list(_parameters(resolve_target(name, plugins)) if found is None else found)
     except UserError:
         return []
 
@@ -172,6 +170,14 @@ def options_of(name: str) -> dict[str, tuple[Any, Any]]:
     target = resolve_target(name)
     hints = flat_hints(target)
     return {key: (hints.get(key, Any), parameter.default) for key, parameter in _parameters(target).items()}
+
+
+def _in_source(name: Any, plugins: Sequence[str]) -> dict[str, inspect.Parameter] | None:
+    """The options of a class of a family or of torch, if its source text tells them."""
+    name = MOVED.get(name, name) if isinstance(name, str) else ""
+    ours = any(name.startswith(f"{home}.") for home in (*FAMILIES, *TORCH))
+    own = any(name.startswith(f"{plugin}.") for plugin in plugins)
+    return options_in_source(name) if ours and not own else None
 
 
 def _is_target(value: Any) -> bool:
@@ -205,20 +211,31 @@ def _bind(node: Mapping[str, Any], path: str, plugins: Sequence[str], provided: 
     if not _is_target(values):
         raise UserError(f"{path}: expected a section with _target_, got {show(values)}")
     target = resolve_target(values["_target_"], plugins, f"{path}._target_")
-    name, parameters, hints = str(values["_target_"]), _parameters(target), flat_hints(target)
+    options, partial = _converted(values, path, _parameters(target), flat_hints(target), provided)
+    if target.__module__.split(".")[0] in (PACKAGE, "torch"):  # of a plugin, the user knows the limits
+        for key, value in options.items():
+            _check_numbers(value, f"{path}.{key}")
+    return Call(target, options, partial)
+
+
+def _converted(
+    values: Mapping[str, Any],
+    path: str,
+    parameters: Mapping[str, inspect.Parameter],
+    hints: Mapping[str, Any],
+    provided: Collection[str],
+) -> tuple[dict[str, Any], bool]:
+    """The options of a node as their annotations want them, and whether the node is ``_partial_``."""
+    name = str(values["_target_"])
     options = {key: value for key, value in values.items() if key not in ("_target_", "_partial_")}
     if path == LABELLED and "name" not in parameters:
         options.pop("name", None)
     partial = convert(values.get("_partial_", False), bool, f"{path}._partial_")
     _check_names(options, parameters, path, name, provided, partial=partial)
-    converted = {
+    return {
         key: value if _is_target(value) else convert(value, hints.get(key, Any), f"{path}.{key}")
         for key, value in options.items()
-    }
-    if target.__module__.split(".")[0] in (PACKAGE, "torch"):  # of a plugin, the user knows the limits
-        for key, value in converted.items():
-            _check_numbers(value, f"{path}.{key}")
-    return Call(target, converted, partial)
+    }, partial
 
 
 def _check_numbers(value: Any, path: str) -> None:
