@@ -229,30 +229,6 @@ def test_info_is_hydras(trained, capsys):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "wrong",
-    [
-        "training.max_stepz=3",
-        "training.max_steps=many",
-        "training.lr=1",
-        "modl=transformer",
-        "model=transfomer",
-        "search.beam_size=0",
-        "data=files data.train.source=none.en data.train.target=none.fr",
-        "data=multi30k data.path=nowhere",
-    ],
-)
-def test_a_mistake_is_reported_before_torch_is_imported(wrong):
-    code = (
-        f"import sys; from translate.cli.main import run; code = run(['train', *{wrong.split()!r}]); "
-        "sys.exit(3 if 'torch' in sys.modules else code)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("error: ")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
     "arguments",
     [
         [f"training.max_steps={'x' * 5000}"],

@@ -15,10 +15,11 @@ from translate.corpora.documents.context_rows import with_context
 from translate.corpora.pictured.unreadable import PicturedCorpus
 from translate.errors import UserError
 from translate.models import Seq2Seq
-from translate.runs.encoding import context_of, encode_training, read_pictures
+from translate.runs.encoding import encode_training, read_pictures
 from translate.runs.pair_sampler import pair_sampler
 from translate.runs.runtime import forward_precision, work_of
 from translate.storage.run_directory import RunDirectory
+from translate.text.documents import ContextSize
 from translate.text.tokenizer import TokenizerPair
 from translate.training.distributed import World
 from translate.training.loop import Training
@@ -71,7 +72,7 @@ def assemble(job: Job, corpus: Corpus, tokenizers: TokenizerPair, model: Seq2Seq
     parallel = parallelise(settings.runtime.parallel, model, world, job.device)
     with world.main_first():
         encoded = encode_training(settings, corpus, tokenizers)
-        encoded = with_context(encoded, corpus.train, context_of(settings.data))
+        encoded = with_context(encoded, corpus.train, ContextSize.of(settings.data))
     optimizer = build_optimizer(settings, model)
     forcing = settings.training.teacher_forcing
     training = Training(

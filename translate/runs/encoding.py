@@ -24,7 +24,6 @@ from translate.images.picture_reader import PictureReader
 from translate.images.picture_store import PictureStore
 from translate.images.picture_tokenizer import PictureTokenizer
 from translate.text.aside import told
-from translate.text.documents import ContextSize
 from translate.text.tokenizer import TokenizerPair
 
 
@@ -36,11 +35,6 @@ def read_pictures(
         return tokenizers
     reader = PictureReader(data.patch_size, data.picture_size, store)
     return TokenizerPair(PictureTokenizer(tokenizers.source, data.read, reader), tokenizers.target)
-
-
-def context_of(data: DataConfig) -> ContextSize:
-    """How much of a document is read before a sentence."""
-    return ContextSize(data.context_sentences, data.context_pieces)
 
 
 def encode(split: Split, tokenizers: TokenizerPair, path: Path | None = None) -> EncodedCorpus:

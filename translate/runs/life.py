@@ -25,7 +25,6 @@ from translate.runs.checks import (
     check_kernels,
     check_validation,
 )
-from translate.runs.encoding import context_of
 from translate.runs.finish import finish, try_mean
 from translate.runs.hooks import EXIT_CODES, Keeper, Signals, leave_on_sigterm
 from translate.runs.load import load_into, read_choice
@@ -133,7 +132,7 @@ def translator_of(job: Job, assembly: Assembly) -> Translator:
     settings, model = job.settings, assembly.model
     choice = job.world.from_main(lambda: read_choice(job.directory, model))
     languages = settings.data.source_language or "", settings.data.target_language or ""
-    context = context_of(settings.data)
+    context = ContextSize.of(settings.data)
     return Translator(model, assembly.tokenizers, settings.search, choice, languages, context=context)
 
 

@@ -9,15 +9,14 @@ import torch
 from translate.alignment.choice import AlignmentChoice
 from translate.config import instantiate
 from translate.config.names import shorten
+from translate.config.plugins import find_plugin
 from translate.config.settings import Settings, check_config
-from translate.config.targets import find_plugin
 from translate.engines.choosing import choose
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.models.columns import store_by_columns
 from translate.models.rounding import round_to_bfloat16, round_to_int8
 from translate.models.size_limit import SizeLimit
-from translate.runs.encoding import context_of, read_pictures
 from translate.runs.runtime import PRECISIONS, find_device, use_threads
 from translate.storage.checkpoint import load_weights, stored_weights
 from translate.storage.lock import at_work
@@ -25,6 +24,7 @@ from translate.storage.run_directory import RunDirectory
 from translate.storage.run_path import check_is_run
 from translate.storage.weights_file import differing
 from translate.text.bounded import read_json, read_yaml
+from translate.text.documents import ContextSize
 from translate.text.tokenizer import TokenizerPair
 from translate.training.weights import first_non_finite, model_tensors
 from translate.translator import Translator
@@ -71,7 +71,11 @@ def load(
     settings = read_settings(directory, plugins)
     use_threads(threads)
     chosen_device = find_device(device)
-    tokenizers = read_pictures(TokenizerPair.load(directory.tokenizer), settings.data)
+    tokenizers = TokenizerPair.load(directory.tokenizer)
+    if settings.data.read != "text":
+        from translate.runs.encoding import read_pictures  # corpora, their filters, and what draws pictures
+
+        tokenizers = read_pictures(tokenizers, settings.data)
     folder = directory.checkpoints / checkpoint
     if checkpoint == "best" and not folder.exists():
         folder = directory.last
@@ -87,7 +91,7 @@ def load(
     choice, kind = read_choice(directory, model), "int8" if int8 else precision
     chosen = choose(engine, model, tokenizers, settings.search, choice, chosen_device, kind)
     _lay_out(model, chosen_device, kind, as_trained=as_trained)
-    languages, context = _languages(settings), context_of(settings.data)
+    languages, context = _languages(settings), ContextSize.of(settings.data)
     return Translator(model, tokenizers, settings.search, choice, languages, engine=chosen, context=context)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from translate.config.data import DataConfig
 from translate.text.tokenizer import BOS, NO_WORD, Pieces
 
 
@@ -22,6 +23,11 @@ class ContextSize(NamedTuple):
 
     sentences: int = 0
     pieces: int = 256
+
+    @classmethod
+    def of(cls, data: DataConfig) -> "ContextSize":
+        """What the settings of a corpus say."""
+        return cls(data.context_sentences, data.context_pieces)
 
     def nearest(self, lengths: Iterable[int]) -> int:
         """How many previous sentences are read.
