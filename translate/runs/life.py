@@ -43,6 +43,7 @@ from translate.storage.lock import locked
 from translate.storage.run_directory import RunDirectory
 from translate.storage.writer import Writer, last_checkpoint
 from translate.text.aside import not_written
+from translate.text.documents import ContextSize
 from translate.training.distributed import connected, disconnect, local_device, was_restarted
 from translate.training.loop import Hook, Training, fit
 from translate.training.parallel import copy_whole
