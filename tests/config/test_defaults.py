@@ -10,7 +10,7 @@ import pytest
 from translate.config import config_directory
 from translate.config.files import YAML, from_file
 from translate.config.listing import merged
-from translate.config.targets import PACKAGE, options_of, resolve_target
+from translate.config.targets.resolving import PACKAGE, options_of, resolve_target
 from translate.options import groups_of
 from translate.training import schedules
 

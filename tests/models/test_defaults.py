@@ -10,7 +10,7 @@ import yaml  # type: ignore[import-untyped]
 from translate.attention import GroupedQuery, LocalM, MultiHead
 from translate.config import config_directory
 from translate.config.files import is_open
-from translate.config.targets import resolve_target
+from translate.config.targets.resolving import resolve_target
 from translate.models import Transformer
 from translate.options import flat_parameters
 

@@ -7,7 +7,7 @@ from translate.config.names import config_directory, did_you_mean, nearest, sugg
 
 if TYPE_CHECKING:
     from translate.config.composer import Composer, compose
-    from translate.config.targets import check_target, instantiate, resolve_target
+    from translate.config.targets.resolving import check_target, instantiate, resolve_target
     from translate.config.values import to_section
 
 __all__ = [
@@ -28,9 +28,9 @@ __all__ = [
 _LAZY = {
     "Composer": "composer",
     "compose": "composer",
-    "check_target": "targets",
-    "instantiate": "targets",
-    "resolve_target": "targets",
+    "check_target": "targets.resolving",
+    "instantiate": "targets.resolving",
+    "resolve_target": "targets.resolving",
     "to_section": "values",
 }
 

@@ -15,7 +15,7 @@ from translate.config.files import section_of
 from translate.config.messages import described
 from translate.config.names import config_directory
 from translate.config.settings import SECTIONS, TARGETS
-from translate.config.targets import PACKAGE, options_of, resolve_target
+from translate.config.targets.resolving import PACKAGE, options_of, resolve_target
 from translate.config.values import understood
 from translate.options import groups_of
 

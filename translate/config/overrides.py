@@ -20,7 +20,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from translate.config.names import did_you_mean, display_path, key_paths, nearest, shorten, suggest
 from translate.config.settings import SECTIONS
-from translate.config.targets import parameters_of
+from translate.config.targets.resolving import parameters_of
 from translate.config.values import has_field
 from translate.errors import UserError
 

@@ -11,7 +11,7 @@ from translate.config.files import YAML
 from translate.config.messages import show
 from translate.config.names import did_you_mean, nearest, shorten
 from translate.config.search import SearchConfig
-from translate.config.targets import check_in_source, check_target
+from translate.config.targets.resolving import check_in_source, check_target
 from translate.config.tokenizer import TokenizerConfig
 from translate.config.training import RuntimeConfig, TrainingConfig
 from translate.config.values import plain, to_section

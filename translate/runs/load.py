@@ -9,8 +9,8 @@ import torch
 from translate.alignment.choice import AlignmentChoice
 from translate.config import instantiate
 from translate.config.names import shorten
-from translate.config.plugins import find_plugin
 from translate.config.settings import Settings, check_config
+from translate.config.targets.plugins import find_plugin
 from translate.engines.choosing import choose
 from translate.errors import UserError
 from translate.models import Seq2Seq
@@ -71,11 +71,7 @@ def load(
     settings = read_settings(directory, plugins)
     use_threads(threads)
     chosen_device = find_device(device)
-    tokenizers = TokenizerPair.load(directory.tokenizer)
-    if settings.data.read != "text":
-        from translate.runs.encoding import read_pictures  # corpora, their filters, and what draws pictures
-
-        tokenizers = read_pictures(tokenizers, settings.data)
+    tokenizers = _tokenizers(directory, settings)
     folder = directory.checkpoints / checkpoint
     if checkpoint == "best" and not folder.exists():
         folder = directory.last
@@ -93,6 +89,16 @@ def load(
     _lay_out(model, chosen_device, kind, as_trained=as_trained)
     languages, context = _languages(settings), ContextSize.of(settings.data)
     return Translator(model, tokenizers, settings.search, choice, languages, engine=chosen, context=context)
+
+
+def _tokenizers(directory: RunDirectory, settings: Settings) -> TokenizerPair:
+    """Those of a run, which may read pictures."""
+    tokenizers = TokenizerPair.load(directory.tokenizer)
+    if settings.data.read == "text":
+        return tokenizers
+    from translate.runs.encoding import read_pictures  # corpora, their filters, and what draws pictures
+
+    return read_pictures(tokenizers, settings.data)
 
 
 def _lay_out(model: Seq2Seq, device: torch.device, kind: str, *, as_trained: bool) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from translate.config import signatures
 from translate.config.names import config_directory
 from translate.config.settings import TARGETS
-from translate.config.signatures import options_in_source
-from translate.config.targets import check_in_source, check_target, options_of, parameters_of
+from translate.config.targets import source_text
+from translate.config.targets.resolving import check_in_source, check_target, options_of, parameters_of
+from translate.config.targets.source_text import options_in_source
 from translate.config.values import understood
 from translate.errors import UserError
 
@@ -120,10 +120,10 @@ def text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     """The text of the module `given.text`."""
     (tmp_path / "__init__.py").touch()
     monkeypatch.syspath_prepend(tmp_path.parent)
-    monkeypatch.setattr(signatures, "ROOTS", (tmp_path.name,))
-    signatures._module.cache_clear()
+    monkeypatch.setattr(source_text, "ROOTS", (tmp_path.name,))
+    source_text._module.cache_clear()
     yield tmp_path / "text.py"
-    signatures._module.cache_clear()
+    source_text._module.cache_clear()
 
 
 def test_a_constructor_is_inherited(text: Path):

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from translate.config.messages import LARGEST, beyond, join_message, show
 from translate.config.names import did_you_mean, nearest, shorten
-from translate.config.plugins import import_plugin
-from translate.config.signatures import options_in_source
+from translate.config.targets.plugins import import_plugin
+from translate.config.targets.source_text import options_in_source
 from translate.config.values import convert, plain
 from translate.errors import UserError
 from translate.options import flat_hints, flat_parameters
