@@ -21,8 +21,15 @@ from translate.attention import mechanisms
 from translate.config import config_directory
 from translate.options import flat_parameters
 
-# No links guide the attention here: it finds its own.
-COMMON = ("training.guided_alignment=0.0", "training.max_steps=2000", "training.validate_every=1000")
+# No links guide the attention here: it finds its own. Pairs and pieces are those that the demo once had.
+COMMON = (
+    "data.num_train=40000",
+    "tokenizer=unigram",
+    "tokenizer.vocabulary_size=1125",
+    "training.guided_alignment=0.0",
+    "training.max_steps=2000",
+    "training.validate_every=1000",
+)
 SENTENCE = ("she does not like the green apples .", "elle n' aime pas les pommes vertes .")
 TABLE_MARK = "<!-- table of mechanisms -->"
 RESULTS_MARK = "<!-- table of scripts/mechanisms.py -->"
