@@ -43,8 +43,9 @@ TO_THE_SOURCE = {
     "fully_connected": ("model.teacher_forcing=0.5",),
     "sliding_window": ("model.attention.window=8",),
 }
+SINUSOIDAL = "model.positions=sinusoidal"  # the demo's Transformer has rotary ones
 WITHIN = {
-    "sliding_window": ("model.self_attention.window=4",),
+    "sliding_window": (SINUSOIDAL, "model.self_attention.window=4"),
     "alibi": ("model.positions=none",),
     "relative_bias": ("model.positions=none",),
 }
@@ -77,10 +78,11 @@ def variants() -> list[Variant]:
             chosen, backend = (*chosen, "model.word_in_query=false"), "rnn_bahdanau"
         else:
             backend = "transformer" if attends_within(name) else "rnn_luong"
+            chosen = (SINUSOIDAL, *chosen) if backend == "transformer" else chosen
         found.append(Variant(name, backend, "to the source", chosen))
     for name in mechanisms():
         if attends_within(name) and name != "multi_head":  # which attends within both sides by default
-            chosen = (f"model/self_attention={name}", *WITHIN.get(name, ()))
+            chosen = (f"model/self_attention={name}", *WITHIN.get(name, (SINUSOIDAL,)))
             found.append(Variant(f"{name} (self)", "transformer", "within both sides", chosen))
     return found
 
