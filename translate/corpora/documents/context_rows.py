@@ -39,7 +39,9 @@ class ContextRows:
         previous = [self.rows.row(index - back) for back in range(1, int(self.before[index]) + 1)]
         kept = previous[: self.size.nearest(map(len, previous))]
         own = self.rows.row(index)
-        return np.array(join_sentences(kept[::-1], own), np.int32) if kept else own
+        if not kept:
+            return own
+        return np.array(join_sentences([each.tolist() for each in kept[::-1]], own.tolist()), np.int32)
 
     def lengths_of(self, rows: np.ndarray) -> np.ndarray:
         """The lengths of some rows."""
