@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tests.prepare.corpora import LANGUAGES
+from tests.prepare.corpora import LANGUAGES, grammar_pairs
+from translate.prepare.judging import language
 from translate.prepare.judging.language import identify
 from translate.prepare.judging.row_filters import (
     REASONS,
@@ -152,7 +153,24 @@ def test_languages_are_identified() -> None:
         "fr": "Le conseil publie sa décision dans un délai d'un mois .",
         "de": "Der Rat veröffentlicht seine Entscheidung innerhalb eines Monats .",
     }
-    for language, text in texts.items():
-        found = identify(text, ("en", "fr"))
-        assert found.language == language
-        assert found.probability > 0.9
+    found = identify(list(texts.values()), ("en", "fr"))
+    assert [each.language for each in found] == list(texts)
+    assert all(each.probability > 0.9 for each in found)
+
+
+def test_many_sides_are_identified_as_by_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Text by text, the library's own function says the same; so do other groups of texts."""
+    langid = pytest.importorskip("py3langid.langid", reason="py3langid is not installed")
+    monkeypatch.setattr(language, "TOGETHER", 11)
+    library = langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE, norm_probs=True)
+    library.set_languages(sorted({*language._WORLD.split(), "en", "fr"} & set(library.labels)))
+    texts = [
+        *(pair[0] for pair in grammar_pairs(20)), *(pair[1] for pair in grammar_pairs(20)),
+        "", "THE HOUSE IS RED", "где дом", "的", "Срећан рад свима овде", "a" * 300, "\U0001f600",
+    ]  # fmt: skip
+    found = identify(texts, ("en", "fr"))
+    for text, each in zip(texts, found, strict=True):
+        name, probability = library.classify(text[: language.MAX_CHARACTERS])
+        assert each.probability == pytest.approx(probability, abs=1e-4)
+        assert each.language == name or probability < 0.05  # of none, the first is as good as any
+    assert identify(texts[::-1], ("en", "fr"))[::-1] == found

@@ -44,12 +44,13 @@ class RowFunction:
         targets = [normalised(text or "") for text in batch["target"].to_pylist()]
         words = [(counted(source), counted(target)) for source, target in zip(sources, targets)]
         splits = batch["split"].to_pylist()
-        reasons: list[str | None] = []
-        found: list[tuple[Identified | None, Identified | None]] = []
-        for source, target, counts, split in zip(sources, targets, words, splits):
-            reason, languages = self._judge(source, target, counts)
-            reasons.append(None if split else reason)
-            found.append(languages)
+        reasons = [self._reason(*pair) for pair in zip(sources, targets, words)]
+        found = self._languages(sources, targets, reasons)
+        for index, sides in enumerate(found):
+            pairs = zip(sides, self._codes)
+            if any(is_other_language(each, code, self.recipe.filters) for each, code in pairs):
+                reasons[index] = "language"
+        reasons = [None if split else reason for reason, split in zip(reasons, splits)]
         forms = [(form(source), form(target)) for source, target in zip(sources, targets)]
         bands, made = signatures(forms)
         rows = batch["row"].to_numpy()
@@ -74,18 +75,26 @@ class RowFunction:
         ]
         return pyarrow.record_batch(arrays, schema=SCHEMA)
 
-    def _judge(
-        self, source: str, target: str, words: tuple[int, int]
-    ) -> tuple[str | None, tuple[Identified | None, Identified | None]]:
-        recipe, filters = self.recipe, self.recipe.filters
-        languages = recipe.source_language, recipe.target_language
-        reason = reason_of(source, target, words, filters, languages)
-        if reason is not None:
-            return reason, (None, None)
-        found = tuple(
-            identify(side, languages) if to_identify(side, filters) and is_known(code) else None
-            for side, code in zip((source, target), languages)
-        )
-        if any(is_other_language(each, code, filters) for each, code in zip(found, languages)):
-            reason = "language"
-        return reason, (found[0], found[1])
+    @property
+    def _codes(self) -> tuple[str, str]:
+        return self.recipe.source_language, self.recipe.target_language
+
+    def _reason(self, source: str, target: str, words: tuple[int, int]) -> str | None:
+        return reason_of(source, target, words, self.recipe.filters, self._codes)
+
+    def _languages(
+        self, sources: list[str], targets: list[str], reasons: list[str | None]
+    ) -> list[tuple[Identified | None, Identified | None]]:
+        """The languages of pairs without another reason; ``None`` for a side too short to tell."""
+        filters = self.recipe.filters
+        found: list[list[Identified | None]] = []
+        for sides, code in zip((sources, targets), self._codes):
+            known = filters.language is not None and is_known(code)
+            wanted = [
+                known and reason is None and to_identify(side, filters)
+                for side, reason in zip(sides, reasons)
+            ]
+            chosen = [side for side, is_wanted in zip(sides, wanted) if is_wanted]
+            languages = iter(identify(chosen, self._codes))
+            found.append([next(languages) if is_wanted else None for is_wanted in wanted])
+        return list(zip(*found, strict=True))
