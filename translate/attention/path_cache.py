@@ -17,6 +17,9 @@ from torch import Tensor
 
 FIRST_ROWS = 16
 WORTH = 1.5  # rows over rows on a path, from which on dropping the others pays
+GROWTH = (
+    4  # a cache that is full grows by one row in this many; each step reads them all, so copies are cheap
+)
 
 
 class PathCache:
@@ -35,7 +38,9 @@ class PathCache:
     def __init__(self, num_layers: int, sentences: int, num_heads: int, head_size: int, like: Tensor) -> None:
         self.length = 0
         self.width = 1
-        self._states = like.new_empty(num_layers, 2, sentences, num_heads, FIRST_ROWS, head_size)
+        # One (2, B, G, R, E) for each layer, so that only one is held twice while it is copied.
+        shape = 2, sentences, num_heads, FIRST_ROWS, head_size
+        self._states = [like.new_empty(shape) for _ in range(num_layers)]
         self._own = like.new_zeros(1, 1)  # 0 for a hypothesis itself, -inf for the others of its sentence
         self._paths = like.new_empty(sentences, 0)  # (N, C): 0 on the path of a hypothesis, else -inf
         # The position of each row, (B, C)
@@ -45,7 +50,7 @@ class PathCache:
 
     @property
     def num_sentences(self) -> int:
-        return self._states.shape[2]
+        return self._states[0].shape[1]
 
     @property
     def num_rows(self) -> int:
@@ -61,11 +66,14 @@ class PathCache:
         """Make room for one more position, where each hypothesis writes a row."""
         if self.parted and self.num_rows >= self._crowded:
             self._compact()
-        rows, capacity = self.num_rows + self.width, self._states.shape[4]
+        rows, capacity = self.num_rows + self.width, self._states[0].shape[3]
         if rows > capacity:
-            grown = self._states.new_empty(*self._states.shape[:4], 2 * rows, self._states.shape[5])
-            grown[:, :, :, :, : self.num_rows] = self._states[:, :, :, :, : self.num_rows]
-            self._states = grown
+            for layer, states in enumerate(self._states):
+                grown = states.new_empty(
+                    *states.shape[:3], rows + rows // GROWTH + FIRST_ROWS, states.shape[4]
+                )
+                grown[:, :, :, : self.num_rows] = states[:, :, :, : self.num_rows]
+                self._states[layer] = grown
         own = self._own.repeat(self.num_sentences, 1)
         self._paths = torch.cat([self._paths, own], dim=1)
         position = self._positions.new_full((self.num_sentences, self.width), self.length)
@@ -77,8 +85,8 @@ class PathCache:
         rows = self.num_rows
         for kind, new in enumerate((keys, values)):
             written = new.view(self.num_sentences, self.width, *new.shape[1::2]).transpose(1, 2)
-            self._states[layer, kind, :, :, rows - self.width : rows] = written  # (B, G, W, E)
-        keys, values = self._states[layer, :, :, :, :rows].unbind(0)
+            self._states[layer][kind, :, :, rows - self.width : rows] = written  # (B, G, W, E)
+        keys, values = self._states[layer][:, :, :, :rows].unbind(0)
         return keys, values
 
     def added(self, by_position: Tensor | None) -> Tensor | None:
@@ -109,7 +117,8 @@ class PathCache:
     def keep(self, sentences: Tensor, rows: Tensor) -> None:
         """Keep the sentences at the given rows of the batch, whose hypotheses are at ``rows``."""
         # One copy with the rows that are not written yet is cheaper than two without.
-        self._states = self._states.index_select(2, sentences)
+        for layer, states in enumerate(self._states):
+            self._states[layer] = states.index_select(1, sentences)
         self._paths = self._paths.index_select(0, rows)
         self._positions = self._positions.index_select(0, sentences)
 
@@ -125,14 +134,15 @@ class PathCache:
         assert other.width == self.width
         self._masked |= other._masked or self.num_rows != other.num_rows
         rows = max(self.num_rows, other.num_rows)
-        *blocks, old, num_heads, capacity, size = self._states.shape
-        if count > old or rows > capacity:
-            grown = self._states.new_empty(*blocks, count, num_heads, max(capacity, rows), size)
-            grown[:, :, :old, :, : self.num_rows] = self._states[:, :, :, :, : self.num_rows]
-            self._states = grown
+        old, num_heads, capacity, size = self._states[0].shape[1:]
         if count > old or rows > self.num_rows:
-            self._states[:, :, :, :, self.num_rows : rows] = 0.0  # on no path, but no NaN either
-            self._states[:, :, old:, :, :rows] = 0.0
+            for layer, states in enumerate(self._states):
+                if count > old or rows > capacity:
+                    grown = states.new_empty(2, count, num_heads, max(capacity, rows), size)
+                    grown[:, :old, :, : self.num_rows] = states[:, :, :, : self.num_rows]
+                    self._states[layer] = states = grown
+                states[:, :, :, self.num_rows : rows] = 0.0  # on no path, but no NaN either
+                states[:, old:, :, :rows] = 0.0
             more, wider = count - old, rows - self.num_rows
             self._paths = torch.nn.functional.pad(
                 self._paths, (0, wider, 0, more * self.width), value=-math.inf
@@ -142,8 +152,8 @@ class PathCache:
         paths[sentences, :, other.num_rows :] = -math.inf
         paths[sentences, :, : other.num_rows] = other._paths.view(-1, self.width, other.num_rows)[chosen]
         self._positions[sentences, : other.num_rows] = other._positions[chosen] + (self.length - other.length)
-        moved = other._states[:, :, chosen, :, : other.num_rows]
-        self._states[:, :, sentences, :, : other.num_rows] = moved
+        for own, more_states in zip(self._states, other._states, strict=True):
+            own[:, sentences, :, : other.num_rows] = more_states[:, chosen, :, : other.num_rows]
 
     def _compact(self) -> None:
         """Drop rows on no path, if they are many; the sentence with most other rows decides how many stay."""
@@ -154,11 +164,12 @@ class PathCache:
             kept = used.byte().sort(dim=1, descending=True, stable=True).indices[:, :count]  # (B, R)
             self._paths = self._paths.gather(1, kept.repeat_interleave(self.width, 0))
             self._positions = self._positions.gather(1, kept)
-            *blocks, capacity, size = self._states.shape
+            *blocks, capacity, size = self._states[0].shape
             starts = torch.arange(math.prod(blocks), device=kept.device).view(*blocks, 1) * capacity
-            rows = (starts + kept.unsqueeze(1)).flatten()  # (A, 2, B, G, R), among all rows
-            moved = self._states.view(-1, size).index_select(0, rows)
-            self._states[:, :, :, :, :count] = moved.view(*blocks, count, size)
+            rows = (starts + kept.unsqueeze(1)).flatten()  # (2, B, G, R), among all rows
+            for states in self._states:
+                moved = states.view(-1, size).index_select(0, rows)
+                states[:, :, :, :count] = moved.view(*blocks, count, size)
             self._count_from_the_oldest()
         self._crowded = self._next_look()
 
