@@ -1,6 +1,10 @@
 """Draws the pictures of README.md and docs/ from finished runs; the page is photographed in Chromium.
 
 python scripts/pictures.py [--runs runs/demo] [--out docs/pictures] [--pairs 500]
+python scripts/pictures.py --captions runs/captions --grounded runs/grounded [--out docs/pictures]
+
+The second form draws where words looked in a picture, from runs of experiment=scenes_captions and
+experiment=scenes_grounded, and nothing else.
 """
 
 import argparse
@@ -8,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from demo import BACKENDS, CLASSIC, TITLES
@@ -15,6 +20,7 @@ from demo import BACKENDS, CLASSIC, TITLES
 import translate
 from translate.aligner.links import parse_gold
 from translate.cli.main import run as run_command
+from translate.images.line import join_line
 from translate.inspection import draw_heads_of, page_of
 from translate.pictures.corpus_statistics import CorpusStatistics
 from translate.pictures.heatmap import draw
@@ -24,6 +30,8 @@ from translate.translator import Translator
 
 PAIR = ("she does not like the green apples .", "elle n' aime pas les pommes vertes .")
 GOLD = "0-0 1-1 2-1 2-3 3-2 4-4 5-6 6-5 7-7"  # of PAIR: does not - n' ... pas, green apples - pommes vertes
+SCENE = "scene:snow/star.blue.big.0.0.0.1/star.blue.big.0.2.1.0/moon.red.small.2.0.-1.0"
+RIDDLE = ("scene:sand/moon.green.big.1.0.0.0.light/circle.red.big.1.2.0.0", "the left one is light .")
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 LARGEST = 256 * 1024  # bytes
 
@@ -66,6 +74,22 @@ def draw_runs(runs: Path, out: Path) -> Path:
     return out
 
 
+def draw_regions(run: Path, source: str, out: Path) -> Path:
+    """Draw where each word looked in a picture, with the command that a user would type."""
+    if code := run_command(["align", "pair", str(run), source, "--out", str(out)]):
+        raise SystemExit(code)
+    return out
+
+
+def check_sizes(pictures: Sequence[Path]) -> None:
+    """Print the sizes of pictures; ends the script if one is too large for a repository."""
+    for picture in pictures:
+        size = picture.stat().st_size
+        print(f"{picture}: {size // 1024} KiB")
+        if size > LARGEST:
+            raise SystemExit(f"{picture}: larger than {LARGEST // 1024} KiB")
+
+
 def main(arguments: list[str]) -> None:
     """Draw all pictures, and check that none is too large for a repository."""
     parser = argparse.ArgumentParser(
@@ -76,7 +100,13 @@ def main(arguments: list[str]) -> None:
     )
     parser.add_argument("--out", type=Path, default=Path("docs/pictures"))
     parser.add_argument("--pairs", type=int, default=500, help="test pairs for the picture of the corpus")
+    parser.add_argument("--captions", type=Path, help="run of experiment=scenes_captions")
+    parser.add_argument("--grounded", type=Path, help="run of experiment=scenes_grounded")
     given = parser.parse_args(arguments)
+    pictured = [(given.captions, SCENE, "scene.png"), (given.grounded, join_line(*RIDDLE), "grounded.png")]
+    if given.captions or given.grounded:
+        check_sizes([draw_regions(run, source, given.out / name) for run, source, name in pictured if run])
+        return
     use_runtime(find_device("cpu"))  # as the command does
     translators = {name: translate.load(given.runs / name, device="cpu") for name in BACKENDS}
     classic = [translator.align([CLASSIC[0]], [CLASSIC[1]])[0] for translator in translators.values()]
@@ -101,11 +131,7 @@ def main(arguments: list[str]) -> None:
         for name, dark in (("page.png", False), ("page-dark.png", True)):
             photograph(path, state, given.out / name, 1490, dark=dark)
             pictures.append(given.out / name)
-    for picture in pictures:
-        size = picture.stat().st_size
-        print(f"{picture}: {size // 1024} KiB")
-        if size > LARGEST:
-            raise SystemExit(f"{picture}: larger than {LARGEST // 1024} KiB")
+    check_sizes(pictures)
 
 
 if __name__ == "__main__":
