@@ -338,8 +338,24 @@ def test_a_few_newcomers_wait_for_a_few_steps_alone(translator: Translator) -> N
 
 def test_a_further_worker_joins_where_it_helps(translator: Translator) -> None:
     lane = feed_of(translator, 2, 1).lane
-    lane.threads = 1
-    assert not lane.wants_help
+    assert [lane.keeps_busy(workers) for workers in (1, 2, 3)] == [True, False, False]
     lane.step_seconds = 2 * LONG_STEP
-    assert lane.wants_help
-    assert feed_of(translator, CROWD - 1, 1).lane.wants_help
+    assert lane.keeps_busy(3)
+    assert feed_of(translator, CROWD - 1, 1).lane.keeps_busy(2)
+    assert not feed_of(translator, CROWD - 1, 1).lane.keeps_busy(3)
+
+
+def test_the_smaller_of_two_batches_ends_where_one_is_enough(translator: Translator) -> None:
+    """It takes no newcomers; the larger one does."""
+    feed = feed_of(translator, 1, GROUP)
+    other = Feed(feed.lane, threading.Lock(), Turns(1), Metrics())
+    assert len(other.take() or ()) == GROUP
+    feed.lane.threads = 2
+    feed.lane.add(new_call(translator, [LINE])[0].jobs())
+    assert feed.take() is None
+    assert len(other.take() or ()) == 1
+    feed.lane.add(new_call(translator, [LINE])[0].jobs())
+    feed.leave([*feed.live])
+    assert feed.take() is None
+    other.leave([*other.live])
+    assert len(feed.take() or ()) == 1  # nobody else has a batch

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from translate.serve.batch import turns
-from translate.serve.batch.turns import Party, Turns
+from translate.serve.batch.turns import RESERVED, Party, Turns
 
 
 class Clock:
@@ -79,6 +79,45 @@ def test_a_party_that_was_idle_has_saved_nothing(clock: Clock) -> None:
     one.take(idle)
     one.give(idle)
     assert idle.spent >= 49
+
+
+def held(two: Turns, party: Party) -> threading.Event:
+    """A thread that takes a turn; the event says that it has it."""
+    has = threading.Event()
+
+    def run() -> None:
+        two.take(party)
+        has.set()
+
+    threading.Thread(target=run, daemon=True).start()
+    return has
+
+
+def test_a_document_leaves_a_turn_free_while_sentences_come(clock: Clock) -> None:
+    """The second turn of a patient party ends at its next step, and comes back when nobody else has come."""
+    two, document, sentence = Turns(2), Party(patient=True), Party()
+    two.take(sentence)
+    two.give(sentence)
+    assert held(two, document).wait(60)
+    second = held(two, document)
+    while not two._waiting:
+        pass
+    assert not second.is_set()
+    two.take(sentence)  # at once
+    clock.now += RESERVED + 1
+    two.renew(sentence)
+    assert not second.is_set()
+    two.give(sentence)
+    assert not second.is_set()
+    clock.now += RESERVED + 1
+    two._hand_out()  # as the first does after each step
+    assert second.wait(60)
+
+
+def test_a_document_has_all_turns_if_nobody_else_comes(clock: Clock) -> None:
+    two, document = Turns(2), Party(patient=True)
+    assert held(two, document).wait(60)
+    assert held(two, document).wait(60)
 
 
 def test_no_more_compute_than_may() -> None:

@@ -169,15 +169,15 @@ class Engine:
             if not len(lane):
                 continue
             alone = lane.threads == 0 and active < MAX_LANES
-            helped = 0 < lane.threads < self.workers and running < self.workers and lane.wants_help
-            if alone or helped:
+            helped = 0 < lane.threads < self.workers and lane.keeps_busy(lane.threads + 1)
+            if alone or (helped and running < self.workers):
                 active += alone
                 running += 1
                 lane.threads += 1
                 self._pool.submit(self._work, lane)
 
     def _work(self, lane: Lane) -> None:
-        """Search the sentences of a lane until its queue is empty."""
+        """Search the sentences of a lane until its queue is empty, or other workers are enough for it."""
         feed = Feed(lane, self._lock, self.turns, self._metrics)
         with torch.no_grad():
             while self._goes_on(lane):
@@ -192,7 +192,7 @@ class Engine:
 
     def _goes_on(self, lane: Lane) -> bool:
         with self._lock:
-            if len(lane):
+            if len(lane) and lane.keeps_busy(lane.threads):
                 return True
             lane.threads -= 1
             if not lane.threads:

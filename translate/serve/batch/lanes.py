@@ -21,6 +21,7 @@ GROUP, PATIENCE = 4, 2
 # A step costs much the same for three sentences as for ten: a further worker joins a lane only if that many
 # sentences are there for each that works, or if steps are long, since then their costs are not Python's.
 CROWD, LONG_STEP = 32, 0.01  # sentences, seconds
+SMOOTH = 0.1  # of the last step in the mean
 
 
 class Lane(Party):
@@ -36,11 +37,11 @@ class Lane(Party):
     """
 
     def __init__(self, key: LaneKey) -> None:
-        super().__init__(DOCUMENT_WEIGHT if key.bulk else SENTENCE_WEIGHT)
+        super().__init__(DOCUMENT_WEIGHT if key.bulk else SENTENCE_WEIGHT, patient=key.bulk)
         self.key = key
         self.threads = 0
         self.running = 0  # sentences in batches
-        self.step_seconds = 0.0  # of the last step
+        self.step_seconds = 0.0  # of a step, lately
         self._queue: list[tuple[float, int, QueuedSentence]] = []
         self._count = 0
         self._now = 0.0  # virtual time, in pieces
@@ -49,11 +50,10 @@ class Lane(Party):
     def __len__(self) -> int:
         return len(self._queue)
 
-    @property
-    def wants_help(self) -> bool:
-        """Whether one more worker would be worth its steps."""
-        crowded = self.running + len(self) >= CROWD * self.threads
-        return crowded or self.step_seconds > LONG_STEP
+    def keeps_busy(self, workers: int) -> bool:
+        """Whether its sentences are worth the steps of so many workers."""
+        crowded = self.running + len(self) >= CROWD * (workers - 1)
+        return workers == 1 or crowded or self.step_seconds > LONG_STEP
 
     def add(self, jobs: Sequence[QueuedSentence]) -> None:
         """Queue the sentences of one call."""
@@ -150,13 +150,18 @@ class Feed(Supply[list[QueuedSentence]]):
             return []
         key = self.lane.key
         with self._lane_lock:
-            if not key.bulk and not self._lets_in(len(self.lane)):
+            if not key.bulk and (self._had_better_end() or not self._lets_in(len(self.lane))):
                 return []
             # Sentences of documents begin together, in a batch of their own.
             most = key.config.batch_size - (0 if key.bulk else len(self.live))
             jobs = self.lane.next(most, alone=not self.live)
             self.lane.running += len(jobs)
         return jobs
+
+    def _had_better_end(self) -> bool:
+        """Whether newcomers are left to another worker, whose batch is larger."""
+        lane = self.lane
+        return not lane.keeps_busy(lane.threads) and len(self.live) * lane.threads < lane.running
 
     def _lets_in(self, waiting: int) -> bool:
         """Whether sentences that wait enter now."""
@@ -186,6 +191,7 @@ class Feed(Supply[list[QueuedSentence]]):
             if job.call.growing and sentence.length > 1:
                 job.call.receiver.grow(job.index, running.ids[slot, 0, 1 - sentence.length :].tolist())
         self._metrics.stepped(self.lane.key.model, len(running.live), self.lane.key.config.batch_size)
-        self.lane.step_seconds = time.perf_counter() - self._began
+        seconds = time.perf_counter() - self._began
+        self.lane.step_seconds += SMOOTH * (seconds - self.lane.step_seconds)
         self._turns.renew(self.lane)
         self._began = time.perf_counter()
