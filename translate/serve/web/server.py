@@ -42,7 +42,7 @@ class Server(uvicorn.Server):
             http=partial(Connection, self.unread),  # type: ignore[arg-type]
             ws="none",
             lifespan="off",
-            loop="auto",  # uvloop, where it is installed
+            loop="asyncio",
             log_config=None,
             access_log=False,
             server_header=False,
