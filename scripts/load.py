@@ -130,7 +130,7 @@ def main(arguments: list[str]) -> int:
     if given.ctranslate2 is not None:
         translate = open_export(given.ctranslate2, given.beam_size, given.workers)
         translate(lines[0])
-        print(f"a loop over CTranslate2 without HTTP, workers of one thread: {given.workers}")
+        print(f"a loop over CTranslate2 without HTTP, workers of one thread: {given.workers}\n{HEADING}")
         for clients in given.clients:
             results = measure_loop(translate, lines, clients, given.requests, given.seconds)
             print(results.row(str(clients)), flush=True)

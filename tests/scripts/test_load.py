@@ -10,6 +10,7 @@ import load as script
 
 from tests.serve.client import running
 from tests.serve.conftest import RUN
+from translate.export.export_run import export_run
 from translate.runs.load import load
 from translate.serve.catalogue import Catalogue, Served
 from translate.serve.limits import ServiceLimits
@@ -33,9 +34,25 @@ def test_it_measures_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert sum(row[0] == "the" for row in rows) == 1
 
 
+def test_it_measures_a_loop_over_ctranslate2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("ctranslate2", reason="the extra export is not installed")
+    lines, out = tmp_path / "lines.en", tmp_path / "export"
+    lines.write_text("I love you .\na man sleeps .\n")
+    export_run(RUN, "ctranslate2", out)
+    translate = script.open_export(out, 5, 1)
+    assert translate("I love you .") == load(RUN, device="cpu").translate(["I love you ."])[0].text
+    given = ["--ctranslate2", str(out), "--clients", "3", "--requests", "6"]
+    assert script.main(["--lines", str(lines), *given]) == 0
+    row = capsys.readouterr().out.splitlines()[-1].split()
+    assert row[0] == "3"
+    assert float(row[1]) > 0
+    assert row[4:6] == ["0", "0"]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
+        [],
         ["http://example.org"],
         ["https://127.0.0.1:5000"],
         ["http://127.0.0.1:5000", "--clients", "100000"],
