@@ -18,6 +18,7 @@ from translate.text.tokenizer import EOS
         {"norm": "rms", "feedforward": "swiglu", "tie": "target"},
         {"positions": "learned", "max_length": 64, "feedforward": "gelu"},
         {"positions": "none"},
+        {"positions": "rotary"},
     ],
     ids=str,
 )
@@ -58,7 +59,6 @@ def test_quantisation_leaves_the_run_as_it_is(tmp_path: Path) -> None:
         ("luong", "model=LuongRNN, only Transformers; use --format onnx or bundle"),
         ("transformer-additive", "model.attention=Additive (it has multi_head)"),
         ("transformer", "model.attention.num_heads=3 (it has the 2 of the self-attention)"),
-        ("transformer-rotary", "model.positions=rotary (it has sinusoidal, learned, none)"),
         ("transformer-one-layer", "model.attention.attention_size=7 (it has width=12)"),
     ],
 )

@@ -49,8 +49,6 @@ class Convertible:
 def refuse(model: Transformer, refusals: Refusals) -> None:
     """Add the settings that CTranslate2 cannot represent."""
     refuse_attentions(model, refusals)
-    kind = model.source_positions.kind
-    refusals.unless(kind != "rotary", "model.positions", kind, "sinusoidal, learned, none")
 
 
 def convert(library: Any, run: Convertible, directory: Path, quantization: str) -> None:
@@ -85,6 +83,8 @@ def _specification(library: Any, run: Convertible) -> Any:
         "ffn_glu": feedforward.kind == "swiglu",
         "rms_norm": norm_of(model) == "rms",
     }
+    if model.source_positions.kind == "rotary":
+        options |= {"rotary_dim": 0, "rotary_interleave": False}  # 0: all features of a head, in two halves
     encoder = specs.transformer_spec.TransformerEncoderSpec(
         len(model.encoder), num_heads_of(model.encoder[0]), **options
     )
@@ -202,7 +202,8 @@ def _embed(side: Any, specification: Any, embedding: nn.Embedding) -> None:
 
 
 def _place(side: Any, positions: Positions, length: int, width: int) -> None:
-    side.position_encodings.encodings = _array(position_table(positions, length, width))
+    if hasattr(side, "position_encodings"):  # not in a decoder whose layers have rotary positions
+        side.position_encodings.encodings = _array(position_table(positions, length, width))
 
 
 def _array(tensor: Tensor | nn.Module) -> Any:
