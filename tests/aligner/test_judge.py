@@ -48,7 +48,7 @@ def test_wrong_pairs_are_less_likely_translations(
     shuffled = [(source, other) for (source, _), (_, other) in zip(good, others)]
     cut = [(source[: len(source) // 2], target) for source, target in good if len(source) > 7]
     jumbled = [(source, draw.choices("uvwxyz", k=len(target))) for source, target in good]
-    for wrong, area in ((shuffled, 0.97), (cut, 0.9), (jumbled, 0.97)):
+    for wrong, area in ((shuffled, 0.9), (cut, 0.85), (jumbled, 0.9)):
         found = probabilities(aligner, judge, wrong)
         assert (right[:, None] > found).mean() > area
     coverage = aligner.coverage(*sides(good)).min(1), aligner.coverage(*sides(cut)).min(1)
