@@ -8,9 +8,10 @@ pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 
 import load as script
 
+from tests.export.contents import SOURCES, of_transformer
 from tests.serve.client import running
 from tests.serve.conftest import RUN
-from translate.export.export_run import export_run
+from translate.export import ctranslate2
 from translate.runs.load import load
 from translate.serve.catalogue import Catalogue, Served
 from translate.serve.limits import ServiceLimits
@@ -37,10 +38,8 @@ def test_it_measures_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 def test_it_measures_a_loop_over_ctranslate2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("ctranslate2", reason="the extra export is not installed")
     lines, out = tmp_path / "lines.en", tmp_path / "export"
-    lines.write_text("I love you .\na man sleeps .\n")
-    export_run(RUN, "ctranslate2", out)
-    translate = script.open_export(out, 5, 1)
-    assert translate("I love you .") == load(RUN, device="cpu").translate(["I love you ."])[0].text
+    lines.write_text("".join(f"{line}\n" for line in SOURCES))
+    ctranslate2.export(of_transformer(), out)
     given = ["--ctranslate2", str(out), "--clients", "3", "--requests", "6"]
     assert script.main(["--lines", str(lines), *given]) == 0
     row = capsys.readouterr().out.splitlines()[-1].split()
