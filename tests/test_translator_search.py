@@ -78,7 +78,9 @@ def test_batches_have_like_lengths_and_a_limit(monkeypatch: pytest.MonkeyPatch) 
     assert batches == [[2, 4, 5], [0, 7], [3]]
     assert list(length_batches([100], 3)) == [[0]]
     monkeypatch.setattr("translate.search.readers.MAX_RECORDED", 40)
-    assert list(length_batches([4, 4, 5, 5], 3, lambda length: length**2)) == [[0, 1], [2], [3]]
+    assert list(length_batches([4, 4, 5, 5], 3, lambda length: (length**2, 1))) == [[0, 1], [2], [3]]
+    monkeypatch.setattr("translate.search.readers.MAX_CACHED", 8)
+    assert list(length_batches([4, 4, 5, 5], 3, lambda length: (1, length))) == [[0, 1], [2], [3]]
 
 
 @pytest.mark.slow

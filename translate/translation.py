@@ -191,18 +191,17 @@ class BatchTranslator:
             yield from self.results(self._search(again, constrained=False), met=False)
 
     def groups(self, sentences: Iterable[int]) -> list[list[int]]:
-        """The sentences in batches of similar lengths, the longest first: the last, which others may have to
-        wait for, are short.
-        """
+        """The sentences in batches of similar lengths, the longest first: others may wait for the last."""
         chosen = list(sentences)
         hypotheses = (self.mbr or self.n_best) if self.config.sample else self.config.beam_size
         heads = len(self.choice.heads) if self.record else 0
 
-        def recorded(length: int) -> int:
-            return (length + 1) * self.config.longest(length + 1) * hypotheses * heads
+        def held(length: int) -> tuple[int, int]:
+            steps = self.config.longest(length + 1) * hypotheses
+            return (length + 1) * steps * heads, steps * self.models[0].cached_numbers
 
         lengths = [len(self.sources.pieces[index].ids) for index in chosen]
-        batches = length_batches(lengths, self.config.batch_size, recorded)
+        batches = length_batches(lengths, self.config.batch_size, held)
         return [[chosen[place] for place in batch] for batch in batches][::-1]
 
     @property

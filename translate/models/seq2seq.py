@@ -34,6 +34,7 @@ class Seq2Seq(nn.Module):
     reads_sentences = False  # whether the cross-attention tells the sentences of a document apart, see below
     num_attention_layers: int
     num_attention_heads: int
+    cached_numbers = 0  # that a search keeps for each piece of a hypothesis, about
 
     def __init__(self) -> None:
         super().__init__()

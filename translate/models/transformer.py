@@ -131,6 +131,8 @@ class Transformer(Seq2Seq):
         self.decoder_norm = NORMS[layer.norm](width) if layer.pre_norm else nn.Identity()
         self.num_attention_layers = sizes.decoder_layers
         self.num_attention_heads = self.decoder[0].source_attention.num_heads
+        own = self.decoder[0].self_attention
+        self.cached_numbers = 2 * sizes.decoder_layers * own.num_key_value_heads * own.head_size
 
     def shards(self) -> Sequence[tuple[nn.Module, tuple[str, ...]]]:
         cross = [(layer.source_attention, layer.source_attention.prepared_by) for layer in self.decoder]

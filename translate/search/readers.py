@@ -11,6 +11,7 @@ from translate.search.hypothesis import Request
 from translate.text.tokenizer import EOS
 
 MAX_RECORDED = 1 << 26  # weights that a batch may record, 256 MiB; with more, it holds fewer sentences
+MAX_CACHED = 1 << 28  # numbers that the decoder of a batch may keep, 1 GiB; with more, it holds fewer, too
 MAX_BATCH_PIECES = 8192  # of padded sources: bounds the memory of batches of long sentences
 
 
@@ -56,32 +57,38 @@ def read_sources(models: Sequence[Seq2Seq], sources: Sequence[Sequence[Sequence[
     return readers
 
 
-def most_sentences(batch_size: int, pieces: int, recorded: int = 0) -> int:
+def most_sentences(batch_size: int, pieces: int, recorded: int = 0, cached: int = 0) -> int:
     """How many sentences may run together.
 
     Args:
         batch_size: the most whatever their length.
         pieces: of the longest source.
         recorded: weights that a sentence may record.
+        cached: numbers that the decoder may keep of a sentence, if its translations become as long as they
+            may and share no beginning.
     """
     most = min(batch_size, MAX_BATCH_PIECES // pieces)
-    return max(1, min(most, MAX_RECORDED // recorded) if recorded else most)
+    for numbers, limit in ((recorded, MAX_RECORDED), (cached, MAX_CACHED)):
+        most = min(most, limit // numbers) if numbers else most
+    return max(1, most)
 
 
 def length_batches(
-    lengths: Sequence[int], batch_size: int, recorded: Callable[[int], int] = lambda length: 0
+    lengths: Sequence[int],
+    batch_size: int,
+    held: Callable[[int], tuple[int, int]] = lambda length: (0, 0),
 ) -> Iterator[list[int]]:
     """Indexes of sources of similar lengths, shortest first; empty sources are left out.
 
     Args:
         lengths: pieces of each source.
         batch_size: most sources of a batch.
-        recorded: weights that a sentence of so many pieces may record.
+        held: weights that a sentence of so many pieces may record, and numbers that its decoder may keep.
     """
     batch: list[int] = []
     for index in sorted((i for i, length in enumerate(lengths) if length), key=lambda i: lengths[i]):
         length = lengths[index]
-        if len(batch) >= most_sentences(batch_size, length, recorded(length)):
+        if len(batch) >= most_sentences(batch_size, length, *held(length)):
             yield batch
             batch = []
         batch.append(index)

@@ -118,8 +118,10 @@ class RunningBatch:
         live = [sentence for _, sentence in self.live] + [longest]
         pieces = max(sentence.lengths[0] for sentence in live)
         steps = max(sentence.longest for sentence in live)
-        recorded = pieces * steps * self.policy.width * self.num_recorded
-        return most_sentences(self.config.batch_size, pieces, recorded) - len(live) + 1
+        steps *= self.policy.width
+        cached = steps * self.decoders.models[0].cached_numbers
+        most = most_sentences(self.config.batch_size, pieces, pieces * steps * self.num_recorded, cached)
+        return most - len(live) + 1
 
     @torch.inference_mode()
     def step(self) -> list[Finished]:
