@@ -78,21 +78,22 @@ def loop_convolutions(model: ConvolutionalEncoder, image: Picture) -> list[Tenso
         for y in range(height)
         for x in range(width)
     }
-    for convolution, norm in zip(model.convolutions, model.channel_norms):
-        height, width = height // 2, width // 2
-        maps = loop_convolution(maps, convolution, norm, height, width, stride=2)
+    last = len(model.convolutions) - 1
+    for index, (convolution, norm) in enumerate(zip(model.convolutions, model.channel_norms)):
+        height, width, before = height // 2, width // 2, int(index == last)
+        maps = loop_convolution(maps, convolution, norm, height, width, stride=2, before=before)
     near = loop_convolution(maps, model.neighbours, model.neighbour_norm, height, width, stride=1)
     return [maps[y, x] + near[y, x] for y in range(height) for x in range(width)]
 
 
-def loop_convolution(maps, convolution, norm, height: int, width: int, *, stride: int) -> dict:
+def loop_convolution(maps, convolution, norm, height: int, width: int, *, stride: int, before=1) -> dict:
     new = {}
     for y in range(height):
         for x in range(width):
             total = convolution.bias
             for i in range(3):
                 for j in range(3):
-                    near = maps.get((stride * y + i - 1, stride * x + j - 1))
+                    near = maps.get((stride * y + i - before, stride * x + j - before))
                     if near is not None:
                         total = total + convolution.weight[:, :, i, j] @ near
             (value,) = loop_norm([total], norm)
@@ -248,6 +249,29 @@ def test_every_backend_and_mechanism_reads_a_grid(backend, kind):
         assert weights.shape[-1] == cells.shape[1]
         alone = model(cells[1:2, :4], None, target[1:2])
         torch.testing.assert_close(hidden[1:2], alone, rtol=1e-4, atol=1e-5, msg=name)
+
+
+@pytest.mark.parametrize("patch_size", [4, 8, 16])
+def test_a_state_reads_around_the_middle_of_its_patch(patch_size):
+    rows = torch.zeros(5 * patch_size, dtype=torch.bool)  # that change the state of the patch in the middle
+    torch.manual_seed(1)
+    model = ConvolutionalEncoder(EncoderSizes(WIDTH, HIDDEN, 1, 0.0, "gru"), patch_size=patch_size).double()
+    torch.nn.init.zeros_(model.neighbours.weight)
+    generator = np.random.default_rng(1)
+    image = generator.integers(0, 256, (5 * patch_size, 5 * patch_size, 3), dtype=np.uint8)
+    middle = 12
+
+    def state(pixels):
+        cells = pad([Picture(pixels, patch_size).ids()])[0]
+        return model.embed(cells, table)[0, middle]
+
+    before = state(image)
+    for row in range(5 * patch_size):
+        changed = image.copy()
+        changed[row, 2 * patch_size : 3 * patch_size] = 255 - changed[row, 2 * patch_size : 3 * patch_size]
+        rows[row] = not torch.allclose(state(changed), before, rtol=0, atol=1e-12)
+    read = rows.nonzero().flatten().double()
+    assert abs(float(read.mean()) - (2.5 * patch_size - 0.5)) <= 0.5
 
 
 def test_a_patch_of_another_size_is_refused():

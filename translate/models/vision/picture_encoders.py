@@ -219,8 +219,10 @@ class ConvolutionalEncoder(PictureEncoder):
         if 2**count != patch_size or count < 1:
             raise ValueError(f"patch_size: expected a power of 2 for convolutions, got {patch_size}")
         channels = [3, *(FIRST_CHANNELS * 2**index for index in range(count - 1)), input_size]
+        # Padded on one side alone but for the last, so that a state's field lies around the middle of its patch.
         self.convolutions = nn.ModuleList(
-            nn.Conv2d(one, two, 3, stride=2, padding=1) for one, two in pairwise(channels)
+            nn.Conv2d(one, two, 3, stride=2, padding=int(index == count - 1))
+            for index, (one, two) in enumerate(pairwise(channels))
         )
         self.channel_norms = nn.ModuleList(nn.LayerNorm(each) for each in channels[1:])
         self.neighbours = nn.Conv2d(input_size, input_size, 3, padding=1)
@@ -231,6 +233,8 @@ class ConvolutionalEncoder(PictureEncoder):
         size = self.patch_size
         for convolution, norm in zip(self.convolutions, self.channel_norms, strict=True):
             size //= 2
+            if size > 1:
+                maps = F.pad(maps, (0, 1, 0, 1))
             maps = _normed(convolution(maps), norm)
             maps = maps * inside.repeat_interleave(size, 2).repeat_interleave(size, 3)
         return grid.read(maps + _normed(self.neighbours(maps), self.neighbour_norm))
