@@ -219,7 +219,7 @@ class ConvolutionalEncoder(PictureEncoder):
         if 2**count != patch_size or count < 1:
             raise ValueError(f"patch_size: expected a power of 2 for convolutions, got {patch_size}")
         channels = [3, *(FIRST_CHANNELS * 2**index for index in range(count - 1)), input_size]
-        # Padded on one side alone but for the last, so that a state's field lies around the middle of its patch.
+        # All but the last are padded on one side alone: a state's field lies around the middle of its patch.
         self.convolutions = nn.ModuleList(
             nn.Conv2d(one, two, 3, stride=2, padding=int(index == count - 1))
             for index, (one, two) in enumerate(pairwise(channels))
