@@ -19,6 +19,7 @@ from translate.config.data import DataConfig
 from translate.images.line import join_line, split_line
 from translate.images.scene_corpus import ScenePair, generate_scenes, pair_of
 from translate.runs.load import read_settings
+from translate.runs.runtime import find_device, use_runtime
 from translate.storage.run_directory import RunDirectory
 
 SAMPLE = 20_000  # scenes in which the translations of a sentence are looked up
@@ -82,6 +83,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--split", choices=("test", "validation"), default="test")
     parser.add_argument("--beam-size", type=int, default=5)
     given = parser.parse_args(arguments)
+    use_runtime(find_device("auto"))  # as the command does
     translator = translate.load(given.run)
     data = read_settings(RunDirectory(given.run)).data
     source, target = translator.languages

@@ -27,7 +27,7 @@ def test_sentences_are_read_after_those_before_them_in_their_text(
     expected = reading.translate([*SENTENCES, SENTENCES[2]], context=CONTEXT)
     assert expected[2].score != expected[3].score
     found = client.post("/v1/translate", text=TEXTS, split_sentences=True).json
-    assert found["warnings"] == []
+    assert all("characters" in each["message"] for each in found["warnings"])  # of the tiny vocabulary
     texts = [each["text"] for each in found["translations"]]
     assert texts == [" ".join(each.text for each in expected[:3]), expected[3].text]
     alone = client.post("/v1/translate", text=SENTENCES).json
