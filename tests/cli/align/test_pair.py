@@ -1,3 +1,4 @@
+import re
 import shutil
 from pathlib import Path
 
