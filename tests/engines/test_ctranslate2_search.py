@@ -62,7 +62,7 @@ def test_texts_and_alignments_are_those_of_torch(
         differing += len({target for _, target in one.alignment.links() ^ other.alignment.links()})
     assert words > len(sentences)
     assert differing <= 0.01 * words
-    assert sum(each.engine == "ctranslate2" for each in found) > len(found) / 2  # torch ends the endless
+    assert sum(each.engine == "ctranslate2" for each in found) > 0.9 * len(found)
     assert [each.text for each in theirs.translate(sources, beam_size=beam_size)] == [
         each.text for each in found
     ]

@@ -10,8 +10,8 @@ from translate.serve.catalogue import Catalogue, Served
 from translate.text.documents import ContextSize
 from translate.translator import Translator
 
-TEXTS = ["I love you . The old woman sees the dog . A man sleeps .", "A man sleeps ."]
-SENTENCES = ["I love you .", "The old woman sees the dog .", "A man sleeps ."]
+TEXTS = ["I love you . An old woman sees the dog . A man sleeps .", "A man sleeps ."]
+SENTENCES = ["I love you .", "An old woman sees the dog .", "A man sleeps ."]
 CONTEXT: list[list[str]] = [[], SENTENCES[:1], SENTENCES[1:2], []]
 
 
@@ -27,7 +27,7 @@ def test_sentences_are_read_after_those_before_them_in_their_text(
     expected = reading.translate([*SENTENCES, SENTENCES[2]], context=CONTEXT)
     assert expected[2].score != expected[3].score
     found = client.post("/v1/translate", text=TEXTS, split_sentences=True).json
-    assert all("characters" in each["message"] for each in found["warnings"])  # of the tiny vocabulary
+    assert found["warnings"] == []
     texts = [each["text"] for each in found["translations"]]
     assert texts == [" ".join(each.text for each in expected[:3]), expected[3].text]
     alone = client.post("/v1/translate", text=SENTENCES).json
