@@ -110,6 +110,7 @@ class Reader:
     folder: Path
     names: dict[str, Any] = field(default_factory=dict)  # of the page's Python
     written: list[str] = field(default_factory=list)  # Python modules of the page
+    ran: int = 0  # examples: commands, pieces of Python, and files
 
     def follow(self, block: Block) -> None:
         """Run one block.
@@ -146,6 +147,7 @@ class Reader:
                 assert found, f"{block.page.name}:{block.line}: {command} does not print {line!r}:\n{shown}"
 
     def _python(self, block: Block) -> None:
+        self.ran += 1
         if name := self._file_of(block):
             self.written.append(name.removesuffix(".py"))
         else:
@@ -155,6 +157,7 @@ class Reader:
             exec(compile(padded, str(block.page), "exec"), self.names)
 
     def _yaml(self, block: Block) -> None:
+        self.ran += 1
         assert self._file_of(block), f"{block.page.name}:{block.line}: the first line names no file"
 
     def _file_of(self, block: Block) -> str | None:
@@ -169,6 +172,7 @@ class Reader:
 
     def _type(self, words: list[str]) -> tuple[int, str]:
         """Exit code and output of a command, or of what is tested of it."""
+        self.ran += 1
         line = " ".join(words)
         if any(line.startswith(beginning) for beginning in NOT_RUN):
             return _look_at(words)

@@ -25,6 +25,16 @@ def furnished(tmp_path_factory: pytest.TempPathFactory, tiny_runs: dict[str, Pat
     return folder / "reader"
 
 
+def examples_in(block: Block) -> int:
+    """How many commands a block has, or one piece of Python or file; none in the block of a text."""
+    lines = block.text.replace("\\\n", " ").splitlines()
+    if block.language == "bash":
+        return sum(bool(line.partition("#")[0].strip()) for line in lines)
+    if block.language == "console" or (not block.language and lines[0].startswith("$ ")):
+        return sum(line.startswith("$ ") for line in lines)
+    return int(block.language != "text")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_example_runs(
@@ -39,6 +49,7 @@ def test_every_example_runs(
     try:
         for block in blocks(page):
             reader.follow(block)
+        assert reader.ran == sum(map(examples_in, blocks(page)))
     finally:
         for name in reader.written:
             sys.modules.pop(name, None)

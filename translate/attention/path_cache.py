@@ -17,9 +17,8 @@ from torch import Tensor
 
 FIRST_ROWS = 16
 WORTH = 1.5  # rows over rows on a path, from which on dropping the others pays
-GROWTH = (
-    4  # a cache that is full grows by one row in this many; each step reads them all, so copies are cheap
-)
+# A cache that is full grows by one row in this many; each step reads them all, so copies are cheap.
+GROWTH = 4
 
 
 class PathCache:

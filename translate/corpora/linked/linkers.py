@@ -165,6 +165,7 @@ def estimated(sample: LinkSample, known: KnownLinks | None) -> Linker:
     Args:
         sample: of the training pairs.
         known: pairs with known links, which join the estimate.
+
     Raises:
         UserError: if the sample is empty.
     """
