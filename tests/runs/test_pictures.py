@@ -204,6 +204,14 @@ NO_SIZES = [f"data.num_{split}=0" for split in ("train", "validation", "test")]
         (["data=scenes", "data.patch_size=32"], "scenes of 48 x 48 pixels have patches of 4, 8 or 16"),
         (["data=multi30k", "data.read=both", *NO_SIZES], "data.images=DIR and data.read=picture or both go"),
         (["data=scenes", "model/encoder=patches", "training.guided_alignment=1"], "patches are no words"),
+        (
+            ["data=scenes", "model/encoder=patches", "training.augment.typos=0.1"],
+            "training.augment: expected none",
+        ),
+        (
+            ["data=scenes", "model/encoder=patches", "training.augment.terms=0.1"],
+            "training.augment: expected none",
+        ),
     ],
 )
 def test_settings_that_do_not_fit(tmp_path, overrides, message):

@@ -121,8 +121,12 @@ def _check_pictures(settings: Settings, model: Seq2Seq) -> None:
         )
     if data.read == "text":
         return
-    for name in ("guided_alignment", "subword_sampling"):
-        if getattr(training, name):
+    for name, is_set in (
+        ("guided_alignment", training.guided_alignment),
+        ("subword_sampling", training.subword_sampling),
+        ("augment", training.augment.changes),
+    ):
+        if is_set:
             raise UserError(
                 f"training.{name}: expected none with data.read={data.read}: patches are no words"
             )
