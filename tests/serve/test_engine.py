@@ -10,7 +10,7 @@ import pytest
 from tests.serve.client import eventually
 from translate.search.running import RunningBatch
 from translate.serve.batch import engine as engine_module
-from translate.serve.batch.calls import BULK_SENTENCES, QueuedSentence, ServedCall
+from translate.serve.batch.calls import BULK_SENTENCES, Calculation, QueuedSentence, ServedCall
 from translate.serve.batch.engine import BusyError, Engine, StoppedError
 from translate.serve.batch.lanes import CROWD, GROUP, LONG_STEP, PATIENCE, Feed, Lane
 from translate.serve.batch.turns import Turns
@@ -144,7 +144,7 @@ def test_the_queue_is_bounded_in_pieces(translator: Translator, monkeypatch: pyt
         engine.submit(new_call(translator, [LONG] * 20)[0])
     assert caught.value.retry_after >= 1
     with pytest.raises(BusyError):
-        engine.calculate(1_000, lambda: None)
+        engine.calculate(Calculation("tiny", translator, 1_000, str, ()))
     gate.open.set()
     eventually(lambda: len(received.results) == 3 and not engine.pieces, "the first call")
     engine.submit(new_call(translator, [LONG] * 20)[0])  # alone it may be larger than the queue

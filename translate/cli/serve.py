@@ -78,7 +78,10 @@ class WorkOptions:
     workers: Annotated[
         int | None,
         typer.Option(
-            min=1, max=64, metavar="N", help="Threads that translate side by side. Default: up to 4."
+            min=1,
+            max=64,
+            metavar="N",
+            help="Processes that translate side by side; on a GPU, threads. Default: up to 4, and 1.",
         ),
     ] = None
     batch_size: Annotated[
@@ -155,7 +158,7 @@ def _serve(
     machine: MachineOptions,
 ) -> None:
     from translate.runs.runtime import find_device, use_runtime
-    from translate.serve.opening import new_service, open_catalogue
+    from translate.serve.opening import begin_models, new_service, open_catalogue
     from translate.serve.web.application import build_application
     from translate.serve.web.logs import Log
     from translate.serve.web.server import Server, run_server
@@ -166,7 +169,7 @@ def _serve(
     service = new_service(work.workers, limits, keys, log, device.type)
 
     def load() -> "Catalogue":
-        return open_catalogue(named, languages, machine.load, work.batch_size)
+        return begin_models(open_catalogue(named, languages, machine.load, work.batch_size), service.engine)
 
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host

@@ -1,5 +1,6 @@
 """From the command line to a server: names of runs, their models, the engine."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from translate.config.names import shorten, shown_path
 from translate.errors import UserError
 from translate.search.workers import MAX_WORKERS
 from translate.serve.batch.engine import Engine
+from translate.serve.batch.processes import ProcessEngine
 from translate.serve.catalogue import Catalogue, Served, language_code
 from translate.serve.limits import ServiceLimits
 from translate.serve.metrics import Metrics
@@ -104,9 +106,32 @@ def open_catalogue(
 
 
 def new_service(workers: int | None, limits: ServiceLimits, keys: Keys, log: Log, device: str) -> Service:
-    """A service without models; on a CPU it has by default up to 4 workers, which share torch's threads."""
-    threads = torch.get_num_threads()
+    """A service without models: on a CPU with processes that translate, which share torch's threads.
+
+    On a GPU, and where processes cannot be given open files, one process translates, by threads.
+
+    Args:
+        workers: processes or threads; by default up to 4 on a CPU, and one thread on a GPU.
+        limits, keys, log: see :class:`Service`.
+        device: type of the device.
+    """
+    threads, metrics = torch.get_num_threads(), Metrics()
     if workers is None:
         workers = min(threads, MAX_WORKERS) if device == "cpu" else 1
-    metrics = Metrics()
-    return Service(Engine(workers, threads, limits.queue, metrics), limits, metrics, keys, log)
+    engine: Engine
+    if device == "cpu" and os.name == "posix":
+        engine = processes = ProcessEngine(workers, threads, limits.queue, metrics, log.write)
+        metrics.watch(lambda: processes.processes)
+    else:
+        engine = Engine(workers, threads, limits.queue, metrics)
+    return Service(engine, limits, metrics, keys, log)
+
+
+def begin_models(catalogue: Catalogue, engine: Engine) -> Catalogue:
+    """The models as an engine uses them, once it is ready.
+
+    Raises:
+        UserError: if it cannot begin.
+    """
+    used = engine.start({each.name: each.translator for each in catalogue.models})
+    return Catalogue([replace(each, translator=used[each.name]) for each in catalogue.models])

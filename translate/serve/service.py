@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from translate.errors import UserError
-from translate.serve.batch.calls import ServedCall
-from translate.serve.batch.engine import BusyError, Engine, StoppedError
+from translate.serve.batch.calls import Calculation, ServedCall
+from translate.serve.batch.engine import BusyError, Engine, LostError, StoppedError
 from translate.serve.batch.pending import Pending
 from translate.serve.catalogue import Catalogue, Served
 from translate.serve.limits import ServiceLimits
@@ -172,15 +172,23 @@ class Service:
         async with self.call(served, work, warnings) as pending:
             return await pending.all(), warnings
 
-    async def calculate(self, cost: int, function: Callable[[], Result]) -> Result:
+    async def calculate(
+        self, served: Served, cost: int, function: Callable[..., Result], *arguments: Any
+    ) -> Result:
         """The result of a function that computes, in turn with the batches.
+
+        Args:
+            served: its model.
+            cost: pieces that it reads.
+            function, arguments: as those of :class:`Calculation`.
 
         Raises:
             RefusalError: if the queue is full, or for what is impossible.
         """
+        wanted = Calculation(served.name, served.translator, cost, function, arguments)
         with refusing():
             try:
-                return await asyncio.wrap_future(self.engine.calculate(cost, function))
+                return await asyncio.wrap_future(self.engine.calculate(wanted))
             except UserError as error:
                 raise RefusalError(400, str(error)) from error
 
@@ -194,3 +202,5 @@ def refusing() -> Iterator[None]:
         raise RefusalError(429, str(error), retry_after=error.retry_after) from error
     except StoppedError as error:
         raise RefusalError(503, "the server stops; try again later", retry_after=2) from error
+    except LostError as error:
+        raise RefusalError(500, str(error)) from error

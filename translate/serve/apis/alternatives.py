@@ -7,11 +7,13 @@ from typing import Any
 
 from translate.alignment.pairs import EncodedPair
 from translate.search import Request
+from translate.serve.apis.details import probabilities_of
 from translate.serve.catalogue import Served
-from translate.serve.probabilities import next_pieces, piece_probabilities, word_probabilities
+from translate.serve.probabilities import next_pieces, word_probabilities
 from translate.serve.service import Service, Wish
 from translate.serve.web.refusals import RefusalError
 from translate.translation import Translation
+from translate.translator import Translator
 from translate.work import Work
 
 MOST = 8  # pieces that are tried in place of the word's first one
@@ -34,18 +36,19 @@ async def alternatives(
             400, f"alternatives_at: the translation has {len(pieces.words)} words, got {index}"
         )
     prefix = ids[: min(_pieces_of(index, pieces.piece_words, pieces.further), default=len(ids))]
-    models, read = work.batch.models, [source.pieces[0].ids, *(other[0] for other in source.others)]
-    firsts = await service.calculate(len(ids) + 1, lambda: next_pieces(models, read, prefix, MOST))
+    read = [source.pieces[0].ids, *(other[0] for other in source.others)]
+    firsts = await service.calculate(served, len(ids) + 1, _next_pieces, read, prefix)
     before = work.options.context
     wish = Wish(beam_size=1, context=None if before is None else [before[0]] * len(firsts))
     tried, warnings = await service.begin(served, [work.marked[0].text] * len(firsts), wish)
     requests = [Request([*prefix, piece]) for piece in firsts]
-    batch = replace(tried.batch, sources=replace(tried.batch.sources, requests=requests))
+    # With a prefix, torch searches.
+    batch = replace(tried.batch, sources=replace(tried.batch.sources, requests=requests), engine=None)
     async with service.call(served, replace(tried, batch=batch), Counter(warnings)) as pending:
         found = [target.ids(each.tokens) for each in await pending.all()] + [ids]
     pairs = [EncodedPair.of(source.pieces[0], target.decode_words(each)[1]) for each in found]
     sides = [[side] * len(found) for side in read]
-    scored = await service.calculate(sum(map(len, found)), lambda: piece_probabilities(models, sides, found))
+    scored = await service.calculate(served, sum(map(len, found)), probabilities_of, sides, found)
     best: dict[str, float] = {}
     for pair, probabilities in zip(pairs, scored, strict=True):
         # A piece that goes on with the word before it changes that word, not this one.
@@ -55,6 +58,11 @@ async def alternatives(
             best[word] = max(probability, best.get(word, 0.0))
     ranked = sorted(best.items(), key=lambda each: -each[1])
     return [{"text": word, "probability": round(probability, 4)} for word, probability in ranked]
+
+
+def _next_pieces(translator: Translator, source: Sequence[Sequence[int]], prefix: Sequence[int]) -> list[int]:
+    models = [each.model for each in (translator, *translator.partners)]
+    return next_pieces(models, source, prefix, MOST)
 
 
 def _pieces_of(word: int, owners: Sequence[int], further: Sequence[tuple[int, int]]) -> set[int]:

@@ -2,14 +2,17 @@
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from translate.config.search import SearchConfig
 from translate.search import Record, Request
 from translate.translation import Translation
+from translate.translator import Translator
 from translate.work import Work
+
+Result = TypeVar("Result")
 
 BULK_SENTENCES, BULK_PIECES = 16, 1024  # a call with more of either is a document
 
@@ -50,6 +53,8 @@ class ServedCall:
         growing: whether the receiver wants to see translations grow.
         cancelled: whether nobody waits for the rest any more.
         warnings: counts of sentences that were cut, or whose constraints could not be met.
+        bulk: whether it belongs to a document; its size says so by default.
+        arrived: when each sentence has come, in seconds of a monotonic clock; now by default.
     """
 
     model: str
@@ -58,16 +63,21 @@ class ServedCall:
     growing: bool = False
     cancelled: bool = False
     warnings: Counter[str] = field(default_factory=Counter)
+    bulk: bool | None = None
+    arrived: Sequence[float] | None = None
 
     def jobs(self) -> "list[QueuedSentence]":
         """A job for each sentence that is not blank."""
         pieces = self.work.batch.sources.pieces
-        return [QueuedSentence(self, index) for index, each in enumerate(pieces) if each.ids]
+        times = self.arrived or [time.monotonic()] * len(pieces)
+        return [QueuedSentence(self, i, arrived=times[i]) for i, each in enumerate(pieces) if each.ids]
 
     def lane(self, jobs: "Sequence[QueuedSentence]") -> LaneKey:
         """The batch in which the jobs of this call run."""
         batch = self.work.batch
-        bulk = len(jobs) > BULK_SENTENCES or sum(job.cost for job in jobs) > BULK_PIECES
+        bulk = self.bulk
+        if bulk is None:
+            bulk = len(jobs) > BULK_SENTENCES or sum(job.cost for job in jobs) > BULK_PIECES
         constrained = any(request.phrases for request in batch.sources.requests)
         settings = tuple(vars(batch.config).values())
         return LaneKey(self.model, settings, batch.config, batch.record, constrained, bulk)
@@ -80,16 +90,16 @@ class QueuedSentence:
     Attributes:
         call: that it belongs to.
         index: in the call.
-        turn: when it is its turn: its virtual start time in the queue.
         arrived: seconds, of a monotonic clock.
+        turn: when it is its turn: its virtual start time in the queue.
         met: whether its constraints still hold; without a hypothesis that meets them it runs again without.
         failures: how often its batch has failed.
     """
 
     call: ServedCall
     index: int
+    arrived: float
     turn: float = 0.0
-    arrived: float = field(default_factory=time.monotonic)
     met: bool = True
     failures: int = 0
 
@@ -109,9 +119,32 @@ class QueuedSentence:
         sources = self.call.work.batch.sources
         return [sources.pieces[self.index].ids, *(other[self.index] for other in sources.others)]
 
-    def recorded(self, record: Record | None) -> int:
-        """Weights that it may record."""
-        if record is None or record.heads is None:
-            return 0
-        config = self.call.work.batch.config
-        return self.cost * config.longest(self.cost) * config.beam_size * len(record.heads)
+    def held(self, record: Record | None) -> tuple[int, int]:
+        """Weights that it may record, and numbers that its decoder may keep."""
+        batch = self.call.work.batch
+        steps = batch.config.longest(self.cost) * batch.config.beam_size
+        heads = 0 if record is None or record.heads is None else len(record.heads)
+        return self.cost * steps * heads, steps * batch.models[0].cached_numbers
+
+
+@dataclass(frozen=True)
+class Calculation(Generic[Result]):
+    """What is computed with a model but without a search.
+
+    Attributes:
+        model: the name of its run or ensemble.
+        translator: of that name.
+        cost: pieces that it reads.
+        function: of a module, so that another process finds it, too; its first argument is the translator.
+        arguments: its others.
+    """
+
+    model: str
+    translator: Translator
+    cost: int
+    function: Callable[..., Result]
+    arguments: tuple[Any, ...]
+
+    def run(self) -> Result:
+        """The result."""
+        return self.function(self.translator, *self.arguments)

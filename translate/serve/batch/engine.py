@@ -2,18 +2,18 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 import torch
 
 from translate.search import Finished, search
-from translate.serve.batch.calls import LaneKey, QueuedSentence, ServedCall
+from translate.serve.batch.calls import Calculation, LaneKey, QueuedSentence, ServedCall
 from translate.serve.batch.lanes import Feed, Lane, begin
 from translate.serve.batch.turns import Party, Turns
-from translate.serve.metrics import Metrics
-from translate.translator import UNMET
+from translate.serve.metrics import Counts
+from translate.translator import UNMET, Translator
 
 Result = TypeVar("Result")
 
@@ -37,6 +37,13 @@ class StoppedError(Exception):
     """The server stops before the translation is done."""
 
 
+class LostError(Exception):
+    """Two processes have ended while they worked on the same."""
+
+    def __init__(self) -> None:
+        super().__init__("the process that translated this has ended twice")
+
+
 class Engine:
     """One running batch for each lane, which the sentences of all calls enter and leave at any step.
 
@@ -47,7 +54,7 @@ class Engine:
         metrics: to count in.
     """
 
-    def __init__(self, workers: int, threads: int, max_pieces: int, metrics: Metrics) -> None:
+    def __init__(self, workers: int, threads: int, max_pieces: int, metrics: Counts) -> None:
         self.workers = workers
         self.max_pieces = max_pieces
         self.turns = Turns(workers)
@@ -93,35 +100,34 @@ class Engine:
             self._start_workers()
         return len(jobs)
 
-    def calculate(self, cost: int, function: Callable[[], Result]) -> "Future[Result]":
-        """Run a function that computes without a search, one after another, in turn with the batches.
-
-        Args:
-            cost: pieces that it reads.
-            function: which has nothing to do with the event loop.
+    def calculate(self, wanted: Calculation[Result]) -> "Future[Result]":
+        """Compute something without a search, one after another, in turn with the batches.
 
         Raises:
             BusyError, StoppedError: as :meth:`submit`.
         """
         with self._lock:
-            self._admit(cost)
-            self._count(cost)
+            self._admit(wanted.cost)
+            self._count(wanted.cost)
 
+        def end(_: "Future[Result]") -> None:
+            with self._lock:
+                self._count(-wanted.cost)
+
+        future = self._calculation(wanted)
+        future.add_done_callback(end)
+        return future
+
+    def _calculation(self, wanted: Calculation[Result]) -> "Future[Result]":
         def run() -> Result:
             self.turns.take(self._alone)
             try:
                 with torch.no_grad():
-                    return function()
+                    return wanted.run()
             finally:
                 self.turns.give(self._alone)
 
-        def end(_: "Future[Result]") -> None:
-            with self._lock:
-                self._count(-cost)
-
-        future = self._calculator.submit(run)
-        future.add_done_callback(end)
-        return future
+        return self._calculator.submit(run)
 
     def cancel(self, call: ServedCall) -> None:
         """Nobody waits for the call any more: its sentences leave the queue and the batch."""
@@ -129,6 +135,8 @@ class Engine:
         with self._lock:
             jobs = self._unfinished.pop(call, set())
             self._count(-sum(job.cost for job in jobs))
+            if jobs:
+                self._drop(call)
         if jobs:
             self._metrics.cancelled(call.model, len(jobs))
 
@@ -147,6 +155,13 @@ class Engine:
         for pool in (self._pool, self._calculator):
             pool.shutdown(cancel_futures=True)
 
+    def start(self, translators: Mapping[str, Translator]) -> Mapping[str, Translator]:
+        """Take the models that calls name; gives those to be used from now on."""
+        return translators
+
+    def _drop(self, call: ServedCall) -> None:
+        """A call is cancelled before its end. The lock is held; batches see it at their next step."""
+
     def _admit(self, cost: int) -> None:
         if self._stopped:
             raise StoppedError
@@ -155,7 +170,7 @@ class Engine:
 
     def _count(self, pieces: int) -> None:
         self._pieces += pieces
-        self._metrics.queued.set(self._pieces)
+        self._metrics.holds(self._pieces)
 
     def _retry_after(self, cost: int) -> int:
         surplus = self._pieces + cost - self.max_pieces
@@ -166,7 +181,7 @@ class Engine:
         running = sum(lane.threads for lane in self._lanes.values())
         active = sum(lane.threads > 0 for lane in self._lanes.values())
         for lane in self._lanes.values():
-            if not len(lane):
+            if not (len(lane) and self._searches(lane)):
                 continue
             alone = lane.threads == 0 and active < MAX_LANES
             helped = 0 < lane.threads < self.workers and lane.keeps_busy(lane.threads + 1)
@@ -175,6 +190,10 @@ class Engine:
                 running += 1
                 lane.threads += 1
                 self._pool.submit(self._work, lane)
+
+    def _searches(self, lane: Lane) -> bool:
+        """Whether threads of this process search its sentences."""
+        return True
 
     def _work(self, lane: Lane) -> None:
         """Search the sentences of a lane until its queue is empty, or other workers are enough for it."""

@@ -11,7 +11,7 @@ from translate.search.readers import most_sentences
 from translate.search.running import RunningBatch
 from translate.serve.batch.calls import LaneKey, QueuedSentence, ServedCall
 from translate.serve.batch.turns import Party, Turns
-from translate.serve.metrics import Metrics
+from translate.serve.metrics import Counts
 
 # While somebody waits for a sentence, documents have one part in five of the time.
 SENTENCE_WEIGHT, DOCUMENT_WEIGHT = 4.0, 1.0
@@ -73,7 +73,7 @@ class Lane(Party):
         A sentence whose batch has failed comes alone, and only to an empty batch.
         """
         found: list[QueuedSentence] = []
-        longest = recorded = 0
+        longest = recorded = cached = 0
         while self._queue and len(found) < most:
             job = self._queue[0][2]
             if job.call.cancelled:
@@ -81,9 +81,9 @@ class Lane(Party):
                 continue
             if job.failures and (found or not alone):
                 break
-            batch = job.call.work.batch
-            longest, recorded = max(longest, job.cost), max(recorded, job.recorded(batch.record))
-            if found and most_sentences(most, longest, recorded) <= len(found):
+            weights, numbers = job.held(self.key.record)
+            longest, recorded, cached = max(longest, job.cost), max(recorded, weights), max(cached, numbers)
+            if found and most_sentences(most, longest, recorded, cached) <= len(found):
                 break
             self._now += job.cost / len(self._calls)
             self._pop()
@@ -121,7 +121,7 @@ class Feed(Supply[list[QueuedSentence]]):
         metrics: that count the steps.
     """
 
-    def __init__(self, lane: Lane, lock: threading.Lock, turns: Turns, metrics: Metrics) -> None:
+    def __init__(self, lane: Lane, lock: threading.Lock, turns: Turns, metrics: Counts) -> None:
         super().__init__(())
         self.lane = lane
         self.live: set[QueuedSentence] = set()
