@@ -17,7 +17,7 @@ SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 
 SHARES = (0.02, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0)
 
 
-class Counts(Protocol):
+class Meter(Protocol):
     """What an engine tells of its work."""
 
     def waited(self, model: str, seconds: float) -> None:

@@ -12,7 +12,7 @@ from translate.search import Finished, search
 from translate.serve.batch.calls import Calculation, LaneKey, QueuedSentence, ServedCall
 from translate.serve.batch.lanes import Feed, Lane, begin
 from translate.serve.batch.turns import Party, Turns
-from translate.serve.metrics import Counts
+from translate.serve.metrics import Meter
 from translate.translator import UNMET, Translator
 
 Result = TypeVar("Result")
@@ -54,7 +54,7 @@ class Engine:
         metrics: to count in.
     """
 
-    def __init__(self, workers: int, threads: int, max_pieces: int, metrics: Counts) -> None:
+    def __init__(self, workers: int, threads: int, max_pieces: int, metrics: Meter) -> None:
         self.workers = workers
         self.max_pieces = max_pieces
         self.turns = Turns(workers)

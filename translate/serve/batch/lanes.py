@@ -11,7 +11,7 @@ from translate.search.readers import most_sentences
 from translate.search.running import RunningBatch
 from translate.serve.batch.calls import LaneKey, QueuedSentence, ServedCall
 from translate.serve.batch.turns import Party, Turns
-from translate.serve.metrics import Counts
+from translate.serve.metrics import Meter
 
 # While somebody waits for a sentence, documents have one part in five of the time.
 SENTENCE_WEIGHT, DOCUMENT_WEIGHT = 4.0, 1.0
@@ -121,7 +121,7 @@ class Feed(Supply[list[QueuedSentence]]):
         metrics: that count the steps.
     """
 
-    def __init__(self, lane: Lane, lock: threading.Lock, turns: Turns, metrics: Counts) -> None:
+    def __init__(self, lane: Lane, lock: threading.Lock, turns: Turns, metrics: Meter) -> None:
         super().__init__(())
         self.lane = lane
         self.live: set[QueuedSentence] = set()

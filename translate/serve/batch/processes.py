@@ -31,7 +31,7 @@ from translate.serve.batch.engine import Engine, LostError, StoppedError
 from translate.serve.batch.lanes import Lane
 from translate.serve.batch.turns import RESERVED
 from translate.serve.batch.worker import Given, Worker
-from translate.serve.metrics import Counts
+from translate.serve.metrics import Meter
 from translate.translator import UNMET, Translator
 
 Result = TypeVar("Result")
@@ -70,7 +70,7 @@ class ProcessEngine(Engine):
     """
 
     def __init__(
-        self, workers: int, threads: int, max_pieces: int, metrics: Counts, tell: Callable[..., None]
+        self, workers: int, threads: int, max_pieces: int, metrics: Meter, tell: Callable[..., None]
     ) -> None:
         super().__init__(workers, threads, max_pieces, metrics)
         self._tell = tell
