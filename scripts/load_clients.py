@@ -11,7 +11,7 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 MAX_SECONDS = 600
-CPU = "process_cpu_seconds_total "  # of /metrics
+CPU = ("process_cpu_seconds_total ", "translate_worker_cpu_seconds_total{")  # of /metrics
 HEADING = "clients  sentences/s  median ms  99th ms  refused  failed  server CPU ms  client CPU ms"
 
 
@@ -56,7 +56,8 @@ class Server:
                 lines = answer.read().decode().splitlines()
         except (URLError, OSError, ValueError):
             return float("nan")
-        return next((float(line[len(CPU) :]) for line in lines if line.startswith(CPU)), float("nan"))
+        found = [float(line.rpartition(" ")[2]) for line in lines if line.startswith(CPU)]
+        return sum(found) if found else float("nan")
 
 
 @dataclass

@@ -5,14 +5,16 @@
 
 It starts `translate serve` on a free port of 127.0.0.1. Meanwhile witnesses, clients that do nothing wrong,
 ask by four interfaces for texts of their own, and compare each answer with what the library gives for that
-text. Each fault is followed by a look at the server's metrics: no sentence may be left in queue or batch. At
-last SIGTERM comes under load: each request must be answered, refused, or not have been accepted. A row tells
-the server's memory after each fault; what is wrong stands below, and the exit code is 1.
+text. At last but one, processes of the server that translate are killed, one after another. Each fault is
+followed by a look at the server's metrics: no sentence may be left in queue or batch. At last SIGTERM comes
+under load: each request must be answered, refused, or not have been accepted. A row tells the memory of the
+server's processes after each fault; what is wrong stands below, and the exit code is 1.
 """
 
 import argparse
 import contextlib
 import json
+import os
 import random
 import re
 import signal
@@ -30,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from serve_requests import Mutations, Sent, posted, right_requests
-from serve_witnesses import SECONDS, Server, Witnesses, ask, receive
+from serve_witnesses import SECONDS, WORKERS, Server, Witnesses, ask, receive
 
 WAVE = 200  # connections that are open at a time, within the usual number of open files
 MAX_COUNT, MAX_CLIENTS = 100_000, 64
@@ -138,6 +140,26 @@ class Faults:
             for each in [pool.submit(run) for _ in range(clients)]:
                 each.result()
 
+    def kill(self, count: int) -> None:
+        """Processes of the server that end at any moment; those who ask must not notice."""
+        for _ in range(count):
+            time.sleep(self._chance.random())
+            if workers := self.server.workers():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(self._chance.choice(workers), signal.SIGKILL)
+            self._wait_for_workers()
+            self.memory.append(self.server.memory())
+
+    def _wait_for_workers(self) -> None:
+        """Until all answer again; two deaths at a time may lose what one sentence has met twice."""
+        until = time.monotonic() + SECONDS
+        before = self.server.metric("translate_pieces_total")
+        while len(self.server.workers()) < WORKERS or self.server.metric("translate_pieces_total") == before:
+            if time.monotonic() > until:
+                self.wrong.append("no process is begun in the place of one that has ended")
+                return
+            time.sleep(0.1)
+
     def _judge(self, sent: Sent) -> str:
         """What is wrong with the answer to a request."""
         shown = f"{sent.method} {sent.path[:100]} {sent.headers} {sent.body[:300]!r}"
@@ -242,12 +264,13 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--cut", type=int, default=1000, help="bodies that end early")
     parser.add_argument("--slow", type=int, default=100, help="slow readers, up to 200")
     parser.add_argument("--fuzz", type=int, default=10_000, help="requests that are nearly right")
+    parser.add_argument("--kill", type=int, default=10, help="processes of the server that are killed")
     parser.add_argument("--clients", type=int, default=4, help="witnesses, and clients that send them")
     parser.add_argument("--seed", type=int, default=1, help="of all choices")
     given = parser.parse_args(arguments)
-    if not 0 <= min(given.vanish, given.cut, given.slow, given.fuzz) <= MAX_COUNT:
-        parser.error("--vanish, --cut, --slow and --fuzz: expected 0 or more")
-    if max(given.vanish, given.cut, given.fuzz) > MAX_COUNT or given.slow > WAVE:
+    if not 0 <= min(given.vanish, given.cut, given.slow, given.fuzz, given.kill) <= MAX_COUNT:
+        parser.error("--vanish, --cut, --slow, --fuzz and --kill: expected 0 or more")
+    if max(given.vanish, given.cut, given.fuzz, given.kill) > MAX_COUNT or given.slow > WAVE:
         parser.error(f"expected at most {MAX_COUNT:,} requests, and {WAVE} slow readers")
     if not 1 <= given.clients <= MAX_CLIENTS:
         parser.error(f"--clients: expected 1 to {MAX_CLIENTS}")
@@ -258,13 +281,13 @@ def run_faults(server: Server, expected: dict[str, str], given: argparse.Namespa
     """Let all faults happen, one after another; gives what is wrong."""
     print("fault     requests  right answers beside  MiB before  at half  after  seconds")
     found: list[str] = []
-    for name in ("vanish", "cut", "slow", "fuzz"):
+    for name in ("vanish", "cut", "slow", "fuzz", "kill"):
         count, faults, witnesses = (
             getattr(given, name),
             Faults(server, given.seed),
             Witnesses(server, expected),
         )
-        happen = {"vanish": faults.vanish, "cut": faults.cut, "slow": faults.slow}
+        happen = {"vanish": faults.vanish, "cut": faults.cut, "slow": faults.slow, "kill": faults.kill}
         before, began = server.memory(), time.monotonic()
         if name == "fuzz":
             meet(server, witnesses, given.clients, lambda c=count, f=faults: f.fuzz(c, given.clients))  # type: ignore[misc]
@@ -276,7 +299,8 @@ def run_faults(server: Server, expected: dict[str, str], given: argparse.Namespa
             f"{server.memory():5.0f}  {time.monotonic() - began:7.1f}",
             flush=True,
         )
-        found += [*faults.wrong, *witnesses.wrong, *judge_memory(name, faults.memory)]
+        found += [*faults.wrong, *witnesses.wrong]
+        found += [] if name == "kill" else judge_memory(name, faults.memory)  # a new process has less
     witnesses = Witnesses(server, expected)
     stop_under_load(server, witnesses, given.clients)
     counts = witnesses.counts

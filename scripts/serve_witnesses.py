@@ -1,5 +1,6 @@
 """A server of its own for `serve_faults.py`, and clients that do nothing wrong and check what they get."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -16,6 +17,7 @@ from typing import Any
 
 from serve_requests import Sent, posted
 
+WORKERS = 2  # processes of the server that translate
 HOST, SECONDS = "127.0.0.1", 120.0  # for an answer; a machine with other work is slow
 
 
@@ -43,7 +45,16 @@ class Server:
             free.bind((HOST, 0))
             port = free.getsockname()[1]
         entry = "import sys; from translate.cli.main import main; main()"
-        options = ["--port", str(port), "--threads", "1", "--max-queue", "2000000"]
+        options = [
+            "--port",
+            str(port),
+            "--threads",
+            str(WORKERS),
+            "--workers",
+            str(WORKERS),
+            "--max-queue",
+            "2000000",
+        ]
         with (folder / "log").open("wb") as log:
             process = subprocess.Popen([sys.executable, "-c", entry, "serve", run, *options], stderr=log)
         server = cls(port, folder / "log", process)
@@ -73,9 +84,21 @@ class Server:
         return sum(float(value) for value in re.findall(rf"^{name}(?:{{.*}})? (\S+)$", text, re.MULTILINE))
 
     def memory(self) -> float:
-        """MiB that its process holds."""
-        pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
+        """MiB that its processes hold; what they share counts for each of them."""
+        pages = 0
+        for process in (self.process.pid, *self.workers()):
+            with contextlib.suppress(OSError):  # it has just ended
+                pages += int(Path(f"/proc/{process}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+    def workers(self) -> list[int]:
+        """The identifiers of the processes that translate."""
+        found = []
+        for each in Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):
+                if int(each.read_text().rpartition(")")[2].split()[1]) == self.process.pid:
+                    found.append(int(each.parent.name))
+        return found
 
     def connect(self, *, buffer: int = 0) -> socket.socket:
         """A connection; its client takes ``buffer`` bytes at a time."""
