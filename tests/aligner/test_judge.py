@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from translate.aligner.frozen import BENEFIT, DOUBT, FrozenAligner, learn_frozen
+from translate.aligner.frozen import FrozenAligner, learn_frozen
 from translate.aligner.judge import LEAST_PAIRS, TranslationJudge, learn_judge
+from translate.aligner.partners import BENEFIT, DOUBT
 from translate.grammar.generator import generate
 
 Pairs = list[tuple[list[str], list[str]]]
@@ -36,7 +37,8 @@ def judge(aligner: FrozenAligner, pairs: Pairs) -> TranslationJudge:
 
 
 def probabilities(aligner: FrozenAligner, judge: TranslationJudge, pairs: Pairs) -> np.ndarray:
-    return judge.probabilities(aligner.evidence(*sides(pairs)), *sides(pairs))
+    lengths = [np.array([len(pair[side]) for pair in pairs]) for side in (0, 1)]
+    return judge.probabilities(aligner.evidence(*sides(pairs)), (lengths[0], lengths[1]))
 
 
 def test_wrong_pairs_are_less_likely_translations(

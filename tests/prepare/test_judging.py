@@ -1,20 +1,33 @@
 """What is said of a pair by a look at it alone."""
 
+import re
+
 import numpy as np
 import pytest
 
 from tests.prepare.corpora import LANGUAGES, grammar_pairs
+from translate.corpora.filters import count_words
 from translate.prepare.judging import language
+from translate.prepare.judging.characters import DIGIT, LETTER, Characters
 from translate.prepare.judging.language import identify
 from translate.prepare.judging.row_filters import (
     REASONS,
-    letter_share,
+    judged,
+    letter_shares,
     number_share,
     placeholders,
-    reason_of,
-    script_share,
+    script_shares,
 )
-from translate.prepare.judging.row_keys import ORDER_BITS, form, normalised, order_keys, pair_key, text_key
+from translate.prepare.judging.row_keys import (
+    ORDER_BITS,
+    all_forms,
+    all_normalised,
+    form,
+    normalised,
+    order_keys,
+    pair_keys,
+    text_key,
+)
 from translate.prepare.judging.signatures import BANDS, signatures, similarity
 from translate.prepare.recipe import recipe_of
 
@@ -22,8 +35,17 @@ DEFAULTS = recipe_of(dict(LANGUAGES)).filters
 
 
 def reason(source: str, target: str, languages: tuple[str, str] = ("en", "fr")) -> str | None:
-    words = len(source.split()), len(target.split())
-    return reason_of(source, target, words, DEFAULTS, languages)
+    return judged([source.strip()], [target.strip()], DEFAULTS, languages).reasons[0]
+
+
+def letter_share(text: str) -> float:
+    side = Characters([text])
+    return letter_shares(side, side.count(side.is_a(LETTER)))[0]
+
+
+def script_share(text: str, code: str) -> float:
+    side = Characters([text])
+    return script_shares(side, side.count(side.is_a(LETTER)), code)[0]
 
 
 @pytest.mark.parametrize(
@@ -85,6 +107,11 @@ def test_text_is_normalised(text: str, expected: str) -> None:
     assert normalised(expected) == expected
 
 
+def test_a_side_of_marks_alone_has_an_empty_form() -> None:
+    assert form("\u0301") == ""
+    assert all_forms(["\u0301\u0302", "a"]) == ["", "a"]
+
+
 def test_forms_forget_case_accents_punctuation_and_numbers() -> None:
     assert form("Été, 1984 !") == form("ETE 20") == "ete 0"
     assert form("हिन्दी") != form("हनद")  # vowels are marks
@@ -92,10 +119,45 @@ def test_forms_forget_case_accents_punctuation_and_numbers() -> None:
     assert len(form("猫 が").split()) == 2
 
 
+# Characters of many scripts, beside what is rare: marks, controls, ligatures, astral letters, wide spaces.
+ODD = [
+    *map(chr, range(0x20, 0x250)), *map(chr, range(0x2FE, 0x460)), *map(chr, range(0x900, 0x940)),
+    *map(chr, range(0x1100, 0x1104)), *map(chr, range(0x1161, 0x1164)), *map(chr, range(0x2000, 0x2070)),
+    *map(chr, range(0x3040, 0x30A0)), *"\t\x00\x1c\x85\u00ad\ufb01\ufffd\ufeff\U0001f600\U00020000\U0001d7d8",
+    *"\u212a0123456789 ., " * 9, *"%{$<Ãâ가각" * 3,
+]  # fmt: skip
+
+
+def odd_texts(count: int) -> list[str]:
+    rng = np.random.default_rng(7)
+    return ["", " ", *("".join(rng.choice(ODD, size)) for size in rng.choice([1, 2, 5, 30], count))]
+
+
+def test_texts_that_are_judged_together_are_judged_as_one_by_one() -> None:
+    texts = odd_texts(3000)
+    clean = all_normalised(texts)
+    assert clean == [normalised(text) for text in texts]
+    assert all_forms(clean) == [form(text) for text in clean]
+
+
+def test_characters_are_counted_as_by_plain_searches() -> None:
+    """Letters, numbers and words, by patterns and ``str.split`` text by text."""
+    texts = [normalised(text) for text in odd_texts(3000)]
+    side = Characters(texts)
+    letters = side.is_a(LETTER)
+    assert side.count(letters).tolist() == [len(re.findall(r"[^\W\d_]", text)) for text in texts]
+    assert side.count(letters, 4).tolist() == [len(re.findall(r"[^\W\d_]", text[:4])) for text in texts]
+    assert side.has_two(DIGIT).tolist() == [re.search(r"\d\d", text) is not None for text in texts]
+    greek = [len(re.findall("[\u0370-\u03ff\u1f00-\u1fff]", text)) for text in texts]
+    assert side.count(side.in_ranges("\u0370-\u03ff\u1f00-\u1fff")).tolist() == greek
+    words = judged(texts, texts[::-1], DEFAULTS, ("en", "fr")).words
+    assert words.tolist() == [[count_words(text) for text in each] for each in (texts, texts[::-1])]
+
+
 def test_keys_are_those_of_every_machine() -> None:
     assert text_key("été") == 7786767946030819550
     assert order_keys(np.array([2]), 1).tolist() == [2746895812035318987]
-    assert pair_key("a", "b c") != pair_key("a b", "c")
+    assert len({*pair_keys(["a", "a b"], ["b c", "c"]).tolist()}) == 2
     rows = np.arange(100_000, dtype=np.int64)
     keys = order_keys(rows, 1)
     assert len(set(keys.tolist())) == len(rows)

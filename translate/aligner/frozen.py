@@ -4,18 +4,19 @@ Every pair is judged by itself, by parameters that never change, so that parts o
 anywhere and in any order with the same result.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import repeat
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from zipfile import BadZipFile
 from zlib import crc32
 
 import numpy as np
 
-from translate.aligner.hidden_markov import NULL_PROBABILITY, forward_backward
+from translate.aligner.hidden_markov import forward_backward
 from translate.aligner.links import Links
+from translate.aligner.partners import Evidence, Frozen, Numbered
 from translate.aligner.statistical import (
-    BLOCK_CELLS,
     HMM_ROUNDS,
     LINK_PROBABILITY,
     KnownLinks,
@@ -28,27 +29,12 @@ from translate.aligner.symmetrise import symmetrise
 from translate.errors import UserError
 
 MIN_PROBABILITY = 1e-3  # of an entry that is kept, in one of the directions
-PARTNER = 0.01  # a word has a partner if a word of the other side gives it at least this probability ...
-LIFT = 4.0  # ... and this many times the probability that it has by itself
-DOUBT = 3.0  # occurrences
-BENEFIT = 8.0  # of the doubt, as much as two common words weigh
-SAME_RATIO = 3.0  # log ratio of probabilities of an unknown word that stands on both sides
-_EXACT = 1e6  # weights are counted in millionths, whose sums do not depend on the pairs before
 _UNSEEN = 1e-7  # probability of two known words that never met in the sample
 _SAME = 0.5  # of an unknown word that stands on both sides, such as a name
+_UNKNOWN = -(1 << 40)  # below all numbers of words
 _TIE = 1e-6  # above LINK_PROBABILITY: of two equal candidates neither is a link, however sums are rounded
 
 Words = Sequence[Sequence[str]]
-
-
-class Frozen(NamedTuple):
-    """The parameters of one direction, which generates the words of one side given those of the other."""
-
-    table: np.ndarray  # (entries,) p(generated word | given word)
-    null: np.ndarray  # (words,) p(word | NULL)
-    counts: np.ndarray  # (words,) how often the sample had the word
-    jumps: np.ndarray  # (2 * MAX_JUMP + 1,) counts
-    p0: np.ndarray  # () probability of NULL
 
 
 def first_pairs(
@@ -103,6 +89,7 @@ class FrozenAligner:
     ) -> None:
         self.words, self.keys, self.there, self.back = words, keys, there, back
         self._types = [{word: number for number, word in enumerate(side)} for side in words]
+        self._evidence = Evidence(keys, there, back)
 
     def coverage(self, sources: Words, targets: Words) -> np.ndarray:
         """The share of the words of each side that find a partner on the other: (N, 2).
@@ -122,46 +109,16 @@ class FrozenAligner:
         it. Last the largest share of the weight in a run of words without partners, less what words with
         partners inside it weigh, twice: it is large if a part of the side is not translated.
         """
-        result = np.ones((len(sources), 6))
-        result[:, 2:] = 0.0
-        for part in _parts(sources, targets):
-            result[part] = self._evidence(sources[part], targets[part])
-        return result
+        return self.evidence_of(self.numbered(0, sources), self.numbered(1, targets))
 
-    def _evidence(self, sources: Words, targets: Words) -> np.ndarray:
-        numbers = [self._numbers(side, lines) for side, lines in enumerate((sources, targets))]
-        lengths = [np.array([len(line) for line in lines], np.int64) for lines in (sources, targets)]
-        at = _grid(*lengths)
-        s, t = numbers[0][at[0]], numbers[1][at[1]]
-        entry = np.full(len(s), -1, np.int64)
-        known = (s >= 0) & (t >= 0)
-        entry[known] = self._entries(s[known], t[known])
-        met, same = entry >= 0, (s < 0) & (s == t)
-        result = np.empty((len(sources), 6))
-        for side, direction in enumerate((self.back, self.there)):
-            words = numbers[side]
-            owner = np.repeat(np.arange(len(sources)), lengths[side])
-            alone = (direction.counts + 0.5) / (direction.counts + 0.5).sum()
-            trust, probability = np.zeros(len(words)), np.ones(len(words))
-            trust[words >= 0] = (direction.counts / (direction.counts + DOUBT))[words[words >= 0]]
-            probability[words >= 0] = alone[words[words >= 0]]
-            weights = -np.log(probability) * trust
-            chance, place = direction.table[entry[met]], at[side][met]
-            found = np.zeros(len(words), bool)
-            found[place[(chance >= PARTNER) & (chance >= LIFT * probability[place])]] = True
-            found[at[side][same]] = True
-            weights[(words < 0) & found] = -np.log(alone.min())
-            total = np.bincount(owner, weights, len(sources)) + BENEFIT
-            result[:, side] = (np.bincount(owner, weights * found, len(sources)) + BENEFIT) / total
-            given = np.bincount(place, chance, len(words)) / np.repeat(
-                np.maximum(lengths[1 - side], 1), lengths[side]
-            )
-            ratios = np.log((1 - NULL_PROBABILITY) * given / probability + NULL_PROBABILITY) * trust
-            ratios[(words < 0) & found] = SAME_RATIO
-            count = np.bincount(owner, (words >= 0) | found, len(sources))
-            result[:, 2 + side] = np.bincount(owner, ratios, len(sources)) / (count + DOUBT)
-            result[:, 4 + side] = _largest_gap(weights, found, owner, lengths[side]) / total
-        return result
+    def evidence_of(self, sources: Numbered, targets: Numbered) -> np.ndarray:
+        """The same, of words by their numbers."""
+        return self._evidence(sources, targets)
+
+    def numbered(self, side: int, lines: Words) -> Numbered:
+        """The words of a side by their numbers."""
+        lengths = np.fromiter(map(len, lines), np.int64, len(lines))
+        return Numbered(self._numbers(side, lines), lengths)
 
     def links(self, sources: Words, targets: Words, *, method: str = "grow-diag-final-and") -> list[Links]:
         """Symmetrised links of each pair, by the hidden Markov models; a pair with an empty side has none."""
@@ -197,7 +154,10 @@ class FrozenAligner:
         """The number of each word; a negative one for a word that is not known, equal for equal words."""
         types = self._types[side]
         flat = [word for line in lines for word in line]
-        return np.array([types[w] if w in types else -1 - crc32(w.encode()) for w in flat], np.int64)
+        found = np.fromiter(map(types.get, flat, repeat(_UNKNOWN)), np.int64, len(flat))
+        for place in np.flatnonzero(found == _UNKNOWN).tolist():
+            found[place] = -1 - crc32(flat[place].encode())
+        return found
 
     def _entries(self, s: np.ndarray, t: np.ndarray) -> np.ndarray:
         """Where two words stand in the tables; -1 if they never met."""
@@ -230,41 +190,3 @@ class FrozenAligner:
                 return cls((source, target), found["keys"], there, back)
         except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
             raise UserError(f"{path}: no readable file of word links ({error})") from None
-
-
-def _parts(sources: Words, targets: Words) -> Iterator[slice]:
-    """Parts of a corpus of about `BLOCK_CELLS` possible links each."""
-    begin = cells = 0
-    for end, (source, target) in enumerate(zip(sources, targets, strict=True)):
-        if cells > BLOCK_CELLS:
-            yield slice(begin, end)
-            begin, cells = end, 0
-        cells += len(source) * len(target)
-    if begin < len(sources):
-        yield slice(begin, len(sources))
-
-
-def _grid(lengths: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where the words of every possible link stand in the texts of each side, pair after pair."""
-    counts = lengths * others
-    begins = np.repeat(np.cumsum(counts) - counts, counts)
-    inside = np.arange(counts.sum()) - begins
-    width = np.repeat(others, counts)
-    first = np.repeat(np.cumsum(lengths) - lengths, counts)
-    second = np.repeat(np.cumsum(others) - others, counts)
-    return first + inside // width, second + inside % width
-
-
-def _largest_gap(
-    weights: np.ndarray, found: np.ndarray, owner: np.ndarray, lengths: np.ndarray
-) -> np.ndarray:
-    """The largest sum of weights in a run of words of a sentence, where found words count -2 times."""
-    values = np.rint(weights * np.where(found, -2, 1) * _EXACT).astype(np.int64)
-    sums = np.concatenate([[0], np.cumsum(values)])
-    begins = np.cumsum(lengths) - lengths
-    before = sums[:-1] - np.repeat(sums[begins], lengths)  # in the sentence, before each word
-    apart = owner << 40  # so that the least sum so far is of the same sentence
-    least = np.minimum.accumulate(before - apart) + apart
-    gaps = np.zeros(len(lengths), np.int64)
-    np.maximum.at(gaps, owner, before + values - least)
-    return gaps / _EXACT

@@ -34,14 +34,14 @@ class TranslationJudge(NamedTuple):
     scale: np.ndarray  # (F,)
     middle: np.ndarray  # ()
 
-    def probabilities(self, evidence: np.ndarray, sources: Words, targets: Words) -> np.ndarray:
+    def probabilities(self, evidence: np.ndarray, lengths: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
         """The probability that each pair is a translation, if half of all pairs were.
 
         Args:
             evidence: of :meth:`FrozenAligner.evidence`.
-            sources, targets: the words of the same pairs.
+            lengths: the number of words of each side of the same pairs.
         """
-        values = (_values(evidence, sources, targets, float(self.middle)) - self.mean) / self.scale
+        values = (_values(evidence, lengths, float(self.middle)) - self.mean) / self.scale
         odds = (values * self.weights).sum(1)  # a product of matrices would round in other ways
         return np.asarray(1 / (1 + np.exp(-np.clip(odds, -50, 50))))
 
@@ -65,12 +65,12 @@ def learn_judge(aligner: FrozenAligner, sources: Words, targets: Words) -> Trans
     pairs = [pair for pair in zip(sources, targets, strict=True) if all(pair)]
     if len(pairs) < LEAST_PAIRS:
         return None
-    middle = float(np.median(_ratios(*zip(*pairs))))
+    middle = float(np.median(_ratios(_lengths(pairs))))
     examples = [pairs, _shuffled(pairs), _cut(pairs)]
     values = []
     for each in examples:
         sides = [source for source, _ in each], [target for _, target in each]
-        values.append(_values(aligner.evidence(*sides), *sides, middle))
+        values.append(_values(aligner.evidence(*sides), _lengths(each), middle))
     found = np.concatenate(values)
     good = np.arange(len(found)) < len(pairs)
     # Good and wrong pairs weigh the same together.
@@ -81,10 +81,10 @@ def learn_judge(aligner: FrozenAligner, sources: Words, targets: Words) -> Trans
     return TranslationJudge(weights, mean, scale, np.array(middle))
 
 
-def _values(evidence: np.ndarray, sources: Words, targets: Words, middle: float) -> np.ndarray:
+def _values(evidence: np.ndarray, lengths: tuple[np.ndarray, np.ndarray], middle: float) -> np.ndarray:
     """The values of a pair: evidence of the worse side and the better, lengths, and all products of two."""
-    words = np.sqrt([len(source) + len(target) + 2.0 for source, target in zip(sources, targets)]) / 5
-    apart = np.abs(_ratios(sources, targets) - middle)
+    words = np.sqrt(lengths[0] + lengths[1] + 2.0) / 5
+    apart = np.abs(_ratios(lengths) - middle)
     single = [words, apart, apart * words]
     for first in (0, 2, 4):
         sides = evidence[:, first : first + 2]
@@ -93,8 +93,13 @@ def _values(evidence: np.ndarray, sources: Words, targets: Words, middle: float)
     return np.stack([np.ones(len(evidence)), *single, *products], 1)
 
 
-def _ratios(sources: Words, targets: Words) -> np.ndarray:
-    return np.log([(len(target) + 2) / (len(source) + 2) for source, target in zip(sources, targets)])
+def _ratios(lengths: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    return np.log((lengths[1] + 2) / (lengths[0] + 2))
+
+
+def _lengths(pairs: Sequence[Pair]) -> tuple[np.ndarray, np.ndarray]:
+    found = np.array([[len(source), len(target)] for source, target in pairs], np.int64)
+    return found[:, 0], found[:, 1]
 
 
 def _shuffled(

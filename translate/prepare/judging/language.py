@@ -1,6 +1,5 @@
 """Which language a side is written in, among the languages of the world, and in which script."""
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -8,9 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from translate.errors import UserError
+from translate.prepare.judging.characters import parts_of
 
 MAX_CHARACTERS = 200  # of a side that are read; more make it no surer
-TOGETHER = 1024  # sides that are identified together
+TOGETHER = 4096  # sides that are identified together
+FEATURES = 1024  # whose weights are looked up together, about, so that they stay in the processor's cache
 # The languages with most text, among which a sentence that is not in its own language is looked for. Rare
 # ones would be found in short sentences of their larger neighbours.
 _WORLD = (
@@ -68,11 +69,10 @@ def base(code: str) -> str:
     return code.replace("_", "-").partition("-")[0].casefold()
 
 
-@lru_cache(maxsize=16)
-def without_letters_of(code: str) -> re.Pattern[str] | None:
-    """A pattern for all but the letters of the scripts of a language; ``None`` if its script is not known."""
+def letters_of(code: str) -> str | None:
+    """The ranges of the letters of a language's scripts; ``None`` if its script is not known."""
     scripts = _SCRIPTS.get(base(code))
-    return re.compile(f"[^{''.join(_RANGES[each] for each in scripts)}]+") if scripts else None
+    return "".join(_RANGES[each] for each in scripts) if scripts else None
 
 
 def identify(texts: Sequence[str], pair: tuple[str, str]) -> list[Identified]:
@@ -91,25 +91,30 @@ def identify(texts: Sequence[str], pair: tuple[str, str]) -> list[Identified]:
 def _classified(texts: Sequence[str], pair: tuple[str, str]) -> list[Identified]:
     model = _model(tuple(map(base, pair)))
     encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
-    order = sorted(range(len(texts)), key=lambda index: -len(encoded[index]))
-    lengths = np.array([len(encoded[index]) for index in order], np.int64)
-    rows, features = model.visits([encoded[index] for index in order], lengths)
-    keys, counts = np.unique(rows * len(model.weights) + features, return_counts=True)
-    rows, features = keys // len(model.weights), keys % len(model.weights)
+    lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
+    owners = np.repeat(np.arange(len(texts)) * len(model.weights), lengths)
+    features = model.visits(np.frombuffer(b"".join(encoded), np.uint8), lengths)
+    keys, counts = np.unique((owners + features)[features >= 0], return_counts=True)
+    rows = keys // len(model.weights)
+    features, counted = keys - rows * len(model.weights), np.log1p(counts)
+    begins = np.searchsorted(rows, np.arange(len(texts) + 1))  # where the features of each text begin
     scores = np.zeros((len(texts), len(model.prior)))
-    if len(keys):
-        begins = np.flatnonzero(np.diff(rows, prepend=-1))
-        parts = np.log1p(counts)[:, None] * model.weights[features]
-        scores[rows[begins]] = np.add.reduceat(parts, begins, axis=0) + model.prior
+    for part in parts_of(begins, FEATURES):
+        inside = slice(begins[part.start], begins[part.stop])
+        if inside.stop > inside.start:
+            weights = model.weights.take(features[inside], axis=0)
+            weights *= counted[inside, None]
+            firsts = np.flatnonzero(np.diff(rows[inside], prepend=-1))
+            scores[rows[inside][firsts]] = np.add.reduceat(weights, firsts, axis=0) + model.prior
     scores /= np.sqrt(np.maximum(lengths, 1))[:, None]  # or long sides would be too sure
     likely = np.exp(scores - scores.max(1, keepdims=True))
     likely = (likely / likely.sum(1, keepdims=True)) @ model.joined  # a language may have several scripts
     best = likely.argmax(1)
-    result: list[Identified] = [Identified("", 0.0)] * len(texts)
-    for place, index in enumerate(order):
-        probability = min(1.0, float(likely[place, best[place]]))
-        result[index] = Identified(model.languages[best[place]], probability)
-    return result
+    sure = np.minimum(1.0, likely[np.arange(len(best)), best])
+    return [
+        Identified(model.languages[number], probability)
+        for number, probability in zip(best.tolist(), sure.tolist())
+    ]
 
 
 def is_known(code: str) -> bool:
@@ -120,30 +125,28 @@ def is_known(code: str) -> bool:
 class _Model(NamedTuple):
     """The library's model for some languages. Q states, F features, C classes, L languages."""
 
-    following: np.ndarray  # (rows, 256) the state after a byte
-    row: np.ndarray  # (Q,) row of each state in that table
+    following: np.ndarray  # (rows * 256,) the state after a byte; int32, to need less of the cache
+    row: np.ndarray  # (Q,) where the row of each state begins in that table
     feature: np.ndarray  # (Q,) that a visit of the state counts; -1 for none
     weights: np.ndarray  # (F, C) log p(feature | class)
     prior: np.ndarray  # (C,) log p(class)
     joined: np.ndarray  # (C, L) 1 where a class is of a language
     languages: list[str]
 
-    def visits(self, texts: Sequence[bytes], lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The text and the feature of each visit; the longest text comes first."""
-        places = np.repeat(np.arange(len(texts)), lengths)
-        columns = np.arange(len(places)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        grid = np.zeros((int(lengths.max(initial=0)), len(texts)), np.uint8)
-        grid[columns, places] = np.frombuffer(b"".join(texts), np.uint8)
-        reading = np.searchsorted(-lengths, -np.arange(len(grid)), side="left")  # texts longer than that
-        state = np.zeros(len(texts), np.int64)
-        rows, features = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        for column, count in zip(grid, reading.tolist()):
-            state = self.following[self.row[state[:count]], column[:count]]
-            found = self.feature[state]
-            counted = np.flatnonzero(found >= 0)
-            rows.append(counted)
-            features.append(found[counted])
-        return np.concatenate(rows), np.concatenate(features)
+    def visits(self, texts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+        """The feature that each byte of the texts visits, -1 for none; all texts are read side by side."""
+        order = np.argsort(-lengths, kind="stable")
+        begins = (np.cumsum(lengths) - lengths)[order]
+        longest = int(lengths.max(initial=0))
+        reading = np.searchsorted(-lengths[order], -np.arange(longest), side="left")  # texts longer than that
+        states, state = np.empty(len(texts), np.int32), np.zeros(len(lengths), np.int32)
+        for column, count in enumerate(reading.tolist()):
+            places = begins[:count] + column
+            moves = self.row.take(state[:count])
+            moves += texts.take(places)
+            state = self.following.take(moves)
+            states[places] = state
+        return self.feature.take(states)
 
 
 @lru_cache(maxsize=4)
@@ -153,10 +156,10 @@ def _model(pair: tuple[str, ...]) -> _Model:
     languages = list(dict.fromkeys(classes))
     joined = np.array([[name == language for language in languages] for name in classes], float)
     return _Model(
-        np.asarray(found.tk_nextmove, np.int64).reshape(-1, 256),
-        np.asarray(found.tk_row, np.int64),
+        np.asarray(found.tk_nextmove, np.int32).ravel(),
+        np.asarray(found.tk_row, np.int64) << 8,
         np.asarray(found.tk_output, np.int64),
-        np.asarray(found.nb_ptc, float),
+        np.ascontiguousarray(found.nb_ptc, float),  # row by row, as it is read
         np.asarray(found.nb_pc, float),
         joined,
         languages,

@@ -1,10 +1,24 @@
 """Why a pair is dropped by a look at it alone: length, characters, language, numbers, placeholders."""
 
+import operator
 import re
 from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
 
 from translate.corpora.filters import count_words
-from translate.prepare.judging.language import Identified, base, without_letters_of
+from translate.prepare.judging.characters import (
+    DIGIT,
+    LETTER,
+    PLACEHOLDER,
+    SPACE,
+    SUSPECT,
+    UNSPACED_LETTER,
+    Characters,
+)
+from translate.prepare.judging.language import letters_of
 from translate.prepare.recipe import FilterConfig
 
 # Every reason in the order in which they are tried, and what it says of the pairs.
@@ -27,7 +41,6 @@ REASONS = {
     "links": "no translations by the links between their words (links.min_probability, links.min_coverage)",
 }
 RATIO_WORDS = 3  # added to both sides, so that "Yes ." may be "Oui , monsieur ."
-_NO_LETTERS = re.compile(r"[\W\d_]+")  # to remove runs is far faster than to find each letter
 _DAMAGED = re.compile("\ufffd|Ã[\u0080-\u00bf]|â€|Â[\u00a0-\u00bf]")
 _GROUPED = re.compile(r"(?<=\d)[.,'’\u00a0\u202f ](?=\d{3}(?!\d))")
 _NUMBER = re.compile(r"\d{2,}")
@@ -38,75 +51,104 @@ _PLACEHOLDER = re.compile(
 )
 
 
-def counted(text: str) -> int:
-    """The words of a side."""
-    return count_words(text)
+class Judged(NamedTuple):
+    """What is said of pairs by a look at each alone, but for its language."""
+
+    reasons: list[str | None]  # the first reason against each pair; ``None`` if there is none
+    words: np.ndarray  # (2, N)
+    can_tell: np.ndarray  # (2, N) whether a side has enough letters to tell its language
 
 
-def reason_of(
-    source: str, target: str, words: tuple[int, int], filters: FilterConfig, languages: tuple[str, str]
-) -> str | None:
-    """The first reason against a normalised pair, but for its language; ``None`` if there is none."""
-    if not source or not target:
-        return "empty"
-    longer, shorter = max(words), min(words)
-    if filters.max_words is not None and longer > filters.max_words:
-        return "too_long"
-    sides = (source, target)
-    if filters.max_word_length is not None and any(_has_long_word(s, filters.max_word_length) for s in sides):
-        return "long_word"
-    if filters.max_ratio is not None and longer + RATIO_WORDS > filters.max_ratio * (shorter + RATIO_WORDS):
-        return "ratio"
-    if filters.min_letters is not None and any(letter_share(side) < filters.min_letters for side in sides):
-        return "letters"
+def judged(
+    sources: Sequence[str], targets: Sequence[str], filters: FilterConfig, languages: tuple[str, str]
+) -> Judged:
+    """Judge normalised pairs; the reasons are tried in the order of ``REASONS``."""
+    texts = sources, targets
+    sides = [Characters(side) for side in texts]
+    letters = [side.is_a(LETTER) for side in sides]
+    num_letters = [side.count(found) for side, found in zip(sides, letters)]
+    words = np.stack([num_words(side, text) for side, text in zip(sides, texts)])
+    longer, shorter = words.max(0), words.min(0)
+    wrong = {"empty": (sides[0].lengths == 0) | (sides[1].lengths == 0)}
+    if filters.max_words is not None:
+        wrong["too_long"] = longer > filters.max_words
+    if filters.max_word_length is not None:
+        wrong["long_word"] = _either(
+            _long_words(*both, filters.max_word_length) for both in zip(sides, texts)
+        )
+    if filters.max_ratio is not None:
+        wrong["ratio"] = longer + RATIO_WORDS > filters.max_ratio * (shorter + RATIO_WORDS)
+    if filters.min_letters is not None:
+        shares = [letter_shares(side, count) for side, count in zip(sides, num_letters)]
+        wrong["letters"] = _either(share < filters.min_letters for share in shares)
     if filters.min_script is not None:
-        shares = (script_share(side, code) for side, code in zip(sides, languages))
-        if any(share < filters.min_script for share in shares):
-            return "script"
-    if filters.damaged and any(not side.isascii() and _DAMAGED.search(side) for side in sides):
-        return "damaged"
-    if filters.identical and source == target:
-        return "identical"
-    if filters.placeholders and placeholders(source) != placeholders(target):
-        return "placeholders"
-    if filters.numbers is not None and number_share(source, target) < filters.numbers:
-        return "numbers"
-    return None
-
-
-def is_other_language(found: Identified | None, expected: str, filters: FilterConfig) -> bool:
-    """Whether a side is surely in another language than it should be."""
-    if found is None or filters.language is None:
-        return False
-    return found.language != base(expected) and found.probability >= filters.language
-
-
-def to_identify(text: str, filters: FilterConfig) -> bool:
-    """Whether a side has enough letters to tell its language."""
+        shares = [script_shares(*each) for each in zip(sides, num_letters, languages)]
+        wrong["script"] = _either(share < filters.min_script for share in shares)
+    if filters.damaged:
+        found = (_where(side.has(SUSPECT), _is_damaged, text) for side, text in zip(sides, texts))
+        wrong["damaged"] = _either(found)
+    if filters.identical:
+        wrong["identical"] = np.fromiter(map(operator.eq, *texts), bool, len(sources))
+    if filters.placeholders:
+        having = _either(side.has(PLACEHOLDER) for side in sides)
+        wrong["placeholders"] = _where(
+            having, lambda *pair: placeholders(pair[0]) != placeholders(pair[1]), *texts
+        )
+    if filters.numbers is not None:
+        least = filters.numbers
+        having = _either(side.has_two(DIGIT) for side in sides)
+        wrong["numbers"] = _where(having, lambda *pair: number_share(*pair) < least, *texts)
+    reasons: list[str | None] = [None] * len(sources)
+    for name in reversed([name for name in REASONS if name in wrong]):
+        for index in np.flatnonzero(wrong[name]).tolist():
+            reasons[index] = name
     need = filters.language_letters
-    if filters.language is None or len(text) < need:
-        return False
-    return num_letters(text[: 4 * need]) >= need
+    can_tell = [side.count(found, 4 * need) >= need for side, found in zip(sides, letters)]
+    return Judged(reasons, words, np.stack(can_tell))
 
 
-def num_letters(text: str) -> int:
-    """The letters of a text."""
-    return len(_NO_LETTERS.sub("", text))
+def _either(sides: Iterable[np.ndarray]) -> np.ndarray:
+    one, other = sides
+    return np.asarray(one | other)
 
 
-def letter_share(text: str) -> float:
-    """The share of letters among the characters other than white space."""
-    visible = sum(map(len, text.split()))
-    return num_letters(text) / visible if visible else 0.0
+def _where(chosen: np.ndarray, function: Callable[..., bool], *texts: Sequence[str]) -> np.ndarray:
+    """What a function says of the chosen rows; of the others, no."""
+    found = np.zeros(len(chosen), bool)
+    for index in np.flatnonzero(chosen).tolist():
+        found[index] = function(*(side[index] for side in texts))
+    return found
 
 
-def script_share(text: str, code: str) -> float:
-    """The share of a text's letters that are of the script of a language; 1 without letters."""
-    pattern = without_letters_of(code)
-    if pattern is None:
-        return 1.0
-    letters = num_letters(text)
-    return min(1.0, len(pattern.sub("", text)) / letters) if letters else 1.0
+def num_words(side: Characters, texts: Sequence[str]) -> np.ndarray:
+    """The words of each normalised text: what single spaces divide, but in scripts without spaces."""
+    found = side.count(side.is_a(SPACE)) + (side.lengths > 0)
+    for index in np.flatnonzero(side.has(UNSPACED_LETTER)).tolist():
+        found[index] = count_words(texts[index])
+    return found
+
+
+def _long_words(side: Characters, texts: Sequence[str], limit: int) -> np.ndarray:
+    return _where(side.lengths > limit, lambda text: any(len(word) > limit for word in text.split()), texts)
+
+
+def _is_damaged(text: str) -> bool:
+    return _DAMAGED.search(text) is not None
+
+
+def letter_shares(side: Characters, num_letters: np.ndarray) -> np.ndarray:
+    """The share of letters among the characters other than white space; 0 without any."""
+    visible = side.lengths - side.count(side.is_a(SPACE))
+    return np.asarray(num_letters / np.maximum(visible, 1))
+
+
+def script_shares(side: Characters, num_letters: np.ndarray, code: str) -> np.ndarray:
+    """The share of each text's letters that are of the script of a language; 1 without letters."""
+    ranges = letters_of(code)
+    if ranges is None:
+        return np.ones(len(num_letters))
+    shares = np.minimum(1.0, side.count(side.in_ranges(ranges)) / np.maximum(num_letters, 1))
+    return np.where(num_letters > 0, shares, 1.0)
 
 
 def numbers(text: str) -> Counter[str]:
@@ -131,7 +173,3 @@ def placeholders(text: str) -> Counter[str]:
     if not any(mark in text for mark in "%{$<"):
         return Counter()
     return Counter(_PLACEHOLDER.findall(text))
-
-
-def _has_long_word(text: str, limit: int) -> bool:
-    return len(text) > limit and any(len(word) > limit for word in text.split())

@@ -2,9 +2,12 @@
 
 import re
 import unicodedata
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 
 import numpy as np
+
+from translate.prepare.judging.characters import Characters, usual_forms
 
 ORDER_BITS = 62  # of a place in the random order; keys have 63, as engines lack unsigned numbers
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -33,21 +36,40 @@ def form(text: str) -> str:
     text = text.casefold()
     if not text.isascii():
         text = _ACCENTS.sub("", unicodedata.normalize("NFD", text))
-        if max(text) >= _MARKS:  # scripts whose vowels are marks
+        if max(text, default="") >= _MARKS:  # scripts whose vowels are marks
             text = "".join(c if c.isalnum() or unicodedata.category(c)[0] == "M" else " " for c in text)
             return " ".join(_DIGITS.sub("0", text).split())
     return _NOT_WORD.sub(" ", _DIGITS.sub("0", text)).strip()
 
 
+def all_normalised(texts: Sequence[str]) -> list[str]:
+    """Each text as :func:`normalised` gives it; only those that may change are looked at one by one."""
+    usual = Characters(texts).is_usual().tolist()
+    return [text if is_usual else normalised(text) for text, is_usual in zip(texts, usual)]
+
+
+def all_forms(texts: Sequence[str]) -> list[str]:
+    """The :func:`form` of each normalised text."""
+    found, is_slow = usual_forms(texts)
+    for index in np.flatnonzero(is_slow).tolist():
+        found[index] = form(texts[index])
+    return found
+
+
 def text_key(text: str) -> int:
     """A 63-bit hash that is the same on every machine."""
-    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "little") >> 1
+    return int(text_keys([text])[0])
 
 
-def pair_key(source: str, target: str) -> int:
-    """The key of a pair; no text of one side can be taken for a part of the other."""
-    return text_key(f"{source}\n{target}")
+def text_keys(texts: Iterable[str]) -> np.ndarray:
+    """The hash of each text, as int64."""
+    digests = [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts]
+    return (np.frombuffer(b"".join(digests), "<u8") >> np.uint64(1)).astype(np.int64)
+
+
+def pair_keys(sources: Sequence[str], targets: Sequence[str]) -> np.ndarray:
+    """The key of each pair; no text of one side can be taken for a part of the other."""
+    return text_keys(f"{source}\n{target}" for source, target in zip(sources, targets))
 
 
 def order_keys(rows: np.ndarray, seed: int) -> np.ndarray:

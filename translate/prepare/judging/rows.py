@@ -5,12 +5,15 @@ It is pure, and every engine runs it: a process pool on one machine, ``mapInArro
 
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow
+import pyarrow.compute
 
 from translate.prepare.chunks import SCHEMA as RAW
-from translate.prepare.judging.language import Identified, identify, is_known
-from translate.prepare.judging.row_filters import counted, is_other_language, reason_of, to_identify
-from translate.prepare.judging.row_keys import form, normalised, order_keys, pair_key, text_key
+from translate.prepare.judging.characters import parts_of
+from translate.prepare.judging.language import base, identify, is_known
+from translate.prepare.judging.row_filters import judged
+from translate.prepare.judging.row_keys import all_forms, all_normalised, order_keys, pair_keys, text_keys
 from translate.prepare.judging.signatures import BANDS, signatures
 from translate.prepare.recipe import Recipe
 
@@ -32,6 +35,9 @@ SCHEMA = pyarrow.schema(
 )
 
 
+PART_CHARACTERS = 1 << 18  # that are judged together, about: tables of them stay small
+
+
 @dataclass(frozen=True)
 class RowFunction:
     """Normalises and judges the pairs of a batch."""
@@ -40,32 +46,40 @@ class RowFunction:
 
     def __call__(self, batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
         """The batch with the columns of ``SCHEMA``; validation and test pairs are normalised, and kept."""
-        sources = [normalised(text or "") for text in batch["source"].to_pylist()]
-        targets = [normalised(text or "") for text in batch["target"].to_pylist()]
-        words = [(counted(source), counted(target)) for source, target in zip(sources, targets)]
-        splits = batch["split"].to_pylist()
-        reasons = [self._reason(*pair) for pair in zip(sources, targets, words)]
-        found = self._languages(sources, targets, reasons)
-        for index, sides in enumerate(found):
-            pairs = zip(sides, self._codes)
-            if any(is_other_language(each, code, self.recipe.filters) for each, code in pairs):
+        lengths = [pyarrow.compute.binary_length(batch[side]).fill_null(0) for side in ("source", "target")]
+        begins = np.cumsum(np.concatenate([[0], np.add(*map(np.asarray, lengths))]))
+        parts = [
+            self._judged(batch.slice(part.start, part.stop - part.start))
+            for part in parts_of(begins, PART_CHARACTERS)
+        ]
+        return pyarrow.Table.from_batches(parts, SCHEMA).combine_chunks().to_batches()[0]
+
+    def _judged(self, batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
+        sources, targets = (
+            all_normalised([text or "" for text in batch[side].to_pylist()]) for side in ("source", "target")
+        )
+        reasons, words, can_tell = judged(sources, targets, self.recipe.filters, self._codes)
+        texts = zip((sources, targets), self._codes, can_tell)
+        languages = [self._languages(side, code, reasons, enough) for side, code, enough in texts]
+        for index, found in enumerate(zip(*(others for _, others in languages))):
+            if any(found):
                 reasons[index] = "language"
-        reasons = [None if split else reason for reason, split in zip(reasons, splits)]
-        forms = [(form(source), form(target)) for source, target in zip(sources, targets)]
-        bands, made = signatures(forms)
-        rows = batch["row"].to_numpy()
+        for index in np.flatnonzero(batch["split"].to_numpy()).tolist():
+            reasons[index] = None
+        forms = [all_forms(side) for side in (sources, targets)]
+        bands, made = signatures(list(zip(*forms)))
         columns = {
             "source": sources,
             "target": targets,
             "reason": reasons,
-            "source_words": [there for there, _ in words],
-            "target_words": [here for _, here in words],
-            "source_language": [None if there is None else there.language for there, _ in found],
-            "target_language": [None if here is None else here.language for _, here in found],
-            "pair_key": list(map(pair_key, sources, targets)),
-            "source_key": [text_key(there) for there, _ in forms],
-            "target_key": [text_key(here) for _, here in forms],
-            "order_key": order_keys(rows, self.recipe.seed),
+            "source_words": words[0],
+            "target_words": words[1],
+            "source_language": languages[0][0],
+            "target_language": languages[1][0],
+            "pair_key": pair_keys(sources, targets),
+            "source_key": text_keys(forms[0]),
+            "target_key": text_keys(forms[1]),
+            "order_key": order_keys(batch["row"].to_numpy(), self.recipe.seed),
             **{f"band_{number}": bands[:, number] for number in range(BANDS)},
             "signature": made,
         }
@@ -79,22 +93,21 @@ class RowFunction:
     def _codes(self) -> tuple[str, str]:
         return self.recipe.source_language, self.recipe.target_language
 
-    def _reason(self, source: str, target: str, words: tuple[int, int]) -> str | None:
-        return reason_of(source, target, words, self.recipe.filters, self._codes)
-
     def _languages(
-        self, sources: list[str], targets: list[str], reasons: list[str | None]
-    ) -> list[tuple[Identified | None, Identified | None]]:
-        """The languages of pairs without another reason; ``None`` for a side too short to tell."""
-        filters = self.recipe.filters
-        found: list[list[Identified | None]] = []
-        for sides, code in zip((sources, targets), self._codes):
-            known = filters.language is not None and is_known(code)
-            wanted = [
-                known and reason is None and to_identify(side, filters)
-                for side, reason in zip(sides, reasons)
-            ]
-            chosen = [side for side, is_wanted in zip(sides, wanted) if is_wanted]
-            languages = iter(identify(chosen, self._codes))
-            found.append([next(languages) if is_wanted else None for is_wanted in wanted])
-        return list(zip(*found, strict=True))
+        self, texts: list[str], code: str, reasons: list[str | None], can_tell: np.ndarray
+    ) -> tuple[list[str | None], list[bool]]:
+        """The languages of sides of pairs without a reason, and whether they are surely another one.
+
+        The language is ``None`` for a side too short to tell.
+        """
+        names: list[str | None] = [None] * len(texts)
+        is_other = [False] * len(texts)
+        least = self.recipe.filters.language
+        if least is not None and is_known(code):
+            chosen = [index for index in np.flatnonzero(can_tell).tolist() if reasons[index] is None]
+            found = identify([texts[index] for index in chosen], self._codes)
+            expected = base(code)
+            for index, (name, probability) in zip(chosen, found):
+                names[index] = name
+                is_other[index] = name != expected and probability >= least
+        return names, is_other

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow
+import pyarrow.compute
 
 from translate.aligner.frozen import FrozenAligner
 from translate.aligner.judge import TranslationJudge
 from translate.aligner.links import format_pharaoh
+from translate.aligner.partners import Numbered
 from translate.prepare.judging.signatures import similarity
 from translate.prepare.recipe import LinkConfig
 from translate.text.words import split_words
@@ -90,11 +92,12 @@ class LinkFunction:
         probability: list[float | None] = [None] * count
         if self.parameters is not None and count:
             aligner = _aligner(self.parameters)
-            sides = [list(map(link_words, _list(batch, side))) for side in ("source", "target")]
-            evidence = aligner.evidence(*sides)
+            sides = [_numbered(aligner, side, batch[name]) for side, name in enumerate(("source", "target"))]
+            evidence = aligner.evidence_of(*sides)
             coverage = _rounded(evidence[:, :2].min(1))
             if self.judge is not None:
-                probability = _rounded(_judge(self.judge).probabilities(evidence, *sides))
+                lengths = sides[0].lengths, sides[1].lengths
+                probability = _rounded(_judge(self.judge).probabilities(evidence, lengths))
             for values, least in (
                 (coverage, self.links.min_coverage),
                 (probability, self.links.min_probability),
@@ -103,7 +106,8 @@ class LinkFunction:
                     few = [value is not None and value < least for value in values]
                     reasons = ["links" if wrong else reason for reason, wrong in zip(reasons, few)]
             if self.links.write:
-                lines = [format_pharaoh(links) for links in aligner.links(*sides)]
+                words = (list(map(link_words, _list(batch, side))) for side in ("source", "target"))
+                lines = [format_pharaoh(links) for links in aligner.links(*words)]
         made = {
             "reason": pyarrow.array(reasons, pyarrow.string()),
             "coverage": pyarrow.array(coverage, pyarrow.float64()),
@@ -117,7 +121,27 @@ class LinkFunction:
 
 def link_words(text: str) -> list[str]:
     """The words of a side as the aligner knows them: those that links of a run index, in lower case."""
-    return [word.text.casefold() for word in split_words(text)]
+    return [word for part in text.split() for word in _words_of(part)]
+
+
+def _numbered(aligner: FrozenAligner, side: int, texts: pyarrow.Array) -> Numbered:
+    """The words of normalised texts, by the aligner's numbers; what spaces divide is split once a batch."""
+    parts = pyarrow.compute.split_pattern(texts, " ")
+    found = parts.flatten().dictionary_encode()
+    different = aligner.numbered(side, list(map(_words_of, found.dictionary.to_pylist())))
+    chosen = found.indices.to_numpy()
+    lengths = different.lengths[chosen]
+    begins = (np.cumsum(different.lengths) - different.lengths)[chosen]
+    within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    ends = np.cumsum(pyarrow.compute.list_value_length(parts).to_numpy())
+    sums = np.append(0, np.cumsum(lengths))[np.append(0, ends)]
+    return Numbered(different.numbers[np.repeat(begins, lengths) + within], np.diff(sums))
+
+
+@lru_cache(maxsize=1 << 16)
+def _words_of(part: str) -> tuple[str, ...]:
+    """The words of what stands between white space, which no word contains."""
+    return tuple(word.text.casefold() for word in split_words(part))
 
 
 def _list(batch: pyarrow.RecordBatch, name: str) -> list[Any]:
