@@ -2,6 +2,7 @@
 
 import ipaddress
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import typer
 
 from translate.cli.console import print_note
-from translate.cli.options import MachineOptions, with_groups
+from translate.cli.options import with_groups
+from translate.cli.text_options import TextMachine
 from translate.errors import UserError
 
 if TYPE_CHECKING:
@@ -84,10 +86,6 @@ class WorkOptions:
             help="Processes that translate side by side; on a GPU, threads. Default: up to 4, and 1.",
         ),
     ] = None
-    batch_size: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Sentences in a running batch. Default: the run's own."),
-    ] = None
     drain: Annotated[
         float,
         typer.Option(min=0, max=3600, metavar="SECONDS", help="For requests in progress when SIGTERM comes."),
@@ -112,7 +110,7 @@ def serve(
     address: AddressOptions,
     limits: LimitOptions,
     work: WorkOptions,
-    machine: MachineOptions,
+    machine: TextMachine,
 ) -> None:
     r"""Serve trained runs: APIs over HTTP, and a page to translate in.
 
@@ -155,21 +153,30 @@ def _serve(
     limits: "ServiceLimits",
     keys: "Keys",
     work: WorkOptions,
-    machine: MachineOptions,
+    machine: TextMachine,
 ) -> None:
-    from translate.runs.runtime import find_device, use_runtime
-    from translate.serve.opening import begin_models, new_service, open_catalogue
+    from translate.runs.runtime import find_device, use_runtime, use_threads
+    from translate.serve.opening import begin_models, new_service, open_catalogue, uses_processes
     from translate.serve.web.application import build_application
     from translate.serve.web.logs import Log
     from translate.serve.web.server import Server, run_server
 
     device = find_device(machine.device)
-    use_runtime(device, machine.threads)
+    if uses_processes(device.type):
+        use_threads(machine.threads)  # they set the rest; what is freed here is theirs
+    else:
+        use_runtime(device, machine.threads)
     log = Log(texts=work.log_texts)
     service = new_service(work.workers, limits, keys, log, device.type)
 
     def load() -> "Catalogue":
-        return begin_models(open_catalogue(named, languages, machine.load, work.batch_size), service.engine)
+        opened = open_catalogue(
+            named, languages, partial(machine.load, int8=machine.int8), machine.batch_size
+        )
+        for each in opened.models:
+            if (note := each.translator.engine.note) is not None:
+                log.write("engine", model=each.name, note=note)
+        return begin_models(opened, service.engine)
 
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host

@@ -19,6 +19,7 @@ from translate.serve.service import Service
 from translate.serve.web.keys import Keys
 from translate.serve.web.logs import Log
 from translate.serve.word_confidence import stored
+from translate.translation import TranslateOptions
 from translate.translator import Translator
 
 MAX_NAME = 60  # characters
@@ -92,6 +93,7 @@ def open_catalogue(
                 f"{shown_path(paths[0])}: the run reads pictures, and a request holds text alone; "
                 "use translate text RUN --image FILE"
             )
+        translator = replace(translator, engine=translator.engine_for(translator.search, TranslateOptions()))
         source, target = languages.get(name, translator.languages)
         if not source or not target:
             raise UserError(
@@ -105,10 +107,13 @@ def open_catalogue(
     return Catalogue(served)
 
 
-def new_service(workers: int | None, limits: ServiceLimits, keys: Keys, log: Log, device: str) -> Service:
-    """A service without models: on a CPU with processes that translate, which share torch's threads.
+def uses_processes(device: str) -> bool:
+    """Whether processes of their own translate on a type of device: they must be given open files."""
+    return device == "cpu" and os.name == "posix"
 
-    On a GPU, and where processes cannot be given open files, one process translates, by threads.
+
+def new_service(workers: int | None, limits: ServiceLimits, keys: Keys, log: Log, device: str) -> Service:
+    """A service without models, whose processes or threads that translate share torch's threads.
 
     Args:
         workers: processes or threads; by default up to 4 on a CPU, and one thread on a GPU.
@@ -119,7 +124,7 @@ def new_service(workers: int | None, limits: ServiceLimits, keys: Keys, log: Log
     if workers is None:
         workers = min(threads, MAX_WORKERS) if device == "cpu" else 1
     engine: Engine
-    if device == "cpu" and os.name == "posix":
+    if uses_processes(device):
         engine = processes = ProcessEngine(workers, threads, limits.queue, metrics, log.write)
         metrics.watch(lambda: processes.processes)
     else:

@@ -251,6 +251,8 @@ class _Request:
             row |= aligned(segmented.text, text, parts, scores if len(scores) == len(parts) else None)
         if self.body.n_best > 1 and results:
             row["n_best"] = [{"text": each.text, "score": _score([each.score])} for each in results[0].n_best]
+        if results and self.served.translator.engine.asked != "torch":
+            row["engine"] = " and ".join(sorted({each.engine for each in results}))
         if results:
             row["tokens"] = [token for each in results for token in each.tokens]
         return row

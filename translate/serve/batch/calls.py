@@ -40,6 +40,7 @@ class LaneKey:
     record: Record | None  # the attention that hypotheses carry
     constrained: bool  # whether sentences have phrases to contain
     bulk: bool  # whether they belong to documents
+    engine: str  # that searches: torch or ctranslate2
 
 
 @dataclass(eq=False)
@@ -80,7 +81,9 @@ class ServedCall:
             bulk = len(jobs) > BULK_SENTENCES or sum(job.cost for job in jobs) > BULK_PIECES
         constrained = any(request.phrases for request in batch.sources.requests)
         settings = tuple(vars(batch.config).values())
-        return LaneKey(self.model, settings, batch.config, batch.record, constrained, bulk)
+        # Only our own search shows how a translation grows.
+        engine = "torch" if batch.engine is None or self.growing else batch.engine.name
+        return LaneKey(self.model, settings, batch.config, batch.record, constrained, bulk, engine)
 
 
 @dataclass(eq=False)

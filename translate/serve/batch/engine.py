@@ -4,16 +4,18 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from typing import TypeVar
 
 import torch
 
 from translate.search import Finished, search
 from translate.serve.batch.calls import Calculation, LaneKey, QueuedSentence, ServedCall
+from translate.serve.batch.elsewhere import search_elsewhere
 from translate.serve.batch.lanes import Feed, Lane, begin
 from translate.serve.batch.turns import Party, Turns
 from translate.serve.metrics import Meter
-from translate.translator import UNMET, Translator
+from translate.translator import AT_LIMIT, UNMET, Translator
 
 Result = TypeVar("Result")
 
@@ -221,8 +223,18 @@ class Engine:
 
     def _search(self, feed: Feed) -> Iterator[Finished]:
         key = feed.lane.key
+        if key.engine != "torch":
+            return search_elsewhere(feed, self._leave_to_torch)
         # Of a document all is there at once, and nobody waits for its first sentence.
         return search(feed, begin, key.config, record=key.record, eager=not key.bulk)
+
+    def _leave_to_torch(self, job: QueuedSentence, key: LaneKey) -> None:
+        """Queue a sentence that another engine has given up."""
+        job.call.warnings[AT_LIMIT] += 1
+        with self._lock:
+            own = replace(key, engine="torch")
+            self._lanes.setdefault(own, Lane(own)).again(job)
+            self._start_workers()
 
     def _finish(self, feed: Feed, found: Finished) -> None:
         """Hand out the translation of a sentence."""
@@ -237,7 +249,9 @@ class Engine:
                 feed.lane.again(job)
             return
         try:
-            (_, result, _) = next(batch.results([found._replace(key=job.index)], met=job.met))
+            (_, result, _) = next(
+                batch.results([found._replace(key=job.index)], met=job.met, engine=feed.lane.key.engine)
+            )
             result = call.work.finish_one(job.index, result)
         except Exception as error:
             self.cancel(call)

@@ -21,6 +21,7 @@ GROUP, PATIENCE = 4, 2
 # A step costs much the same for three sentences as for ten: a further worker joins a lane only if that many
 # sentences are there for each that works, or if steps are long, since then their costs are not Python's.
 CROWD, LONG_STEP = 32, 0.01  # sentences, seconds
+TOGETHER = 16  # sentences of a batch of another engine, which answers them all at its end
 SMOOTH = 0.1  # of the last step in the mean
 
 
@@ -50,8 +51,16 @@ class Lane(Party):
     def __len__(self) -> int:
         return len(self._queue)
 
+    @property
+    def size(self) -> int:
+        """The most sentences of a batch."""
+        most = self.key.config.batch_size
+        return most if self.key.engine == "torch" else min(most, TOGETHER)
+
     def keeps_busy(self, workers: int) -> bool:
         """Whether its sentences are worth the steps of so many workers."""
+        if self.key.engine != "torch":  # no worker of which needs Python's lock
+            return True
         crowded = self.running + len(self) >= CROWD * (workers - 1)
         return workers == 1 or crowded or self.step_seconds > LONG_STEP
 
@@ -153,7 +162,7 @@ class Feed(Supply[list[QueuedSentence]]):
             if not key.bulk and (self._had_better_end() or not self._lets_in(len(self.lane))):
                 return []
             # Sentences of documents begin together, in a batch of their own.
-            most = key.config.batch_size - (0 if key.bulk else len(self.live))
+            most = self.lane.size - (0 if key.bulk else len(self.live))
             jobs = self.lane.next(most, alone=not self.live)
             self.lane.running += len(jobs)
         return jobs
@@ -181,7 +190,6 @@ class Feed(Supply[list[QueuedSentence]]):
 
     def after_step(self, running: RunningBatch) -> None:
         """Drop the sentences that nobody waits for, show those that grow, and wait for the next turn."""
-        self._gave_none = False
         gone = {sentence.key for _, sentence in running.live if sentence.key.call.cancelled}
         if gone:
             running.drop(gone)
@@ -190,7 +198,12 @@ class Feed(Supply[list[QueuedSentence]]):
             job = sentence.key
             if job.call.growing and sentence.length > 1:
                 job.call.receiver.grow(job.index, running.ids[slot, 0, 1 - sentence.length :].tolist())
-        self._metrics.stepped(self.lane.key.model, len(running.live), self.lane.key.config.batch_size)
+        self.after(len(running.live))
+
+    def after(self, live: int) -> None:
+        """A step of ``live`` sentences is done; wait for the next turn."""
+        self._gave_none = False
+        self._metrics.stepped(self.lane.key.model, live, self.lane.size)
         seconds = time.perf_counter() - self._began
         self.lane.step_seconds += SMOOTH * (seconds - self.lane.step_seconds)
         self._turns.renew(self.lane)

@@ -56,7 +56,7 @@ class _Waiting:
 
 
 class ProcessEngine(Engine):
-    """Shares calls out among processes that translate; what it does itself, it does by threads.
+    """Shares calls out among processes that translate; CTranslate2 translates here, by threads.
 
     Sentences go to the process that has least to do. While sentences come, documents leave one of several
     processes free. A process that ends is begun anew; what it had to do is tried once more, one at a time for
@@ -72,7 +72,7 @@ class ProcessEngine(Engine):
     def __init__(
         self, workers: int, threads: int, max_pieces: int, metrics: Meter, tell: Callable[..., None]
     ) -> None:
-        super().__init__(workers, threads, max_pieces, metrics)
+        super().__init__(max(workers, threads), threads, max_pieces, metrics)  # threads for CTranslate2
         self._tell = tell
         self._numbers = count()
         self._again: deque[tuple[LaneKey, QueuedSentence]] = deque()
@@ -114,7 +114,7 @@ class ProcessEngine(Engine):
         super().close()
 
     def _searches(self, lane: Lane) -> bool:
-        return False
+        return lane.key.engine != "torch"
 
     def _start_workers(self) -> None:
         super()._start_workers()
