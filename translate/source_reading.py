@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from translate.errors import UserError
+from translate.images.line import is_unread
 from translate.models import Seq2Seq
 from translate.search import Request, SentenceGroup, read_sources
 from translate.text.documents import ALONE, ContextSize, in_context
@@ -16,6 +17,7 @@ Previous = Sequence[Sequence[str]]
 
 CUT = "source cut at {} pieces"
 WITHOUT_CONTEXT = "read without the previous sentences of their documents, on which the run was trained"
+UNREAD = "the name of a picture, which was translated as words"
 UNKNOWN = "only characters that the vocabulary does not have"
 PARTLY_UNKNOWN = "some characters that the vocabulary does not have"
 
@@ -82,6 +84,8 @@ class SentenceReader:
         return previous[len(previous) - count :]
 
     def _read_alone(self, sentences: Sequence[str], *, words: bool) -> list[Pieces]:
+        if unread := sum(is_unread(each, self.tokenizer.reads) for each in sentences):
+            self.warnings[UNREAD] += unread
         starts = [each[: self.limit * LONGEST_PIECE] for each in sentences]  # more cannot fit
         if words:
             found = [self.tokenizer.encode_words(start) for start in starts]

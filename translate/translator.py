@@ -84,7 +84,7 @@ class Translator:
     @property
     def reads(self) -> str:
         """What the model reads of a source: text, picture or both."""
-        return str(getattr(self.tokenizers.source, "reads", "text"))
+        return self.tokenizers.source.reads
 
     @property
     def device(self) -> torch.device:

@@ -124,7 +124,7 @@ BAD = {
     "empty.png": "not a picture",
     "large.png": "8,000 x 8,000 pixels; expected at most 50,000,000; make it smaller",
     "bomb.png": "more than 50,000,000 pixels; make the picture smaller",
-    "film.gif": "an animation of 2 pictures; expected one picture",
+    "film.gif": "2 pictures (an animation, or pages); expected one picture",
     "thin.png": "900 x 2 pixels; expected sides whose ratio is at most 20",
     "float.tiff": "numbers instead of colours",
     "folder.png": "expected a picture, got a folder",

@@ -1,12 +1,15 @@
 """Source lines with pictures, and what a model of pictures reads of them."""
 
+from collections import Counter
+
 import pytest
 
 from translate.config.tokenizer import TokenizerConfig
 from translate.errors import UserError
-from translate.images.line import join_line, split_line
+from translate.images.line import is_unread, join_line, split_line
 from translate.images.picture_reader import PictureReader
 from translate.images.picture_tokenizer import PictureTokenizer, sentences_of
+from translate.source_reading import UNREAD, SentenceReader
 from translate.text.tokenizer import train_tokenizer
 
 SCENE = "scene:sand/circle.red.big.0.1.0.0"
@@ -86,5 +89,33 @@ def test_a_run_of_captions_reads_a_plain_name_and_refuses_sentences(text):
     assert captions.encode(SCENE) == captions.encode(join_line(SCENE))
     with pytest.raises(UserError, match=r"this run describes pictures .* leave out 'it is red \.'"):
         captions.encode(join_line(SCENE, "it is red ."))
-    with pytest.raises(UserError, match=r"it is red \.: no such picture"):
+    with pytest.raises(UserError, match=r"it is red \.: no such picture; this run .* reads no sentences$"):
         captions.encode("it is red .")
+    with pytest.raises(UserError, match=r"gone\.png: no such picture$"):
+        captions.encode(join_line("gone.png"))
+
+
+@pytest.mark.parametrize(
+    ("line", "unread"),
+    [
+        (SCENE, {"text", "both"}),
+        (f" {SCENE}", {"text", "both"}),
+        (join_line(SCENE), {"text"}),
+        (join_line("photo.png", "it is red ."), {"text"}),
+        ("scene: a room in the palace", set()),
+        ("![ is no picture", set()),
+        ("it is red ![](photo.png)", set()),
+        ("photo.png", set()),
+        ("", set()),
+    ],
+)
+def test_pictures_that_are_taken_for_words(text, line, unread):
+    """They are counted for a warning: the run cannot read them, or reads them another way."""
+    readers = {"text": text, "picture": tokenizer(text, "picture"), "both": tokenizer(text, "both")}
+    assert {each.reads for each in readers.values()} == set(readers)
+    assert {name for name in readers if is_unread(line, name)} == unread
+    for name in ("text", "both"):
+        warnings = Counter()
+        if name == "text" or not line.startswith("!["):  # there is no photo.png
+            SentenceReader(readers[name], 99, warnings).read([line, "it is red ."], words=False)
+            assert warnings[UNREAD] == (name in unread)

@@ -120,6 +120,16 @@ def test_the_command_line_reads_pictures(captions, grounded, photo, tmp_path, ca
 
 
 @pytest.mark.slow
+def test_a_picture_that_is_taken_for_words_is_told(grounded, photo, capsys):
+    for name, message in (
+        (SCENE, "1 sentence: the name of a picture, which was translated as words"),
+        (str(photo), f"its name was translated; write --image {photo} for a picture"),
+    ):
+        assert command(["text", str(grounded), name]) == 0
+        assert capsys.readouterr().err.count(message) == 1
+
+
+@pytest.mark.slow
 def test_evaluate_prints_pointing_as_it_prints_aer(grounded, tmp_path, capsys):
     folder = tmp_path / "corpus"
     settings = ["data.num_train=1", "data.num_validation=0", "data.num_test=25"]
@@ -139,12 +149,19 @@ def test_evaluate_prints_pointing_as_it_prints_aer(grounded, tmp_path, capsys):
 
 
 WRONG = {
-    "no picture at all": (["text", "{captions}", "it is red ."], "it is red .: no such picture"),
+    "no picture at all": (
+        ["text", "{captions}", "it is red ."],
+        "it is red .: no such picture; this run describes pictures, and reads no sentences",
+    ),
     "a sentence beside a picture": (
         ["text", "{captions}", "it is red .", "--image", "{photo}"],
         "this run describes pictures (data.read=picture) and reads no sentence: leave out 'it is red .'",
     ),
     "a missing picture": (["text", "{captions}", "--image", "gone.png"], "gone.png: no such picture"),
+    "too many pictures": (
+        ["text", "{grounded}", "a", "--image", "{photo}", "--image", "{photo}"],
+        "--image: 2 pictures for 1 sentence; expected one, or as many",
+    ),
     "too few pictures": (
         ["text", "{grounded}", "a", "b", "c", "--image", "{photo}", "--image", "{photo}"],
         "--image: 2 pictures for 3 sentences; expected one, or as many",

@@ -49,7 +49,6 @@ class PictureInput:
         if len(names) == 1:
             names *= len(sentences)
         if len(names) != len(sentences):
-            raise UserError(
-                f"--image: {len(names)} pictures for {len(sentences)} sentences; expected one, or as many"
-            )
+            few = "1 sentence" if len(sentences) == 1 else f"{len(sentences)} sentences"
+            raise UserError(f"--image: {len(names)} pictures for {few}; expected one, or as many")
         return [join_line(*pair) for pair in zip(names, sentences, strict=True)]

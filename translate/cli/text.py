@@ -183,10 +183,12 @@ def _load(runs: list[Path], machine: TextMachine) -> "Translator":
 def _blocks(sentences: list[str] | None, warnings: Counter[str], reads: str) -> Iterator[list[str]]:
     """The sentences of the arguments, or blocks of lines as standard input provides them."""
     if sentences and sentences != ["-"]:
-        if reads == "text" and len(sentences) == 1 and _is_file(sentences[0]):
-            print_warning(
-                f"{sentences[0]} is a file, but its name was translated; for its lines write < {sentences[0]}"
+        if reads != "picture" and len(sentences) == 1 and _is_file(sentences[0]):
+            name = sentences[0]
+            hint = (
+                f"for its lines write < {name}" if reads == "text" else f"write --image {name} for a picture"
             )
+            print_warning(f"{name} is a file, but its name was translated; {hint}")
         return iter([sentences])
     from translate.text.lines import gather
 

@@ -7,6 +7,8 @@ percent-encoded.
 import re
 from typing import NamedTuple
 
+from translate.images.scene import PREFIX
+
 _LINE = re.compile(r"!\[[^\]]*\]\(([^()]*)\)[ \t]*(.*)", re.DOTALL)
 _CODED = {sign: f"%{ord(sign):02X}" for sign in "%()\n\r\t\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029<>"}
 _CODES = {code: sign for sign, code in _CODED.items()}
@@ -33,6 +35,21 @@ def join_line(picture: str | None, sentence: str = "") -> str:
         return sentence
     coded = "".join(_CODED.get(sign, sign) for sign in picture)
     return f"![]({coded}) {sentence}".rstrip(" ")
+
+
+def is_unread(line: str, reads: str) -> bool:
+    """Whether a line names a picture that a model takes for words.
+
+    Args:
+        line: of the source.
+        reads: the model's ``data.read``: text, picture or both.
+    """
+    line = line.strip()
+    if reads == "picture" or not line.startswith(("![", PREFIX)):
+        return False
+    if line.startswith(PREFIX):
+        return len(line.split()) == 1
+    return reads == "text" and _LINE.fullmatch(line) is not None
 
 
 def split_line(line: str) -> SourceLine:

@@ -72,7 +72,7 @@ def _check(image: "Image.Image", where: str) -> None:
         )
     frames = getattr(image, "n_frames", 1)
     if frames > 1:
-        raise UserError(f"{where}: an animation of {frames:,} pictures; expected one picture")
+        raise UserError(f"{where}: {frames:,} pictures (an animation, or pages); expected one picture")
     if image.mode == "F":
         raise UserError(f"{where}: numbers instead of colours; expected a picture of 8 or 16 bits")
 

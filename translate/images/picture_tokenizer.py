@@ -68,7 +68,12 @@ class PictureTokenizer(Tokenizer):
             found = found._replace(words=moved)
         if name is None:
             return found
-        picture = self.reader.read(name)
+        try:
+            picture = self.reader.read(name)
+        except UserError as error:
+            if split_line(text).picture is not None:
+                raise
+            raise UserError(f"{error}; this run describes pictures, and reads no sentences") from None
         count = len(picture)
         patches = [Word(each, 0, 0) for each in names(picture.rows, picture.columns)]
         return Pieces(

@@ -69,6 +69,8 @@ class Tokenizer:
             words (*I love you.* becomes *I love you .*).
     """
 
+    reads = "text"  # another class reads pictures
+
     def __init__(self, model: bytes, *, tokenised: bool = False) -> None:
         if not model:  # SentencePiece would accept it as a model without pieces
             raise ValueError("the SentencePiece model is empty")
