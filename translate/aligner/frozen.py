@@ -61,7 +61,7 @@ def learn_frozen(
     """
     learnt = learn(sources, targets, hmm_rounds=hmm_rounds, known=known)
     keep = (learnt.there.table >= MIN_PROBABILITY) | (learnt.back.table >= MIN_PROBABILITY)
-    keys = (learnt.sides[0] << 32 | learnt.sides[1])[keep]
+    keys = learnt.sides[0][keep].astype(np.int64) << 32 | learnt.sides[1][keep]
 
     def freeze(direction: LearntDirection, types: dict[str, int], lines: Words) -> Frozen:
         numbers = np.array([types[word] for line in lines for word in line if word in types], np.int64)

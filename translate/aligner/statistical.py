@@ -11,7 +11,7 @@ in Fraser and Marcu 2006), so that the other links follow the annotators' conven
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -60,7 +60,7 @@ class _PossibleLinks(NamedTuple):
 
     blocks: list[_Block]
     entries: np.ndarray  # (cells,) entry of the translation table of each possible link
-    sides: tuple[np.ndarray, np.ndarray]  # source type and target type of each entry
+    sides: tuple[np.ndarray, np.ndarray]  # int32, source type and target type of each entry
     types: tuple[dict[str, int], dict[str, int]]  # number of each source word and of each target word
 
 
@@ -77,7 +77,7 @@ class LearntDirections(NamedTuple):
     """The parameters of both directions after training."""
 
     types: tuple[dict[str, int], dict[str, int]]  # number of each source word and each target word
-    sides: tuple[np.ndarray, np.ndarray]  # (entries,) source word and target word, in ascending order
+    sides: tuple[np.ndarray, np.ndarray]  # int32, (entries,) source and target word, in ascending order
     there: LearntDirection  # generates the target
     back: LearntDirection  # generates the source
 
@@ -197,10 +197,19 @@ def _trained(possible: _PossibleLinks, hmm_rounds: int) -> tuple[_Tables, _Table
                 agreed[block.cells] = block.weight * block.links.ravel()
                 for direction in directions:
                     direction.count_unlinked(block, block.links)
-        counts = np.bincount(possible.entries, agreed, len(possible.sides[0])) + _RARE
+        counts = _sums(possible.entries, agreed, len(possible.sides[0])) + _RARE
         for direction in directions:
             direction.update(counts, jumping=jumping)
     return directions
+
+
+def _sums(entries: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
+    """The sum of the values of each entry, in float64, part by part: `np.bincount` would copy all of them."""
+    found = np.zeros(count)
+    for begin in range(0, len(entries), BLOCK_CELLS):
+        part = slice(begin, begin + BLOCK_CELLS)
+        np.add.at(found, entries[part].astype(np.intp), values[part].astype(np.float64))
+    return found
 
 
 def by_pair(linked: np.ndarray) -> Iterator[set[Link]]:
@@ -225,12 +234,28 @@ def _possible_links(
             start, stop = stop, stop + math.prod(shape)
             links = _matrices([known.links[pair] for pair in pairs], shape) if number else None
             blocks.append(_Block(pairs, s, t, slice(start, stop), weight, links))
-    keys = np.empty(stop, np.int64)
+    table = _different(_keys(block) for block in blocks)
+    entries = np.empty(stop, np.int32)
     for block in blocks:
-        keys[block.cells] = (block.sources[:, None, :] << 32 | block.targets[:, :, None]).ravel()
-    table, entries = np.unique(keys, return_inverse=True)
-    sides = table >> 32, table & 0xFFFFFFFF
-    return _PossibleLinks(blocks, entries.astype(np.int32), sides, (source_types, target_types))
+        entries[block.cells] = np.searchsorted(table, _keys(block))
+    sides = (table >> 32).astype(np.int32), (table & 0xFFFFFFFF).astype(np.int32)
+    return _PossibleLinks(blocks, entries, sides, (source_types, target_types))
+
+
+def _keys(block: _Block) -> np.ndarray:
+    """The source type and the target type of each possible link of a block, as one number."""
+    return (block.sources[:, None, :] << 32 | block.targets[:, :, None]).ravel()
+
+
+def _different(parts: Iterable[np.ndarray]) -> np.ndarray:
+    """All different numbers of some arrays, in ascending order, in little more memory than they need."""
+    found = np.zeros(0, np.int64)
+    held: list[np.ndarray] = []
+    for part in parts:
+        held.append(np.unique(part))
+        if sum(map(len, held)) > max(len(found), 4 * BLOCK_CELLS):
+            found, held = np.unique(np.concatenate([found, *held])), []
+    return np.unique(np.concatenate([found, *held]))
 
 
 def of_equal_lengths(

@@ -1,19 +1,11 @@
-"""Stages in which rows meet: repetitions, near-duplicates, boilerplate, and the sample for links."""
+"""Stages in which rows meet: repetitions, near-duplicates and boilerplate."""
 
-from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
-from translate.aligner.frozen import FrozenAligner, first_pairs, learn_frozen
-from translate.aligner.judge import TranslationJudge, learn_judge
 from translate.prepare.engines import statements
 from translate.prepare.engines.tables_and_views import DataEngine
-from translate.prepare.judging.scoring import SIMILAR, SimilarFunction, link_words
-from translate.prepare.recipe import LinkConfig, Recipe
-
-MAX_SAMPLE_WORDS = 60  # of a side of a pair from which the translations of words are learnt
-HMM_ROUNDS = 3  # of training after model 1
-HELD_PAIRS = 4_000  # of the sample, from which the judge learns what good pairs look like; at most a fifth
+from translate.prepare.judging.scoring import SIMILAR, SimilarFunction
+from translate.prepare.recipe import Recipe
 
 
 class Dropped:
@@ -60,28 +52,3 @@ def drop_repeated(engine: DataEngine, work: Path, recipe: Recipe) -> Dropped:
     if recipe.max_partners is not None:
         dropped.add("partners", "partners", statements.many_partners(dropped.view, recipe.max_partners))
     return dropped
-
-
-class Learnt(NamedTuple):
-    """What a sample teaches."""
-
-    aligner: FrozenAligner
-    judge: TranslationJudge | None  # ``None`` from a small sample
-
-
-def learn_sample(engine: DataEngine, view: str, links: LinkConfig) -> Learnt | None:
-    """What the first pairs of the random order teach; ``None`` if there are none.
-
-    The aligner's part ends before its possible links exceed ``links.sample_links``, whatever the pairs'
-    lengths; the judge learns from the pairs that follow.
-    """
-    table = engine.query(statements.sample(view, links.sample_pairs + HELD_PAIRS, MAX_SAMPLE_WORDS))
-    texts = zip(table["source"].to_pylist(), table["target"].to_pylist())
-    pairs = ((link_words(source), link_words(target)) for source, target in texts)
-    count = min(links.sample_pairs, len(table) - min(HELD_PAIRS, len(table) // 5))
-    sources, targets = first_pairs(islice(pairs, count), links.sample_links)
-    if not any(source and target for source, target in zip(sources, targets)):
-        return None
-    aligner = learn_frozen(sources, targets, hmm_rounds=HMM_ROUNDS)
-    held = list(islice(pairs, HELD_PAIRS))
-    return Learnt(aligner, learn_judge(aligner, [pair[0] for pair in held], [pair[1] for pair in held]))

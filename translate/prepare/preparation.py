@@ -16,16 +16,17 @@ from translate.errors import UserError
 from translate.prepare.chunks import write_chunks
 from translate.prepare.engines import statements
 from translate.prepare.engines.tables_and_views import DataEngine, Shard
-from translate.prepare.exchange import Dropped, drop_repeated, learn_sample
+from translate.prepare.exchange import Dropped, drop_repeated
 from translate.prepare.findings import find
 from translate.prepare.inputs import Input, Stamp, all_paths, check_unchanged, list_inputs, stamp
 from translate.prepare.judging.rows import SCHEMA as ROWS
 from translate.prepare.judging.rows import RowFunction
 from translate.prepare.judging.scoring import CLEAN, LinkFunction
+from translate.prepare.learning import learn_sample
 from translate.prepare.manifest import MANIFEST, REPORT, columns, write_manifest, write_splits
 from translate.prepare.readable import write_readable
 from translate.prepare.recipe import Recipe
-from translate.text.aside import aside, scratch, told, write_text
+from translate.text.aside import scratch, told, write_text
 
 VERSION = "2"  # changes when the same recipe would give other shards
 WORK = ".preparing"  # the folder of an unfinished preparation, inside that of the shards
@@ -167,15 +168,14 @@ class Preparation:
         wanted = judged or links.write
         if wanted and not parameters.exists():
             self.note(f"learning the translations of words from at most {links.sample_pairs:,} pairs")
-            learnt = learn_sample(engine, dropped.view, links)
-            if learnt is not None:
-                if learnt.judge is None and links.min_probability is not None:
-                    self.note("too few pairs to tell what a translation looks like: no links.min_probability")
-                if learnt.judge is not None:
-                    with aside(judge) as new:
-                        learnt.judge.save(new)
-                with aside(parameters) as new:  # last: with it there is all that was learnt
-                    learnt.aligner.save(new)
+            learnt = learn_sample(engine, dropped.view, links, parameters, judge)
+            if learnt.limited:
+                self.note(
+                    f"learnt from {learnt.pairs:,} pairs, for which --memory has room; more of it teaches "
+                    f"rarer words, up to links.sample_links"
+                )
+            if learnt.pairs and not learnt.judge and links.min_probability is not None:
+                self.note("too few pairs to tell what a translation looks like: no links.min_probability")
         self.note("judging links between words" if wanted else "collecting what is left")
         function = LinkFunction(links, *(path if path.exists() else None for path in (parameters, judge)))
         engine.map(function, self.work / "rows", self.work / "clean", CLEAN, dropped.folders())

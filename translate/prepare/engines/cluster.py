@@ -44,7 +44,7 @@ class Cluster:
         if shutil.which("java") is None:
             raise UserError(f"no java is found; {NEEDS}")
         folder.mkdir(parents=True, exist_ok=True)
-        self.error = PySparkException
+        self.error, self.memory = PySparkException, memory
         builder = SparkSession.builder.master(master).appName("translate prepare")
         settings = {
             "spark.executor.memory": f"{memory // 2**20}m",

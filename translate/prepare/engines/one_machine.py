@@ -42,7 +42,7 @@ class OneMachine:
                 "translate prepare needs DuckDB; pip install 'seq2seq-translate[prepare]'"
             ) from error
         folder.mkdir(parents=True, exist_ok=True)
-        self.folder, self.workers = folder, workers
+        self.folder, self.memory, self.workers = folder, memory, workers
         self.errors = (duckdb.OutOfMemoryException, duckdb.IOException, duckdb.Error)
         settings: dict[str, Any] = {
             "memory_limit": f"{int(_SHARE * memory / 2**20)}MiB",
@@ -73,11 +73,12 @@ class OneMachine:
         output.mkdir(parents=True, exist_ok=True)
         waiting = [path for path in sorted(table.glob("*.parquet")) if not (output / path.name).exists()]
         jobs = [(function, path, output / path.name, schema, tuple(without)) for path in waiting]
-        if self.workers == 1 or len(jobs) < 2:
+        if len(jobs) < 2:
             for job in jobs:
                 map_file(*job)
             return
-        # Not forked: a fork would copy the locks of DuckDB's and Arrow's threads.
+        # One worker is a process of its own, too: this one holds what DuckDB reads. Not forked: a fork would
+        # copy the locks of DuckDB's and Arrow's threads.
         with ProcessPoolExecutor(min(self.workers, len(jobs)), get_context("spawn")) as pool:
             try:
                 for _ in pool.map(map_file, *zip(*jobs)):

@@ -49,9 +49,14 @@ class ShardOrder:
 
 
 class DataEngine(Protocol):
-    """One machine, or a cluster. A table is a folder of parquet files; a view is a statement with a name."""
+    """One machine, or a cluster. A table is a folder of parquet files; a view is a statement with a name.
+
+    Attributes:
+        memory: bytes that a process may take.
+    """
 
     name: str
+    memory: int
 
     def add_table(self, name: str, folder: Path) -> None:
         """Give a folder of parquet files a name in statements."""

@@ -1,0 +1,56 @@
+"""The limit of memory holds while the translations of words are learnt."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from translate.prepare.learning import LEAST_LINKS, LINK_BYTES, PROCESS_BYTES, links_within
+from translate.prepare.recipe import recipe_of
+
+LIMIT = 256 << 20
+# 3,500 pairs of 60 words a side: 12.6 million possible links. One round of each model needs as much memory.
+LEARN = """
+import json, random, resource, sys
+from pathlib import Path
+import pyarrow
+from translate.aligner import statistical
+from translate.prepare import learning
+from translate.prepare.recipe import recipe_of
+
+statistical.MODEL_1_ROUNDS = learning.HMM_ROUNDS = 1
+rng = random.Random(1)
+side = [" ".join(f"w{int(rng.paretovariate(0.7))}" for _ in range(60)) for _ in range(3500)]
+table = pyarrow.table({"source": side, "target": side})
+links = recipe_of({"source_language": "en", "target_language": "fr"}).links
+folder, limit = Path(sys.argv[1]), int(sys.argv[2])
+found = learning.learn(
+    table, links, learning.links_within(limit), folder / "links.npz", folder / "judge.npz"
+)
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(json.dumps({**found._asdict(), "peak": peak * (1 if sys.platform == "darwin" else 1024)}))
+"""
+
+
+def test_learning_stays_within_the_memory(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LEARN, str(tmp_path), str(LIMIT)], capture_output=True, text=True, check=True
+    )
+    found = json.loads(done.stdout)
+    assert found["peak"] < LIMIT
+    assert found["limited"]
+    assert 0 < found["pairs"] * 3600 <= links_within(LIMIT)
+    assert (tmp_path / "links.npz").exists()
+
+
+@pytest.mark.parametrize("memory", [2**28, 2**29, 2**30])
+def test_how_many_links_the_memory_has_room_for(memory: int) -> None:
+    assert links_within(memory) * LINK_BYTES + PROCESS_BYTES <= memory
+    assert links_within(2**20) == LEAST_LINKS
+
+
+def test_the_default_links_fit_into_the_default_memory() -> None:
+    links = recipe_of({"source_language": "en", "target_language": "fr"}).links
+    assert links.sample_links <= links_within(2**30)
