@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tests.serve.client import eventually
+from translate.search import readers
 from translate.search.running import RunningBatch
 from translate.serve.batch import engine as engine_module
 from translate.serve.batch.calls import BULK_SENTENCES, Calculation, QueuedSentence, ServedCall
@@ -257,6 +258,27 @@ def test_no_call_waits_for_ever(translator: Translator) -> None:
         if taken["long"] >= sum(each.cost for each in long.jobs()):
             break
     assert taken["long"] == sum(each.cost for each in long.jobs())
+
+
+def test_newcomers_keep_to_the_bounds_of_a_batch(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a decoder may keep of them, and what they may record, limits how many begin together."""
+    call = new_call(translator, [LONG] * 40, alignments=True)[0]
+    jobs = call.jobs()
+    key = call.lane(jobs)
+    weights, numbers = jobs[0].held(key.record)
+    steps = translator.search.longest(jobs[0].cost) * translator.search.beam_size
+    assert numbers == steps * translator.model.cached_numbers > 0
+    assert weights == jobs[0].cost * steps * len(translator.choice.heads)
+    for limit, each, most in (("MAX_CACHED", numbers, 5), ("MAX_RECORDED", weights, 3)):
+        lane = Lane(key)
+        lane.add(call.jobs())
+        assert len(lane.next(40)) == 40
+        lane.add(call.jobs())
+        with monkeypatch.context() as patch:
+            patch.setattr(readers, limit, most * each + each // 2)
+            assert len(lane.next(40)) == most
 
 
 def test_cancelled_jobs_leave_the_queue(translator: Translator) -> None:
