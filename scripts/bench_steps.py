@@ -6,9 +6,9 @@
 
 Sentences have 8 to 20 pieces (Multi30k's lengths), or the lengths of --lengths. With --compile each model is
 also timed compiled (torch.compile, dynamic shapes): the layers of a Transformer, or the elementwise part of a
-recurrent decoder's loop. The variants of a model (precisions, compiled or not) alternate. FLOP are those of
-the matrix products that torch counts in the first batch, forward and backward. The peak of the chip is that
-of a large product in the same precision.
+recurrent decoder's loop (but for that of rnn_luong in float32, whose gradient is written out). The variants
+of a model (precisions, compiled or not) alternate. FLOP are those of the matrix products that torch counts in
+the first batch, forward and backward. The peak of the chip is that of a large product in the same precision.
 """
 
 import argparse

@@ -12,8 +12,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translate.attention import Attention
+from translate.attention.dot_product import Dot, General
 from translate.config.files import YAML, from_file
 from translate.models.encoders import Encoder, EncoderSizes, RNNEncoder, initialise_recurrent
+from translate.models.recurrent.fed import DecoderStart, LoopSource, LoopWeights, feed
+from translate.models.recurrent.layer import writes_gradients
 from translate.models.rnn import (
     OPTIONS,
     SIZES,
@@ -118,6 +121,8 @@ class LuongRNN(RecurrentSeq2Seq):
             query = torch.cat([embedded, outputs], dim=-1) if self.word_in_query else outputs
             context, weights = self.attention(query, encoded.memories[0], need_weights=need_weights)
             return self.dropout(self._combine(context, outputs)), weights
+        if self._feeds_plainly() and writes_gradients(embedded):
+            return self._feed(embedded, state, encoded, need_weights=need_weights)
         projected = F.linear(embedded, self._input_weight(), cell_weights(self.cell, "ih")[1]).unbind(1)
         loop_weight = self._loop_weight()
         reads, rows = [], []
@@ -129,6 +134,35 @@ class LuongRNN(RecurrentSeq2Seq):
             rows.append(weights)
         hidden_states = self.dropout(torch.stack(reads, 1))
         return hidden_states, torch.cat(rows, dim=2) if need_weights else None  # type: ignore[arg-type]
+
+    def _feeds_plainly(self) -> bool:
+        """Whether the loop is that of `recurrent/fed.py`: input feeding, one layer, a plain dot product."""
+        attention = self.attention
+        plain = type(attention) in (Dot, General) and attention.kernel == "auto"
+        return self.input_feeding and self.cell.num_layers == 1 and plain and not self.word_in_query
+
+    def _feed(
+        self, embedded: Tensor, state: DecodeState, encoded: Encoded, *, need_weights: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        """As the loop of :meth:`force`."""
+        hidden, cell, _ = state.tensors
+        memory = encoded.memories[0]
+        of_context, of_hidden = self.combine.weight.split((memory.values.shape[-1], self.decoder_size), 1)
+        # What the attention mixes is projected before it is mixed: once a source, outside of the loop.
+        values = F.linear(memory.values.squeeze(1), of_context)
+        reads, weights = feed(
+            embedded,
+            DecoderStart(hidden.squeeze(1), cell.squeeze(1)),
+            LoopSource(memory.keys.squeeze(1), values, memory.mask),
+            LoopWeights(
+                self._input_weight(),
+                self._loop_weight(),
+                cell_weights(self.cell, "ih")[1] + cell_weights(self.cell, "hh")[1],
+                of_hidden,
+                self.combine.bias,
+            ),
+        )
+        return self.dropout(reads), weights.unsqueeze(1) if need_weights else None
 
     def _input_weight(self) -> Tensor:
         return cell_weights(self.cell, "ih")[0][:, : self.target_embedding.embedding_dim]

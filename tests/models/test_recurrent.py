@@ -1,0 +1,100 @@
+"""The gradients that are written out, against torch's own recurrences and autograd step by step."""
+
+from collections.abc import Sequence
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence
+
+from tests.tiny_models import attention, padded, random_sources, random_targets
+from translate.models import LuongRNN
+from translate.models.recurrent.layer import run_layers, writes_gradients
+
+LENGTHS = [11, 7, 7, 3, 1]
+
+
+def gradients(total: Tensor, leaves: Sequence[Tensor]) -> list[Tensor | None]:
+    return list(torch.autograd.grad(total, leaves, allow_unused=True))
+
+
+def assert_same(found: Sequence[Tensor | None], wanted: Sequence[Tensor | None]) -> None:
+    for one, other in zip(found, wanted, strict=True):
+        assert (one is None) == (other is None)
+        if one is not None:
+            torch.testing.assert_close(one, other, atol=1e-11, rtol=1e-11)
+
+
+@pytest.mark.parametrize("bidirectional", [True, False])
+@pytest.mark.parametrize("num_layers", [1, 3])
+@pytest.mark.parametrize("kind", [nn.GRU, nn.LSTM])
+def test_layers_equal_torch(kind: type[nn.GRU] | type[nn.LSTM], num_layers: int, bidirectional: bool) -> None:
+    torch.manual_seed(1)
+    rnn = kind(5, 13, num_layers, bidirectional=bidirectional).double()
+    sentences = torch.randn(len(LENGTHS), max(LENGTHS), 5, dtype=torch.float64)
+    packed = pack_padded_sequence(sentences, torch.tensor(LENGTHS), batch_first=True)
+    inputs = packed.data.requires_grad_()
+    expected, final = rnn(PackedSequence(inputs, packed.batch_sizes))
+    final = final[0] if kind is nn.LSTM else final
+    states, last = run_layers(rnn, inputs, packed.batch_sizes.tolist())
+    torch.testing.assert_close(states, expected.data, atol=1e-12, rtol=1e-12)
+    torch.testing.assert_close(last, final, atol=1e-12, rtol=1e-12)
+    of_states, of_last = torch.randn(states.shape).double(), torch.randn(last.shape).double()
+    leaves = [inputs, *rnn.parameters()]
+    found = gradients((states * of_states).sum() + (last * of_last).sum(), leaves)
+    wanted = gradients((expected.data * of_states).sum() + (final * of_last).sum(), leaves)
+    assert_same(found, wanted)
+
+
+def luong(name: str, *, decoder_size: int = 22, tie: str = "all") -> LuongRNN:
+    torch.manual_seed(2)
+    sizes = {"embedding_size": 7, "encoder_size": 11, "decoder_size": decoder_size}
+    return LuongRNN(31, 31, attention(name), **sizes, dropout=0.0, tie=tie).double()
+
+
+@pytest.mark.parametrize("masked", [True, False])
+@pytest.mark.parametrize("tie", ["all", "none"])
+@pytest.mark.parametrize("name", ["general", "dot"])
+def test_input_feeding_equals_single_steps(name: str, tie: str, masked: bool) -> None:
+    model = luong(name, tie=tie)
+    sources = random_sources([5, 3, 7] if masked else [5, 5, 5])
+    source, mask = padded(sources)
+    target_in = random_targets(3, 6)
+    leaves = list(model.parameters())
+    hidden, weights = model.forward_with_weights(source, mask, target_in, 0)
+
+    encoded = model.encode(source, mask)
+    state, each, rows = model.start(encoded), [], []
+    for ids in target_in.unbind(1):
+        step, state, row = model.step_with_weights(ids, state, encoded, 0)
+        each.append(step)
+        rows.append(row)
+    wanted_hidden, wanted_weights = torch.stack(each, 1), torch.cat(rows, 2)
+    torch.testing.assert_close(hidden, wanted_hidden, atol=1e-12, rtol=1e-12)
+    torch.testing.assert_close(weights, wanted_weights, atol=1e-12, rtol=1e-12)
+    one, two = torch.randn(hidden.shape).double(), torch.randn(weights.shape).double()
+    found = gradients((hidden * one).sum() + (weights * two).sum(), leaves)
+    wanted = gradients((wanted_hidden * one).sum() + (wanted_weights * two).sum(), leaves)
+    assert_same(found, wanted)
+    unread = 1 if tie == "all" else 2  # the output's bias, and its weight where it is no embedding
+    assert sum(each is None for each in found) == unread
+
+
+def test_a_source_without_visible_words_has_finite_gradients() -> None:
+    model = luong("general")
+    source, _ = padded(random_sources([5, 5]))
+    mask = torch.tensor([[True] * 5, [False] * 5])
+    hidden = model(source, mask, random_targets(2, 3))
+    found = gradients(hidden.sum(), list(model.parameters()))
+    assert all(each is None or each.isfinite().all() for each in found)
+
+
+def test_which_states_take_the_written_gradient() -> None:
+    states = torch.zeros(2, 3)
+    assert writes_gradients(states)
+    assert writes_gradients(states.double())
+    assert not writes_gradients(states.bfloat16())
+    with torch.no_grad():
+        assert not writes_gradients(states)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert not writes_gradients(states)
