@@ -120,3 +120,23 @@ def test_bfloat16_sums_in_float32() -> None:
         assert leaf.grad is not None
         assert leaf.grad.dtype == torch.float32
         assert (leaf.grad.double() - other).norm() < 0.02 * other.norm()
+
+
+def test_a_token_that_is_all_but_impossible_keeps_its_loss_and_gradient() -> None:
+    weight = torch.eye(5).mul(300.0).requires_grad_()
+    hidden = torch.eye(5)[:3].clone().requires_grad_()
+    targets = torch.tensor([0, 1, 4])  # the last has a probability of e^-300, 0 in float32
+    loss = cross_entropy(hidden, weight, None, targets, label_smoothing=0.1)
+    total = F.cross_entropy(hidden @ weight.t(), targets, reduction="sum", label_smoothing=0.1)
+    assert float(loss.likelihood) == pytest.approx(300.0)
+    torch.testing.assert_close(loss.total, total)
+    leaves = [hidden, weight]
+    wanted = torch.autograd.grad(total, leaves)
+    for gradient, other in zip(torch.autograd.grad(loss.total, leaves), wanted, strict=True):
+        torch.testing.assert_close(gradient, other)
+
+
+def test_softmax_into_its_own_input_is_softmax() -> None:
+    scores = 5 * torch.randn(53, 1009, generator=torch.Generator().manual_seed(1))
+    expected = torch.softmax(scores, 1)
+    assert torch.equal(torch.softmax(scores, 1, out=scores), expected)

@@ -6,6 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from translate.attention.memory import HALF
+
 
 class Dropout(nn.Module):
     """Zero each element with probability ``p`` in training, and scale the others (Srivastava et al. 2014).
@@ -34,13 +36,24 @@ class Dropout(nn.Module):
 class _ByteDropout(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, states: Tensor, threshold: int) -> Tensor:
-        words = torch.empty((states.numel() + 7) // 8, dtype=torch.int64).random_(-(2**63), None)
-        keep = (words.view(torch.uint8)[: states.numel()] >= threshold).view(states.shape)
-        ctx.save_for_backward(keep)
+        count = states.numel()
+        words = torch.empty((count + 7) // 8, dtype=torch.int64).random_(-(2**63), None)
+        drawn = words.view(torch.uint8)[:count]
         ctx.scale = 256 / (256 - threshold)
-        return torch.where(keep, states, 0.0).mul_(ctx.scale)
+        if states.dtype in HALF:  # too coarse for the scale
+            kept = drawn >= threshold
+        else:  # numbers in the first place: a product takes half as long as a choice
+            kept = torch.ge(drawn, threshold, out=torch.empty(count, dtype=states.dtype)).mul_(ctx.scale)
+        kept = kept.view(states.shape)
+        ctx.save_for_backward(kept)
+        return _drop(states, kept, ctx.scale)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        (keep,) = ctx.saved_tensors
-        return torch.where(keep, gradients[0], 0.0).mul_(ctx.scale), None
+        (kept,) = ctx.saved_tensors
+        return _drop(gradients[0], kept, ctx.scale), None
+
+
+def _drop(states: Tensor, kept: Tensor, scale: float) -> Tensor:
+    """Scaled ``states``, or zero where ``kept`` is False; ``kept`` may hold 0 and the scale instead."""
+    return torch.where(kept, states, 0.0).mul_(scale) if kept.dtype == torch.bool else states * kept

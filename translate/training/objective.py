@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 CHUNK_ELEMENTS = 2**22  # scores held at a time: 16 MiB in float32, about the cache of a few cores
+TINY = 1e-30  # a probability below which float32 has lost digits, or all
 
 
 class Loss(NamedTuple):
@@ -100,14 +101,21 @@ def _forward(
     total = hidden.new_zeros((), dtype=precise)
     likelihood = hidden.new_zeros((), dtype=precise)
     rows = max(16, CHUNK_ELEMENTS // vocabulary)
+    # On a CPU a pass over the scores takes as long as a tenth of a product: one pass, in place.
+    whole_precision = hidden.device.type == "cpu" and hidden.dtype == weight.dtype == precise
     for start in range(0, hidden.shape[0], rows):
         states, wanted = hidden[start : start + rows], targets[start : start + rows, None]
         scores = F.linear(states, cast_weight).to(precise)
         if bias is not None:
             scores += bias
         wanted_scores = scores.gather(1, wanted)
-        log_probabilities = torch.log_softmax(scores, dim=1)
-        wanted_log = log_probabilities.gather(1, wanted)
+        if whole_precision and gradients is not None:
+            probabilities = torch.softmax(scores, 1, out=scores)
+            wanted_log = _logarithms(probabilities.gather(1, wanted), wanted, states, weight, bias)
+        else:
+            log_probabilities = torch.log_softmax(scores, dim=1)
+            wanted_log = log_probabilities.gather(1, wanted)
+            probabilities = log_probabilities if gradients is None else log_probabilities.exp_()
         likelihood -= wanted_log.sum()
         # Sum of log p over the vocabulary = sum of scores - V log Z, and log Z = score - log p at the target.
         normaliser = (wanted_scores - wanted_log).sum()
@@ -115,10 +123,11 @@ def _forward(
         total -= (1 - label_smoothing) * wanted_log.sum() + uniform * (score_sum - vocabulary * normaliser)
         if gradients is None:
             continue
-        probabilities = log_probabilities.exp_()
         probabilities.scatter_add_(1, wanted, probabilities.new_full(wanted.shape, label_smoothing - 1))
         slope = probabilities.to(hidden.dtype)
-        gradients.hidden[start : start + rows] = slope @ cast_weight - (uniform * weight_sum).to(hidden.dtype)
+        of_states = gradients.hidden[start : start + rows]
+        torch.mm(slope, cast_weight, out=of_states)
+        of_states.sub_((uniform * weight_sum).to(hidden.dtype))
         if slope.dtype == weight.dtype:
             gradients.weight.addmm_(slope.t(), states)
         else:  # a product in half precision, summed over the chunks in the weight's
@@ -127,3 +136,15 @@ def _forward(
         if gradients.bias is not None:
             gradients.bias.add_(probabilities.sum(0) - uniform * states.shape[0])
     return total, likelihood
+
+
+def _logarithms(
+    probabilities: Tensor, wanted: Tensor, states: Tensor, weight: Tensor, bias: Tensor | None
+) -> Tensor:
+    """The logarithms of (N, 1) probabilities of ``wanted`` tokens, from the scores where they are tiny."""
+    logarithms = probabilities.log()
+    tiny = (probabilities < TINY).squeeze(1)
+    if tiny.any():
+        scores = F.linear(states[tiny], weight, bias)
+        logarithms[tiny] = torch.log_softmax(scores, dim=1).gather(1, wanted[tiny])
+    return logarithms
