@@ -115,7 +115,7 @@ def test_pictures_that_are_taken_for_words(text, line, unread):
     assert {each.reads for each in readers.values()} == set(readers)
     assert {name for name in readers if is_unread(line, name)} == unread
     for name in ("text", "both"):
-        warnings = Counter()
+        warnings: Counter[str] = Counter()
         if name == "text" or not line.startswith("!["):  # there is no photo.png
             SentenceReader(readers[name], 99, warnings).read([line, "it is red ."], words=False)
             assert warnings[UNREAD] == (name in unread)
