@@ -12,7 +12,8 @@ import pytest
 import torch
 
 from tests.disks import largest_file
-from tests.tiny_runs import files, rows, train_tiny
+from tests.tiny_runs import files, overrides_of, rows, train_tiny
+from translate.columns.cache_folder import one_at_a_time
 from translate.config.training import RuntimeConfig
 from translate.errors import UserError
 from translate.pictures import plots
@@ -216,6 +217,33 @@ def test_the_encoded_corpus_comes_from_the_cache_and_trains_alike(
     found.write_bytes(found.read_bytes()[:100])
     assert train_tiny(tmp_path / "third", "rnn_luong", *settings, cache) == 0
     assert weights(tmp_path / "third") == weights(tmp_path / "first")
+
+
+def test_runs_side_by_side_encode_their_corpus_once(tmp_path: Path) -> None:
+    """The second waits for the first, here a thread that holds the lock, and reads what it has written."""
+    settings = ["training.guided_alignment=1", "training.max_steps=1", f"runtime.cache={tmp_path}/cache"]
+    assert train_tiny(tmp_path / "first", "rnn_luong", *settings) == 0
+    (found,) = (tmp_path / "cache" / "encoded").iterdir()
+    content = found.read_bytes()
+    found.unlink()
+    command = [sys.executable, "-m", "translate.cli.main", "train"]
+    command += overrides_of(tmp_path / "second", "rnn_luong", *settings)
+    with one_at_a_time(found):
+        second = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        assert second.stdout is not None
+        lines = []
+        for line in second.stdout:
+            lines.append(line)
+            if "waiting for another process" in line:
+                break
+        assert str(found) in lines[-1], "".join(lines)
+        found.write_bytes(content)
+    rest = second.stdout.read()
+    assert second.wait() == 0, rest
+    assert f"encoded corpus from {found}" in rest
+    assert "links estimated" not in "".join(lines) + rest
+    assert weights(tmp_path / "second") == weights(tmp_path / "first")
+    assert list(found.parent.iterdir()) == [found]  # no lock is left
 
 
 def test_a_cache_that_cannot_be_written_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,8 @@
 import os
 import shutil
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,6 +37,40 @@ def mark_used(path: Path) -> None:
     """Note that a cached file is in use; a cache that cannot be written is no error."""
     with suppress(OSError):
         os.utime(path)
+
+
+@contextmanager
+def one_at_a_time(path: Path) -> Iterator[None]:
+    """Wait while another process makes the cached file ``path``, as those do that start side by side.
+
+    Without locks (Windows, some network file systems) or in a folder that cannot be written, nobody waits,
+    and each makes it. The system releases the lock of a process that is killed.
+    """
+    lock = path.with_suffix(".lock")
+    try:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+    except (OSError, AttributeError):
+        yield
+        return
+    try:
+        with suppress(ImportError, OSError):
+            _wait_for(descriptor, path)
+        yield
+    finally:
+        with suppress(OSError):
+            lock.unlink()  # while it is held; those that wait for it find the file
+        os.close(descriptor)
+
+
+def _wait_for(descriptor: int, path: Path) -> None:
+    import fcntl  # not on Windows
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print(f"waiting for another process, which makes {path}", flush=True)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
 def tidy(cache: Path, limit: float, since: float) -> Removed:

@@ -1,10 +1,12 @@
 """A corpus as ids: cached, with links for guided alignment and for augmentation."""
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 from translate.aligner.links import Gold, parse_gold
 from translate.aligner.statistical import KnownLinks
+from translate.columns.cache_folder import one_at_a_time
 from translate.columns.column import Column
 from translate.columns.fingerprint import fingerprint
 from translate.config.data import DataConfig
@@ -102,14 +104,16 @@ def encode_training(settings: Settings, corpus: Corpus, tokenizers: TokenizerPai
     kind = f"guided={way} tokenised={settings.data.tokenised} pairs={len(split)}"
     path = folder / "encoded" / f"{fingerprint([kind, *models, split.fingerprint, *gold])}.arrow"
     cached = read_encoded(path)
-    if cached is not None:
-        print(f"encoded corpus from {path}", flush=True)
-        return cached
-    linker = linker_of(settings, corpus, tokenizers) if guided else None
-    try:
-        return _encode(settings, split, tokenizers, linker, path)
-    except OSError as error:  # without the cache everything works, more slowly
-        print(f"note: the encoded corpus cannot be kept in {path.parent} ({error.strerror})", flush=True)
+    with nullcontext() if cached is not None else one_at_a_time(path):
+        cached = read_encoded(path) if cached is None else cached  # another process may just have written it
+        if cached is not None:
+            print(f"encoded corpus from {path}", flush=True)
+            return cached
+        linker = linker_of(settings, corpus, tokenizers) if guided else None
+        try:
+            return _encode(settings, split, tokenizers, linker, path)
+        except OSError as error:  # without the cache everything works, more slowly
+            print(f"note: the encoded corpus cannot be kept in {path.parent} ({error.strerror})", flush=True)
     return _encode_aside(settings, split, tokenizers, linker)
 
 
