@@ -27,7 +27,7 @@ def test_pairs_are_the_translations_of_the_run(
 ) -> None:
     run, out = tiny_runs["transformer"], tmp_path / "out.tsv"
     result = translate_command("backtranslate", run, "--source", mono, "--out", out, "--beam-size", 1)
-    assert (result.code, result.err) == (0, "")
+    assert (result.code, result.err) == (0, f"note: {run.name} translates from en to fr\n")
     unique = [LINES[0], LINES[2], LINES[4]]
     texts = [each.text for each in translate.load(run).translate(unique, beam_size=1)]
     kept = [(f"<synthetic> {text}", line) for text, line in zip(texts, unique, strict=True) if text]
@@ -42,7 +42,7 @@ def test_several_runs_and_samples_forward(
     runs, out = [tiny_runs["transformer"], tiny_runs["rnn_luong"]], tmp_path / "out.jsonl"
     options = ("--sample", "--seed", 3, "--n-best", 2, "--forward", "--tag", "", "--json")
     result = translate_command("backtranslate", *runs, "--source", mono, "--out", out, *options)
-    assert (result.code, result.err) == (0, "")
+    assert (result.code, result.err) == (0, f"note: {runs[0].name} translates from en to fr\n")
     counts = json.loads(result.out)
     assert (counts["lines"], counts["translations"]) == (5, 12)
     rows = [json.loads(line) for line in out.read_text().splitlines()]
@@ -70,6 +70,7 @@ def test_several_runs_and_samples_forward(
         (["--out", "out.tsv", "--top-k", "3"], "--top-k is for samples"),
         (["--out", "out.tsv", "--n-best", "9"], "beam"),
         (["--out", "out.tsv", "--source", "none.en"], "none.en: no such file"),
+        (["--out", "out.tsv", "--source", "news.fr"], "news.fr: by its name a text in fr, and transformer"),
     ],
 )
 def test_wrong_use(

@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -261,15 +262,28 @@ def test_paragraphs_stay_paragraphs(run: Path, translator: Translator, translate
     assert [len(json.loads(row)["sentences"]) for row in rows] == [3, 0, 1]
 
 
-@pytest.mark.parametrize("option", [("--int8",), ("--precision", "bfloat16")])
+@pytest.mark.parametrize(
+    ("option", "loaded"),
+    [(("--int8",), {"int8": True}), (("--precision", "bfloat16"), {"precision": "bfloat16"})],
+)
 def test_a_lower_precision_translates(
-    run: Path, sentences: list[str], translate_command: Command, option: tuple[str, ...]
+    run: Path,
+    sentences: list[str],
+    translate_command: Command,
+    option: tuple[str, ...],
+    loaded: dict[str, Any],
 ) -> None:
-    exact = translate_command("text", run, *sentences)
-    rounded = translate_command("text", run, *option, *sentences)
-    assert rounded.code == 0
-    pairs = list(zip(exact.out.splitlines(), rounded.out.splitlines(), strict=True))
-    assert sum(a == b for a, b in pairs) > len(pairs) // 2
+    """As the library does; how far rounding may go is tested in tests/models."""
+    exact, rounded = (
+        [
+            json.loads(row)
+            for row in translate_command("text", run, "--format", "jsonl", *each).out.splitlines()
+        ]
+        for each in (sentences, [*option, *sentences])
+    )
+    expected = translate.load(run, device="cpu", **loaded).translate(sentences)
+    assert [row["text"] for row in rounded] == [each.text for each in expected]
+    assert [row["score"] for row in rounded] != [row["score"] for row in exact]
 
 
 @pytest.mark.slow
@@ -401,6 +415,18 @@ def test_runs_that_are_not_there(tmp_path: Path, translate_command: Command) -> 
         result = translate_command("text", run, SENTENCE)
         assert (result.code, result.out) == (2, "")
         assert result.err.startswith(f"error: {run}: {message}")
+
+
+def test_a_run_of_a_similar_name_is_named(run: Path, translate_command: Command) -> None:
+    result = translate_command("text", f"{run}x", SENTENCE)
+    assert result.err == f"error: {run}x: no such run directory; did you mean {run}?\n"
+
+
+def test_a_setting_is_no_sentence(run: Path, translate_command: Command) -> None:
+    result = translate_command("text", run, "training.max_steps=10", "x = 1")
+    assert result.code == 0
+    assert result.err.count("looks like a setting") == 1
+    assert "training.max_steps=10 looks like a setting of translate train" in result.err
 
 
 @pytest.mark.slow

@@ -114,6 +114,15 @@ class TestOverrides:
     def test_malformed_override_quotes_it(self):
         assert refusal("training.max_steps=[1").startswith("'training.max_steps=[1': not a valid override")
 
+    def test_a_tag_is_written_as_it_must_be_typed(self):
+        message = refusal("data=mixture", "data.corpora.own.tag=<own>")
+        assert message.endswith("""write "data.corpora.own.tag='<own>'\"""")
+
+    def test_a_name_like_no_other_lists_those_of_its_section(self):
+        message = refusal("model.d_model=64")
+        assert message.startswith("model.d_model: unknown key; model has ")
+        assert "embedding_size" in message or "width" in message
+
     def test_several_values_need_a_sweep(self):
         assert "--multirun" in refusal("training.seed=1,2")
 

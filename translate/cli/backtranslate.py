@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from translate.cli.console import Rate, as_unicode, print_warnings
+from translate.cli.console import Rate, as_unicode, print_note, print_warnings
 from translate.cli.options import AsJson, check_place, print_engine, with_groups
-from translate.cli.systems import check_languages, run_names
+from translate.cli.systems import check_languages, languages_of, run_names
 from translate.cli.text_options import (
     LengthOptions,
     SampleOptions,
@@ -20,6 +20,7 @@ from translate.cli.text_options import (
     check_sampling,
     search_config,
 )
+from translate.config.names import shown_path
 from translate.errors import UserError
 
 if TYPE_CHECKING:
@@ -109,6 +110,7 @@ def backtranslate(
     search = SearchOptions(beam_size=searching.beam_size)
     check_sampling(search, samples)
     names = run_names(runs, "backtranslate")
+    _check_language(source, names[0], languages_of(runs[0]))
     lines = stored_lines(source)
     translators = [machine.load(run, int8=machine.int8) for run in runs]
     languages = {name: each.languages for name, each in zip(names, translators, strict=True)}
@@ -130,6 +132,19 @@ def backtranslate(
     )
     for translator in translators:
         print_warnings(translator)
+
+
+def _check_language(source: Path, run: str, languages: tuple[str, str]) -> None:
+    """Say the direction; raise :class:`UserError` if the name of the text tells the run's other language."""
+    reads, writes = languages
+    if reads and writes:
+        endings = source.name.split(".")[1:]
+        if writes in endings and reads not in endings:
+            raise UserError(
+                f"{shown_path(source)}: by its name a text in {writes}, and {run} translates from {reads} to "
+                f"{writes}; take a run from {writes} to {reads}, or give the file another name"
+            )
+        print_note(f"{run} translates from {reads} to {writes}")
 
 
 def _translations(

@@ -94,6 +94,10 @@ def _engine(name: str, master: str | None, memory: int, workers: int | None) -> 
     """Makes the engine, given a folder for what it spills."""
     if master is not None and name != "spark":
         raise UserError("--master: only --engine spark has one")
+    if name == "duckdb":
+        from translate.prepare.engines.one_machine import check_duckdb
+
+        check_duckdb()  # before a corpus is read
 
     def make(folder: Path) -> Any:
         if name == "spark":

@@ -4,6 +4,7 @@ import ipaddress
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -128,8 +129,11 @@ def serve(
     from translate.serve.opening import named_runs, read_languages
     from translate.serve.web.keys import Keys
     from translate.serve.web.server import listen
+    from translate.storage.run_path import check_is_run
 
     named = named_runs(runs)
+    for path in chain.from_iterable(named.values()):
+        check_is_run(path)
     languages = read_languages(work.languages or (), list(named))
     keys = Keys() if address.key_file is None else Keys.read(address.key_file)
     bounds = ServiceLimits(

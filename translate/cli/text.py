@@ -1,7 +1,6 @@
 """``translate text``: sentences in, translations out, line by line."""
 
-import json
-import math
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -34,10 +33,12 @@ from translate.cli.text_options import (
     check_sampling,
     search_config,
 )
+from translate.cli.text_rows import paragraph_row, sentence_row
 from translate.cli.tolerance import Tolerant
+from translate.config.names import shorten
 
 if TYPE_CHECKING:
-    from translate.translation import ScoredText, TranslateOptions, Translation
+    from translate.translation import TranslateOptions, Translation
     from translate.translator import Translator
 
 EXAMPLES = """
@@ -58,8 +59,8 @@ Examples:
 # Some readers of lines also end a line at these.
 MAX_SENTENCES = 1000  # of a line with --split-sentences; the rest is not read
 SENTENCES_CUT = f"line cut at {MAX_SENTENCES:,} sentences"
+SETTING = re.compile(r"[a-z_]+(\.[a-z_]+)+=\S*")  # of translate train
 FAILED = 1  # the exit code if a line could not be translated
-LINE_BREAKS = {character: f"\\u{ord(character):04x}" for character in "\x85\u2028\u2029"}
 
 Translate = Callable[[list[LineInDocument]], "list[Translation]"]
 Follow = Callable[[Iterator[list[str]]], Iterator[list[LineInDocument]]]
@@ -115,10 +116,10 @@ def text(
     tolerant: Tolerant[LineInDocument, Any]
     if output.split_sentences:
         paragraphs = partial(_translate_paragraphs, translator, translate, most)
-        named = partial(_paragraph_row, output.format, translator.engine.asked)
+        named = partial(paragraph_row, output.format, translator.engine.asked)
         tolerant = Tolerant(paragraphs, named, translator.warnings)
     else:
-        show = partial(_row, output.format, alignment.align, translator.engine.asked)
+        show = partial(sentence_row, output.format, alignment.align, translator.engine.asked)
         tolerant = Tolerant(translate, show, translator.warnings)
     _print_rows(partial(documents.follow, most=most), sentences, tolerant, translator)
 
@@ -189,6 +190,11 @@ def _blocks(sentences: list[str] | None, warnings: Counter[str], reads: str) -> 
                 f"for its lines write < {name}" if reads == "text" else f"write --image {name} for a picture"
             )
             print_warning(f"{name} is a file, but its name was translated; {hint}")
+        for sentence in filter(SETTING.fullmatch, sentences):
+            print_warning(
+                f"{shorten(sentence)} looks like a setting of translate train, but was translated; "
+                "the options of translate text begin with --"
+            )
         return iter([sentences])
     from translate.text.lines import gather
 
@@ -227,67 +233,3 @@ def _translate_paragraphs(
     ]
     results = iter(translate(lines))
     return [[(sentence, next(results)) for sentence in sentences] for sentences in paragraphs]
-
-
-def _paragraph_row(
-    format: str, engine: str, line: LineInDocument, found: "list[tuple[str, Translation]] | None"
-) -> str:
-    """The row of a paragraph; an empty one if it could not be translated."""
-    found = found or []
-    joined = " ".join(result.text for _, result in found)
-    if format == "text":
-        return joined
-    parts = [{"source": source, **_scored(result), **_writer(result, engine)} for source, result in found]
-    return _dump({"source": line.text, "text": joined, "sentences": parts})
-
-
-def _row(format: str, align: bool, engine: str, line: LineInDocument, result: "Translation | None") -> str:
-    """The row of a sentence; an empty one if it could not be translated."""
-    if result is None:
-        import numpy as np
-
-        from translate.alignment.alignment import Alignment
-        from translate.translation import Translation
-
-        result = Translation("", 0.0, Alignment([], [], np.zeros((0, 0))))
-    return _json(line.text, result, engine) if format == "jsonl" else _plain(result, align=align)
-
-
-def _plain(result: "Translation", *, align: bool) -> str:
-    parts = [candidate.text for candidate in result.n_best] or [result.text]
-    if align and result.alignment is not None:
-        parts.append(result.alignment.pharaoh())
-    return "\t".join(parts)
-
-
-def _json(source: str, result: "Translation", engine: str) -> str:
-    row: dict[str, Any] = {"source": source, **_scored(result), **_writer(result, engine)}
-    if result.n_best:
-        row["n_best"] = [_scored(candidate) for candidate in result.n_best]
-    alignment = result.alignment
-    assert alignment is not None
-    row["alignment"] = {
-        "source_words": alignment.source_words,
-        "target_words": alignment.target_words,
-        "links": alignment.pharaoh(),
-        "weights": [[round(weight, 4) for weight in weights] for weights in alignment.weights.tolist()],
-    }
-    return _dump(row)
-
-
-def _writer(result: "Translation", engine: str) -> dict[str, str]:
-    """The engine that wrote a translation, if the user did not ask for torch."""
-    return {} if engine == "torch" else {"engine": result.engine}
-
-
-def _scored(result: "Translation | ScoredText") -> dict[str, Any]:
-    # JSON has neither infinity nor NaN.
-    score = result.score if math.isfinite(result.score) else None
-    return {"text": result.text, "score": score, "tokens": list(result.tokens)}
-
-
-def _dump(row: dict[str, Any]) -> str:
-    text = json.dumps(row, ensure_ascii=False, allow_nan=False)
-    for character, escape in LINE_BREAKS.items():
-        text = text.replace(character, escape)  # str.translate takes a second for a line of long weights
-    return text

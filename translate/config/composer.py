@@ -19,6 +19,7 @@ from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf, open_dict
 
+from translate.config.messages import malformed
 from translate.config.names import config_directory, did_you_mean, display_path, nearest, shorten
 from translate.config.overrides import (
     FAILURES,
@@ -31,7 +32,6 @@ from translate.config.overrides import (
     check_length,
     explain,
     is_unwritten,
-    malformed,
     sweep_values,
 )
 from translate.config.settings import check_section_names

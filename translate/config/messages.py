@@ -1,8 +1,9 @@
 """Types and mistakes of a configuration in words: what was expected, what came, and where."""
 
+import re
 import reprlib
 import types
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -22,6 +23,7 @@ _NAMES: dict[Any, str] = {
     Path: "a path",
     type(None): "null",
 }
+_SPECIAL = re.compile(r"[^\w.-]")
 _BEYOND = ("greater_than_equal", "greater_than", "less_than_equal", "less_than")  # errors of pydantic
 _LIMITS: dict[type, tuple[str, str]] = {
     Ge: ("ge", "at least"),
@@ -179,3 +181,20 @@ def _walk(location: Sequence[Any], annotation: Any, path: str, value: Any) -> tu
 
 def _field_names(section: Any) -> list[str]:
     return [field.name for field in fields(section)] if is_dataclass(section) else []
+
+
+def malformed(text: str, reason: str, choices: Mapping[str, list[str]]) -> str:
+    """The message for an override that Hydra cannot read."""
+    if "=" not in text and not text.startswith("~"):
+        known = " (for example model=transformer)"
+        for group, options in choices.items():
+            if text == group:
+                known = f" (for example {group}={options[0]})"
+            elif text in options:
+                known = f"; did you mean {group}={text}?"
+        return f"{shorten(text)!r}: an override is written name=value{known}"
+    name, _, value = text.partition("=")
+    if value.strip("<>") and not _SPECIAL.search(value.strip("<>")):  # a tag, as of a corpus
+        return f"{shorten(text)!r}: not a valid override; write \"{shorten(name)}='{shorten(value)}'\""
+    quoting = "a value with special characters is quoted: \"name='a b, c'\""
+    return f"{shorten(text)!r}: not a valid override ({shorten(reason)}); {quoting}"

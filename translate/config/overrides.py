@@ -18,7 +18,7 @@ from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
-from translate.config.names import did_you_mean, display_path, key_paths, nearest, shorten, suggest
+from translate.config.names import did_you_mean, display_path, key_paths, listed, nearest, shorten, suggest
 from translate.config.settings import SECTIONS
 from translate.config.targets.resolving import parameters_of
 from translate.config.values import has_field
@@ -196,20 +196,6 @@ def apply(override: Override, config: DictConfig) -> None:
         del node[leaf]
 
 
-def malformed(text: str, reason: str, choices: Mapping[str, list[str]]) -> str:
-    """The message for an override that Hydra cannot read."""
-    if "=" not in text and not text.startswith("~"):
-        known = " (for example model=transformer)"
-        for group, options in choices.items():
-            if text == group:
-                known = f" (for example {group}={options[0]})"
-            elif text in options:
-                known = f"; did you mean {group}={text}?"
-        return f"{shorten(text)!r}: an override is written name=value{known}"
-    quoting = "a value with special characters is quoted: \"name='a b, c'\""
-    return f"{shorten(text)!r}: not a valid override ({shorten(reason)}); {quoting}"
-
-
 def explain(error: BaseException, choices: Choices) -> str:
     """One sentence for an error of Hydra, OmegaConf or YAML."""
     if isinstance(error, yaml.YAMLError):
@@ -250,8 +236,11 @@ def _refuse(key: str, written: Mapping[str, Any], choices: Mapping[str, list[str
     known += [path for name, section in SECTIONS.items() for path in _field_paths(section, f"{name}.")]
     parent = key.rpartition(".")[0]
     known += [f"{parent}.{name}" for name in _options_of(written, parent)]
-    near = None if "." in key else nearest(key, choices)
-    raise UserError(f"{shorten(key)}: unknown key{did_you_mean(near or suggest(key, known))}")
+    near = (None if "." in key else nearest(key, choices)) or suggest(key, known)
+    beside = [path.rpartition(".")[2] for path in known if path.rpartition(".")[0] == parent]
+    beside = [name for name in beside if not name.startswith("_")]
+    instead = f"; {parent} has {listed(dict.fromkeys(beside))}" if parent and beside and not near else ""
+    raise UserError(f"{shorten(key)}: unknown key{did_you_mean(near)}{instead}")
 
 
 def _node(written: Any, path: str) -> Any:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -35,12 +36,9 @@ class OneMachine:
     name = "duckdb"
 
     def __init__(self, folder: Path, *, memory: int, workers: int) -> None:
-        try:
-            import duckdb
-        except ImportError as error:
-            raise UserError(
-                "translate prepare needs DuckDB; pip install 'seq2seq-translate[prepare]'"
-            ) from error
+        check_duckdb()
+        import duckdb
+
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.memory, self.workers = folder, memory, workers
         self.errors = (duckdb.OutOfMemoryException, duckdb.IOException, duckdb.Error)
@@ -160,6 +158,12 @@ def _without(batch: pyarrow.RecordBatch, tables: Sequence[Path]) -> pyarrow.Reco
             keep = ~np.isin(batch["row"].to_numpy(), dropped)
             batch = batch.filter(pyarrow.array(keep))
     return batch
+
+
+def check_duckdb() -> None:
+    """Raise :class:`UserError` if DuckDB is not installed."""
+    if find_spec("duckdb") is None:
+        raise UserError("translate prepare needs DuckDB; pip install 'seq2seq-translate[prepare]'")
 
 
 def processors() -> int:
