@@ -1,5 +1,6 @@
 """Processes that translate: the same texts as the library, whatever dies, goes away or is full."""
 
+import importlib
 import os
 import random
 import signal
@@ -17,8 +18,10 @@ import pytest
 import torch
 
 from tests.serve.client import eventually
+from tests.serve.conftest import RUN
 from tests.serve.test_engine import LINE, LONG, Received
 from translate.errors import UserError
+from translate.runs.load import load
 from translate.serve.batch.calls import Calculation, ServedCall
 from translate.serve.batch.crew import Crew
 from translate.serve.batch.engine import BusyError, LostError, StoppedError
@@ -302,6 +305,30 @@ def test_a_call_that_stops_is_told(translator: Translator) -> None:
     assert one.processes == []
 
 
+def test_plugins_are_found_that_came_with_the_models(
+    translator: Translator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run is read, and its plugins with it, when the processes have begun."""
+    one = ProcessEngine(1, 1, 100, Metrics(), lambda *_, **__: None)
+    (tmp_path / "late_plugin.py").write_text("def name(translator): return __name__\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    one.start({"tiny": translator})
+    function = importlib.import_module("late_plugin").name
+    assert one.calculate(Calculation("tiny", translator, 1, function, ())).result(60) == "late_plugin"
+    one.close()
+
+
+@pytest.mark.parametrize("kind", [{"int8": True}, {"precision": "bfloat16"}], ids=str)
+def test_rounded_models_translate_as_they_do_in_the_library(kind: dict[str, Any]) -> None:
+    rounded = load(RUN, device="cpu", **kind)
+    one = ProcessEngine(1, 1, 20_000, Metrics(), lambda *_, **__: None)
+    used = one.start({"tiny": rounded})["tiny"]
+    lines = some_lines(9, 12)
+    _, received = ask(one, used, lines)
+    assert texts_of(received, 12) == [each.text for each in rounded.translate(lines)]
+    one.close()
+
+
 def test_a_process_that_cannot_begin_ends_the_server(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -348,8 +375,6 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize("state", ["ready", "beginning"])
 def test_no_process_outlives_a_server_that_is_killed(state: str) -> None:
-    from tests.serve.conftest import RUN
-
     command = [sys.executable, "-c", ORPHANS, str(RUN), state]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     server = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)

@@ -24,6 +24,7 @@ class Begin(NamedTuple):
 
     models: Handed
     threads: int  # of torch
+    path: list[str]  # of modules, where plugins may have added to it
 
 
 @dataclass(frozen=True)

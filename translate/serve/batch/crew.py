@@ -1,5 +1,6 @@
 """The life of the processes that translate: begun, given the models, begun anew when they end."""
 
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -55,7 +56,7 @@ class Crew:
         with self._changed:
             self._models = models
             for worker in self.workers:
-                worker.send(Begin(models, self._threads))
+                worker.send(Begin(models, self._threads, sys.path))
             self._changed.wait_for(self._is_settled)
             self.started = True
             if any(worker.ended for worker in self.workers) and not self._closing.is_set():
@@ -76,7 +77,7 @@ class Crew:
         new = self._new()
         with self._changed:
             assert self._models is not None
-            new.send(Begin(self._models, self._threads))
+            new.send(Begin(self._models, self._threads, sys.path))
             self.workers[self.workers.index(worker)] = new
         if self._closing.is_set():
             new.close()

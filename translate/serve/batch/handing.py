@@ -10,6 +10,8 @@ import os
 import pickle
 import tempfile
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,15 +46,23 @@ class Handed:
     def pack(cls, value: Any, memory: int) -> "Handed":
         """Write the tensors of ``value`` into ``memory``, which was empty."""
         stream = io.BytesIO()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # torch's own, about the storage of 8-bit weights
+        with _quiet():
             pickler = _Packer(stream, memory)
             pickler.dump(value)
         return cls(stream.getvalue(), pickler.size)
 
     def unpack(self, memory: int) -> Any:
         """The object, with tensors that lie in ``memory``."""
-        return _Unpacker(io.BytesIO(self.pickled), memory, self.size).load()
+        with _quiet():
+            return _Unpacker(io.BytesIO(self.pickled), memory, self.size).load()
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without torch's warnings about how it stores 8-bit weights itself."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        yield
 
 
 class _Packer(pickle.Pickler):

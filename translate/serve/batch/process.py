@@ -200,6 +200,7 @@ def main(connection: int, memory: int) -> None:
     channel = Channel(socket.socket(fileno=connection))
     try:
         begin: Begin = channel.receive()
+        sys.path[:] = begin.path
         use_runtime(_CPU, begin.threads)
         translating = Translating(channel, begin, begin.models.unpack(memory))
         channel.send([Ready()])

@@ -86,7 +86,7 @@ class ProcessEngine(Engine):
     @property
     def processes(self) -> list[int]:
         """The identifiers of the processes that translate."""
-        return [worker.process.pid for worker in self._crew.workers if not worker.ended]
+        return [worker.process.pid for worker in self._crew.workers if worker.process.poll() is None]
 
     def start(self, translators: Mapping[str, Translator]) -> Mapping[str, Translator]:
         """Hand the models to the processes; gives them with weights that all share.
