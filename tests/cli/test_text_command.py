@@ -422,6 +422,11 @@ def test_a_run_of_a_similar_name_is_named(run: Path, translate_command: Command)
     assert result.err == f"error: {run}x: no such run directory; did you mean {run}?\n"
 
 
+def test_sentences_before_the_run(run: Path, translate_command: Command) -> None:
+    result = translate_command("text", "I love you .", run)
+    assert result.err == f"error: I love you .: no such run directory; the run comes first: {run}\n"
+
+
 def test_a_setting_is_no_sentence(run: Path, translate_command: Command) -> None:
     result = translate_command("text", run, "training.max_steps=10", "x = 1")
     assert result.code == 0

@@ -36,6 +36,8 @@ from translate.cli.text_options import (
 from translate.cli.text_rows import paragraph_row, sentence_row
 from translate.cli.tolerance import Tolerant
 from translate.config.names import shorten
+from translate.errors import UserError
+from translate.storage.run_path import is_run
 
 if TYPE_CHECKING:
     from translate.translation import TranslateOptions, Translation
@@ -98,6 +100,8 @@ def text(
     """
     check_sampling(search, samples)
     check_paragraphs(output, alignment)
+    if sentences and not run.exists() and is_run(Path(sentences[-1])):
+        raise UserError(f"{shorten(run)}: no such run directory; the run comes first: {sentences[-1]}")
     translator = _load([run, *(search.ensemble or ())], machine)
     sentences = pictures.lines(translator, sentences)
     options = _options(translator, output, alignment, search, lengths, samples, machine)

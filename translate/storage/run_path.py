@@ -25,10 +25,17 @@ def check_is_run(path: Path) -> None:
         raise UserError(f"{path}: not a run directory (it has no {CONFIG})") from error
 
 
+def is_run(path: Path) -> bool:
+    """Whether ``path`` is a folder with the configuration of a run."""
+    with suppress(OSError, ValueError):  # longer than a name can be, or with a null character
+        return (path / CONFIG).is_file()
+    return False
+
+
 def _neighbour(path: Path) -> str | None:
     """The run beside a missing one whose name is most like its own."""
     with suppress(OSError):
         beside = islice(path.parent.iterdir(), MOST)
-        near = nearest(path.name, [each.name for each in beside if (each / CONFIG).is_file()])
+        near = nearest(path.name, [each.name for each in beside if is_run(each)])
         return None if near is None else str(path.parent / near)
     return None
