@@ -1,6 +1,7 @@
 """The engine of a cluster: the same functions and statements on Spark, whose workers share a file system."""
 
 import shutil
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -136,5 +137,5 @@ class Cluster:
                 ) from error
             if "UserError" in text:  # of a function on a worker
                 raise UserError(shorten(text.split("UserError: ")[-1].split("\n")[0], 300)) from error
-            print(text[:6000])
+            print(text[:6000], file=sys.stderr)  # what the workers say, for who runs the cluster
             raise UserError(f"Spark gave up: {shorten(text, 300)}") from error

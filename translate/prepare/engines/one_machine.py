@@ -51,6 +51,7 @@ class OneMachine:
             "autoload_known_extensions": False,
         }
         self.connection: Any = duckdb.connect(config=settings)
+        self.connection.execute("SET enable_progress_bar = false")
 
     def add_table(self, name: str, folder: Path) -> None:
         """See :class:`translate.prepare.engines.tables_and_views.DataEngine`; so are the others."""
