@@ -83,14 +83,20 @@ def test_a_recorded_alignment_is_that_of_teacher_forcing(tokenizers: TokenizerPa
 
 
 def test_only_the_nearest_sentences_within_both_limits_are_read(tokenizers: TokenizerPair) -> None:
-    whole = build(tokenizers, ContextSize(2, 100)).translate(LINES[3:], context=[LINES[1:3]])
+    def found(size: ContextSize, before: list[str]) -> tuple[str, float]:
+        (result,) = build(tokenizers, size).translate(LINES[3:], context=[before])
+        return result.text, result.score
+
+    def assert_equal(one: tuple[str, float], other: tuple[str, float]) -> None:
+        assert one[0] == other[0]
+        assert one[1] == pytest.approx(other[1], abs=1e-9)
+
     more = ["it is old .", "", *LINES[1:3]]  # a blank one is none
-    assert build(tokenizers, ContextSize(2, 100)).translate(LINES[3:], context=[more]) == whole
-    one = build(tokenizers, ContextSize(1, 100)).translate(LINES[3:], context=[LINES[2:3]])
+    assert_equal(found(ContextSize(2, 100), more), found(ContextSize(2, 100), LINES[1:3]))
     pieces = len(tokenizers.source.encode(LINES[2])) + 1
-    assert build(tokenizers, ContextSize(2, pieces)).translate(LINES[3:], context=[LINES[1:3]]) == one
+    assert_equal(found(ContextSize(2, pieces), LINES[1:3]), found(ContextSize(1, 100), LINES[2:3]))
+    assert_equal(found(ContextSize(2, pieces - 1), LINES[1:3]), found(ContextSize(2, pieces - 1), []))
     none = build(tokenizers, ContextSize(2, pieces - 1))
-    assert none.translate(LINES[3:], context=[LINES[1:3]]) == none.translate(LINES[3:], context=[[]])
     assert none.read_previous(LINES[3], LINES[:3]) == []
     assert build(tokenizers, ContextSize(1, 100)).read_previous(LINES[3], LINES[:3]) == LINES[2:3]
 

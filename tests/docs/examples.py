@@ -48,6 +48,7 @@ NOT_RUN = {
     "translate serve": "serves until it is interrupted; its options and answers have tests of their own",
     "docker": "needs a daemon; its file has tests of its own",
     "translate prepare --recipe corpora.yaml --out /shared": "needs a Spark cluster",
+    "translate prepare pairs=large/": "reads what the script before it writes",
     "python scripts/": "measures for minutes; the test checks that script and options exist",
 }
 # Formats of `translate export` whose engines need not be installed.

@@ -141,11 +141,23 @@ def map_file(
     function: BatchFunction, path: Path, output: Path, schema: pyarrow.Schema, without: Sequence[Path]
 ) -> None:
     """Write the function of each batch of a parquet file; the result has its name once it is whole."""
+    found: list[pyarrow.RecordBatch] = []
     with aside(output) as new, pyarrow.parquet.ParquetWriter(new, schema, compression="zstd") as writer:
+
+        def write() -> None:
+            # A table is a group of rows of its own. Batches would wait for a million rows, each with a page
+            # in memory, however few of its rows the function keeps.
+            writer.write_table(pyarrow.Table.from_batches(found, schema))
+            found.clear()
+
         for batch in pyarrow.parquet.ParquetFile(path).iter_batches(READ_PAIRS):
             left = _without(batch, without)
             if len(left):
-                writer.write_batch(function(left))
+                found.append(function(left))
+            if sum(map(len, found)) >= READ_PAIRS:
+                write()
+        if found:
+            write()
 
 
 def _without(batch: pyarrow.RecordBatch, tables: Sequence[Path]) -> pyarrow.RecordBatch:
