@@ -63,7 +63,7 @@ def _unpacked(file: Any, bound: int, path: Path) -> pyarrow.BufferReader:
 
 def _batches(source: Any, suffix: str) -> tuple["Schema", Iterable["RecordBatch"]]:
     if suffix == ".parquet":
-        parquet = pyarrow.parquet.ParquetFile(source)
+        parquet = pyarrow.parquet.ParquetFile(source, pre_buffer=False)  # or all that was read stays
         return parquet.schema_arrow, parquet.iter_batches(batch_size=ROWS)
     if source.read(len(_FILE)) == _FILE:
         file = pyarrow.ipc.open_file(source)

@@ -150,7 +150,8 @@ def map_file(
             writer.write_table(pyarrow.Table.from_batches(found, schema))
             found.clear()
 
-        for batch in pyarrow.parquet.ParquetFile(path).iter_batches(READ_PAIRS):
+        # With pre_buffer, all that was read stays in memory until the file is closed.
+        for batch in pyarrow.parquet.ParquetFile(path, pre_buffer=False).iter_batches(READ_PAIRS):
             left = _without(batch, without)
             if len(left):
                 found.append(function(left))
