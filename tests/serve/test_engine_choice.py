@@ -117,7 +117,7 @@ def test_a_cancelled_call_leaves_the_queue(engine: Engine, automatic: Translator
     engine.submit(document)
     engine.submit(other)
     engine.cancel(document)
-    texts_of(received, 1)
+    assert texts_of(received, 1) == [automatic.translate([LINE])[0].text]
     eventually(lambda: not engine.pieces and not engine._lanes, "an idle engine")
 
 
