@@ -141,24 +141,12 @@ def map_file(
     function: BatchFunction, path: Path, output: Path, schema: pyarrow.Schema, without: Sequence[Path]
 ) -> None:
     """Write the function of each batch of a parquet file; the result has its name once it is whole."""
-    found: list[pyarrow.RecordBatch] = []
     with aside(output) as new, pyarrow.parquet.ParquetWriter(new, schema, compression="zstd") as writer:
-
-        def write() -> None:
-            # A table is a group of rows of its own. Batches would wait for a million rows, each with a page
-            # in memory, however few of its rows the function keeps.
-            writer.write_table(pyarrow.Table.from_batches(found, schema))
-            found.clear()
-
         # With pre_buffer, all that was read stays in memory until the file is closed.
         for batch in pyarrow.parquet.ParquetFile(path, pre_buffer=False).iter_batches(READ_PAIRS):
             left = _without(batch, without)
             if len(left):
-                found.append(function(left))
-            if sum(map(len, found)) >= READ_PAIRS:
-                write()
-        if found:
-            write()
+                writer.write_batch(function(left))
 
 
 def _without(batch: pyarrow.RecordBatch, tables: Sequence[Path]) -> pyarrow.RecordBatch:
