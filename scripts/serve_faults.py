@@ -49,11 +49,12 @@ class Faults:
 
     Args:
         server: that they meet.
+        witnesses: clients beside them.
         seed: of all choices.
     """
 
-    def __init__(self, server: Server, seed: int) -> None:
-        self.server = server
+    def __init__(self, server: Server, witnesses: Witnesses, seed: int) -> None:
+        self.server, self.witnesses = server, witnesses
         self._chance = random.Random(seed)
         self.wrong: list[str] = []
         self.memory: list[float] = []  # MiB, along the fault
@@ -151,10 +152,10 @@ class Faults:
             self.memory.append(self.server.memory())
 
     def _wait_for_workers(self) -> None:
-        """Until all answer again; two deaths at a time may lose what one sentence has met twice."""
+        """Until there are as many as before, and whoever has met the death of one has an answer."""
         until = time.monotonic() + SECONDS
-        before = self.server.metric("translate_pieces_total")
-        while len(self.server.workers()) < WORKERS or self.server.metric("translate_pieces_total") == before:
+        asked = self.witnesses.asked()
+        while len(self.server.workers()) < WORKERS or asked & self.witnesses.asked():
             if time.monotonic() > until:
                 self.wrong.append("no process is begun in the place of one that has ended")
                 return
@@ -282,11 +283,8 @@ def run_faults(server: Server, expected: dict[str, str], given: argparse.Namespa
     print("fault     requests  right answers beside  MiB before  at half  after  seconds")
     found: list[str] = []
     for name in ("vanish", "cut", "slow", "fuzz", "kill"):
-        count, faults, witnesses = (
-            getattr(given, name),
-            Faults(server, given.seed),
-            Witnesses(server, expected),
-        )
+        count, witnesses = getattr(given, name), Witnesses(server, expected)
+        faults = Faults(server, witnesses, given.seed)
         happen = {"vanish": faults.vanish, "cut": faults.cut, "slow": faults.slow, "kill": faults.kill}
         before, began = server.memory(), time.monotonic()
         if name == "fuzz":

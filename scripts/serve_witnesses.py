@@ -160,12 +160,18 @@ class Witnesses:
     _stop: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _threads: list[threading.Thread] = field(default_factory=list)
+    _asked: set[int] = field(default_factory=set)
 
     def start(self, count: int) -> None:
         """Let them ask until :meth:`stop`, or until the server refuses them."""
         self._threads = [threading.Thread(target=self._ask, args=(number, count)) for number in range(count)]
         for thread in self._threads:
             thread.start()
+
+    def asked(self) -> set[int]:
+        """The numbers of the requests that wait for an answer."""
+        with self._lock:
+            return set(self._asked)
 
     def stop(self) -> None:
         """Wait for their last answers."""
@@ -179,8 +185,11 @@ class Witnesses:
         lines = list(self.expected)
         while not self._stop.is_set():
             line = lines[number % len(lines)]
+            with self._lock:
+                self._asked.add(number)
             outcome, wrong = self._outcome(line, number)
             with self._lock:
+                self._asked.discard(number)
                 self.counts[outcome] += 1
                 if wrong:
                     self.wrong.append(wrong)

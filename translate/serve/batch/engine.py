@@ -40,10 +40,14 @@ class StoppedError(Exception):
 
 
 class LostError(Exception):
-    """Two processes have ended while they worked on the same."""
+    """Process after process has ended while it worked on the same.
 
-    def __init__(self) -> None:
-        super().__init__("the process that translated this has ended twice")
+    Args:
+        ends: how many.
+    """
+
+    def __init__(self, ends: int) -> None:
+        super().__init__(f"{ends} processes have ended while they translated this")
 
 
 class Engine:

@@ -36,6 +36,10 @@ from translate.translator import UNMET, Translator
 
 Result = TypeVar("Result")
 
+# Processes that may end over the same sentence. One may have ended by chance, and so may the next: beside
+# another sentence that ends it, or because memory ran short. Three in a row have one cause.
+MOST_ENDS = 3
+
 
 @dataclass(eq=False)
 class _Waiting:
@@ -43,7 +47,7 @@ class _Waiting:
 
     wanted: Calculation[Any]
     future: "Future[Any]" = field(default_factory=Future)
-    again: bool = False
+    failures: int = 0
 
     def end(self, result: Any, error: BaseException | None) -> None:
         """Tell who waits for it."""
@@ -59,8 +63,8 @@ class ProcessEngine(Engine):
     """Shares calls out among processes that translate; CTranslate2 translates here, by threads.
 
     Sentences go to the process that has least to do. While sentences come, documents leave one of several
-    processes free. A process that ends is begun anew; what it had to do is tried once more, one at a time for
-    each process, so that only what has ended two of them is lost.
+    processes free. A process that ends is begun anew; what it had to do is tried again, one at a time for
+    each process, so that only what has ended :data:`MOST_ENDS` of them is lost.
 
     Args:
         workers: processes.
@@ -175,7 +179,7 @@ class ProcessEngine(Engine):
         number, wanted = next(self._numbers), waiting.wanted
         self._calculated[number] = waiting
         message = Calculate(number, wanted.model, wanted.cost, wanted.function, wanted.arguments)
-        worker.give(number, Given(again=waiting.again, cost=wanted.cost), message)
+        worker.give(number, Given(again=waiting.failures > 0, cost=wanted.cost), message)
 
     def _hear(self, worker: Worker, events: Sequence[Event]) -> None:
         for event in events:
@@ -235,31 +239,28 @@ class ProcessEngine(Engine):
         for model, sentences in worker.in_batch.items():
             self._metrics.in_batch(model, -sentences)
         for waiting in given_up:
-            waiting.end(None, LostError())
+            waiting.end(None, LostError(MOST_ENDS))
         for job in lost:
             if not job.call.cancelled:
                 self.cancel(job.call)
-                job.call.receiver.fail(LostError())
+                job.call.receiver.fail(LostError(MOST_ENDS))
         if goes_on:
             self._tell("process ended", number=worker.number, code=code)
             self._crew.replace(worker, was_ready=was_ready)
 
     def _take_back(self, worker: Worker) -> tuple[list[QueuedSentence], list[_Waiting]]:
-        """Let others do what a process has not done; gives what has ended two of them."""
+        """Let others do what a process has not done; gives what has ended too many."""
         lost: list[QueuedSentence] = []
         given_up: list[_Waiting] = []
         for number, given in list(worker.given.items()):
             for job in given.jobs.values():
                 job.failures += 1
-                if job.failures > 1:
+                if job.failures == MOST_ENDS:
                     lost.append(job)
                 elif given.key is not None:
                     self._again.append((given.key, job))
-            waiting = self._calculated.pop(number, None)
-            if waiting is not None and waiting.again:
-                given_up.append(waiting)
-            elif waiting is not None:
-                waiting.again = True
-                self._calculations.append(waiting)
+            if (waiting := self._calculated.pop(number, None)) is not None:
+                waiting.failures += 1
+                (given_up if waiting.failures == MOST_ENDS else self._calculations).append(waiting)
             worker.forget(number)
         return lost, given_up
