@@ -242,6 +242,18 @@ def test_what_a_dead_process_had_is_translated_elsewhere(
     assert {"event": "process ended", "number": victim.number, "code": -signal.SIGKILL} in events
 
 
+def test_an_engine_works_while_a_process_is_there(translator: Translator) -> None:
+    one = ProcessEngine(1, 1, 20_000, Metrics(), lambda *_, **__: None)
+    assert not one.works
+    one.start({"tiny": translator})
+    assert one.works
+    (process,) = one.processes
+    os.kill(process, signal.SIGKILL)
+    eventually(lambda: not one.works, "the end of the process")
+    eventually(lambda: one.works, "another one", 120)
+    one.close()
+
+
 def test_only_what_ends_three_processes_is_lost(
     engine: ProcessEngine, translator: Translator, events: list[dict[str, Any]]
 ) -> None:

@@ -166,6 +166,17 @@ def test_models_that_load_are_waited_for(catalogue: Catalogue) -> None:
     end()
 
 
+def test_a_server_whose_processes_have_all_ended_is_not_ready(
+    serve: Callable[..., Client], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = serve()
+    assert client.ask("GET", "/ready").status == 200
+    monkeypatch.setattr(type(client.service.engine), "works", False)
+    reply = client.ask("GET", "/ready")
+    assert (reply.status, reply.json) == (503, {"status": "restarting"})
+    assert client.post("/v1/translate", text="I love you .").status == 200  # requests wait
+
+
 def test_a_model_that_cannot_be_loaded_ends_the_server(catalogue: Catalogue) -> None:
     def load() -> Catalogue:
         raise UserError("runs/x: damaged")

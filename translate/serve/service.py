@@ -24,7 +24,7 @@ from translate.work import Work
 Result = TypeVar("Result")
 
 SMALL = 2_000  # characters that are cut into pieces on the event loop itself
-LOADING, READY, DRAINING = "loading", "ready", "draining"
+LOADING, READY, RESTARTING, DRAINING = "loading", "ready", "restarting", "draining"
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,11 @@ class Service:
     catalogue: Catalogue = field(default_factory=lambda: Catalogue(()))
     state: str = LOADING
     running: int = 0
+
+    @property
+    def condition(self) -> str:
+        """The state, or ``restarting`` while nobody is there to translate."""
+        return RESTARTING if self.state == READY and not self.engine.works else self.state
 
     def check_ready(self) -> None:
         """Raise :class:`RefusalError` unless the server takes requests."""

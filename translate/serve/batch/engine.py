@@ -40,11 +40,7 @@ class StoppedError(Exception):
 
 
 class LostError(Exception):
-    """Process after process has ended while it worked on the same.
-
-    Args:
-        ends: how many.
-    """
+    """``ends`` processes have ended, one after another, while they worked on the same."""
 
     def __init__(self, ends: int) -> None:
         super().__init__(f"{ends} processes have ended while they translated this")
@@ -79,6 +75,11 @@ class Engine:
 
         self._pool = ThreadPoolExecutor(workers + MAX_LANES, "translate", begin)
         self._calculator = ThreadPoolExecutor(1, "calculate", begin)
+
+    @property
+    def works(self) -> bool:
+        """Whether anybody is there to translate; what is asked meanwhile waits."""
+        return True
 
     @property
     def pieces(self) -> int:

@@ -88,6 +88,11 @@ class ProcessEngine(Engine):
         self._crew = Crew(workers, share, self._changed, self._hear, self._ended)
 
     @property
+    def works(self) -> bool:
+        """See :class:`Engine`; not while each process is being begun anew."""
+        return any(worker.ready for worker in self._crew.workers)
+
+    @property
     def processes(self) -> list[int]:
         """The identifiers of the processes that translate."""
         return [worker.process.pid for worker in self._crew.workers if worker.process.poll() is None]

@@ -133,8 +133,8 @@ async def _health(asked: Asked) -> Answer:
 
 async def _ready(asked: Asked) -> Answer:
     """Whether it takes requests."""
-    state = asked.service.state
-    return own.json({"status": state}, 200 if state == READY else 503)
+    condition = asked.service.condition
+    return own.json({"status": condition}, 200 if condition == READY else 503)
 
 
 async def _metrics(asked: Asked) -> Answer:
