@@ -6,13 +6,14 @@ from translate.grammar.meaning import Clause, Phrase, Sentence
 from translate.grammar.modifiers import QUANTITIES, TIMES, WORD, WORDS
 from translate.grammar.nouns import NAMES, NOUNS, PRONOUNS
 from translate.grammar.phrase_choice import DEFINITE, VERBS_OF, key, weights
+from translate.grammar.state_choice import QUALIFIED
 from translate.grammar.verbs import DITRANSITIVE, INTRANSITIVE, SAYING, TRANSITIVE
 
 _KINDS = weights(
     "statement 64 question 10 asked 5 command 10 proposal 2 joined 3 anaphora 2 saying 2 there 2"
     " weather 2 this 3"
 )
-_ASKED = weights("adverb 40 who 16 whom 10 what 14 which 12 many 8")
+_ASKED = weights("where 20 adverb 30 who 16 whom 10 what 14 which 12 many 8")
 _WHEN_TENSES = weights("past 1 future 1 going 1")
 _TOLD_TENSES = weights("present 3 past 4 future 2 perfect 1")
 _CONJUNCTIONS = weights("because 30 when 22 if 22 and 14 but 12")
@@ -20,7 +21,7 @@ _CIRCUMSTANCES = weights("state 4 quality 3 intransitive 3 transitive 1")
 _EVENTS = weights("transitive 6 intransitive 5")
 _JOINED_TENSES = weights("present 5 past 4 future 3")
 _ASKING = tuple(word for word in WORDS if "ask" in word.flags)
-_WHY = next(word for word in _ASKING if word.pair.english == ("why",))
+_WHERE, _WHY = (next(word for word in _ASKING if word.pair.english == (name,)) for name in ("where", "why"))
 _HOW_MANY = next(quantity for quantity in QUANTITIES if "asked" in quantity.flags)
 _WHO, _WHAT = (name for name in NAMES if name.kind == "question")
 _ASKED_VERBS = tuple(
@@ -70,6 +71,8 @@ class SentenceChooser(ClauseChooser):
 
     def _asked(self) -> Sentence:
         kind = self.weighted(_ASKED)
+        if kind == "where":
+            return self._asked_where()
         if kind == "adverb":
             return self._asked_adverb()
         if kind == "who":
@@ -91,12 +94,16 @@ class SentenceChooser(ClauseChooser):
             asked = Phrase(head, "" if many else "which", plural, quantity=_HOW_MANY if many else None)
         return Sentence(content._replace(object=asked, gap="object"), "question", end="?")
 
+    def _asked_where(self) -> Sentence:
+        """Where somebody or something is, which leaves room to say who."""
+        self.budget = 2
+        subject = self.person() if self.chance(0.5) else self.noun(self.pick(QUALIFIED), "definite")
+        located = self.state(subject, "location", "", positive=True)
+        return Sentence(located._replace(predicate=None), "question", asked=_WHERE, end="?")
+
     def _asked_adverb(self) -> Sentence:
         word = self.pick(_ASKING)
         name = word.pair.english[0]
-        if name == "where" and self.chance(0.6):
-            located = self.state(None, "location", "", positive=True)
-            return Sentence(located._replace(predicate=None), "question", asked=word, end="?")
         kind = "intransitive" if self.chance(0.5) else "transitive"
         self.budget = min(self.budget, 1)
         tense = self.weighted(_WHEN_TENSES) if name == "when" else ""

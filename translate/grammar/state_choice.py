@@ -23,7 +23,7 @@ _DEGREES = tuple(a for a in ADVERBS if "degree" in a.flags)
 _COMPARISONS = tuple(w for w in WORDS if "comparison" in w.flags)
 _SELF = tuple(state for state in STATES if state.kind == "self")
 _WEATHER = tuple(state for state in STATES if state.kind == "weather")
-_QUALIFIED = tuple(noun for noun in NOUNS if len(ADJECTIVES_OF[key(noun)]) > 1)
+QUALIFIED = tuple(noun for noun in NOUNS if len(ADJECTIVES_OF[key(noun)]) > 1)
 _OF_PERSONS = tuple(a for a in ADJECTIVES if "person" in a.classes)
 _OF_IT = tuple(
     a for a in ADJECTIVES if a.classes & {"thing", "clothes", "text"} and "person" not in a.classes
@@ -75,7 +75,7 @@ class StateChooser(PhraseChooser):
         if subject is None and kind == "quality" and self.chance(0.06):
             return Clause(Phrase(PRONOUNS["it"]), BE, tense, predicate=Quality(self.pick(_OF_IT)))
         if subject is None:
-            subject = self.person() if self.chance(0.5) else self.noun(self.pick(_QUALIFIED), "definite")
+            subject = self.person() if self.chance(0.5) else self.noun(self.pick(QUALIFIED), "definite")
         if kind == "comparison" and subject.joined is None and subject.relative is None:
             usable = [a for a in self._fitting(subject) if a.comparative != "-"]
             if usable:
@@ -91,7 +91,7 @@ class StateChooser(PhraseChooser):
         """Another person or thing of the subject's kind, for a comparison."""
         head = subject.head
         if isinstance(head, Noun) and "person" not in head.classes:
-            others = [n for n in _QUALIFIED if n.classes & head.classes and n is not head]
+            others = [n for n in QUALIFIED if n.classes & head.classes and n is not head]
             return self.noun(self.pick(others or [head]), "definite", plural=subject.plural, plain=True)
         person = self.other_than_pronoun("definite", plain=True)
         return self.other_person(subject) if person.head is head or self.chance(0.35) else person
