@@ -73,8 +73,10 @@ def test_the_proof_reads_no_file_that_the_run_names(stranger: Path, tmp_path: Pa
     said: list[str] = []
     export_run(stranger, "bundle", tmp_path / "out", num_sentences=3, report=said.append)
     assert said == [
+        "writing bundle",
         "the proof uses generated English sentences, since data that a run names are not read; for others "
-        f"add --sentences {secret}"
+        f"add --sentences {secret}",
+        "translating 3 sentences with the run and with the export",
     ]
     assert "secret is" not in (tmp_path / "out" / "README.md").read_text()
 

@@ -75,6 +75,7 @@ def export_run(
     if export_format != "bundle":
         _check_text_alone(export_format, translator, report)
         refuse_search(contents.search, f"--format {export_format}")
+    report(f"writing {export_format}" + (": about a minute" if export_format in ("onnx", "page") else ""))
     with aside(out) as new:
         if export_format == "page":
             engine = static_page.export(contents, new, None if runtime is None else Path(runtime), report)
@@ -82,6 +83,7 @@ def export_run(
             engine = _write(contents, export_format, new, quantization, plugins)
         if sources is None:
             sources = _validation(read_settings(directory, plugins).data, num_sentences, report)
+        report(f"translating {len(sources):,} sentences with the run and with the export")
         proof = prove(sources, _rendered(translator.translate(sources, alignments=True)), engine(sources))
         write_card(contents, export_format, new, out.name, proof)
     return proof
