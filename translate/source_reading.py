@@ -1,16 +1,18 @@
 """Sentences as a model reads them: in pieces, cut at the limits, with counts of what was cut or unknown."""
 
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from translate.config.names import listed
 from translate.errors import UserError
 from translate.images.line import is_unread
 from translate.models import Seq2Seq
 from translate.search import Request, SentenceGroup, read_sources
 from translate.text.documents import ALONE, ContextSize, in_context
-from translate.text.tokenizer import LONGEST_PIECE, UNK, Pieces, Tokenizer
+from translate.text.tokenizer import LONGEST_PIECE, TAG, UNK, Pieces, Tokenizer
 
 Ids = Sequence[int]
 Previous = Sequence[Sequence[str]]
@@ -20,6 +22,7 @@ WITHOUT_CONTEXT = "read without the previous sentences of their documents, on wh
 UNREAD = "the name of a picture, which was translated as words"
 UNKNOWN = "only characters that the vocabulary does not have"
 PARTLY_UNKNOWN = "some characters that the vocabulary does not have"
+UNKNOWN_TAG = "before the sentence a tag that the model was not trained with; it knows {}"
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,8 @@ class SentenceReader:
         if unread := sum(is_unread(each, self.tokenizer.reads) for each in sentences):
             self.warnings[UNREAD] += unread
         starts = [each[: self.limit * LONGEST_PIECE] for each in sentences]  # more cannot fit
+        if self.tokenizer.tags:
+            self._count_unknown_tags(starts)
         if words:
             found = [self.tokenizer.encode_words(start) for start in starts]
         else:
@@ -95,6 +100,14 @@ class SentenceReader:
         return [
             self._checked(pieces, shortened=len(sentence) > len(start)) for sentence, start, pieces in rows
         ]
+
+    def _count_unknown_tags(self, sentences: Sequence[str]) -> None:
+        """A model that was trained with tags reads any other one as words."""
+        known = self.tokenizer.tags
+        for sentence in sentences:
+            words = itertools.takewhile(TAG.fullmatch, sentence.split())
+            if any(word not in known for word in words):
+                self.warnings[UNKNOWN_TAG.format(listed(known))] += 1
 
     def _checked(self, pieces: Pieces, *, shortened: bool) -> Pieces:
         """The pieces within the limit."""

@@ -1,5 +1,6 @@
 import json
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translate.errors import UserError
+from translate.source_reading import UNKNOWN_TAG, SentenceReader
 from translate.text import tokenizer as tokenizer_module
 from translate.text.tokenizer import (
     BOS,
@@ -279,3 +281,44 @@ def test_a_decoded_text_is_one_line_and_offsets_follow_it(parts: list[str]) -> N
     assert [line[begin:end] for begin, end in moved] == [text[begin:end] for begin, end in spans]
     everything = [(index, index + 1) for index in range(len(text))]
     assert all(0 <= a <= b <= len(line) for a, b in tokenizer_module._collapsed(text, everything)[1])
+
+
+@pytest.mark.parametrize("tokenised", [False, True])
+@pytest.mark.parametrize("fallback", [False, True])
+def test_tags_before_a_sentence_stay_whole(tokenised: bool, fallback: bool) -> None:
+    """As the training read them, whatever splits words."""
+    config = TokenizerConfig(vocabulary_size=320 if fallback else 60, byte_fallback=fallback)
+    found = train_tokenizer(FRENCH, config, tokenised=tokenised, symbols=("<own>", "<2fr>")).tokenizer
+    assert found.tags == ("<own>", "<2fr>")
+    line = "<2fr> <own> l' homme rit ."
+    assert found.encode(line) == found.encode_all([line] * 9)[8] == found.encode_corpus([line])[0]
+    assert [piece for piece in found.pieces(found.encode(line)) if piece in found.tags] == ["<2fr>", "<own>"]
+    pieces = found.encode_words(line)
+    assert pieces.ids == found.encode(line)
+    assert [word.text for word in pieces.words] == ["<2fr>", "<own>", "l'", "homme", "rit", "."]
+    assert all(line[word.start : word.end] == word.text for word in pieces.words)
+    inside = found.encode_words("l' homme <own> rit .").words  # no tag there
+    assert [word.text for word in inside] == ["l'", "homme", "<", "own", ">", "rit", "."]
+
+
+def test_a_vocabulary_without_tags(tokenizer: Tokenizer) -> None:
+    assert tokenizer.tags == ()
+    config = TokenizerConfig(vocabulary_size=320, byte_fallback=True)  # <0x00> and so on
+    assert train_tokenizer(FRENCH, config).tokenizer.tags == ()
+
+
+def test_tags_that_a_model_does_not_know_are_counted() -> None:
+    config = TokenizerConfig(vocabulary_size=60)
+    known = train_tokenizer(FRENCH, config, symbols=("<own>", "<2fr>")).tokenizer
+    lines = [
+        "<own> les chats",
+        "<law> les chats",
+        "<own> <law> rit",
+        "les <law> chats",
+        "<b>les</b> chats",
+        "",
+    ]
+    for each, count in ((known, 2), (train_tokenizer(FRENCH, config).tokenizer, 0)):
+        warnings: Counter[str] = Counter()
+        SentenceReader(each, 50, warnings).read(lines, words=False)
+        assert warnings[UNKNOWN_TAG.format("<own>, <2fr>")] == count

@@ -63,15 +63,7 @@ def export_run(
     directory = RunDirectory(run)
     sources = None if sentences is None else _first_lines(Path(sentences), num_sentences)
     translator = load(run, device="cpu", threads=threads, plugins=plugins, as_trained=True)
-    translator.model.float()
-    contents = Contents(
-        directory,
-        translator.model,
-        translator.tokenizers,
-        translator.search,
-        translator.choice,
-        translator.languages,
-    )
+    contents = _contents(directory, translator)
     if export_format != "bundle":
         _check_text_alone(export_format, translator, report)
         refuse_search(contents.search, f"--format {export_format}")
@@ -87,6 +79,18 @@ def export_run(
         proof = prove(sources, _rendered(translator.translate(sources, alignments=True)), engine(sources))
         write_card(contents, export_format, new, out.name, proof)
     return proof
+
+
+def _contents(directory: RunDirectory, translator: Translator) -> Contents:
+    translator.model.float()
+    return Contents(
+        directory,
+        translator.model,
+        translator.tokenizers,
+        translator.search,
+        translator.choice,
+        translator.languages,
+    )
 
 
 def _check_options(export_format: str, quantization: str | None, runtime: str | Path | None) -> None:

@@ -17,7 +17,7 @@ from translate.errors import UserError
 from translate.text.bounded import read_bounded, read_json
 from translate.text.lines import evenly
 from translate.text.words import NO_WORD as NO_WORD
-from translate.text.words import Word, assign, split_words, whitespace_words
+from translate.text.words import Word, assign, split_tagged, split_words, whitespace_words
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 UNKNOWN = "⁇"  # the text of an unknown piece
@@ -27,6 +27,7 @@ FEW = 4  # texts that are done before SentencePiece has started the thread that 
 MAX_TRAINING_SENTENCES = 5_000_000
 MAX_TRAINING_CHARACTERS = 1 << 24  # of a corpus; SentencePiece takes about 25 bytes of memory for each
 MAX_MODEL_BYTES = 1 << 28  # of a SentencePiece model that is read
+TAG = re.compile(r"<[\w:.+-]{1,40}>")
 
 
 class Pieces(NamedTuple):
@@ -81,6 +82,13 @@ class Tokenizer:
     def __len__(self) -> int:
         return int(self._processor.get_piece_size())
 
+    @cached_property
+    def tags(self) -> tuple[str, ...]:
+        """What a mixture puts before sentences, such as ``<own>``; these pieces come before all others."""
+        others = range(EOS + 1, len(self))
+        pieces = (self._processor.id_to_piece(i) for i in others if not self._processor.is_byte(i))
+        return tuple(itertools.takewhile(TAG.fullmatch, pieces))
+
     def encode(self, text: str) -> list[int]:
         """Ids of the pieces of ``text``, without begin and end of sentence."""
         return list(self._processor.encode(self._prepare(text)))
@@ -130,7 +138,7 @@ class Tokenizer:
             text: one sentence.
             whitespace: split words only at white space, as gold links count them.
         """
-        words = whitespace_words(text) if whitespace else split_words(text)
+        words = whitespace_words(text) if whitespace else split_tagged(text, self.tags)
         if self.tokenised:
             prepared = " ".join(word.text for word in words)
             spans = list(whitespace_words(prepared))
@@ -149,7 +157,9 @@ class Tokenizer:
         return text, Pieces(list(ids), owners, words, further)
 
     def _prepare(self, text: str) -> str:
-        return " ".join(word.text for word in split_words(text)) if self.tokenised else text
+        if not self.tokenised:
+            return text
+        return " ".join(word.text for word in split_tagged(text, self.tags))
 
 
 def one_line(text: str) -> str:

@@ -3,7 +3,7 @@
 import re
 import sys
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cache
 from typing import NamedTuple
 
@@ -81,6 +81,18 @@ def split_words(text: str) -> list[Word]:
     """
     pattern = _european_pattern() if max(text, default="") < FIRST_MARK else _pattern()
     return _found(pattern, text)
+
+
+def split_tagged(text: str, tags: Collection[str]) -> list[Word]:
+    """As :func:`split_words`, but those of ``tags`` that stand before the sentence stay whole."""
+    found: list[Word] = []
+    end = 0
+    while tags and (first := _WHITESPACE_WORD.search(text, end)) and first[0] in tags:
+        end = first.end()
+        found.append(Word(first[0], first.start(), end))
+    if not found:
+        return split_words(text)
+    return found + [Word(word, start + end, stop + end) for word, start, stop in split_words(text[end:])]
 
 
 def whitespace_words(text: str) -> list[Word]:
