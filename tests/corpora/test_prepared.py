@@ -10,6 +10,7 @@ import pyarrow
 import pytest
 
 from tests.corpora.written import config, message, write
+from translate.columns import mapped
 from translate.columns.column import Column
 from translate.config import compose
 from translate.config.data import data_config
@@ -63,6 +64,31 @@ def test_shards_are_one_corpus(values: dict[str, Any]) -> None:
     dropped = load_corpus(data_config({**values, "drop_overlap": True}))
     assert dropped.train.source == [f"s {n}" for n in range(30)]
     assert dropped.train.fingerprint != corpus.train.fingerprint
+
+
+def resident(path: str) -> int:
+    """KiB of mapped files of a folder that the system counts as memory of this process."""
+    found, kib = False, 0
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if not line.split()[0].endswith(":"):
+            found = path in line
+        elif found and line.startswith("Rss:"):
+            kib += int(line.split()[1])
+    return kib
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="tells what is in memory on Linux alone")
+@pytest.mark.parametrize("together", [True, False])
+def test_shards_that_are_large_together_are_given_back(
+    values: dict[str, Any], monkeypatch: pytest.MonkeyPatch, together: bool
+) -> None:
+    sizes = [path.stat().st_size for path in Path(values["path"]).glob("train-*")]
+    monkeypatch.setattr(mapped, "LARGE", sum(sizes) + (0 if together else 1))
+    corpus = load_corpus(data_config(values))
+    assert isinstance(corpus.train.source, Column)
+    lines = [line for block in corpus.train.source.blocks() for line in block]
+    assert lines == [f"s {n}" for n in range(33)]
+    assert (resident(f"{values['path']}/train-") == 0) == together
 
 
 def test_links_of_the_shards_guide_the_attention(tmp_path: Path, values: dict[str, Any]) -> None:

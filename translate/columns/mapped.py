@@ -1,13 +1,14 @@
 """Arrow files that are mapped into memory, whose pages are given back when they have been read."""
 
 import mmap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
 import pyarrow
 import pyarrow.ipc
 
-LARGE = 1 << 28  # bytes of a file whose pages are given back; a smaller one may stay in memory
+LARGE = 1 << 28  # bytes of a table whose pages are given back; a smaller one may stay in memory
 
 
 class Mapped:
@@ -32,6 +33,18 @@ class Mapped:
                 raise pyarrow.ArrowInvalid(str(error)) from error
 
     def release(self) -> None:
-        """Give back the pages of a large file."""
-        if self.is_large and hasattr(mmap, "MADV_DONTNEED"):
+        """Give back the pages of a large file, or of one of those that are large together."""
+        if self.is_large:
+            self.give_back()
+
+    def give_back(self) -> None:
+        """Give back the pages, however many."""
+        if hasattr(mmap, "MADV_DONTNEED"):
             self._map.madvise(mmap.MADV_DONTNEED)
+
+    @staticmethod
+    def join(files: "Sequence[Mapped]") -> None:
+        """Take the files for parts of one table."""
+        is_large = sum(len(each._map) for each in files) >= LARGE
+        for each in files:
+            each.is_large = is_large

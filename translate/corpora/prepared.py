@@ -48,6 +48,7 @@ def read_prepared(data: DataConfig) -> tuple[tuple[str, str], dict[str, Split], 
                     ) from error
                 notes.append(f"{name} goes on without a shard: {error}")
         if tables:
+            Mapped.join(tables)
             splits[name] = _split(tables, names, scored=name != "train")
     if "train" not in splits:
         raise UserError(
@@ -113,7 +114,7 @@ def _shard(root: Path, shard: Mapping[str, Any]) -> Mapped:
         mapped = Mapped.open(path)
         for batch in mapped.table.to_batches():
             batch.validate(full=True)
-            mapped.release()
+            mapped.give_back()
     except FileNotFoundError as error:
         raise UserError(f"{where}: the shard is missing") from error
     except (pyarrow.ArrowException, OSError) as error:
