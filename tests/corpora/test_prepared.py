@@ -20,6 +20,8 @@ from translate.corpora.batching import collate
 from translate.corpora.corpus import load_corpus
 from translate.errors import UserError
 from translate.runs.encoding import encode_training
+from translate.text import lines as lines_module
+from translate.text.lines import evenly
 from translate.text.tokenizer import TokenizerPair
 from translate.text.words import split_words
 
@@ -88,6 +90,11 @@ def test_shards_that_are_large_together_are_given_back(
     assert isinstance(corpus.train.source, Column)
     lines = [line for block in corpus.train.source.blocks() for line in block]
     assert lines == [f"s {n}" for n in range(33)]
+    assert (resident(f"{values['path']}/train-") == 0) == together
+    monkeypatch.setattr(lines_module, "MEASURED", 5)
+    some = list(evenly(corpus.train.target, 20))
+    assert some == [f"t {33 * n // len(some)}" for n in range(len(some))]
+    assert len(some) < 10
     assert (resident(f"{values['path']}/train-") == 0) == together
 
 

@@ -15,6 +15,7 @@ WAIT = 0.05  # seconds that a line waits for more lines
 MAX_CHARACTERS = 1 << 16  # of a line that is translated; the rest is not read
 LINE_CUT = f"line cut at {MAX_CHARACTERS:,} characters"  # a warning
 MEASURED = 10_000  # lines whose lengths tell how many characters there are
+DEALT = 1 << 11  # lines at equal distances that are read at a time; each may map 64 KiB
 MAX_AHEAD = 1 << 22  # characters of lines that are read ahead, so that memory is bounded
 MAX_WORK = 1 << 25  # of a block: 1,024 lines of 181 characters, 128 of 512, or 8 of MAX_CHARACTERS
 
@@ -74,9 +75,19 @@ def evenly(lines: Sequence[str], characters: int) -> Iterable[str]:
     count = len(lines)
     if count <= MEASURED:
         return lines
-    measured = [lines[count * place // MEASURED] for place in range(MEASURED)]
-    wanted = characters * MEASURED // max(1, sum(map(len, measured)))
-    return lines if wanted >= count else (lines[count * place // wanted] for place in range(wanted))
+    wanted = characters * MEASURED // max(1, sum(map(len, _dealt(lines, MEASURED))))
+    return lines if wanted >= count else _dealt(lines, wanted)
+
+
+def _dealt(lines: Sequence[str], wanted: int) -> Iterator[str]:
+    """Lines at equal distances."""
+    import numpy as np  # takes a moment
+
+    count = len(lines)
+    gather = getattr(lines, "gather", None)  # a column then gives back the pages of its files
+    for begin in range(0, wanted, DEALT):
+        rows = [count * place // wanted for place in range(begin, min(wanted, begin + DEALT))]
+        yield from (lines[row] for row in rows) if gather is None else gather(np.asarray(rows))
 
 
 def _work(line: str) -> int:

@@ -47,6 +47,9 @@ class OneMachine:
             "temp_directory": str(folder),
             "threads": workers,
             "preserve_insertion_order": False,
+            "enable_external_file_cache": False,  # the system has one
+            "allocator_flush_threshold": "16MiB",
+            "allocator_bulk_deallocation_flush_threshold": "16MiB",
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
         }
