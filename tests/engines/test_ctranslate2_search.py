@@ -121,14 +121,16 @@ def test_a_sentence_at_the_maximum_length_is_left_to_torch(
 @pytest.mark.slow
 def test_markup_and_unknown_words_are_carried(ours: Translator, engine_of: Chosen) -> None:
     theirs = replace(ours, engine=engine_of(ours), warnings=Counter())
-    sources = ["I <b>love</b> you .", "the {0} cats sleep .", "I love Zoë ."]
+    sources = ["I <b>love</b> you .", "the {0} cats sleep .", "I love Zoë .", "she <i>eats</i> the {0} ."]
+    sources += ["you see <b>the</b> dog .", "%s dances .", "the <i>old</i> man knows <b>her</b> ."]
     options: dict[str, Any] = {"markup": True, "replace_unknown": True, "n_best": 2}
     wanted, found = (each.translate(sources, **options) for each in (ours, theirs))
     assert [each.text for each in found] == [each.text for each in wanted]
     assert [[one.text for one in each.n_best] for each in found] == [
         [one.text for one in each.n_best] for each in wanted
     ]
-    assert {each.engine for each in found} == {"ctranslate2"}
+    by_torch = [each.engine == "torch" for each in found]
+    assert sum(by_torch) == theirs.warnings[AT_LIMIT] < len(found) / 2
 
 
 @pytest.mark.slow
