@@ -17,7 +17,7 @@ from translate.images.patches import PATCH
 from translate.text.tokenizer import BOS, EOS, PAD, UNK
 
 PREPARED = 4  # groups of batches kept ready
-RELEASE = 16  # batches after which pages of large files are given back
+RELEASE = 256  # pairs after which pages of large files are given back; reading one row may map some 100 KiB
 SPECIAL = (PAD, BOS, EOS, PATCH)
 
 
@@ -134,6 +134,7 @@ class BatchStream:
         return plan_batches(*lengths, self.batch_tokens, seed=self.seed, epoch=at.epoch, block=at.block)
 
     def _groups(self, at: Position, step: int) -> Iterator[BatchGroup]:
+        read = 0  # pairs since pages were given back
         while True:
             stage = self.staged.stage(step)
             order = self.staged.orders[stage]
@@ -160,8 +161,10 @@ class BatchStream:
                 batches = self._share(corpus, rows, chosen, at._replace(batch=begin))
                 spare = len(chosen[self.rank :: self.processes]) < len(batches)
                 yield BatchGroup(batches, after, num_tokens, spare)
-                if done // RELEASE > begin // RELEASE:
+                read += sum(map(len, chosen))
+                if read >= RELEASE:
                     corpus.release()
+                    read = 0
                 if self.staged.stage(step) != stage:
                     break
             at = after
