@@ -266,3 +266,18 @@ def test_the_model_is_left_as_it_was(translator: Translator) -> None:
     assert [each.text for each in translator.translate(SOURCES)] == [each.text for each in expected]
     assert translator.model.training
     assert isinstance(expected[0], Translation)
+
+
+def test_the_tag_of_a_mixture_stays_before_a_sentence_with_markup() -> None:
+    config = TokenizerConfig(vocabulary_size=48)
+    tokenizers = TokenizerPair.train(SOURCES * 5, TARGETS * 5, config, symbols=("<own>", "<law>"))[0]
+    translator = build(tokenizers)
+    plain, marked = (
+        translator.translate([line], beam_size=1, alignments=True, markup=markup)[0]
+        for line, markup in (("<own> I love you .", False), ("<own> I <b>love</b> you .", True))
+    )
+    assert marked.alignment is not None
+    assert marked.alignment.source_words == ["<own>", "I", "love", "you", "."]
+    assert marked.score == pytest.approx(plain.score, abs=1e-5)
+    assert "<own>" not in marked.text
+    assert marked.text.count("<b>") == marked.text.count("</b>") == 1

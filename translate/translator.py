@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from typing import Any, Unpack
 
@@ -30,12 +31,7 @@ from translate.text.lines import LINE_CUT, MAX_CHARACTERS
 from translate.text.tokenizer import TokenizerPair
 from translate.transfer.markup import MAX_PLACED
 from translate.transfer.tags import Marked, read_markup
-from translate.translation import (
-    BatchTranslator,
-    OptionKeywords,
-    TranslateOptions,
-    Translation,
-)
+from translate.translation import BatchTranslator, OptionKeywords, TranslateOptions, Translation
 from translate.work import Work
 
 UNMET = "constraints that could not be met"
@@ -284,7 +280,8 @@ class Translator:
     def _marked(self, sentences: Sequence[str], *, markup: bool) -> list[Marked]:
         """The sentences within the limit of a line, and without markup if it is to be carried over."""
         self._warn(LINE_CUT, sum(len(each) > MAX_CHARACTERS for each in sentences))
-        marked = [(read_markup if markup else Marked)(each[:MAX_CHARACTERS]) for each in sentences]
+        read = partial(read_markup, tags=self.tokenizers.source.tags) if markup else Marked
+        marked = [read(each[:MAX_CHARACTERS]) for each in sentences]
         self._warn(UNBALANCED, sum(each.unbalanced > 0 for each in marked))
         self._warn(MANY_TAGS, sum(len(each.items) > MAX_PLACED for each in marked))
         return marked

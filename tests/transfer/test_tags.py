@@ -51,6 +51,26 @@ def test_tags_without_a_partner_are_counted(sentence: str, unbalanced: int) -> N
     assert all((each.kind == "alone") == (each.partner is None) for each in found.items)
 
 
+@pytest.mark.parametrize(
+    ("sentence", "text", "items"),
+    [
+        ("<own> a <b>x</b>", "<own> a x", [("<b>", 8), ("</b>", 9)]),
+        ("<2fr> <own> <b>x</b>", "<2fr> <own> x", [("<b>", 12), ("</b>", 13)]),
+        ("<own>  a b", "<own>  a b", []),
+        ("<own> <br/>", "<own> ", [("<br/>", 6)]),
+        ("<own><b>x</b>", "x", [("<own>", 0), ("<b>", 0), ("</b>", 1)]),  # no word of its own
+        ("<b>x</b> <own> y", "x y", [("<b>", 0), ("</b>", 1), ("<own>", 2)]),  # not before the sentence
+    ],
+)
+def test_tags_of_a_mixture_before_a_sentence_are_no_markup(
+    sentence: str, text: str, items: list[tuple[str, int]]
+) -> None:
+    found = read_markup(sentence, tags=("<own>", "<2fr>"))
+    assert found.text == text
+    assert [(each.text, each.position) for each in found.items] == items
+    assert all(each.partner is not None for each in found.items if each.text in ("<b>", "</b>"))
+
+
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
 @example("<a<b>>")
 @example("x<a<b<i>>>y")

@@ -83,15 +83,22 @@ def split_words(text: str) -> list[Word]:
     return _found(pattern, text)
 
 
-def split_tagged(text: str, tags: Collection[str]) -> list[Word]:
-    """As :func:`split_words`, but those of ``tags`` that stand before the sentence stay whole."""
+def tags_before(text: str, tags: Collection[str]) -> list[Word]:
+    """Those of ``tags`` that stand before the sentence."""
     found: list[Word] = []
     end = 0
     while tags and (first := _WHITESPACE_WORD.search(text, end)) and first[0] in tags:
         end = first.end()
         found.append(Word(first[0], first.start(), end))
+    return found
+
+
+def split_tagged(text: str, tags: Collection[str]) -> list[Word]:
+    """As :func:`split_words`, but those of ``tags`` that stand before the sentence stay whole."""
+    found = tags_before(text, tags)
     if not found:
         return split_words(text)
+    end = found[-1].end
     return found + [Word(word, start + end, stop + end) for word, start, stop in split_words(text[end:])]
 
 

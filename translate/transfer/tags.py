@@ -6,9 +6,11 @@ end tag that closes it.
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
+
+from translate.text.words import tags_before
 
 # Every quantifier is possessive or ends at a character that the next one excludes: the time is linear.
 _TAG = r"""<!--.*?-->|<\?[^<>]*\?>|</?[A-Za-z_][\w:.-]*+(?:\s(?:[^<>"']|"[^"]*"|'[^']*')*)?/?>"""
@@ -66,12 +68,23 @@ class _Found(NamedTuple):
     is_word: bool
 
 
-def read_markup(sentence: str) -> Marked:
+def read_markup(sentence: str, tags: Collection[str] = ()) -> Marked:
     """Remove the markup from ``sentence``, so that the text has none.
 
     A sentence without markup does not change. Entities such as ``&lt;`` are text. The time is linear in the
     length, whatever the sentence holds.
+
+    Args:
+        sentence: of any text.
+        tags: words such as ``<own>`` that are no markup where they stand before the sentence.
     """
+    if before := tags_before(sentence, tags):
+        inner = read_markup(sentence[before[-1].end :])
+        if not inner.items:
+            return Marked(sentence)
+        start = f"{sentence[: before[-1].end]} "
+        after = tuple(replace(item, position=len(start) + item.position) for item in inner.items)
+        return Marked(start + inner.text, after, inner.unbalanced)
     found = _find(sentence)
     if not found:
         return Marked(sentence)
