@@ -242,6 +242,25 @@ def test_what_a_dead_process_had_is_translated_elsewhere(
     assert {"event": "process ended", "number": victim.number, "code": -signal.SIGKILL} in events
 
 
+def test_a_process_that_hangs_is_ended(
+    engine: ProcessEngine,
+    translator: Translator,
+    events: list[dict[str, Any]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    eventually(lambda: all_ready(engine), "both processes")
+    monkeypatch.setattr(importlib.import_module("translate.serve.batch.crew"), "MOST_SILENT", 4)
+    lines = some_lines(7, 30)
+    victim = engine._crew.workers[0]
+    os.kill(victim.process.pid, signal.SIGSTOP)
+    _, received = ask(engine, translator, lines)
+    assert texts_of(received, len(lines)) == [each.text for each in translator.translate(lines)]
+    hung = [each for each in events if each["event"] == "process hangs"]
+    assert victim.number in [each["number"] for each in hung]
+    assert {"event": "process ended", "number": victim.number, "code": -signal.SIGKILL} in events
+    eventually(lambda: all_ready(engine) and idle(engine), "another process")
+
+
 def test_an_engine_works_while_a_process_is_there(translator: Translator) -> None:
     one = ProcessEngine(1, 1, 20_000, Metrics(), lambda *_, **__: None)
     assert not one.works
@@ -413,7 +432,7 @@ def test_a_crew_waits_longer_and_longer_for_a_process_that_is_never_ready(
 ) -> None:
     monkeypatch.setattr("translate.serve.batch.worker.ENTRY", "raise SystemExit(3)")
     changed, ended = threading.Condition(), threading.Event()
-    crew = Crew(1, 1, changed, lambda *_: None, lambda _: ended.set())
+    crew = Crew(1, 1, changed, lambda *_: None, lambda _: ended.set(), lambda *_, **__: None)
     crew._models = Handed(b"", 0)
     pauses: list[float] = []
 

@@ -14,6 +14,10 @@ from translate.serve.batch.worker import Worker
 from translate.translator import Translator
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds before a process that was never ready is begun anew
+LOOK_EVERY = 1.0  # seconds between looks at what processes do
+# Looks at a process that has something to do and sends nothing, after which it is ended. Looks are counted,
+# not seconds: the whole machine may have been stopped for a while.
+MOST_SILENT = 300
 
 
 class Crew:
@@ -25,6 +29,7 @@ class Crew:
         changed: notified when a process is ready or has ended; its lock is the engine's.
         hear: called with the events that a process sends.
         ended: called when a process has ended.
+        tell: writes an event to a log.
     """
 
     def __init__(
@@ -34,8 +39,10 @@ class Crew:
         changed: threading.Condition,
         hear: Callable[[Worker, Sequence[Event]], None],
         ended: Callable[[Worker], None],
+        tell: Callable[..., None],
     ) -> None:
         self.started = False
+        self._tell = tell
         self._threads, self._changed, self._hear, self._ended = threads, changed, hear, ended
         self._memory = shared_memory()
         self._models: Handed | None = None
@@ -59,6 +66,7 @@ class Crew:
                 worker.send(Begin(models, self._threads, sys.path))
             self._changed.wait_for(self._is_settled)
             self.started = True
+            threading.Thread(target=self._watch, name="watch", daemon=True).start()
             if any(worker.ended for worker in self.workers) and not self._closing.is_set():
                 raise UserError(
                     "a process that translates has ended before it was ready: is there memory for "
@@ -97,6 +105,18 @@ class Crew:
             worker.close()
         for worker in workers:
             worker.wait()
+
+    def _watch(self) -> None:
+        """End processes that hang; what they had to do is given to others when they have ended."""
+        while not self._closing.wait(LOOK_EVERY):
+            with self._changed:
+                for worker in self.workers:
+                    worker.silent = worker.silent + 1 if worker.ready and worker.given else 0
+                hanging = [worker for worker in self.workers if worker.silent > MOST_SILENT]
+            for worker in hanging:
+                self._tell("process hangs", number=worker.number, seconds=MOST_SILENT * LOOK_EVERY)
+                worker.silent = 0
+                worker.process.kill()
 
     def _is_settled(self) -> bool:
         return self._closing.is_set() or all(worker.ready or worker.ended for worker in self.workers)

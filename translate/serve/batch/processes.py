@@ -63,8 +63,9 @@ class ProcessEngine(Engine):
     """Shares calls out among processes that translate; CTranslate2 translates here, by threads.
 
     Sentences go to the process that has least to do. While sentences come, documents leave one of several
-    processes free. A process that ends is begun anew; what it had to do is tried again, one at a time for
-    each process, so that only what has ended :data:`MOST_ENDS` of them is lost.
+    processes free. A process that ends is begun anew, and one that has something to do and sends nothing for
+    minutes is ended. What a process had to do is tried again, one at a time for each process, so that only
+    what has ended :data:`MOST_ENDS` of them is lost.
 
     Args:
         workers: processes.
@@ -85,7 +86,7 @@ class ProcessEngine(Engine):
         self._urgent = float("-inf")  # when a sentence that is no document's was last there
         self._changed = threading.Condition(self._lock)
         share = max(1, threads // workers)
-        self._crew = Crew(workers, share, self._changed, self._hear, self._ended)
+        self._crew = Crew(workers, share, self._changed, self._hear, self._ended, tell)
 
     @property
     def works(self) -> bool:

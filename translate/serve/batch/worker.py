@@ -52,6 +52,7 @@ class Worker:
         self.number = number
         self.ready = self.ended = False
         self.given: dict[int, Given] = {}
+        self.silent = 0  # looks at it since it has sent something, while it had something to do
         self.cost = 0  # pieces of all that it has to do
         self.bulk = 0  # those of documents
         self.sentences: Counter[LaneKey] = Counter()
@@ -127,7 +128,9 @@ class Worker:
     def _receive(self) -> None:
         try:
             while True:
-                self._hear(self, self._channel.receive())
+                events = self._channel.receive()
+                self.silent = 0
+                self._hear(self, events)
         except (EOFError, OSError):
             self._outgoing.put(None)
             self._channel.close()
