@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from translate.config.names import listed
+from translate.config.tokenizer import TAG
 from translate.errors import UserError
 from translate.images.line import is_unread
 from translate.models import Seq2Seq
 from translate.search import Request, SentenceGroup, read_sources
 from translate.text.documents import ALONE, ContextSize, in_context
-from translate.text.tokenizer import LONGEST_PIECE, TAG, UNK, Pieces, Tokenizer
+from translate.text.tokenizer import LONGEST_PIECE, UNK, Pieces, Tokenizer
 
 Ids = Sequence[int]
 Previous = Sequence[Sequence[str]]

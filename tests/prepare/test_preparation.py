@@ -40,6 +40,13 @@ def test_clean_pairs_are_kept_once_in_a_new_order(tmp_path: Path) -> None:
     ]
 
 
+def test_reasons_are_told_if_no_pair_is_left(tmp_path: Path) -> None:
+    same = [(source, source) for source, _ in PAIRS[:30]]
+    files = write_pairs(tmp_path, "a", [*same, ("", "Rien .")])
+    with pytest.raises(UserError, match="is left: 30 with source equal to target, 1 with an empty side"):
+        prepare(recipe({"a": files}, **NEAR), tmp_path / "out")
+
+
 def test_the_manifest_names_every_shard_with_its_hash(tmp_path: Path) -> None:
     given = recipe({"a": write_pairs(tmp_path, "a", PAIRS)}, shard_pairs=90, **NEAR)
     prepare(given, tmp_path / "out")

@@ -49,6 +49,8 @@ def test_the_page_has_every_setting(name: str) -> None:
             ["a=a.tsv", "--source-language", "en", "--target-language", "fr", "--set", "filters=3"],
             "filters: expected a section of keys and values, got 3",
         ),
+        (["a=a.en,a.fr", "a=b.en,b.fr"], "a: there is a corpus of this name already"),
+        (["a=a.en,a.fr", "--recipe", "a.yaml"], "a: there is a corpus of this name already"),
         (["a=a.en,a.fr", "--set", "seed"], "--set seed: expected NAME=VALUE"),
         (["a=a.en", "--source-language", "en", "--target-language", "fr"], "a.en is not a table"),
         (["a=a.tsv", "--source-language", "en", "--target-language", "en"], "are both en"),
@@ -72,6 +74,7 @@ def test_mistakes_are_one_sentence(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("r.yaml").write_text("source_language: en\ntarget_language: fr\nfilters: {max_wordz: 3}\n")
+    Path("a.yaml").write_text("corpora: {a: {source: a.en, target: a.fr}}\n")
     result = translate_command("prepare", *arguments, "--out", "out")
     assert result.code == 2
     assert message in result.err

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.tiny_runs import rows, train_tiny
+from translate.errors import UserError
 
 pytestmark = pytest.mark.slow
 
@@ -44,3 +45,8 @@ def test_a_staged_mixture_goes_on_from_any_step(tmp_path: Path) -> None:
     scores = json.loads((whole / "scores.json").read_text())["test"]["corpora"]
     assert {name: own["pairs"] for name, own in scores.items()} == {"one": 5, "two": 5}
     assert "| two | 5 |" in (whole / "README.md").read_text()
+
+
+def test_epochs_do_not_end_a_staged_mixture(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"training\.max_epochs: expected none with data\.stages"):
+        train_tiny(tmp_path / "run", "transformer", *overrides("training.max_epochs=2"))

@@ -174,12 +174,34 @@ WRONG = {
         ["align", "pair", "{captions}", "{photo}", "--out", "{out}", "--values"],
         "--values has no effect on",
     ),
+    "sentences of a line": (
+        ["text", "{grounded}", "--split-sentences", "it is red . it is blue .", "--image", "{photo}"],
+        "--split-sentences: this run reads pictures, each of which goes with a whole line; leave it out",
+    ),
+    "a picture over itself": (
+        ["align", "pair", "{captions}", "{photo}", "--out", "{photo}"],
+        "is the picture that is read; choose another name",
+    ),
+    "the same by its option": (
+        ["align", "pair", "{grounded}", "a", "--image", "{photo}", "--out", "{photo}"],
+        "is the picture that is read; choose another name",
+    ),
     "a server": (["serve", "{captions}"], "the run reads pictures, and a request holds text alone"),
     "another format": (
         ["export", "{captions}", "--format", "ctranslate2", "--out", "{folder}/x"],
         "--format ctranslate2: it reads text alone, and the run reads pictures; use bundle",
     ),
 }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [["--sample"], ["--mbr", "3"]])
+def test_a_picture_is_sampled_from(captions, photo, capsys, options):
+    found = []
+    for seed in ("1", "1", "2"):
+        assert command(["text", str(captions), str(photo), *options, "--seed", seed]) == 0
+        found.append(capsys.readouterr().out)
+    assert found[0] == found[1]
 
 
 @pytest.mark.slow
@@ -215,6 +237,10 @@ NO_SIZES = [f"data.num_{split}=0" for split in ("train", "validation", "test")]
         (
             ["data=scenes", "model/encoder=patches", "data.target_language=de"],
             "the corpus of scenes has en and fr",
+        ),
+        (
+            ["data=scenes", "model/encoder=patches", "model.encoder.patch_size=4"],
+            "model.encoder.patch_size: got 4, but the pictures are read with data.patch_size=8",
         ),
         (["data=scenes", "data.read=picture"], "without_picture: it needs data.read=both"),
         (["data=grammar", "data.images=photos"], "images: it has no effect on the corpus 'grammar'"),

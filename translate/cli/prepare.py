@@ -140,6 +140,8 @@ def _recipe(
         sides = files.split(",")
         if not equals or not name or not all(sides) or len(sides) > 3:
             raise UserError(f"{corpus[:150]}: expected NAME=SOURCE_FILE,TARGET_FILE or NAME=TABLE")
+        if name in (values.get("corpora") or {}):
+            raise UserError(f"{name[:100]}: there is a corpus of this name already; give each its own")
         _put(values, "corpora", {**(values.get("corpora") or {}), name: dict(zip(_SIDES, sides))})
     for key in ("source_language", "target_language"):
         if key not in values:

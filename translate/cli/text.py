@@ -31,6 +31,7 @@ from translate.cli.text_options import (
     TextMachine,
     check_paragraphs,
     check_sampling,
+    check_whole_lines,
     search_config,
 )
 from translate.cli.text_rows import paragraph_row, sentence_row
@@ -104,6 +105,7 @@ def text(
         raise UserError(f"{shorten(run)}: no such run directory; the run comes first: {sentences[-1]}")
     translator = _load([run, *(search.ensemble or ())], machine)
     sentences = pictures.lines(translator, sentences)
+    check_whole_lines(translator, output)
     options = _options(translator, output, alignment, search, lengths, samples, machine)
     aligned = alignment.align or (output.format == "jsonl" and not output.split_sentences)
     most = documents.most(translator, split_sentences=output.split_sentences)

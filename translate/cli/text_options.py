@@ -12,6 +12,7 @@ from translate.errors import UserError
 
 if TYPE_CHECKING:
     from translate.config.search import SearchConfig
+    from translate.translator import Translator
 
 
 @dataclass(frozen=True)
@@ -198,6 +199,14 @@ def check_paragraphs(output: OutputOptions, alignment: AlignmentOptions) -> None
     given = {"--align": alignment.align, "--markup": alignment.markup, "--n-best": output.n_best > 1}
     for name in (name for name, value in given.items() if value and output.split_sentences):
         raise UserError(f"--split-sentences joins the translations of several sentences: leave out {name}")
+
+
+def check_whole_lines(translator: "Translator", output: OutputOptions) -> None:
+    """Raise :class:`UserError` for sentences of a line if each line may have a picture."""
+    if output.split_sentences and translator.reads != "text":
+        raise UserError(
+            "--split-sentences: this run reads pictures, each of which goes with a whole line; leave it out"
+        )
 
 
 def search_config(

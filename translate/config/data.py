@@ -10,6 +10,7 @@ from translate.config.declare import Count, Fraction, Positive, declared
 from translate.config.files import YAML, choice_of, overlaid, section_of
 from translate.config.messages import LARGEST
 from translate.config.names import config_directory, did_you_mean, nearest, shorten
+from translate.config.tokenizer import RESERVED, TAG
 from translate.config.values import convert, to_section
 from translate.errors import UserError
 
@@ -176,7 +177,7 @@ class DataConfig:
         left_out = {"without_picture": self.without_picture, "without_sentence": self.without_sentence}
         for name, share in left_out.items():
             if share and self.read != "both":
-                raise ValueError(f"{name}: it needs data.read=both, got read={self.read}")
+                raise ValueError(f"{name}: it needs data.read=both, got read={self.read}; or set it to 0")
         if sum(left_out.values()) > 1:
             raise ValueError("without_sentence: with without_picture it is more than all pairs")
         if self.kind != "scenes" and (self.read != "text") != (self.images is not None):
@@ -244,8 +245,8 @@ def _member(mixture: DataConfig, name: str, values: dict[str, Any]) -> Member:
     choice, weight, tag = (values.pop(key, None) for key in ("choice", "weight", "tag"))
     weight = convert(weight, Weight | None, f"{where}.weight")
     tag = convert(tag, str | None, f"{where}.tag")
-    if tag is not None and tag.split() != [tag]:
-        raise UserError(f"{where}.tag: expected one word, such as <law>, got {shorten(repr(tag))}")
+    if tag is not None and (not TAG.fullmatch(tag) or tag in RESERVED):
+        raise UserError(f"{where}.tag: expected a word like <law>, in < and >, got {shorten(repr(tag))}")
     choices = sorted(file.stem for file in (config_directory() / "data").glob("[!_]*.yaml"))
     choices.remove("mixture")
     if choice not in choices:

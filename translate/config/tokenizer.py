@@ -1,5 +1,6 @@
 """The ``tokenizer`` section; ``conf/tokenizer/unigram.yaml`` holds defaults and meanings."""
 
+import re
 from typing import Annotated, Literal
 
 from annotated_types import Ge, Le
@@ -8,6 +9,8 @@ from translate.config.declare import declared
 from translate.config.files import YAML
 
 NUM_SPECIAL = 4  # padding, unknown, begin and end of sentence
+RESERVED = ("<pad>", "<unk>", "<s>", "</s>")  # their names
+TAG = re.compile(r"<[\w:.+-]{1,40}>")  # of a corpus of a mixture, before its sources
 
 
 @declared("tokenizer/unigram.yaml")

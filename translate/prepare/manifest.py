@@ -12,6 +12,7 @@ from translate.prepare.engines import statements
 from translate.prepare.engines.tables_and_views import DataEngine, Shard, ShardOrder
 from translate.prepare.exchange import store
 from translate.prepare.inputs import SPLITS, Input
+from translate.prepare.judging.row_filters import REASONS
 from translate.prepare.recipe import Recipe
 from translate.prepare.shard_files import missing_ranges, whole_shards, write_shard
 from translate.text.aside import told, write_text
@@ -51,7 +52,7 @@ def write_splits(
     shown = ", ".join(names)
     num_train = _number(engine, "SELECT count(*) AS n FROM chosen")
     if not num_train:
-        raise UserError("no training pair is left; look at the reasons with less strict filters")
+        raise UserError(f"no training pair is left: {_reasons(engine)}; are the files and languages right?")
     shards: dict[str, list[Shard]] = {}
     for number, split in enumerate(SPLITS):
         count = -(-num_train // recipe.shard_pairs) if split == "train" else 1
@@ -84,6 +85,14 @@ def _write(engine: DataEngine, statement: str, order: ShardOrder, work: Path) ->
     for number in set(range(order.count)) - set(done):  # a range without a pair, of a small corpus
         done[number] = write_shard([], order, number, notes)
     return [done[number] for number in range(order.count)]
+
+
+def _reasons(engine: DataEngine) -> str:
+    """Why rows were dropped, the most frequent reasons first."""
+    each = "SELECT reason FROM rows WHERE split = 0 UNION ALL SELECT reason FROM clean"
+    counted = f"SELECT reason, count(*) AS n FROM ({each}) r WHERE reason IS NOT NULL GROUP BY reason"
+    rows = sorted(engine.query(counted).to_pylist(), key=lambda row: (-row["n"], row["reason"]))
+    return ", ".join(f"{row['n']:,} {REASONS[row['reason']]}" for row in rows) or "all were repeated"
 
 
 def _cuts(engine: DataEngine, recipe: Recipe, inputs: list[Input], total: int) -> list[int]:

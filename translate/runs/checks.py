@@ -121,6 +121,12 @@ def _check_pictures(settings: Settings, model: Seq2Seq) -> None:
         )
     if data.read == "text":
         return
+    size = settings.model["encoder"].get("patch_size", data.patch_size)
+    if size != data.patch_size:
+        raise UserError(
+            f"model.encoder.patch_size: got {size}, but the pictures are read with data.patch_size="
+            f"{data.patch_size}; set data.patch_size alone, which the encoder follows"
+        )
     for name, is_set in (
         ("guided_alignment", training.guided_alignment),
         ("subword_sampling", training.subword_sampling),
@@ -182,6 +188,11 @@ def _check_recipe(settings: Settings, model: Seq2Seq) -> None:
         )
     if training.subword_sampling is not None:
         _check_sampling(settings)
+    if training.max_epochs is not None and settings.data.stages:
+        raise UserError(
+            "training.max_epochs: expected none with data.stages, each of which begins an epoch; use "
+            "training.max_steps"
+        )
 
 
 def _check_sampling(settings: Settings) -> None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import sentencepiece
 
-from translate.config.tokenizer import TokenizerConfig
+from translate.config.tokenizer import TAG, TokenizerConfig
 from translate.errors import UserError
 from translate.text.bounded import read_bounded, read_json
 from translate.text.lines import evenly
@@ -27,7 +27,6 @@ FEW = 4  # texts that are done before SentencePiece has started the thread that 
 MAX_TRAINING_SENTENCES = 5_000_000
 MAX_TRAINING_CHARACTERS = 1 << 24  # of a corpus; SentencePiece takes about 25 bytes of memory for each
 MAX_MODEL_BYTES = 1 << 28  # of a SentencePiece model that is read
-TAG = re.compile(r"<[\w:.+-]{1,40}>")
 
 
 class Pieces(NamedTuple):

@@ -1,5 +1,6 @@
 """``translate align pair``: the alignment of one pair as links, weights, a heatmap or a page."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,6 +29,7 @@ from translate.cli.console import print_note
 from translate.cli.document_options import PairContext
 from translate.cli.options import Run, print_engine, with_groups
 from translate.cli.picture_input import PictureInput
+from translate.config.names import shown_path
 from translate.errors import UserError
 
 if TYPE_CHECKING:
@@ -82,6 +84,7 @@ def pair(
     translator = machine.load(run)
     context = documents.context
     _check_context(translator, context, out)
+    _check_other_file(out, source, pictures)
     (source,) = pictures.lines(translator, [source] if source else None) or [source]
     if target is None:
         print_engine(translator.engine)
@@ -106,6 +109,15 @@ def pair(
         print(f"heatmap written to {drawn}")
     else:
         write([alignment], out, links)
+
+
+def _check_other_file(out: Path | None, source: str | None, pictures: PictureInput) -> None:
+    """Raise :class:`UserError` if what is written would replace the picture that is read."""
+    read = [*(pictures.image or ()), *([source] if source else ())]
+    if out is None or not out.exists():
+        return
+    if any(os.path.exists(each) and os.path.samefile(each, out) for each in read):
+        raise UserError(f"--out {shown_path(out)}: is the picture that is read; choose another name")
 
 
 def _check_context(translator: "Translator", context: list[str] | None, out: Path | None) -> None:
