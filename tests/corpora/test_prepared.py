@@ -127,14 +127,14 @@ def test_a_mixture_carries_links_through(tmp_path: Path, values: dict[str, Any])
     plain = {side: write(tmp_path / f"plain.{side}", ["a b", "c"]) for side in ("source", "target")}
     corpora = {
         "law": {"choice": "prepared", "path": str(tmp_path), "tag": "<law>"},
-        "same": {"choice": "prepared", "path": str(tmp_path), "tag": "same"},
+        "same": {"choice": "prepared", "path": str(tmp_path), "tag": "<same>"},
         "bare": {"choice": "files", "train": plain, "validation_pairs": 0},
     }
     languages = {"source_language": "en", "target_language": "fr"}
     mixture = {**config("mixture"), **languages, "corpora": corpora}
     train = load_corpus(data_config(mixture)).train
     assert train.links is not None
-    for row, tag in ((0, "<law>"), (11, "same")):
+    for row, tag in ((0, "<law>"), (11, "<same>")):
         words = [word.text for word in split_words(train.source[row])]
         pair = [int(number) for number in str(train.links[row]).replace("-", " ").split()]
         assert train.source[row].startswith(f"{tag} s ")
