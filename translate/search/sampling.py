@@ -104,9 +104,9 @@ class Draw:
             return np.zeros(self.width)
         if sentence.numbers is None:
             sentence.numbers = np.empty((self.width, sentence.longest))
+            # Of a picture the patches are lists of numbers, some of them negative.
+            ids = [value & 0xFFFFFFFF for each in sentence.ids for value in np.ravel(each).tolist()]
             for number in range(self.width):
-                # Of a picture the patches are lists of numbers, some of them negative.
-                ids = [value & 0xFFFFFFFF for each in sentence.ids for value in np.ravel(each).tolist()]
                 key = np.random.SeedSequence([self.config.seed, number, *ids])
                 sentence.numbers[number] = np.random.Generator(np.random.PCG64(key)).random(sentence.longest)
         return sentence.numbers[:, sentence.length - 1]
