@@ -123,6 +123,14 @@ def test_another_command_does_not_go_on(tmp_path: Path) -> None:
     assert len(out.read_text().splitlines()) == 3
 
 
+@pytest.mark.parametrize("lines", [[], ["", "  "], ["x" * 50]])
+def test_a_text_without_lines_to_translate_leaves_nothing(lines: list[str], tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=rf"no line of the text is to be translated: {len(lines)} lines"):
+        made(lines, tmp_path / "out.tsv")
+    assert not list(tmp_path.iterdir())
+    made([*lines, "a b"], tmp_path / "out.tsv")
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [("out.txt", "expected a table of pairs, FILE.tsv or FILE.jsonl"), ("there.tsv", "exists already")],

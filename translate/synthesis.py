@@ -119,10 +119,12 @@ def synthesise(
         progress: told how many lines are done.
 
     Raises:
-        UserError: if the unfinished folder has another plan, if another process works in it, or if something
-            cannot be written.
+        UserError: if no line is to be translated, if the unfinished folder has another plan, if another
+            process works in it, or if something cannot be written.
     """
     lines = Column.of(lines)
+    if next(_blocks(lines, counts := Counts(lines=len(lines)), readable), None) is None:
+        raise UserError(f"no line of the text is to be translated: {counts.summary_lines()[0]}")
     plan = {"form": [*form.languages, form.forward, form.tag], "block": BLOCK, **plan, "text": _digest(lines)}
     with _unfinished(out, plan) as folder:
         counts = Counts(lines=len(lines))

@@ -61,6 +61,19 @@ def test_a_usage_error_is_one_line(line: str, message: str, translate_command: C
     assert translate_command(*line.split()) == (2, "", f"error: {message}\n")
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["prepare", "a=b,c", "--source-language", "en", "--target-language", "fr", "--out", ""],
+        ["align", "pair", "runs/mine", "a", "--out="],
+        ["text", "runs/mine", "--image", ""],
+    ],
+)
+def test_an_empty_path_is_not_the_working_directory(line: list[str], translate_command: Command) -> None:
+    option = next(each for each in ("--out", "--image") if each in (line[-1].rstrip("="), line[-2]))
+    assert translate_command(*line) == (2, "", f"error: {option}: expected a path, got nothing\n")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "line",

@@ -165,6 +165,12 @@ def test_a_shard_that_is_missing_or_damaged(tmp_path: Path, values: dict[str, An
     corpus = load_corpus(data_config({**values, "allow_missing_shards": True}))
     assert len(corpus.train) == 22
     assert expected in corpus.notes[0]
+    for number in (0, 2):
+        (tmp_path / f"train-{number}.arrow").unlink()
+    text = message({**values, "allow_missing_shards": True})
+    assert text.startswith("no shard of train is left: ")
+    assert "train-0.arrow: the shard is missing; " in text
+    assert expected in text
 
 
 def test_wrong_manifests(tmp_path: Path, values: dict[str, Any]) -> None:

@@ -70,9 +70,10 @@ BOMB = "a0: &a0 [x,x,x,x,x,x,x,x,x]\n" + "".join(
         ("a: " + "{b: " * (MAX_DEPTH + 1) + "1" + "}" * (MAX_DEPTH + 1), "nested too deeply"),
         ("a: !!python/object/apply:os.system [ls]", "not readable"),
         ("a: b: c", "not readable"),
+        ("a: 1\nb: {c: 1, d: 2, c: 3}", "c stands there twice"),
         ("\x00", "not readable"),
     ],
-    ids=["bomb", "brackets", "depth", "tag", "syntax", "control"],
+    ids=["bomb", "brackets", "depth", "tag", "syntax", "twice", "control"],
 )
 def test_hostile_yaml(tmp_path: Path, text: str, reason: str) -> None:
     path = tmp_path / "config.yaml"

@@ -240,7 +240,7 @@ def _alignment_scores(
 
 def _most_words(line: str) -> int:
     """The words of a line; those of a picture are its patches, whose number only the run knows."""
-    from translate.config.data import MAX_PATCHES
+    from translate.config.data_checks import MAX_PATCHES
     from translate.images.line import split_line
 
     parts = split_line(line)

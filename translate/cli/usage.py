@@ -1,6 +1,8 @@
 """The form of the command line: what help looks like, and what a usage error says."""
 
+import itertools
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -40,7 +42,18 @@ class _PlainHelp:
 
 
 class Command(_PlainHelp, TyperCommand):
-    """A command whose epilog holds examples."""
+    """A command whose epilog holds examples. An option's path of no characters would be this folder."""
+
+    def parse_args(self, context: Any, arguments: list[str]) -> list[str]:
+        empty = {name for name, value in itertools.pairwise(arguments) if not value}
+        empty |= {each[:-1] for each in arguments if each.endswith("=")}
+        parsed: list[str] = super().parse_args(context, arguments)
+        for param in self.params:
+            given = context.params.get(param.name)
+            paths = given if isinstance(given, list | tuple) else [given]
+            if empty & {*param.opts} and any(isinstance(path, Path) for path in paths):
+                raise UserError(f"{param.opts[0]}: expected a path, got nothing")
+        return parsed
 
 
 class CommandGroup(_PlainHelp, TyperGroup):

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from annotated_types import Ge, Le
 
+from translate.config.data_checks import SPLITS, check_documents, check_pictures
 from translate.config.declare import Count, Fraction, Positive, declared
 from translate.config.files import YAML, choice_of, overlaid, section_of
 from translate.config.messages import LARGEST
@@ -14,8 +15,6 @@ from translate.config.tokenizer import RESERVED, TAG
 from translate.config.values import convert, to_section
 from translate.errors import UserError
 
-MAX_PATCHES = 1 << 12  # of a picture: 64 rows and columns
-SPLITS = ("train", "validation", "test")
 BESIDE = (".gold", ".pictures", ".documents")  # files that any corpus may have beside its own
 FILE = "data/_base.yaml"
 Generated = Annotated[int, Ge(0), Le(10_000_000)]  # pairs of the grammar, which are held in memory
@@ -164,50 +163,13 @@ class DataConfig:
             for field in fields(getattr(self, split)):
                 if getattr(getattr(self, split), field.name) is not None:
                     self._check_file(f"{split}.{field.name}")
-        self._check_pictures()
-        self._check_documents()
+        check_pictures(self)
+        check_documents(self)
         same = self.source_language is not None and self.source_language == self.target_language
         if same and (self.kind == "hub" or self.path is not None):
             raise ValueError(
                 f"target_language: expected another language than the source's, got {self.target_language!r}"
             )
-
-    def _check_pictures(self) -> None:
-        """Raise ``ValueError`` for settings of pictures that do not fit together."""
-        left_out = {"without_picture": self.without_picture, "without_sentence": self.without_sentence}
-        for name, share in left_out.items():
-            if share and self.read != "both":
-                raise ValueError(f"{name}: it needs data.read=both, got read={self.read}; or set it to 0")
-        if sum(left_out.values()) > 1:
-            raise ValueError("without_sentence: with without_picture it is more than all pairs")
-        if self.kind != "scenes" and (self.read != "text") != (self.images is not None):
-            raise ValueError(
-                "images: data.images=DIR and data.read=picture or both go together; "
-                f"got images={self.images} and read={self.read}"
-            )
-        patches = (self.picture_size // self.patch_size) ** 2
-        if self.read != "text" and not 1 <= patches <= MAX_PATCHES:
-            raise ValueError(
-                f"picture_size: {self.picture_size} pixels are {patches:,} patches of {self.patch_size}; "
-                f"expected 1 to {MAX_PATCHES:,}"
-            )
-        given = [name for name in SPLITS if getattr(self, name).pictures is not None]
-        if given and self.images is None:
-            raise ValueError(f"{given[0]}.pictures: it needs the folder of the pictures, data.images=DIR")
-        if self.read == "picture" and self.max_length_ratio is not None:
-            raise ValueError("max_length_ratio: a picture has no length in words; set it to null")
-        if self.kind == "scenes" and self.patch_size > 16:
-            raise ValueError(
-                f"patch_size: scenes of 48 x 48 pixels have patches of 4, 8 or 16, got {self.patch_size}"
-            )
-
-    def _check_documents(self) -> None:
-        """Raise ``ValueError`` for settings of documents that do not fit together."""
-        given = [f"{name}.documents" for name in SPLITS if getattr(self, name).documents is not None]
-        if given and self.document_field is not None:
-            raise ValueError(f"{given[0]}: data.document_field names the documents already; give one of both")
-        if (self.context_sentences or given or self.document_field) and self.read != "text":
-            raise ValueError(f"read: documents are of text alone, got read={self.read}")
 
     def _check_file(self, setting: str) -> None:
         """Raise ``ValueError`` if this kind of corpus reads no file of its own for ``setting``."""
@@ -253,6 +215,11 @@ def _member(mixture: DataConfig, name: str, values: dict[str, Any]) -> Member:
         hint = did_you_mean(nearest(str(choice), choices))
         got = "nothing" if choice is None else shorten(str(choice))
         raise UserError(f"{where}.choice: expected one of {', '.join(choices)}, got {got}{hint}")
+    known = {field.name for field in fields(DataConfig)}
+    if unknown := next((key for key in values if key not in known), None):
+        near = nearest(str(unknown), known | {"choice", "weight", "tag"})
+        hint = did_you_mean(near and f"data.{where}.{near}")
+        raise UserError(f"{where}.{shorten(unknown)}: unknown key{hint}")
     for key in ("source_language", "target_language"):
         language = getattr(mixture, key)
         if language not in (None, LANGUAGES_DIFFER):

@@ -35,6 +35,7 @@ def read_prepared(data: DataConfig) -> tuple[tuple[str, str], dict[str, Split], 
     root = user_path(data.path)
     manifest = _manifest(root)
     splits, notes = {}, []
+    left_out: dict[str, list[str]] = {name: [] for name in SPLITS}
     for name in SPLITS:
         tables, names = [], []
         for shard in manifest["splits"].get(name, []):
@@ -46,11 +47,14 @@ def read_prepared(data: DataConfig) -> tuple[tuple[str, str], dict[str, Split], 
                     raise UserError(
                         f"{error}; prepare it again, or go on without it: data.allow_missing_shards=true"
                     ) from error
-                notes.append(f"{name} goes on without a shard: {error}")
+                left_out[name].append(str(error))
+        notes += [f"{name} goes on without a shard: {each}" for each in left_out[name]]
         if tables:
             Mapped.join(tables)
             splits[name] = _split(tables, names, scored=name != "train")
     if "train" not in splits:
+        if left_out["train"]:
+            raise UserError(f"no shard of train is left: {'; '.join(left_out['train'][:3])}")
         raise UserError(
             f"{shown_path(root / MANIFEST)}: no training pairs; expected shards of the split train"
         )

@@ -1,9 +1,7 @@
 """What a sample teaches of the translations of words, within a limit of memory."""
 
-from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
-from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +14,7 @@ from translate.prepare.engines import statements
 from translate.prepare.engines.tables_and_views import DataEngine
 from translate.prepare.judging.scoring import link_words
 from translate.prepare.recipe import LinkConfig
+from translate.prepare.worker_pool import uninterrupted, worker_processes
 from translate.text.aside import aside
 
 MAX_SAMPLE_WORDS = 60  # of a side of a pair from which the translations of words are learnt
@@ -56,15 +55,17 @@ def learn_sample(engine: DataEngine, view: str, links: LinkConfig, parameters: P
     job = table, links, links_within(engine.memory), parameters, judge
     if table.nbytes < SMALL:
         return learn(*job)
-    # In a process of its own: this one holds what DuckDB has read. Not forked, as are those of OneMachine.
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        try:
-            return pool.submit(learn, *job).result()
-        except BrokenProcessPool as error:
-            raise UserError(
-                "the process that learns the translations of words was killed, perhaps for lack of memory; "
-                "start again with a smaller links.sample_links: whole parts are kept"
-            ) from error
+    # In a process of its own: this one holds what DuckDB has read.
+    try:
+        with worker_processes(1) as pool:
+            with uninterrupted():
+                result = pool.submit(learn, *job)
+            return result.result()
+    except BrokenProcessPool as error:
+        raise UserError(
+            "the process that learns the translations of words was killed, perhaps for lack of memory; "
+            "start again with a smaller links.sample_links: whole parts are kept"
+        ) from error
 
 
 def learn(table: pyarrow.Table, links: LinkConfig, most_links: int, parameters: Path, judge: Path) -> Learnt:

@@ -49,13 +49,20 @@ def kernels(model: Seq2Seq) -> str:
     return "; ".join(f"{where}: {', '.join(found[where])}" for where in sorted(found))
 
 
+def _epochs(progress: Progress, *, staged: bool) -> str:
+    """How many epochs the steps were; the end of a stage cuts one short, so there those begun count."""
+    if staged:
+        return f"{progress.epoch + bool(progress.batch or progress.block):,} epochs begun"
+    return f"{progress.epoch:,} whole epochs"
+
+
 def closing_lines(
     settings: Settings, progress: Progress, scores: Mapping[str, Any], directory: RunDirectory
 ) -> list[str]:
     """The run as a table, one line a row."""
     spent = f"{clock(progress.seconds)} ({clock(progress.validation_seconds)} of it in validation)"
     rows = {
-        "steps": f"{progress.step:,}, {progress.epoch:,} whole epochs",
+        "steps": f"{progress.step:,}, {_epochs(progress, staged=bool(settings.data.stages))}",
         "target tokens": f"{progress.tokens:,}, {scores['tokens_per_second']:,.0f} a second",
         "time": spent,
     }

@@ -13,7 +13,26 @@ from translate.errors import UserError
 
 MAX_BYTES = 1 << 20  # of a configuration, a choice or a description
 MAX_DEPTH = 32  # sections within sections
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml where PyYAML has it
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc] # libyaml if it is there
+    """PyYAML's safe loader; of a name that a section has twice it would keep the last value alone."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        """The section of a node.
+
+        Raises:
+            yaml.constructor.ConstructorError: for a name that stands there twice.
+        """
+        seen = set()
+        for key, _ in getattr(node, "value", ()):
+            if isinstance(key.value, str):
+                if key.value in seen:
+                    raise yaml.constructor.ConstructorError(
+                        None, None, f"{shorten(key.value)} stands there twice", key.start_mark
+                    )
+                seen.add(key.value)
+        return super().construct_mapping(node, deep=deep)
 
 
 def read_bounded(path: Path, *, root: Path | None = None, limit: int = MAX_BYTES) -> bytes:
@@ -87,7 +106,7 @@ def parse_yaml(text: str, path: Path) -> Any:
     """The value of YAML without aliases and tags, from the file ``path``; errors as :func:`read_yaml`."""
     try:
         depth = 0
-        for event in yaml.parse(text, Loader=_LOADER):
+        for event in yaml.parse(text, Loader=_Loader):
             if isinstance(event, yaml.AliasEvent):
                 raise UserError(
                     f"{path}: has the alias *{shorten(event.anchor)}; expected YAML without aliases"
@@ -96,7 +115,7 @@ def parse_yaml(text: str, path: Path) -> Any:
             depth -= isinstance(event, yaml.CollectionEndEvent)
             if depth > MAX_DEPTH:
                 raise UserError(f"{path}: nested too deeply; expected at most {MAX_DEPTH} levels")
-        return yaml.load(text, Loader=_LOADER)
+        return yaml.load(text, Loader=_Loader)
     except UserError:
         raise
     except (ValueError, RecursionError, yaml.YAMLError) as error:

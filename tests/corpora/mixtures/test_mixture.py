@@ -136,7 +136,12 @@ def test_languages(tmp_path: Path, two: dict[str, dict[str, Any]]) -> None:
     [
         ({"law": {"choice": "fils"}}, "data.corpora.law.choice: expected one of files, "),
         ({"law": {"choice": "mixture"}}, "data.corpora.law.choice: expected one of"),
-        ({"law": {"paht": "x"}}, "data.corpora.law.paht: unknown key; did you mean corpora.law.path?"),
+        ({"law": {"paht": "x"}}, "data.corpora.law.paht: unknown key; did you mean data.corpora.law.path?"),
+        (
+            {"law": {"wieght": 1}},
+            "data.corpora.law.wieght: unknown key; did you mean data.corpora.law.weight?",
+        ),
+        ({"law": {"qqq": 1}}, "data.corpora.law.qqq: unknown key"),
         ({"law": {"tag": "two words"}}, "data.corpora.law.tag: expected a word like <law>"),
         ({"law": {"tag": "Tom"}}, "data.corpora.law.tag: expected a word like <law>"),
         ({"law": {"tag": "</s>"}}, "data.corpora.law.tag: expected a word like <law>"),

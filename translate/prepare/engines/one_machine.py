@@ -2,10 +2,8 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from importlib.util import find_spec
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from translate.errors import UserError
 from translate.prepare.engines.buckets import in_order
 from translate.prepare.engines.tables_and_views import BatchFunction, ShardOrder
 from translate.prepare.shard_files import write_ranges
+from translate.prepare.worker_pool import uninterrupted, worker_processes
 from translate.text.aside import aside
 
 PART = "part-0.parquet"
@@ -79,19 +78,18 @@ class OneMachine:
             for job in jobs:
                 map_file(*job)
             return
-        # One worker is a process of its own, too: this one holds what DuckDB reads. Not forked: a fork would
-        # copy the locks of DuckDB's and Arrow's threads.
-        with ProcessPoolExecutor(min(self.workers, len(jobs)), get_context("spawn")) as pool:
-            try:
-                for _ in pool.map(map_file, *zip(*jobs)):
-                    pass
-            except BrokenProcessPool as error:
-                raise UserError(
-                    "a process that prepares was killed, perhaps for lack of memory; start again with fewer "
-                    "--workers: whole parts are kept"
-                ) from error
-            finally:
-                pool.shutdown(cancel_futures=True)
+        # One worker is a process of its own, too: this one holds what DuckDB reads.
+        try:
+            with worker_processes(min(self.workers, len(jobs))) as pool:
+                with uninterrupted():
+                    results = [pool.submit(map_file, *job) for job in jobs]
+                for result in results:
+                    result.result()
+        except BrokenProcessPool as error:
+            raise UserError(
+                "a process that prepares was killed, perhaps for lack of memory; start again with fewer "
+                "--workers: whole parts are kept"
+            ) from error
 
     def store(self, statement: str, output: Path, *, ordered: bool = False) -> None:
         with aside(output) as new:
@@ -101,12 +99,12 @@ class OneMachine:
             self._run(f"COPY ({statement}{order}) TO '{file}' (FORMAT parquet, COMPRESSION zstd)")
 
     def query(self, statement: str) -> pyarrow.Table:
-        found: pyarrow.Table = self._run(statement).fetch_arrow_table()
+        found: pyarrow.Table = self._told(lambda: self._run(statement).fetch_arrow_table())
         return found
 
     def write_shards(self, statement: str, order: ShardOrder, notes: Path) -> None:
         total = self.query(f"SELECT count(*) AS n FROM ({statement}) s")["n"][0].as_py()
-        rows = self._guarded(self._run(statement).fetch_record_batch(READ_PAIRS))
+        rows = self._guarded(self._told(lambda: self._run(statement).fetch_record_batch(READ_PAIRS)))
         for _ in write_ranges(in_order(rows, total, self.folder), order, notes):
             pass
 
@@ -125,6 +123,10 @@ class OneMachine:
         """The result of ``work``; a lack of memory or disk is told in one sentence."""
         try:
             return work()
+        except RuntimeError as error:  # DuckDB's answer to an interrupt
+            if str(error).strip().lower().rstrip("!.") != "query interrupted":
+                raise
+            raise KeyboardInterrupt from error
         except (*self.errors, pyarrow.ArrowException, OSError) as error:
             text = " ".join(str(error).split())
             if "No space left" in text or "max_temp_directory_size" in text:
