@@ -1,4 +1,4 @@
-"""The one exception for mistakes in a user's input."""
+"""The exceptions for mistakes in a user's input."""
 
 
 class UserError(ValueError):
@@ -6,3 +6,7 @@ class UserError(ValueError):
 
     The message says where the error is, what came, what was expected and, if it helps, what to do.
     """
+
+
+class LineError(UserError):
+    """An error in one line of many, such as a picture that cannot be read: a stream goes on without it."""

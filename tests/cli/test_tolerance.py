@@ -15,7 +15,7 @@ from tests.cli.commands import Command
 from translate.cli.console import input_lines
 from translate.cli.text import MAX_SENTENCES
 from translate.cli.tolerance import Tolerant
-from translate.errors import UserError
+from translate.errors import LineError, UserError
 from translate.text import lines as lines_module
 from translate.translation import Translation
 from translate.translator import Translator
@@ -60,6 +60,18 @@ def test_too_little_memory_for_a_block_costs_no_line() -> None:
     rows = tolerant(fail)
     assert list(rows.rows(LINES)) == [f"{line}={line.upper()}" for line in LINES]
     assert (rows.failures, rows.warnings) == (0, {"lines": 6})
+
+
+def test_a_line_of_a_stream_costs_itself_alone() -> None:
+    def fail(block: list[str]) -> None:
+        if "boom" in block:
+            raise LineError("boom: no such picture")
+
+    with pytest.raises(LineError):
+        list(tolerant(fail).rows(LINES))
+    rows = replace(tolerant(fail), stream=True)
+    assert list(rows.rows(LINES)) == [f"{line}={None if line == 'boom' else line.upper()}" for line in LINES]
+    assert (rows.failures, rows.first, rows.warnings) == (2, "boom: no such picture", {"lines": 4})
 
 
 @pytest.mark.parametrize("error", [UserError("prefix: no"), KeyboardInterrupt()])

@@ -1,5 +1,6 @@
 """Runs that read pictures, from training to pages, for every backend and encoder."""
 
+import io
 import json
 from pathlib import Path
 
@@ -130,6 +131,26 @@ def test_a_picture_that_is_taken_for_words_is_told(grounded, photo, capsys):
 
 
 @pytest.mark.slow
+def test_a_picture_that_cannot_be_read_costs_its_line_of_a_stream(
+    captions, grounded, photo, capsys, monkeypatch
+):
+    for run, lines in (
+        (captions, [str(photo), "gone.png", join_line(SCENE, "a sentence"), "", SCENE]),
+        (
+            grounded,
+            [f"{photo}\tit is red .", "gone.png\tit is red .", "scene:wrong\tit .", "", "it is red ."],
+        ),
+    ):
+        ends = [join_line(*line.split("\t")) if "\t" in line else line for line in (lines[0], lines[-1])]
+        good = [each.text for each in translate.load(run).translate(ends)]
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO("\n".join(lines).encode())))
+        assert command(["text", str(run)]) == 1
+        shown = capsys.readouterr()
+        assert shown.out.split("\n") == [good[0], "", "", "", good[1], ""]
+        assert "2 lines could not be translated and came out empty; the first error: gone.png" in shown.err
+
+
+@pytest.mark.slow
 def test_evaluate_prints_pointing_as_it_prints_aer(grounded, tmp_path, capsys):
     folder = tmp_path / "corpus"
     settings = ["data.num_train=1", "data.num_validation=0", "data.num_test=25"]
@@ -146,6 +167,47 @@ def test_evaluate_prints_pointing_as_it_prints_aer(grounded, tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "words that name something in the picture, IoU" in shown
     assert "AER" in shown
+
+
+@pytest.mark.slow
+def test_gold_links_of_patches_judge_and_choose(grounded, tmp_path, capsys):
+    """With the files of a corpus as with the run's own, which needs no trust: it is drawn anew."""
+    folder = tmp_path / "corpus"
+    settings = ["data.num_train=1", "data.num_validation=0", "data.num_test=12"]
+    assert command(["corpus", "--data", "scenes", "--out", str(folder), *settings]) == 0
+    files = [f"--{name}={folder / file}" for name, file in (("source", "test.en"), ("target", "test.fr"))]
+    gold = folder / "test.gold"
+    for subcommand in ("report", "calibrate"):
+        for given in ([*files, f"--gold={gold}"], []):
+            capsys.readouterr()
+            assert command(["align", subcommand, str(grounded), *given, "--json"]) == 0
+            assert json.loads(capsys.readouterr().out.splitlines()[-1])
+    gold.write_text("".join(f"{line}\n" for line in ["900-0", *gold.read_text().splitlines()[1:]]))
+    assert command(["align", "calibrate", str(grounded), *files, f"--gold={gold}"]) == 2
+    assert "pair 1: the gold link 900-0 lies outside its " in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_links_of_two_directions_are_those_of_the_words(captions, grounded, tmp_path, capsys, tiny_runs):
+    reverse = tiny_runs["transformer"]
+    words = "it is red .\n", "il est rouge .\n"
+    (tmp_path / "with").write_text(f"{SCENE}\t{words[0]}")
+    (tmp_path / "target").write_text(words[1])
+    arguments = [
+        "--reverse",
+        str(reverse),
+        "--source",
+        str(tmp_path / "with"),
+        "--target",
+        str(tmp_path / "target"),
+    ]
+    assert command(["align", "symmetrise", str(grounded), *arguments]) == 0
+    links = capsys.readouterr().out.split()
+    assert links
+    assert all(max(map(int, link.split("-"))) < 4 for link in links)
+    for runs in ((captions, reverse), (reverse, captions), (reverse, grounded)):
+        assert command(["align", "symmetrise", str(runs[0]), "a", "b", "--reverse", str(runs[1])]) == 2
+        assert "reads pictures, which have no words" in capsys.readouterr().err
 
 
 WRONG = {
@@ -244,6 +306,10 @@ NO_SIZES = [f"data.num_{split}=0" for split in ("train", "validation", "test")]
         ),
         (["data=scenes", "data.read=picture"], "without_picture: it needs data.read=both"),
         (["data=grammar", "data.images=photos"], "images: it has no effect on the corpus 'grammar'"),
+        (
+            ["data=scenes", "data.picture_size=64"],
+            "picture_size: scenes have 48 x 48 pixels, got 64",
+        ),
         (["data=scenes", "data.patch_size=32"], "scenes of 48 x 48 pixels have patches of 4, 8 or 16"),
         (["data=multi30k", "data.read=both", *NO_SIZES], "data.images=DIR and data.read=picture or both go"),
         (["data=scenes", "model/encoder=patches", "training.guided_alignment=1"], "patches are no words"),

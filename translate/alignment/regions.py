@@ -14,6 +14,7 @@ import numpy as np
 from translate.aligner.error_rate import score
 from translate.aligner.links import Gold
 from translate.alignment.alignment import Alignment
+from translate.alignment.pairs import EncodedPair
 from translate.errors import UserError
 
 SHARE = 0.5  # of the greatest weight of a word: patches from there on are its region
@@ -34,7 +35,7 @@ class RegionScores(NamedTuple):
     words: int
 
 
-def num_patches(alignment: Alignment) -> int:
+def num_patches(alignment: Alignment | EncodedPair) -> int:
     """The number of source words that are patches."""
     return 0 if alignment.picture is None else len(alignment.picture)
 
@@ -100,8 +101,8 @@ def alignment_scores(alignments: Sequence[Alignment], golds: Sequence[Gold]) -> 
     return found
 
 
-def check_gold_links(alignment: Alignment, gold: Gold, where: str) -> None:
-    """Raise :class:`UserError` for a gold link outside the words of the alignment."""
+def check_gold_links(alignment: Alignment | EncodedPair, gold: Gold, where: str) -> None:
+    """Raise :class:`UserError` for a gold link outside the words of the pair."""
     sides = len(alignment.source_words), len(alignment.target_words)
     for link in gold.possible:
         if link[0] >= sides[0] or link[1] >= sides[1]:

@@ -56,13 +56,14 @@ class GoldOptions:
     def read(self, tests: list[EvaluationSet]) -> list["Gold"] | None:
         """The gold links of the pairs of source and first reference; raises :class:`UserError`."""
         from translate.aligner.links import read_gold
+        from translate.images.line import most_words
 
         if self.gold is None:
             return None
         if len(tests) > 1:
             raise UserError(f"evaluate: --gold is for one test set, but there are {len(tests)}")
         sides = tests[0].source, tests[0].references[0]
-        source, target = ([_most_words(line) for line in side] for side in sides)
+        source, target = ([most_words(line) for line in side] for side in sides)
         return read_gold(self.gold, source_lengths=source, target_lengths=target, one_based=self.one_based)
 
 
@@ -236,15 +237,6 @@ def _alignment_scores(
         test.source, test.references[0], whitespace=True, batch_size=batch_size, context=test.context
     )
     return alignment_scores(aligned, golds)
-
-
-def _most_words(line: str) -> int:
-    """The words of a line; those of a picture are its patches, whose number only the run knows."""
-    from translate.config.data_checks import MAX_PATCHES
-    from translate.images.line import split_line
-
-    parts = split_line(line)
-    return len(parts.sentence.split()) + (MAX_PATCHES if parts.picture is not None else 0)
 
 
 def _ambiguous_scores(test: EvaluationSet, texts: list[str]) -> dict[str, float]:

@@ -119,14 +119,15 @@ def text(
             options=replace(options, context=context),
         )
 
+    is_stream = sentences is None or sentences == ["-"]
     tolerant: Tolerant[LineInDocument, Any]
     if output.split_sentences:
         paragraphs = partial(_translate_paragraphs, translator, translate, most)
         named = partial(paragraph_row, output.format, translator.engine.asked)
-        tolerant = Tolerant(paragraphs, named, translator.warnings)
+        tolerant = Tolerant(paragraphs, named, translator.warnings, is_stream)
     else:
         show = partial(sentence_row, output.format, alignment.align, translator.engine.asked)
-        tolerant = Tolerant(translate, show, translator.warnings)
+        tolerant = Tolerant(translate, show, translator.warnings, is_stream)
     _print_rows(partial(documents.follow, most=most), sentences, tolerant, translator)
 
 

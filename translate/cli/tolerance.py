@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from translate.config.names import shorten
-from translate.errors import UserError
+from translate.errors import LineError, UserError
 
 Line = TypeVar("Line")
 Result = TypeVar("Result")
@@ -20,6 +20,7 @@ class Tolerant(Generic[Line, Result]):
         translate: gives one result for each line of a block.
         show: the row of a line and its result, which is ``None`` if the line failed.
         warnings: counts that ``translate`` adds to; those of a failed block are taken back.
+        stream: whether the lines are many, so that a :class:`LineError` costs its line alone.
         failures: number of lines that failed.
         first: the first of their errors.
     """
@@ -27,6 +28,7 @@ class Tolerant(Generic[Line, Result]):
     translate: Callable[[list[Line]], list[Result]]
     show: Callable[[Line, Result | None], str]
     warnings: Counter[str]
+    stream: bool = False
     failures: int = 0
     first: str = ""
 
@@ -34,7 +36,8 @@ class Tolerant(Generic[Line, Result]):
         """One row for each line of the block, in order.
 
         Raises:
-            UserError: for settings that are impossible, which is no line's fault.
+            UserError: for settings that are impossible, which is no line's fault; and for that of one of few
+                lines.
         """
         for line, result in zip(block, self._results(block), strict=True):
             try:
@@ -48,11 +51,15 @@ class Tolerant(Generic[Line, Result]):
         before = self.warnings.copy()
         try:
             return [*self.translate(block)]
-        except UserError:
-            raise
+        except UserError as error:
+            if not (self.stream and isinstance(error, LineError)):
+                raise
+            self._take_back(before)
+            if len(block) == 1:
+                self._count(error)
+                return [None]
         except Exception as error:  # a bug of ours, or no memory for so many lines
-            self.warnings.clear()
-            self.warnings.update(before)
+            self._take_back(before)
             if len(block) == 1:
                 self._count(error)
                 return [None]
@@ -60,6 +67,11 @@ class Tolerant(Generic[Line, Result]):
         half = len(block) // 2
         return self._results(block[:half]) + self._results(block[half:])
 
+    def _take_back(self, before: Counter[str]) -> None:
+        self.warnings.clear()
+        self.warnings.update(before)
+
     def _count(self, error: Exception) -> None:
         self.failures += 1
-        self.first = self.first or shorten(f"{type(error).__name__}: {error}")
+        kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
+        self.first = self.first or shorten(f"{kind}{error}", 200)

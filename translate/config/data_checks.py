@@ -3,6 +3,7 @@
 from typing import Any
 
 MAX_PATCHES = 1 << 12  # of a picture: 64 rows and columns
+SCENE_SIDE = 48  # pixels
 SPLITS = ("train", "validation", "test")
 
 
@@ -30,6 +31,10 @@ def check_pictures(data: Any) -> None:
         raise ValueError(f"{given[0]}.pictures: it needs the folder of the pictures, data.images=DIR")
     if data.read == "picture" and data.max_length_ratio is not None:
         raise ValueError("max_length_ratio: a picture has no length in words; set it to null")
+    if data.kind == "scenes" and data.picture_size != SCENE_SIDE:
+        raise ValueError(
+            f"picture_size: scenes have {SCENE_SIDE} x {SCENE_SIDE} pixels, got {data.picture_size}"
+        )
     if data.kind == "scenes" and data.patch_size > 16:
         raise ValueError(
             f"patch_size: scenes of 48 x 48 pixels have patches of 4, 8 or 16, got {data.patch_size}"

@@ -7,6 +7,7 @@ percent-encoded.
 import re
 from typing import NamedTuple
 
+from translate.config.data_checks import MAX_PATCHES
 from translate.images.scene import PREFIX
 
 _LINE = re.compile(r"!\[[^\]]*\]\(([^()]*)\)[ \t]*(.*)", re.DOTALL)
@@ -60,3 +61,9 @@ def split_line(line: str) -> SourceLine:
         return SourceLine(name.strip() or None, sentence, len(name) + 1) if tab else SourceLine(None, line)
     picture = _CODE.sub(lambda code: _CODES[code.group()], found.group(1))
     return SourceLine(picture or None, found.group(2), len(line) - len(found.group(2)))
+
+
+def most_words(line: str) -> int:
+    """The words of a line; those of a picture are its patches, whose number only the run knows."""
+    parts = split_line(line)
+    return len(parts.sentence.split()) + (MAX_PATCHES if parts.picture is not None else 0)

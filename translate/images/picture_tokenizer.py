@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from translate.config.names import shorten
-from translate.errors import UserError
+from translate.errors import LineError, UserError
 from translate.images.line import split_line
 from translate.images.patches import cell_size, names, piece_cells
 from translate.images.picture_reader import PictureReader
@@ -72,8 +72,8 @@ class PictureTokenizer(Tokenizer):
             picture = self.reader.read(name)
         except UserError as error:
             if split_line(text).picture is not None:
-                raise
-            raise UserError(f"{error}; this run describes pictures, and reads no sentences") from None
+                raise LineError(str(error)) from error
+            raise LineError(f"{error}; this run describes pictures, and reads no sentences") from None
         count = len(picture)
         patches = [Word(each, 0, 0) for each in names(picture.rows, picture.columns)]
         return Pieces(
@@ -96,12 +96,12 @@ class PictureTokenizer(Tokenizer):
         return PictureSources(pictures, ids, np.array(lengths, np.int64), self.reader)
 
     def parts(self, line: str) -> tuple[str | None, str, int]:
-        """Picture, sentence and its start; raises :class:`UserError` for what the model does not read."""
+        """Picture, sentence and its start; raises :class:`LineError` for what the model does not read."""
         name, sentence, start = split_line(line)
         if self.reads == "picture" and name is None and sentence.strip():
             name, sentence = sentence.strip(), ""  # a plain line is the name of a picture
         if self.reads == "picture" and sentence.strip():
-            raise UserError(
+            raise LineError(
                 "this run describes pictures (data.read=picture) and reads no sentence: leave out "
                 f"{shorten(sentence.strip(), 60)!r} beside {shorten(str(name), 100)}"
             )

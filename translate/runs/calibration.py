@@ -10,6 +10,8 @@ from translate.aligner.links import Gold, read_gold
 from translate.alignment.calibrate import calibrate
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.directions import Direction, calibrate_directions
+from translate.alignment.pairs import EncodedPair
+from translate.alignment.regions import check_gold_links
 from translate.config.data import DataConfig
 from translate.config.names import shorten
 from translate.config.settings import AlignmentConfig
@@ -17,6 +19,7 @@ from translate.corpora.corpus import Corpus, load_corpus
 from translate.corpora.documents.context_rows import split_context
 from translate.corpora.local_files import pair_of
 from translate.errors import UserError
+from translate.images.line import most_words
 from translate.runs.encoding import gold_links
 from translate.runs.load import read_settings
 from translate.storage.run_directory import RunDirectory
@@ -58,10 +61,10 @@ def pairs_of_run(
         directory: a run, perhaps a stranger's.
         plugins: modules that it may import.
         trusted: whether the user lets it read files and download data that its configuration names. The
-            embedded grammar is neither.
+            embedded corpora are neither.
     """
     settings = read_settings(directory, plugins)
-    if settings.data.kind != "grammar" and not trusted:
+    if settings.data.kind not in ("grammar", "scenes") and not trusted:
         raise UserError(
             f"{directory.path}: the run names data outside of its folder "
             f"({shorten(named_data(settings.data))}), which is read only if you ask for it: add "
@@ -90,14 +93,27 @@ def pairs_of_files(
     one_based: bool = False,
     whitespace: bool = False,
 ) -> CalibrationPairs:
-    """Pairs in two files, with gold links if given, which number the words between white space."""
+    """Pairs in two files, with gold links if given.
+
+    They number the words between white space, after the patches of a picture.
+    """
     split = pair_of(source, target)
     golds = None
     if gold is not None:
-        lengths = [[len(line.split()) for line in side] for side in (split.source, split.target)]
+        lengths = [[most_words(line) for line in split.source], [len(line.split()) for line in split.target]]
         golds = read_gold(gold, source_lengths=lengths[0], target_lengths=lengths[1], one_based=one_based)
     name = f"{source} and {target}"
     return CalibrationPairs(name, split.source, split.target, golds, whitespace or golds is not None)
+
+
+def encode_judged(translator: Translator, pairs: CalibrationPairs) -> list[EncodedPair]:
+    """The pairs as the run reads them; raises :class:`UserError` for gold links outside of their words."""
+    encoded = translator.encode_pairs(
+        pairs.source, pairs.target, whitespace=pairs.whitespace, context=pairs.context
+    )
+    for number, (pair, gold) in enumerate(zip(encoded, pairs.golds or ()), 1):
+        check_gold_links(pair, gold, f"pair {number}")
+    return encoded
 
 
 def choose_alignment(
@@ -117,9 +133,7 @@ def choose_alignment(
         reverse: of the other direction; without gold, agreement with it is the criterion.
         batch_size: pairs in a batch; by default as many as a budget of tokens holds.
     """
-    encoded = translator.encode_pairs(
-        pairs.source, pairs.target, whitespace=pairs.whitespace, context=pairs.context
-    )
+    encoded = encode_judged(translator, pairs)
     if reverse is not None and pairs.golds is None:
         swapped = reverse.encode_pairs(pairs.target, pairs.source, whitespace=pairs.whitespace)
         forward = Direction(

@@ -19,6 +19,7 @@ Examples:
 def report(run: Run, *, pairs: JudgedPairs, as_json: AsJson = False, machine: AlignMachine) -> None:
     """Compare the alignments of all methods, and list the words on which attention and erasure disagree."""
     from translate.alignment.method_report import compare_methods
+    from translate.runs.calibration import encode_judged
 
     development = pairs.read(run, machine.plugin or [])
     translator = machine.load(run)
@@ -26,12 +27,7 @@ def report(run: Run, *, pairs: JudgedPairs, as_json: AsJson = False, machine: Al
     rate = Rate(unit="pairs", total=len(development.source), quiet_meanwhile=True)
     found = compare_methods(
         translator.model,
-        translator.encode_pairs(
-            development.source,
-            development.target,
-            whitespace=development.whitespace,
-            context=development.context,
-        ),
+        encode_judged(translator, development),
         translator.choice,
         development.golds,
         batch_size=machine.batch_size,

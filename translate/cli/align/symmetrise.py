@@ -18,6 +18,7 @@ from translate.cli.align.options import (
 from translate.cli.align.output import LINKS, check_out, write_lines
 from translate.cli.console import Rate, as_unicode
 from translate.cli.options import Run, Symmetrisation, with_groups
+from translate.config.names import shown_path
 from translate.errors import UserError
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ def symmetrise(
     check_threshold(threshold)
     split = None if source is None or target is None else pair_of(source, target)
     translators = machine.load(run), machine.load(reverse)
+    _check_readers((run, reverse), translators)
     if split is None:
         assert sentence is not None
         (best, *_), _ = translated(translators[0], sentence, translation)
@@ -87,6 +89,16 @@ def symmetrise(
     rate = Rate(unit="pairs", total=total, quiet_meanwhile=out is not None)
     lines = _combined_links(translators, pairs, heuristic, threshold, weighting, machine)
     write_lines(rate.of(lines), out)
+
+
+def _check_readers(runs: tuple[Path, Path], translators: tuple["Translator", "Translator"]) -> None:
+    """Raise :class:`UserError` for runs between whose sentences there are no links."""
+    for name, translator, unread in zip(runs, translators, ("picture", "both"), strict=True):
+        if translator.reads in ("picture", unread):
+            raise UserError(
+                f"align symmetrise: {shown_path(name)} reads pictures, which have no words; expected runs of "
+                f"sentences, of which the first may have a picture beside them"
+            )
 
 
 def _combined_links(
@@ -100,10 +112,14 @@ def _combined_links(
     """A line of links for each pair."""
     from translate.aligner.links import format_pharaoh
     from translate.alignment.directions import symmetrised
+    from translate.alignment.regions import words_alone
+    from translate.images.picture_tokenizer import sentences_of
 
     forward, backward = translators
     iterator = iter(pairs)
     while chunk := list(islice(iterator, CHUNK)):
-        there = list(weighting.align(forward, chunk, machine))
-        back = list(weighting.align(backward, [(target, source) for source, target in chunk], machine))
+        sources, targets = zip(*chunk, strict=True)
+        there = [words_alone(each) for each in weighting.align(forward, chunk, machine)]
+        sentences = sources if forward.reads == "text" else sentences_of(sources)
+        back = list(weighting.align(backward, zip(targets, sentences, strict=True), machine))
         yield from map(format_pharaoh, symmetrised(there, back, heuristic, threshold))
