@@ -10,3 +10,7 @@ class UserError(ValueError):
 
 class LineError(UserError):
     """An error in one line of many, such as a picture that cannot be read: a stream goes on without it."""
+
+
+class UserNotice(UserWarning):
+    """A warning for the user in one sentence, which the command line prints as its own."""

@@ -111,6 +111,25 @@ class TestOverrides:
         assert message.startswith("model=transfomer: no such choice; did you mean model=transformer?")
         assert "rnn_bahdanau, rnn_luong" in message
 
+    def test_an_option_of_an_experiment_for_another_model_names_the_experiment(self):
+        for choices, path, replaced, name in (
+            (["model=rnn_luong"], "model.word_in_query", "model=rnn_bahdanau", "LuongRNN"),
+            (
+                ["model/encoder=patches"],
+                "model.encoder.mixing_layers",
+                "model/encoder=convolutional",
+                "PatchEncoder",
+            ),
+        ):
+            message = refusal("experiment=scenes_captions", *choices)
+            assert message == (
+                f"{path}: experiment=scenes_captions sets it for {replaced}, and translate.models.{name} "
+                "has no such option; leave out experiment=scenes_captions, or the other choice"
+            )
+        own = refusal("experiment=scenes_captions", "model=rnn_luong", "model.word_in_query=true")
+        assert "experiment" not in own
+        assert "experiment" not in refusal("experiment=scenes_captions", "model.bla=1")
+
     def test_malformed_override_quotes_it(self):
         assert refusal("training.max_steps=[1").startswith("'training.max_steps=[1': not a valid override")
 

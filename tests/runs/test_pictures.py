@@ -118,6 +118,14 @@ def test_the_command_line_reads_pictures(captions, grounded, photo, tmp_path, ca
         arguments = ["align", "pair", str(grounded), "it is red .", "il est rouge .", "--image", str(photo)]
         assert command([*arguments, "--out", str(out)]) == 0
         assert out.stat().st_size > 2000
+    capsys.readouterr()
+    found = []
+    for arguments in (["--image", str(photo)], [str(photo)], [SCENE]):
+        assert command(["align", "pair", str(captions), *arguments]) == 0
+        found.append(capsys.readouterr().out)
+    assert found[0] == found[1] == found[2]
+    assert command(["align", "pair", str(grounded), SCENE, "il est rouge ."]) == 0
+    assert f"warning: {SCENE} names a picture, but is read as words; use --image" in capsys.readouterr().err
 
 
 @pytest.mark.slow

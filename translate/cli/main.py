@@ -20,6 +20,7 @@ from translate.cli.console import (
     use_utf_8,
 )
 from translate.cli.ending import Ending
+from translate.cli.notices import print_notices
 from translate.cli.usage import Command, CommandGroup, usage_message
 from translate.errors import UserError
 from translate.version import __version__
@@ -214,6 +215,7 @@ def main() -> None:
     if sys.stdout is None:
         raise SystemExit("error: standard output is closed")
     use_utf_8()
+    print_notices()
     ending = Ending()
     code: Any
     try:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
+from translate.cli.console import print_warning
+from translate.config.names import shorten
 from translate.errors import UserError
 
 if TYPE_CHECKING:
@@ -52,3 +54,35 @@ class PictureInput:
             few = "1 sentence" if len(sentences) == 1 else f"{len(sentences)} sentences"
             raise UserError(f"--image: {len(names)} pictures for {few}; expected one, or as many")
         return [join_line(*pair) for pair in zip(names, sentences, strict=True)]
+
+
+@dataclass(frozen=True)
+class OnePicture:
+    """The picture of a single pair."""
+
+    PANEL: ClassVar = "Picture"
+
+    image: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The picture that the run describes, or reads beside SOURCE."),
+    ] = None
+
+    def check(self, sentence: str | None) -> None:
+        """Raise :class:`UserError` if there is neither a picture nor a sentence."""
+        if self.image is None and sentence is None:
+            raise UserError(
+                "missing argument SOURCE: a source sentence, or the picture that a run describes (see "
+                "translate align pair --help)"
+            )
+
+    def line(self, translator: "Translator", sentence: str | None) -> str:
+        """The source line; raises :class:`UserError` if picture and sentence do not fit."""
+        from translate.images.line import is_unread
+
+        if self.image is None:
+            if sentence and is_unread(sentence, translator.reads):
+                print_warning(f"{shorten(sentence)} names a picture, but is read as words; use --image")
+            return sentence or ""
+        lines = PictureInput([self.image]).lines(translator, [sentence] if sentence else None)
+        assert lines is not None
+        return lines[0]

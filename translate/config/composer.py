@@ -19,7 +19,7 @@ from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf, open_dict
 
-from translate.config.messages import malformed
+from translate.config.messages import EXPERIMENT, for_another_choice, malformed
 from translate.config.names import config_directory, did_you_mean, display_path, nearest, shorten
 from translate.config.overrides import (
     FAILURES,
@@ -40,7 +40,6 @@ from translate.errors import UserError
 
 VERSION_BASE = "1.3"
 MAX_CHECKED_JOBS = 100  # of a sweep, before it starts
-EXPERIMENT = "experiment"  # the group whose files set keys of all sections
 
 Check = Callable[[DictConfig], Any]
 
@@ -112,7 +111,10 @@ class Composer:
             check_interpolations(config)
             check_section_names(plain(config))
             if check is not None:
-                check(config)
+                try:
+                    check(config)
+                except UserError as error:
+                    raise for_another_choice(error, choices, keys, self._chosen) from error
         return config
 
     def jobs(self, overrides: Sequence[str]) -> list[list[str]]:

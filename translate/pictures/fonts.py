@@ -8,6 +8,8 @@ from functools import lru_cache
 from matplotlib import font_manager
 from matplotlib.ft2font import FT2Font
 
+from translate.errors import UserNotice
+
 DEFAULT_FAMILY = "DejaVu Sans"  # comes with matplotlib
 
 # First word of a character's Unicode name -> name of the script, and the Debian package with a font for it.
@@ -110,6 +112,7 @@ def _warn_missing(missing: set[str]) -> None:
         warnings.warn(
             f"no installed font draws {script} ({examples}); its characters appear as boxes. "
             f"On Debian or Ubuntu: apt install {package}; elsewhere install a Noto font for {script}",
+            UserNotice,
             stacklevel=4,
         )
 

@@ -119,7 +119,10 @@ def test_text_the_model_would_never_produce(own_run: Path, translate_command: Co
         ([*PAIR, "--links", "0-9", "--out", "a.png"], "--links: link '0-9' points to target word 9"),
         ([*PAIR, "--links", "a", "--out", "a.html"], "--links: 'a' is not a link"),
         (["", "x", "--out", "a.html"], "nothing to show: 0 source and 1 target words"),
-        ([], "missing argument SOURCE: a source sentence, or the picture that a run describes; for files"),
+        (
+            [],
+            "missing argument SOURCE: a source sentence, or the picture that a run describes (see translate",
+        ),
         ([*PAIR, "c", "d"], "got unexpected extra argument"),
         ([*PAIR, "--threshold", "1.5"], "--threshold is 1.5; expected a number from 0 to 1"),
         ([*PAIR, "--out", "a.png", "--threshold", "0.5"], f"--threshold {NO_EFFECT} a.png; it is for .txt"),

@@ -10,7 +10,6 @@ from translate.cli.align.options import (
     LinkOptions,
     PairMachine,
     PictureOptions,
-    Source,
     Target,
     WeightOptions,
     translated,
@@ -25,10 +24,10 @@ from translate.cli.align.output import (
     extension,
     write,
 )
-from translate.cli.console import print_note
+from translate.cli.console import as_unicode, print_note, print_warnings
 from translate.cli.document_options import PairContext
 from translate.cli.options import Run, print_engine, with_groups
-from translate.cli.picture_input import PictureInput
+from translate.cli.picture_input import OnePicture
 from translate.config.names import shown_path
 from translate.errors import UserError
 
@@ -47,13 +46,22 @@ Examples:
   translate align pair runs/mine "it is light ." --image a.jpg --out a.png
   translate align pair runs/mine "It barks." --context "A dog." --out a.png
 """
+SourceOrImage = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="SOURCE",
+        help="A source sentence, or the picture that a run describes (or --image); for files see "
+        "translate align corpus.",
+        callback=as_unicode,
+    ),
+]
 ALTERNATIVES = 3  # the model's own translations on a page, at most
 
 
 @with_groups
 def pair(
     run: Run,
-    source: Source,
+    source: SourceOrImage = None,
     target: Target = None,
     *,
     out: Annotated[
@@ -67,7 +75,7 @@ def pair(
     weighting: WeightOptions,
     links: LinkOptions,
     picture: PictureOptions,
-    pictures: PictureInput,
+    pictures: OnePicture,
     documents: PairContext,
     machine: PairMachine,
 ) -> None:
@@ -75,6 +83,7 @@ def pair(
 
     Without TARGET the model translates SOURCE, and the translation is printed first.
     """
+    pictures.check(source)
     check_out(out, (*PICTURES, PAGE, *LINKS, *TABLES))
     check_effect(out, {"--threshold": links.threshold is not None}, (*LINKS, *TABLES))
     check_effect(out, {"--weights": links.weights}, LINKS)
@@ -84,36 +93,36 @@ def pair(
     translator = machine.load(run)
     context = documents.context
     _check_context(translator, context, out)
-    _check_other_file(out, source, pictures)
-    (source,) = pictures.lines(translator, [source] if source else None) or [source]
+    _check_other_file(out, source, pictures.image)
+    line = pictures.line(translator, source)
     if target is None:
         print_engine(translator.engine)
     wanted = min(ALTERNATIVES, translator.search.beam_size) if extension(out) == PAGE else 1
-    candidates, alignment = translated(translator, source, target, wanted, context or ())
+    candidates, alignment = translated(translator, line, target, wanted, context or ())
     if context and out is not None and extension(out) in PICTURES:
-        _draw_document(translator, (source, candidates[0].text), context, out, weighting, picture)
+        _draw_document(translator, (line, candidates[0].text), context, out, weighting, picture)
         return
     if alignment is None or weighting != WeightOptions():
-        (alignment,) = weighting.align(translator, [(source, candidates[0].text)], machine, context or ())
+        (alignment,) = weighting.align(translator, [(line, candidates[0].text)], machine, context or ())
     if out is not None and alignment.picture is not None and extension(out) in (PAGE, *PICTURES):
         picture.check_no_matrix(out)
         from translate.inspection import draw_picture_of
 
-        print(f"picture written to {draw_picture_of(translator, source, alignment, out)}")
+        print(f"picture written to {draw_picture_of(translator, line, alignment, out)}")
     elif out is not None and extension(out) == PAGE:
-        name = run.resolve().name
-        _write_page(translator, source, candidates, alignment, out, weighting, picture, name)
+        _write_page(translator, line, candidates, alignment, out, weighting, picture, run.resolve().name)
     elif out is not None and extension(out) in PICTURES:
         gold = picture.known_links(alignment)
         drawn = alignment.heatmap(out, values=picture.values, gold=gold, colour_map=picture.colour_map)
         print(f"heatmap written to {drawn}")
     else:
         write([alignment], out, links)
+    print_warnings(translator)
 
 
-def _check_other_file(out: Path | None, source: str | None, pictures: PictureInput) -> None:
+def _check_other_file(out: Path | None, source: str | None, picture: Path | None) -> None:
     """Raise :class:`UserError` if what is written would replace the picture that is read."""
-    read = [*(pictures.image or ()), *([source] if source else ())]
+    read = [each for each in (picture, source) if each]
     if out is None or not out.exists():
         return
     if any(os.path.exists(each) and os.path.samefile(each, out) for each in read):

@@ -95,15 +95,24 @@ sourceWords.forEach((element, index) => {
   for (const event of ["pointerenter", "focus"]) element.addEventListener(event, () => showSource(index));
 });
 for (const parent of [sentence, target]) parent.addEventListener("pointerleave", showAll);
+// One scale for all words and places: a word that hardly looked anywhere does not light up like one that did.
+const greatestOfAll = Math.max(...data.picture.flat());
+const NAMED = 4; // words in the line below
+function showPlace(row, column) {
+  clear();
+  const weights = data.picture.map((places) => places[row * columns + column]);
+  weights.forEach((weight, word) => tint(targetWords[word], greatestOfAll > 0 ? weight / greatestOfAll : 0));
+  const named = weights.map((weight, word) => [Math.round(100 * weight), word]).filter(([percent]) => percent > 0);
+  named.sort((one, other) => other[0] - one[0]);
+  const told = named.slice(0, NAMED).map(([percent, word]) => `${data.target[word]} ${percent} %`);
+  state.textContent = `row ${row + 1}, column ${column + 1}: ${told.join(", ") || "no word looked here"}`;
+}
+
 canvas.addEventListener("pointermove", (event) => {
   const box = canvas.getBoundingClientRect();
   const row = Math.min(rows - 1, Math.floor(((event.clientY - box.top) / box.height) * rows));
   const column = Math.min(columns - 1, Math.floor(((event.clientX - box.left) / box.width) * columns));
-  clear();
-  targetWords.forEach((element, word) => {
-    const greatest = Math.max(...data.picture[word]);
-    tint(element, greatest > 0 ? data.picture[word][row * columns + column] / greatest : 0);
-  });
+  showPlace(row, column);
 });
 canvas.addEventListener("pointerleave", clear);
 showAll();
