@@ -86,3 +86,15 @@ class OnePicture:
         lines = PictureInput([self.image]).lines(translator, [sentence] if sentence else None)
         assert lines is not None
         return lines[0]
+
+
+def check_words_alone(what: str, translator: "Translator", source: str) -> None:
+    """Raise :class:`UserError` for a source with a picture, whose patches ``what`` would draw as words."""
+    from translate.images.line import split_line
+
+    with_picture = translator.reads == "both" and split_line(source).picture is not None
+    if translator.reads == "picture" or with_picture:
+        raise UserError(
+            f"{what}: it draws the words of a sentence, and the patches of a picture are none; "
+            "translate align pair --out FILE draws where each word looked"
+        )

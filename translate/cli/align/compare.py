@@ -15,6 +15,7 @@ from translate.cli.align.options import (
 )
 from translate.cli.align.output import PICTURES, check_out
 from translate.cli.options import Run, with_groups
+from translate.cli.picture_input import check_words_alone
 from translate.cli.systems import check_languages, run_names
 
 EXAMPLES = """
@@ -48,6 +49,8 @@ def compare(
     check_out(out, PICTURES)
     names = run_names([run, *beside], "align")
     translators = {name: machine.load(path) for name, path in zip(names, (run, *beside), strict=True)}
+    for translator in translators.values():
+        check_words_alone("align compare", translator, source)
     languages = {name: translator.languages for name, translator in translators.items()}
     check_languages(languages, "align: --with RUN")
     (best, *_), _ = translated(translators[names[0]], source, target)

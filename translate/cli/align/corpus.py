@@ -10,6 +10,8 @@ from translate.cli.align.options import AlignMachine, LinkOptions, WeightOptions
 from translate.cli.align.output import LINKS, PICTURES, TABLES, check_effect, check_out, extension, write
 from translate.cli.console import Rate
 from translate.cli.options import Run, with_groups
+from translate.cli.picture_input import check_words_alone
+from translate.config.names import shown_path
 
 if TYPE_CHECKING:
     from translate.alignment.alignment import Alignment
@@ -54,6 +56,8 @@ def corpus(
     check_effect(out, {"--weights": links.weights}, LINKS)
     split = pair_of(source, target)
     translator = machine.load(run)
+    if extension(out) in PICTURES and translator.reads == "picture":
+        check_words_alone(f"--out {shown_path(out)}", translator, "")
     rate = Rate(unit="pairs", total=len(split), quiet_meanwhile=out is not None)
     pairs = zip(split.source, split.target, strict=True)
     alignments = rate.of(weighting.align(translator, pairs, machine))
@@ -64,10 +68,11 @@ def corpus(
 
 
 def _draw(alignments: Iterable["Alignment"], out: Path) -> None:
+    from translate.alignment.regions import words_alone
     from translate.pictures.corpus_statistics import CorpusStatistics
     from translate.pictures.plots import draw_corpus
 
     statistics = CorpusStatistics()
     for alignment in alignments:
-        statistics.add(alignment)
+        statistics.add(words_alone(alignment))
     print(f"picture of {statistics.num_pairs:,} pairs written to {draw_corpus(statistics, out)}")

@@ -8,6 +8,7 @@ import typer
 from translate.cli.align.options import Source, Target, Whitespace, check_colours, translated
 from translate.cli.align.output import PICTURES, check_out
 from translate.cli.options import MachineOptions, Run, with_groups
+from translate.cli.picture_input import check_words_alone
 
 EXAMPLES = """
 Example:
@@ -37,6 +38,7 @@ def heads(
     check_out(out, PICTURES)
     check_colours(colours)
     translator = machine.load(run)
+    check_words_alone("align heads", translator, source)
     (best, *_), _ = translated(translator, source, target)
     drawn = draw_heads_of(translator, source, best.text, out, whitespace=whitespace, colour_map=colours)
     print(f"heads written to {drawn}")
