@@ -26,11 +26,12 @@ def test_every_view_is_what_the_method_gives(translator: Translator) -> None:
     assert page.languages == translator.languages
     assert [alternative.gold for alternative in page.alternatives] == [gold, None]
     assert [alternative.score for alternative in page.alternatives] == [-0.5, -1]
-    for target, alternative in zip(TARGETS, page.alternatives, strict=True):
+    # In one batch, as the page does: shares of gradients divide by their sum, which rounding moves otherwise.
+    expected = {method: translator.align([SOURCE] * 2, TARGETS, method=method) for method in METHODS}
+    for index, alternative in enumerate(page.alternatives):
         for method in METHODS:
-            (expected,) = translator.align([SOURCE], [target], method=method)
             name = "alignment" if method == "attention" else method
-            np.testing.assert_allclose(alternative.views[name], expected.weights, atol=1e-3, rtol=1e-2)
+            np.testing.assert_allclose(alternative.views[name], expected[method][index].weights, atol=1e-5)
         layers, heads = translator.model.num_attention_layers, translator.model.num_attention_heads
         if (layers, heads) == (1, 1):
             assert "attention" not in alternative.views
