@@ -26,6 +26,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from translate.attention import create
 from translate.corpora.batching import Batch, EncodedCorpus, Ragged
 from translate.models import BahdanauRNN, LuongRNN, Seq2Seq, Transformer, bahdanau, luong
+from translate.models.rnn import gru_step, lstm_step
 from translate.runs.runtime import find_device, use_runtime
 from translate.training.loop import Training
 from translate.training.losses import LossTerms
@@ -70,6 +71,8 @@ SIZES = {
     "transformer": Size(8000, Transformer, "multi_head", _transformer(256, 1024, 4, 3)),
     "rnn_bahdanau": Size(8000, BahdanauRNN, "additive", dict(RECURRENT)),
     "rnn_luong": Size(8000, LuongRNN, "general", dict(RECURRENT)),
+    "rnn_luong_gru": Size(8000, LuongRNN, "general", {**RECURRENT, "cell": "gru"}),
+    "rnn_luong_gru_wide": Size(8000, LuongRNN, "general", {**RECURRENT, "cell": "gru", "tie": "none"}),
     "rnn_luong_unfed": Size(8000, LuongRNN, "general", {**RECURRENT, "input_feeding": False}),
     "transformer_default": Size(5000, Transformer, "multi_head", _transformer(192, 512, 4, 3)),
     "transformer_demo": Size(
@@ -123,13 +126,15 @@ def training(
     return Training(stream, Schedules(update.optimizer, Constant()), Recovery(update))
 
 
-EAGER = (bahdanau.gru_step, luong.lstm_step)
+EAGER = (gru_step, lstm_step)
 COMPILED = tuple(torch.compile(step, dynamic=True) for step in EAGER)
 
 
 def use_cells(*, compiled: bool) -> None:
     """Compile the elementwise part of recurrent decoders' loops, or not."""
-    bahdanau.gru_step, luong.lstm_step = COMPILED if compiled else EAGER  # type: ignore[assignment]
+    gru, lstm = COMPILED if compiled else EAGER
+    bahdanau.gru_step = luong.gru_step = gru  # type: ignore[assignment]
+    luong.lstm_step = lstm  # type: ignore[assignment]
 
 
 def compile_layers(model: Seq2Seq) -> None:

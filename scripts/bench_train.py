@@ -32,20 +32,26 @@ COMMON = (
 )
 TRANSFORMER = ("model=transformer", "model.width=256", "model.feedforward_size=1024")
 RECURRENT = ("model.embedding_size=256", "model.encoder_size=256", "model.decoder_size=512")
+LUONG = ("model=rnn_luong", "model/attention=general", *RECURRENT)
 OURS = {
     "T": TRANSFORMER,
     "Rb": ("model=rnn_bahdanau", "model/attention=additive", *RECURRENT),
-    "Rl": ("model=rnn_luong", "model/attention=general", *RECURRENT),
-    "Rl plain": ("model=rnn_luong", "model/attention=general", "model.input_feeding=false", *RECURRENT),
+    "Rl": LUONG,
+    # The cell, and then also the width of h~, of OpenNMT-py's.
+    "Rl gru": (*LUONG, "model.cell=gru"),
+    "Rl gru wide": (*LUONG, "model.cell=gru", "model.tie=none"),
+    "Rl plain": (*LUONG, "model.input_feeding=false"),
 }
 # What a peer's script is called with, by the model that it is compared on.
 PEERS = {
     "T": ("hf", "plain", "fairseq", "onmt", "eole", "joey"),
     "Rb": ("onmt", "eole", "joey"),
     "Rl": ("onmt", "joey"),
+    "Rl gru": ("onmt",),
+    "Rl gru wide": ("onmt",),
 }
 IN_BFLOAT16 = ("hf", "plain")
-TARGETS = {"T": 1.4, "Rb": 2.0, "Rl": 1.8}
+TARGETS = {"T": 1.4, "Rb": 2.0, "Rl": 1.8, "Rl gru": 1.8, "Rl gru wide": 1.8}
 
 
 class Measured(NamedTuple):
@@ -95,7 +101,7 @@ def peer(
     python = environments / ("hf" if name == "plain" else name) / "bin" / "python"
     if not python.exists():
         return "not installed"
-    arguments = ["7", "2", str(seed)] if name in ("hf", "plain") else [model, "8", "2", f"4{seed}"]
+    arguments = ["7", "2", str(seed)] if name in ("hf", "plain") else [model.split()[0], "8", "2", f"4{seed}"]
     environment = {**os.environ, "PEERS": str(environments), "OMP_NUM_THREADS": str(threads)}
     environment.pop("PYTHONPATH", None)
     environment.pop("BENCH_BF16", None)

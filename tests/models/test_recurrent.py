@@ -46,17 +46,18 @@ def test_layers_equal_torch(kind: type[nn.GRU] | type[nn.LSTM], num_layers: int,
     assert_same(found, wanted)
 
 
-def luong(name: str, *, decoder_size: int = 22, tie: str = "all") -> LuongRNN:
+def luong(name: str, *, decoder_size: int = 22, tie: str = "all", cell: str = "lstm") -> LuongRNN:
     torch.manual_seed(2)
     sizes = {"embedding_size": 7, "encoder_size": 11, "decoder_size": decoder_size}
-    return LuongRNN(31, 31, attention(name), **sizes, dropout=0.0, tie=tie).double()
+    return LuongRNN(31, 31, attention(name), **sizes, dropout=0.0, tie=tie, cell=cell).double()
 
 
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
 @pytest.mark.parametrize("masked", [True, False])
 @pytest.mark.parametrize("tie", ["all", "none"])
 @pytest.mark.parametrize("name", ["general", "dot"])
-def test_input_feeding_equals_single_steps(name: str, tie: str, masked: bool) -> None:
-    model = luong(name, tie=tie)
+def test_input_feeding_equals_single_steps(name: str, tie: str, masked: bool, cell: str) -> None:
+    model = luong(name, tie=tie, cell=cell)
     sources = random_sources([5, 3, 7] if masked else [5, 5, 5])
     source, mask = padded(sources)
     target_in = random_targets(3, 6)

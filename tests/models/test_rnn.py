@@ -132,17 +132,18 @@ def luong(model: LuongRNN, sentence: list[int], target: list[int]) -> tuple[np.n
     table = array(model.target_embedding.weight) * np.sqrt(model.target_embedding.weight.shape[1])
     cells = [Cell(model.cell, f"l{layer}") for layer in range(model.cell.num_layers)]
     bridged = [np.tanh(array(model.bridge.weight) @ final + array(model.bridge.bias)) for final in finals]
-    h, c = [np.split(each, 2)[0] for each in bridged], [np.split(each, 2)[1] for each in bridged]
+    states = [np.split(each, 2) if isinstance(model.cell, torch.nn.LSTM) else [each] for each in bridged]
     combine = array(model.combine.weight), array(model.combine.bias)
     attentional = np.zeros(len(combine[1]))
     hidden, rows = [], []
     for word in target:
         x = np.concatenate([table[word], attentional]) if model.input_feeding else table[word]
         for layer, cell in enumerate(cells):
-            h[layer], c[layer] = cell.lstm(x, h[layer], c[layer])
-            x = h[layer]
-        context, weights = attend(model, h[-1], annotations)  # with the state of this step
-        attentional = np.tanh(combine[0] @ np.concatenate([context, h[-1]]) + combine[1])
+            step = cell.lstm if len(states[layer]) == 2 else cell.gru
+            states[layer] = list(np.atleast_2d(step(x, *states[layer])))
+            x = states[layer][0]
+        context, weights = attend(model, x, annotations)  # with the state of this step
+        attentional = np.tanh(combine[0] @ np.concatenate([context, x]) + combine[1])
         hidden.append(attentional)
         rows.append(weights)
     return np.array(hidden), np.array(rows)
@@ -156,6 +157,9 @@ CASES = [
     ("luong", luong),
     ("luong-plain", luong),
     ("luong-deep", luong),
+    ("luong-gru", luong),
+    ("luong-gru-plain", luong),
+    ("luong-gru-deep", luong),
 ]
 
 
@@ -190,6 +194,8 @@ def test_impossible_options_are_refused() -> None:
     additive = attention("additive")
     with pytest.raises(ValueError, match=r"readout: expected one of maxout, linear, got 'max'"):
         BahdanauRNN(19, 23, additive, readout="max")
+    with pytest.raises(ValueError, match=r"cell: expected one of lstm, gru, got 'rnn'"):
+        LuongRNN(19, 23, additive, cell="rnn")
     for kind in (BahdanauRNN, LuongRNN):
         with pytest.raises(ValueError, match=r"tie: expected one of none, target, all, got 'both'"):
             kind(19, 23, additive, tie="both")

@@ -15,7 +15,8 @@ from translate.attention import Attention
 from translate.attention.dot_product import Dot, General
 from translate.config.files import YAML, from_file
 from translate.models.encoders import Encoder, EncoderSizes, RNNEncoder, initialise_recurrent
-from translate.models.recurrent.fed import DecoderStart, LoopSource, LoopWeights, feed
+from translate.models.recurrent.fed import DecoderStart, LoopSource, ReadWeights, feed
+from translate.models.recurrent.fed_cells import CellWeights
 from translate.models.recurrent.layer import writes_gradients
 from translate.models.rnn import (
     OPTIONS,
@@ -24,17 +25,20 @@ from translate.models.rnn import (
     RecurrentSeq2Seq,
     RecurrentSizes,
     cell_weights,
+    gru_step,
     lstm_step,
 )
 from translate.models.states import DecodeState, Encoded
 from translate.options import NumLayers, flat_options
 
+CELLS: dict[str, type[nn.LSTM] | type[nn.GRU]] = {"lstm": nn.LSTM, "gru": nn.GRU}
+
 
 class LuongRNN(RecurrentSeq2Seq):
-    """An LSTM decoder that attends after each step: Luong et al. 2015, eq. 5 and 3.3.
+    """A recurrent decoder that attends after each step: Luong et al. 2015, eq. 5 and 3.3.
 
     h~_t = tanh(W_c [c_t; h_t]); with input feeding the next step reads [y_t; h~_t]. Without it the
-    decoder is sequential in the LSTM alone, and runs in one call over all positions.
+    decoder is sequential in its cell alone, and runs in one call over all positions.
 
     Args:
         source_vocabulary: V of the source.
@@ -44,6 +48,8 @@ class LuongRNN(RecurrentSeq2Seq):
             decoder.
         options: see :class:`RecurrentOptions`; dropout is on embeddings, encoder states, between layers
             and on h~.
+        cell: of encoder and decoder: ``lstm`` as in the paper, or ``gru`` (Cho et al. 2014), which has a
+            quarter less to compute.
         num_layers: depth of encoder and decoder.
         input_feeding: see above.
         encoder: builds the encoder, see ``encoders.py``; a recurrence if ``None``.
@@ -59,13 +65,16 @@ class LuongRNN(RecurrentSeq2Seq):
         *,
         sizes: RecurrentSizes = SIZES,
         options: RecurrentOptions = OPTIONS,
+        cell: str = YAML,
         num_layers: NumLayers = YAML,
         input_feeding: bool = YAML,
         encoder: Callable[..., Encoder] | None = None,
     ) -> None:
+        if cell not in CELLS:
+            raise ValueError(f"cell: expected one of {', '.join(CELLS)}, got {cell!r}")
         embedding_size, decoder_size = sizes.embedding_size, sizes.decoder_size
         readout_size = decoder_size if options.tie == "none" else embedding_size
-        widths = EncoderSizes(embedding_size, sizes.encoder_size, num_layers, options.dropout, "lstm")
+        widths = EncoderSizes(embedding_size, sizes.encoder_size, num_layers, options.dropout, cell)
         super().__init__(
             source_vocabulary,
             target_vocabulary,
@@ -78,7 +87,8 @@ class LuongRNN(RecurrentSeq2Seq):
         self.input_feeding = input_feeding
         self.readout_size = readout_size
         fed_size = readout_size if input_feeding else 0
-        self.cell = nn.LSTM(
+        self.kind = cell
+        self.cell = CELLS[cell](
             embedding_size + fed_size,
             decoder_size,
             num_layers,
@@ -86,26 +96,26 @@ class LuongRNN(RecurrentSeq2Seq):
             dropout=options.dropout if num_layers > 1 else 0.0,
         )
         initialise_recurrent(self.cell)
-        self.bridge = nn.Linear(2 * sizes.encoder_size, 2 * decoder_size)  # to the first h and c
+        num_states = 2 if cell == "lstm" else 1  # h and c, or h
+        self.bridge = nn.Linear(2 * sizes.encoder_size, num_states * decoder_size)  # to the first states
         self.combine = nn.Linear(self.attention.context_size + decoder_size, readout_size)
 
     def start(self, encoded: Encoded, num_hypotheses: int = 1, *, in_place: bool = False) -> DecodeState:
         bridged = torch.tanh(self.bridge(encoded.final[0])).repeat_interleave(num_hypotheses, 0)
-        hidden, cell = bridged.chunk(2, dim=-1)  # (N, L, D) each
-        fed = hidden.new_zeros(hidden.shape[0], self.readout_size)
+        states = bridged.split(self.decoder_size, dim=-1)  # (N, L, D) each: h and c of an LSTM, h of a GRU
+        fed = bridged.new_zeros(bridged.shape[0], self.readout_size)
         history = self.attention.initial_state(encoded.memories[0], num_hypotheses)
-        return DecodeState(0, (hidden, cell, fed), history)
+        return DecodeState(0, (*states, fed), history)
 
     def advance(
         self, ids: Tensor, state: DecodeState, encoded: Encoded, *, need_weights: bool
     ) -> tuple[Tensor, DecodeState, Tensor | None]:
         embedded = self.embed(ids, self.target_embedding)
         # A single step does not repay joining the matrices as `force` does.
-        inputs = torch.cat([embedded, state.tensors[2]], dim=1) if self.input_feeding else embedded
+        inputs = torch.cat([embedded, state.tensors[-1]], dim=1) if self.input_feeding else embedded
         projected = F.linear(inputs, *cell_weights(self.cell, "ih"))
-        own_weight = cell_weights(self.cell, "hh")[0]
         read, state, weights = self._advance(
-            projected, own_weight, state, embedded, encoded, need_weights=False, beside=need_weights
+            projected, None, state, embedded, encoded, need_weights=False, beside=need_weights
         )
         return self.dropout(read), state, weights
 
@@ -115,16 +125,16 @@ class LuongRNN(RecurrentSeq2Seq):
         embedded = self.embed(target_in, self.target_embedding)  # (B, T, E)
         state = self.start(encoded)
         if not self.input_feeding and not self.attention.stateful:
-            hidden, cell, _ = state.tensors
-            first = hidden.transpose(0, 1).contiguous(), cell.transpose(0, 1).contiguous()
-            outputs, _ = self.cell(embedded, first)
+            first = tuple(each.transpose(0, 1).contiguous() for each in state.tensors[:-1])
+            outputs, _ = self.cell(embedded, first if self.kind == "lstm" else first[0])
             query = torch.cat([embedded, outputs], dim=-1) if self.word_in_query else outputs
             context, weights = self.attention(query, encoded.memories[0], need_weights=need_weights)
             return self.dropout(self._combine(context, outputs)), weights
         if self._feeds_plainly() and writes_gradients(embedded):
             return self._feed(embedded, state, encoded, need_weights=need_weights)
-        projected = F.linear(embedded, self._input_weight(), cell_weights(self.cell, "ih")[1]).unbind(1)
-        loop_weight = self._loop_weight()
+        of_embedded, of_fed = self._input_weights()
+        projected = F.linear(embedded, of_embedded, cell_weights(self.cell, "ih")[1]).unbind(1)
+        loop_weight = self._loop_weight(of_fed)
         reads, rows = [], []
         for step_input, last in zip(projected, embedded.unbind(1), strict=True):
             read, state, weights = self._advance(
@@ -145,37 +155,39 @@ class LuongRNN(RecurrentSeq2Seq):
         self, embedded: Tensor, state: DecodeState, encoded: Encoded, *, need_weights: bool
     ) -> tuple[Tensor, Tensor | None]:
         """As the loop of :meth:`force`."""
-        hidden, cell, _ = state.tensors
+        hidden, *cell, _ = (each.squeeze(1) for each in state.tensors)
         memory = encoded.memories[0]
         of_context, of_hidden = self.combine.weight.split((memory.values.shape[-1], self.decoder_size), 1)
         # What the attention mixes is projected before it is mixed: once a source, outside of the loop.
         values = F.linear(memory.values.squeeze(1), of_context)
+        of_embedded, of_fed = self._input_weights()
+        own_weight, own_bias = cell_weights(self.cell, "hh")
         reads, weights = feed(
+            self.kind,
             embedded,
-            DecoderStart(hidden.squeeze(1), cell.squeeze(1)),
+            DecoderStart(hidden, cell[0] if cell else hidden.new_empty(len(hidden), 0)),
             LoopSource(memory.keys.squeeze(1), values, memory.mask),
-            LoopWeights(
-                self._input_weight(),
-                self._loop_weight(),
-                cell_weights(self.cell, "ih")[1] + cell_weights(self.cell, "hh")[1],
-                of_hidden,
-                self.combine.bias,
-            ),
+            ReadWeights(of_hidden, self.combine.bias),
+            CellWeights(of_embedded, of_fed, own_weight, cell_weights(self.cell, "ih")[1], own_bias),
         )
         return self.dropout(reads), weights.unsqueeze(1) if need_weights else None
 
-    def _input_weight(self) -> Tensor:
-        return cell_weights(self.cell, "ih")[0][:, : self.target_embedding.embedding_dim]
+    def _input_weights(self) -> tuple[Tensor, Tensor]:
+        """The input matrix of the first layer, split into the columns of the embedding and of h~."""
+        weight, _ = cell_weights(self.cell, "ih")
+        size = self.target_embedding.embedding_dim
+        return weight[:, :size], weight[:, size:]
 
-    def _loop_weight(self) -> Tensor:
-        """The matrix that the first layer applies to [h~; h], or to h alone."""
-        fed = cell_weights(self.cell, "ih")[0][:, self.target_embedding.embedding_dim :]
-        return torch.cat([fed, cell_weights(self.cell, "hh")[0]], dim=1)
+    def _loop_weight(self, of_fed: Tensor) -> Tensor | None:
+        """What :meth:`_advance` applies to h~: for an LSTM to [h~; h], in one product."""
+        if not self.input_feeding:
+            return None
+        return torch.cat([of_fed, cell_weights(self.cell, "hh")[0]], 1) if self.kind == "lstm" else of_fed
 
     def _advance(
         self,
         step_input: Tensor,
-        loop_weight: Tensor,
+        loop_weight: Tensor | None,
         state: DecodeState,
         embedded: Tensor,
         encoded: Encoded,
@@ -185,29 +197,31 @@ class LuongRNN(RecurrentSeq2Seq):
     ) -> tuple[Tensor, DecodeState, Tensor | None]:
         """One step of N hypotheses: h~ (N, R), the next state, and weights.
 
-        ``loop_weight`` applies to [h~; h], or to h alone if ``step_input`` includes h~.
+        ``loop_weight``: see :meth:`_loop_weight`; ``None`` if ``step_input`` includes h~ or none is fed.
         """
-        hidden, cell, fed = state.tensors
-        hiddens: list[Tensor] = []
-        cells: list[Tensor] = []
+        hidden, *cells, fed = state.tensors
+        steps: list[tuple[Tensor, ...]] = []  # of each layer: h and c of an LSTM, h of a GRU
         for layer in range(self.cell.num_layers):
+            if layer > 0:
+                below = F.dropout(steps[-1][0], self.cell.dropout, self.training)
+                step_input = F.linear(below, *cell_weights(self.cell, "ih", layer))
             before = hidden[:, layer]
-            if layer == 0:
-                joint = loop_weight.shape[1] > before.shape[1]
-                inputs = torch.cat([fed, before], dim=1) if joint else before
-                gates = step_input + F.linear(inputs, loop_weight, cell_weights(self.cell, "hh")[1])
+            weight, bias = cell_weights(self.cell, "hh", layer)
+            joint = loop_weight if layer == 0 else None
+            if self.kind == "gru":
+                gates = step_input if joint is None else step_input + F.linear(fed, joint)
+                steps.append((gru_step(gates, before, weight, bias),))
             else:
-                below = F.dropout(hiddens[-1], self.cell.dropout, self.training)
-                gates = F.linear(below, *cell_weights(self.cell, "ih", layer))
-                gates = gates + F.linear(before, *cell_weights(self.cell, "hh", layer))
-            new_hidden, new_cell = lstm_step(gates, cell[:, layer])
-            hiddens.append(new_hidden)
-            cells.append(new_cell)
+                read = before if joint is None else torch.cat([fed, before], dim=1)
+                gates = step_input + F.linear(read, weight if joint is None else joint, bias)
+                steps.append(lstm_step(gates, cells[0][:, layer]))
+        last = steps[-1][0]
         context, weights, history = self.attend(
-            hiddens[-1], embedded, encoded, state.attention, need_weights=need_weights, beside=beside
+            last, embedded, encoded, state.attention, need_weights=need_weights, beside=beside
         )
-        read = self._combine(context, hiddens[-1])
-        tensors = (torch.stack(hiddens, 1), torch.stack(cells, 1), read if self.input_feeding else fed)
+        read = self._combine(context, last)
+        states = (torch.stack(layers, 1) for layers in zip(*steps, strict=True))
+        tensors = (*states, read if self.input_feeding else fed)
         return read, DecodeState(state.position + 1, tensors, history), weights
 
     def _combine(self, context: Tensor, hidden: Tensor) -> Tensor:

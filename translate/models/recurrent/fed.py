@@ -1,9 +1,8 @@
 """The loop of a decoder with input feeding, with the gradient through time written out.
 
-h_t, c_t = LSTM([y_t; h~_{t-1}], h_{t-1}, c_{t-1}); a_t = softmax(keys h_t);
-h~_t = tanh(values a_t + W h_t + b):
-Luong et al. 2015, 3.3, where the values are already multiplied by their half of W_c. Weights, keys and values
-get their gradients from all positions at once, after the loop.
+h_t = cell([y_t; h~_{t-1}], h_{t-1}); a_t = softmax(keys h_t); h~_t = tanh(values a_t + W h_t + b):
+Luong et al. 2015, 3.3, where the values are already multiplied by their half of W_c. The cell is of
+`fed_cells.py`. Weights, keys and values get their gradients from all positions at once, after the loop.
 
 Shapes: B sentences, S source, T target, E width of the embeddings, D of the state, R of h~.
 """
@@ -11,28 +10,17 @@ Shapes: B sentences, S source, T target, E width of the embeddings, D of the sta
 from typing import Any, NamedTuple
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from translate.models.recurrent.recurrences import lstm_backward, lstm_forward
+from translate.models.recurrent.fed_cells import FED_CELLS, CellWeights
 
 
 class DecoderStart(NamedTuple):
     """The state before the first position."""
 
     hidden: Tensor  # (B, D)
-    cell: Tensor  # (B, D)
-
-
-class LoopWeights(NamedTuple):
-    """The parameters of the loop."""
-
-    embedded: Tensor  # of the gates, on y: (4D, E)
-    loop: Tensor  # of the gates, on [h~; h]: (4D, R + D)
-    gates_bias: Tensor  # (4D,)
-    read: Tensor  # W, (R, D)
-    read_bias: Tensor  # b, (R,)
+    cell: Tensor  # (B, D) of an LSTM, (B, 0) of a GRU
 
 
 class LoopSource(NamedTuple):
@@ -43,18 +31,32 @@ class LoopSource(NamedTuple):
     mask: Tensor | None  # (B, S) bool, True = visible
 
 
+class ReadWeights(NamedTuple):
+    """The parameters of h~."""
+
+    weight: Tensor  # W, (R, D)
+    bias: Tensor  # b, (R,)
+
+
 def feed(
-    embedded: Tensor, start: DecoderStart, source: LoopSource, weights: LoopWeights
+    kind: str,
+    embedded: Tensor,
+    start: DecoderStart,
+    source: LoopSource,
+    read: ReadWeights,
+    cell: CellWeights,
 ) -> tuple[Tensor, Tensor]:
     """All target positions: h~ (B, T, R), and the attention weights (B, T, S).
 
     Args:
+        kind: ``lstm`` or ``gru``.
         embedded: y, (B, T, E).
         start: see :class:`DecoderStart`.
         source: see :class:`LoopSource`.
-        weights: see :class:`LoopWeights`.
+        read: see :class:`ReadWeights`.
+        cell: see :class:`CellWeights`.
     """
-    reads, attention = _Feed.apply(embedded, *start, *source, *weights)
+    reads, attention = _Feed.apply(kind, embedded, *start, *source, *read, *cell)
     return reads.transpose(0, 1), attention.transpose(0, 1)
 
 
@@ -62,59 +64,47 @@ class _Feed(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any,
+        kind: str,
         embedded: Tensor,
         hidden: Tensor,
         cell: Tensor,
         keys: Tensor,
         values: Tensor,
         mask: Tensor | None,
-        embedded_weight: Tensor,
-        loop_weight: Tensor,
-        gates_bias: Tensor,
         read_weight: Tensor,
         read_bias: Tensor,
+        *cell_weights: Tensor,
     ) -> tuple[Tensor, Tensor]:
         batch, length, _ = embedded.shape
         read_size, size = read_weight.shape
-        read_inputs = embedded.transpose(0, 1).contiguous()  # (T, B, E)
-        gates = F.linear(read_inputs, embedded_weight, gates_bias)  # (T, B, 4D)
         # The inputs of each step and what it writes are one tensor: [h~; h] at t is read, at t + 1 written.
-        states = gates.new_empty(length + 1, batch, read_size + size)
+        states = embedded.new_empty(length + 1, batch, read_size + size)
         states[0, :, :read_size] = 0
         states[0, :, read_size:] = hidden
-        cells = gates.new_empty(length + 1, batch, size)
-        cells[0] = cell
-        tanh_cells = gates.new_empty(length, batch, size)
-        attention = gates.new_empty(length, batch, keys.shape[1])
+        inputs = embedded.transpose(0, 1).contiguous()  # (T, B, E)
+        steps = FED_CELLS[kind](inputs, CellWeights(*cell_weights), states, cell)
+        attention = embedded.new_empty(length, batch, keys.shape[1])
         hidden_keys = None if mask is None else ~mask
         for t in range(length):
-            gates[t].addmm_(states[t], loop_weight.t())
-            state = states[t + 1, :, read_size:]
-            lstm_forward(gates[t], cells[t], cells[t + 1], tanh_cells[t], state)
+            state = steps.forward(t)
             scores = (keys @ state.unsqueeze(2)).squeeze(2)  # (B, S)
             _softmax(scores, hidden_keys, attention[t])
             read = torch.addmm(read_bias, state, read_weight.t())
             read.unsqueeze(1).baddbmm_(attention[t].unsqueeze(1), values)
             torch.tanh(read, out=states[t + 1, :, :read_size])
-        ctx.save_for_backward(
-            read_inputs, keys, values, embedded_weight, loop_weight, read_weight,
-            gates, states, cells, tanh_cells, attention,
-        )  # fmt: skip
+        ctx.steps = steps
+        ctx.save_for_backward(keys, values, read_weight, states, attention, *cell_weights)
         return states[1:, :, :read_size].contiguous(), attention.clone()
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, of_reads: Tensor, of_attention: Tensor) -> tuple[Tensor | None, ...]:
-        (
-            inputs, keys, values, embedded_weight, loop_weight, read_weight,
-            gates, states, cells, tanh_cells, attention,
-        ) = ctx.saved_tensors  # fmt: skip
+        keys, values, read_weight, states, attention, *cell_weights = ctx.saved_tensors
+        steps, weights = ctx.steps, CellWeights(*cell_weights)
         length, batch, read_size = of_reads.shape
-        slopes = torch.empty_like(gates)
         of_outputs = torch.empty_like(of_reads)  # of what h~ is the tanh of
         of_scores = torch.empty_like(attention)
-        of_cell = torch.zeros_like(cells[0])
-        of_state = gates.new_zeros(batch, states.shape[2])  # of [h~; h] by the step after
+        of_state = states.new_zeros(batch, states.shape[2])  # of [h~; h] by the step after
         for t in reversed(range(length)):
             read = states[t + 1, :, :read_size]
             of_read = of_state[:, :read_size].add_(of_reads[t])
@@ -127,22 +117,20 @@ class _Feed(torch.autograd.Function):
             )
             of_hidden = torch.addmm(of_state[:, read_size:], of_outputs[t], read_weight)
             of_hidden.unsqueeze(1).baddbmm_(of_scores[t].unsqueeze(1), keys)
-            lstm_backward(gates[t], cells[t], tanh_cells[t], of_hidden, of_cell, slopes[t])
-            torch.mm(slopes[t], loop_weight, out=of_state)
-        flat, flat_outputs = slopes.flatten(0, 1), of_outputs.flatten(0, 1).t()
+            steps.backward(t, weights, of_hidden, of_state)
         hiddens = states[1:, :, read_size:]
+        of_inputs, of_cell, of_weights = steps.gradients(weights)
         return (
-            (slopes @ embedded_weight).transpose(0, 1),
+            None,
+            of_inputs.transpose(0, 1),
             of_state[:, read_size:],
             of_cell,
             of_scores.permute(1, 2, 0) @ hiddens.transpose(0, 1),
             attention.permute(1, 2, 0) @ of_outputs.transpose(0, 1),
             None,
-            flat.t() @ inputs.flatten(0, 1),
-            flat.t() @ states[:-1].flatten(0, 1),
-            flat.sum(0),
-            flat_outputs @ hiddens.flatten(0, 1),
+            of_outputs.flatten(0, 1).t() @ hiddens.flatten(0, 1),
             of_outputs.sum((0, 1)),
+            *of_weights,
         )
 
 
