@@ -21,3 +21,9 @@ def test_the_package_is_typed() -> None:
 def test_importing_the_package_does_not_import_torch() -> None:
     code = "import sys, translate; dir(translate); sys.exit('torch' in sys.modules or 'hydra' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_the_package_runs_as_the_command() -> None:
+    command = [sys.executable, "-m", "translate", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert translate.__version__ in done.stdout

@@ -129,6 +129,14 @@ def test_a_sentence_and_a_page_need_nothing_heavy(of_torch: list[str], tmp_path:
 
 
 @pytest.mark.slow
+def test_a_sentence_and_a_page_need_not_all_of_torch(tmp_path: Path) -> None:
+    text = ["text", str(RUN), "I love you ."]
+    page = ["align", str(RUN), "I love you .", "--out", str(tmp_path / "page.html")]
+    for done in told([text, page], ["torch._decomp", "torch._refs"], []):
+        assert done[:2] == (0, [])
+
+
+@pytest.mark.slow
 def test_a_mistake_that_needs_the_model_is_told_with_torch_alone(of_torch: list[str]) -> None:
     heavy = tuple(name for name in HEAVY if name not in ("hydra", "omegaconf", "rich"))  # which training uses
     lines = [["train", mistake] for mistake in OF_THE_MODEL]

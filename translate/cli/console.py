@@ -9,10 +9,10 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TextIO, TypeVar
 
+from translate.cli.imports import importing
 from translate.config.names import escaped
 from translate.errors import UserError
 
@@ -170,24 +170,6 @@ def _raw_lines(stream: BinaryIO, most: int) -> Iterator[bytes]:
         yield b"".join(parts)[:most]
 
 
-@contextmanager
-def importing(module: str) -> Iterator[None]:
-    """No garbage collection while a command first imports ``module``, and torch with it.
-
-    Their objects stay to the end, but collections would visit them again and again. Frozen, they are not
-    visited later either, nor when the process ends: together a quarter of the import's time.
-    """
-    if module in sys.modules or not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
-
-
 def load_translator(
     run: Path,
     device: str,
@@ -202,7 +184,7 @@ def load_translator(
     from translate.storage.run_path import check_is_run
 
     check_is_run(run)
-    with importing("translate.runs.load"):
+    with importing("translate.runs.load", whole=bool(plugins)):
         from translate.runs.load import load
         from translate.runs.runtime import bfloat16_engine, find_device, use_runtime
 

@@ -16,12 +16,12 @@ import typer
 from translate.cli.console import (
     READER_GONE,
     WRONG_USE,
-    importing,
     print_error,
     print_system_error,
     silence_stdout,
     unbuffer_lines,
 )
+from translate.cli.imports import importing
 from translate.cli.train_help import help_text
 from translate.errors import UserError
 from translate.version import __version__
