@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from translate.text.words import (
     FIRST_MARK,
     UNSPACED,
+    Word,
+    joined_words,
     split_words,
     tokenise,
     whitespace_words,
@@ -106,3 +108,16 @@ def test_white_space_words_are_cut_nowhere_else() -> None:
         ("l'homme,", 2, 10),
         ("T-shirt", 13, 20),
     ]
+
+
+@given(
+    st.text(
+        st.sampled_from("ab'-. \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2003\u2028\u202f\u200b\u3000é")
+    )
+)
+def test_white_space_words_are_those_between_white_space(text: str) -> None:
+    expected = [Word(match[0], *match.span()) for match in re.finditer(r"\S+", text)]
+    assert whitespace_words(text) == expected
+    line = " ".join(word.text for word in expected)
+    assert joined_words(word.text for word in expected) == whitespace_words(line)
+    assert all(line[word.start : word.end] == word.text for word in joined_words(line.split()))

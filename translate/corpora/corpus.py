@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from translate.columns.collector import seldom_collected
 from translate.config.data import SPLITS, DataConfig, members_of
 from translate.config.names import shorten, shown_path
 from translate.corpora.documents.ids import context_notes, with_documents
@@ -66,6 +67,7 @@ class Corpus:
         return [*lines, *self.notes]
 
 
+@seldom_collected()
 def load_corpus(data: DataConfig, cache: Path | None = None) -> Corpus:
     """Read, check and filter the corpus that ``data`` describes; only the training split is filtered.
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from translate.aligner.links import Gold, parse_gold
 from translate.aligner.statistical import KnownLinks
 from translate.columns.cache_folder import one_at_a_time
+from translate.columns.collector import seldom_collected
 from translate.columns.column import Column
 from translate.columns.fingerprint import fingerprint
 from translate.config.data import DataConfig
@@ -83,6 +84,7 @@ def _whitespace(settings: Settings, split: Split) -> bool:
     return settings.data.tokenised or settings.training.guided_whitespace
 
 
+@seldom_collected()
 def encode_training(settings: Settings, corpus: Corpus, tokenizers: TokenizerPair) -> EncodedCorpus:
     """The training split as ids, from the cache if possible.
 

@@ -17,7 +17,7 @@ from translate.errors import UserError
 from translate.text.bounded import read_bounded, read_json
 from translate.text.lines import evenly
 from translate.text.words import NO_WORD as NO_WORD
-from translate.text.words import Word, assign, split_tagged, split_words, whitespace_words
+from translate.text.words import Word, assign, joined_words, split_tagged, split_words, whitespace_words
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 UNKNOWN = "⁇"  # the text of an unknown piece
@@ -139,8 +139,8 @@ class Tokenizer:
         """
         words = whitespace_words(text) if whitespace else split_tagged(text, self.tags)
         if self.tokenised:
-            prepared = " ".join(word.text for word in words)
-            spans = list(whitespace_words(prepared))
+            prepared = " ".join([word.text for word in words])
+            spans = words if prepared == text else joined_words(word.text for word in words)
         else:
             prepared, spans = text, words
         found = self._processor.encode(prepared, return_type="offset_mapping")

@@ -104,7 +104,14 @@ def split_tagged(text: str, tags: Collection[str]) -> list[Word]:
 
 def whitespace_words(text: str) -> list[Word]:
     """Split only at white space, as the gold links of tokenised corpora count words."""
-    return _found(_WHITESPACE_WORD, text)
+    words = text.split()
+    return joined_words(words) if " ".join(words) == text else _found(_WHITESPACE_WORD, text)
+
+
+def joined_words(words: Iterable[str]) -> list[Word]:
+    """The words of the sentence in which single spaces join them."""
+    make, end = tuple.__new__, -1
+    return [make(Word, (word, start := end + 1, end := start + len(word))) for word in words]
 
 
 def _found(pattern: re.Pattern[str], text: str) -> list[Word]:

@@ -14,7 +14,7 @@ from translate.columns.column import ROWS, Column
 from translate.corpora.corpus import Corpus
 from translate.corpora.split import Split
 from translate.errors import UserError
-from translate.text.words import split_words, whitespace_words
+from translate.text.words import split_words
 
 MEASURED = 10_000  # pairs whose lengths tell how many possible links a corpus has
 LONGEST = 60  # words of a side of a pair of the sample; longer pairs say little for their many links
@@ -136,10 +136,9 @@ def sample_of(split: Split, most_links: int, *, whitespace: bool) -> LinkSample:
 
     A pair of 20 and 30 words has 600 possible links. Each takes some 40 bytes while the links are estimated.
     """
-    split_line = whitespace_words if whitespace else split_words
 
     def words(line: str) -> list[str]:
-        return [word.text for word in split_line(line)]
+        return line.split() if whitespace else [word.text for word in split_words(line)]
 
     def pairs(count: int) -> Iterator[tuple[list[str], list[str]]]:
         for begin in range(0, count, ROWS):
