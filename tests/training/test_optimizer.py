@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import pytest
 import torch
 from torch import nn
@@ -14,7 +17,10 @@ def gradients(model: nn.Module, seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["bahdanau", "transformer"])
-def test_matrices_go_by_torch_s_muon_and_the_rest_by_its_adamw(name: str) -> None:
+def test_matrices_go_by_torch_s_muon_and_the_rest_by_its_adamw(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.Tensor, "bfloat16", torch.Tensor.float)  # torch's Muon rounds, ours does not
     ours, theirs = (tiny_model(name, torch.float32) for _ in range(2))
     optimizer = Muon(Muon.parameter_groups(ours, 0.1), lr=0.01, momentum=0.9, betas=(0.8, 0.9), eps=1e-7)
     embedded = {id(each.weight) for each in theirs.modules() if isinstance(each, nn.Embedding)}
@@ -89,3 +95,22 @@ def test_the_groups_carry_their_decay_and_frozen_parameters_none() -> None:
         (0.0, [(7,)]),
     ]
     assert len(parameter_groups(nn.LayerNorm(3), 0.3)) == 1  # torch refuses an empty group
+
+
+def test_an_optimizer_is_made_without_torch_s_compiler() -> None:
+    program = """
+import sys, torch
+from translate.training.optimizer import do_without_compiler
+before = "torch._dynamo" in sys.modules
+do_without_compiler()
+weight = torch.nn.Parameter(torch.ones(3))
+optimizer = torch.optim.Adam([{"params": [weight]}], lr=0.5)
+optimizer.zero_grad()
+optimizer.load_state_dict(optimizer.state_dict())
+print(before, "torch._dynamo" in sys.modules)
+weight.grad = torch.ones(3)
+optimizer.step()
+print(round(float(weight.sum()), 4))
+"""
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert found.stdout == "False False\n1.5\n"

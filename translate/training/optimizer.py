@@ -8,8 +8,22 @@ from torch import nn
 
 from translate.config.files import YAML, from_file
 from translate.models import Seq2Seq
+from translate.training.orthogonal import Orthogonal
 
 MUON = "muon"  # marks Muon's groups among the parameter groups
+DISABLED = "__dynamo_disable"  # where torch keeps a method in the form that is not compiled
+
+
+def do_without_compiler() -> None:
+    """Make optimizers without torch's compiler, which takes a second to import.
+
+    Some methods of torch's optimizers ask it not to compile them when they are called first, and import it
+    for that. An optimizer that is compiled all the same works too.
+    """
+    for name in ("add_param_group", "zero_grad", "state_dict", "load_state_dict"):
+        method = getattr(getattr(torch.optim.Optimizer, name), "__wrapped__", None)
+        if method is not None and not hasattr(method, DISABLED):
+            setattr(method, DISABLED, method)
 
 
 def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
@@ -25,7 +39,7 @@ def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, An
 
 
 class Muon(torch.optim.Optimizer):
-    """torch's Muon (Jordan et al. 2024) for hidden matrices, its AdamW for vectors, embeddings and output.
+    """Muon (Jordan et al. 2024) for hidden matrices, torch's AdamW for vectors, embeddings and output.
 
     Muon's steps are scaled as in Liu et al. 2025, so that both parts share rate and decay.
 
@@ -33,6 +47,7 @@ class Muon(torch.optim.Optimizer):
         params: groups of :meth:`parameter_groups`.
         lr: of both; the schedule's peak.
         momentum: of Muon.
+        ns_steps: of Muon; fewer cost less.
         betas: of AdamW.
         eps: of AdamW.
         weight_decay: of groups without a value of their own.
@@ -44,6 +59,7 @@ class Muon(torch.optim.Optimizer):
         params: Iterable[dict[str, Any]],
         lr: float = YAML,
         momentum: float = YAML,
+        ns_steps: int = YAML,
         betas: tuple[float, float] = YAML,
         eps: float = YAML,
         weight_decay: float = YAML,
@@ -54,9 +70,7 @@ class Muon(torch.optim.Optimizer):
         others = [group for group in self.param_groups if not group.get(MUON)]
         self.parts: list[torch.optim.Optimizer] = []
         if chosen:
-            self.parts.append(
-                torch.optim.Muon(chosen, lr=lr, momentum=momentum, adjust_lr_fn="match_rms_adamw")
-            )
+            self.parts.append(Orthogonal(chosen, lr=lr, momentum=momentum, ns_steps=ns_steps))
         if others:
             self.parts.append(torch.optim.AdamW(others, lr=lr, betas=betas, eps=eps, fused=True))
         # The parts share their groups with this list, so that a rate set here reaches them.
