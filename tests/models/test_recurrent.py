@@ -9,7 +9,7 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence
 
 from tests.tiny_models import attention, padded, random_sources, random_targets
 from translate.models import LuongRNN
-from translate.models.recurrent.layer import run_layers, writes_gradients
+from translate.models.recurrent.layer import loop_precision, run_layers, writes_gradients
 
 LENGTHS = [11, 7, 7, 3, 1]
 
@@ -90,12 +90,35 @@ def test_a_source_without_visible_words_has_finite_gradients() -> None:
     assert all(each is None or each.isfinite().all() for each in found)
 
 
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+def test_half_precision_is_near_float64_and_gives_float32(cell: str) -> None:
+    exact, model = luong("general", cell=cell), luong("general", cell=cell).float()
+    source, mask = padded(random_sources([5, 3, 7]))
+    target_in = random_targets(3, 6)
+    wanted_hidden, wanted_weights = exact.forward_with_weights(source, mask, target_in, 0)
+    with torch.autocast("cpu", torch.bfloat16):
+        hidden, weights = model.forward_with_weights(source, mask, target_in, 0)
+    assert (hidden.dtype, weights.dtype) == (torch.bfloat16, torch.float32)
+    torch.testing.assert_close(hidden.double(), wanted_hidden, atol=0.03, rtol=0.03)
+    torch.testing.assert_close(weights.double(), wanted_weights, atol=0.01, rtol=0.05)
+    torch.testing.assert_close(weights.sum(3), torch.ones(3, 1, 6), atol=1e-6, rtol=0)
+    wanted = gradients(wanted_hidden.square().sum(), list(exact.parameters()))
+    found = gradients(hidden.float().square().sum(), list(model.parameters()))
+    for one, other in zip(found, wanted, strict=True):
+        assert (one is None) == (other is None)
+        if one is not None:
+            assert one.dtype == torch.float32
+            # Far from another gradient: the difference is a few rounding errors of bfloat16 (2^-9).
+            assert (one.double() - other).norm() <= 0.03 * other.norm()
+
+
 def test_which_states_take_the_written_gradient() -> None:
     states = torch.zeros(2, 3)
     assert writes_gradients(states)
-    assert writes_gradients(states.double())
-    assert not writes_gradients(states.bfloat16())
+    assert loop_precision(states) == torch.float32
+    assert loop_precision(states.double()) == torch.float64
     with torch.no_grad():
         assert not writes_gradients(states)
     with torch.autocast("cpu", torch.bfloat16):
-        assert not writes_gradients(states)
+        assert writes_gradients(states)
+        assert loop_precision(states) == torch.bfloat16

@@ -40,10 +40,10 @@ class _ByteDropout(torch.autograd.Function):
         words = torch.empty((count + 7) // 8, dtype=torch.int64).random_(-(2**63), None)
         drawn = words.view(torch.uint8)[:count]
         ctx.scale = 256 / (256 - threshold)
-        if states.dtype in HALF:  # too coarse for the scale
-            kept = drawn >= threshold
-        else:  # numbers in the first place: a product takes half as long as a choice
-            kept = torch.ge(drawn, threshold, out=torch.empty(count, dtype=states.dtype)).mul_(ctx.scale)
+        # Numbers in the first place, 0 and 1: a product takes a fraction of the time of a choice.
+        kept = torch.ge(drawn, threshold, out=torch.empty(count, dtype=states.dtype))
+        if states.dtype not in HALF:  # these are too coarse for the scale
+            kept.mul_(ctx.scale)
         kept = kept.view(states.shape)
         ctx.save_for_backward(kept)
         return _drop(states, kept, ctx.scale)
@@ -55,5 +55,6 @@ class _ByteDropout(torch.autograd.Function):
 
 
 def _drop(states: Tensor, kept: Tensor, scale: float) -> Tensor:
-    """Scaled ``states``, or zero where ``kept`` is False; ``kept`` may hold 0 and the scale instead."""
-    return torch.where(kept, states, 0.0).mul_(scale) if kept.dtype == torch.bool else states * kept
+    """``states`` times ``kept``, which holds the scale but in half precision."""
+    dropped = states * kept
+    return dropped.mul_(scale) if kept.dtype in HALF else dropped

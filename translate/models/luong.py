@@ -17,7 +17,7 @@ from translate.config.files import YAML, from_file
 from translate.models.encoders import Encoder, EncoderSizes, RNNEncoder, initialise_recurrent
 from translate.models.recurrent.fed import DecoderStart, LoopSource, ReadWeights, feed
 from translate.models.recurrent.fed_cells import CellWeights
-from translate.models.recurrent.layer import writes_gradients
+from translate.models.recurrent.layer import loop_precision, writes_gradients
 from translate.models.rnn import (
     OPTIONS,
     SIZES,
@@ -164,6 +164,7 @@ class LuongRNN(RecurrentSeq2Seq):
         own_weight, own_bias = cell_weights(self.cell, "hh")
         reads, weights = feed(
             self.kind,
+            loop_precision(embedded),
             embedded,
             DecoderStart(hidden, cell[0] if cell else hidden.new_empty(len(hidden), 0)),
             LoopSource(memory.keys.squeeze(1), values, memory.mask),

@@ -9,6 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from translate.attention.memory import HALF
+
 CHUNK_ELEMENTS = 2**22  # scores held at a time: 16 MiB in float32, about the cache of a few cores
 TINY = 1e-30  # a probability below which float32 has lost digits, or all
 
@@ -101,17 +103,24 @@ def _forward(
     total = hidden.new_zeros((), dtype=precise)
     likelihood = hidden.new_zeros((), dtype=precise)
     rows = max(16, CHUNK_ELEMENTS // vocabulary)
-    # On a CPU a pass over the scores takes as long as a tenth of a product: one pass, in place.
-    whole_precision = hidden.device.type == "cpu" and hidden.dtype == weight.dtype == precise
+    # On a CPU a pass over the scores takes as long as a tenth of a product: one pass, in place, and in half
+    # precision no pass that widens them.
+    on_cpu, half = hidden.device.type == "cpu", hidden.dtype in HALF
+    in_place = on_cpu and gradients is not None and (half or hidden.dtype == weight.dtype == precise)
+    added = None if bias is None else bias.to(hidden.dtype)
     for start in range(0, hidden.shape[0], rows):
         states, wanted = hidden[start : start + rows], targets[start : start + rows, None]
-        scores = F.linear(states, cast_weight).to(precise)
-        if bias is not None:
-            scores += bias
-        wanted_scores = scores.gather(1, wanted)
-        if whole_precision and gradients is not None:
+        if in_place and half:
+            scores = F.linear(states, cast_weight, added)
+        else:
+            scores = F.linear(states, cast_weight).to(precise)
+            if bias is not None:
+                scores += bias
+        wanted_scores = scores.gather(1, wanted).to(precise)
+        if in_place:
             probabilities = torch.softmax(scores, 1, out=scores)
-            wanted_log = _logarithms(probabilities.gather(1, wanted), wanted, states, weight, bias)
+            found = probabilities.gather(1, wanted).to(precise)
+            wanted_log = _logarithms(found, wanted, states, cast_weight, added)
         else:
             log_probabilities = torch.log_softmax(scores, dim=1)
             wanted_log = log_probabilities.gather(1, wanted)
@@ -132,9 +141,12 @@ def _forward(
             gradients.weight.addmm_(slope.t(), states)
         else:  # a product in half precision, summed over the chunks in the weight's
             gradients.weight.add_(slope.t() @ states)
-        gradients.weight.sub_(uniform * states.sum(0, dtype=weight.dtype))
         if gradients.bias is not None:
-            gradients.bias.add_(probabilities.sum(0) - uniform * states.shape[0])
+            gradients.bias.add_(probabilities.sum(0))
+    if gradients is not None:
+        gradients.weight.sub_(uniform * hidden.sum(0, dtype=weight.dtype))
+        if gradients.bias is not None:
+            gradients.bias.sub_(uniform * hidden.shape[0])
     return total, likelihood
 
 
@@ -145,6 +157,6 @@ def _logarithms(
     logarithms = probabilities.log()
     tiny = (probabilities < TINY).squeeze(1)
     if tiny.any():
-        scores = F.linear(states[tiny], weight, bias)
+        scores = F.linear(states[tiny], weight, bias).to(logarithms.dtype)
         logarithms[tiny] = torch.log_softmax(scores, dim=1).gather(1, wanted[tiny])
     return logarithms

@@ -40,23 +40,28 @@ class ReadWeights(NamedTuple):
 
 def feed(
     kind: str,
+    precision: torch.dtype,
     embedded: Tensor,
     start: DecoderStart,
     source: LoopSource,
     read: ReadWeights,
     cell: CellWeights,
 ) -> tuple[Tensor, Tensor]:
-    """All target positions: h~ (B, T, R), and the attention weights (B, T, S).
+    """All target positions: h~ (B, T, R), and the attention weights (B, T, S), in float32 at the least.
 
     Args:
         kind: ``lstm`` or ``gru``.
+        precision: of all tensors but the attention weights.
         embedded: y, (B, T, E).
         start: see :class:`DecoderStart`.
         source: see :class:`LoopSource`.
         read: see :class:`ReadWeights`.
         cell: see :class:`CellWeights`.
     """
-    reads, attention = _Feed.apply(kind, embedded, *start, *source, *read, *cell)
+    keys, values, mask = source
+    given = (each.to(precision) for each in (embedded, *start, keys, values, *read, *cell))
+    with torch.autocast(embedded.device.type, enabled=False):
+        reads, attention = _Feed.apply(kind, mask, *given)
     return reads.transpose(0, 1), attention.transpose(0, 1)
 
 
@@ -65,12 +70,12 @@ class _Feed(torch.autograd.Function):
     def forward(
         ctx: Any,
         kind: str,
+        mask: Tensor | None,
         embedded: Tensor,
         hidden: Tensor,
         cell: Tensor,
         keys: Tensor,
         values: Tensor,
-        mask: Tensor | None,
         read_weight: Tensor,
         read_bias: Tensor,
         *cell_weights: Tensor,
@@ -83,14 +88,15 @@ class _Feed(torch.autograd.Function):
         states[0, :, read_size:] = hidden
         inputs = embedded.transpose(0, 1).contiguous()  # (T, B, E)
         steps = FED_CELLS[kind](inputs, CellWeights(*cell_weights), states, cell)
-        attention = embedded.new_empty(length, batch, keys.shape[1])
+        exact = torch.promote_types(embedded.dtype, torch.float32)
+        attention = embedded.new_empty(length, batch, keys.shape[1], dtype=exact)
         hidden_keys = None if mask is None else ~mask
         for t in range(length):
             state = steps.forward(t)
             scores = (keys @ state.unsqueeze(2)).squeeze(2)  # (B, S)
-            _softmax(scores, hidden_keys, attention[t])
+            _softmax(scores.to(exact), hidden_keys, attention[t])
             read = torch.addmm(read_bias, state, read_weight.t())
-            read.unsqueeze(1).baddbmm_(attention[t].unsqueeze(1), values)
+            read.unsqueeze(1).baddbmm_(attention[t].unsqueeze(1).to(read.dtype), values)
             torch.tanh(read, out=states[t + 1, :, :read_size])
         ctx.steps = steps
         ctx.save_for_backward(keys, values, read_weight, states, attention, *cell_weights)
@@ -109,25 +115,24 @@ class _Feed(torch.autograd.Function):
             read = states[t + 1, :, :read_size]
             of_read = of_state[:, :read_size].add_(of_reads[t])
             torch.addcmul(of_read, of_read * read, read, value=-1, out=of_outputs[t])
-            of_weights = (values @ of_outputs[t].unsqueeze(2)).squeeze(2)  # (B, S)
-            of_weights.add_(of_attention[t])
+            of_weights = (values @ of_outputs[t].unsqueeze(2)).squeeze(2) + of_attention[t]  # (B, S)
             of_weights.mul_(attention[t])
             torch.addcmul(
                 of_weights, attention[t], of_weights.sum(1, keepdim=True), value=-1, out=of_scores[t]
             )
             of_hidden = torch.addmm(of_state[:, read_size:], of_outputs[t], read_weight)
-            of_hidden.unsqueeze(1).baddbmm_(of_scores[t].unsqueeze(1), keys)
+            of_hidden.unsqueeze(1).baddbmm_(of_scores[t].unsqueeze(1).to(keys.dtype), keys)
             steps.backward(t, weights, of_hidden, of_state)
         hiddens = states[1:, :, read_size:]
         of_inputs, of_cell, of_weights = steps.gradients(weights)
         return (
             None,
+            None,
             of_inputs.transpose(0, 1),
             of_state[:, read_size:],
             of_cell,
-            of_scores.permute(1, 2, 0) @ hiddens.transpose(0, 1),
-            attention.permute(1, 2, 0) @ of_outputs.transpose(0, 1),
-            None,
+            of_scores.permute(1, 2, 0).to(keys.dtype) @ hiddens.transpose(0, 1),
+            attention.permute(1, 2, 0).to(keys.dtype) @ of_outputs.transpose(0, 1),
             of_outputs.flatten(0, 1).t() @ hiddens.flatten(0, 1),
             of_outputs.sum((0, 1)),
             *of_weights,

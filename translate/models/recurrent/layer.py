@@ -22,18 +22,18 @@ from translate.models.recurrent.recurrences import gru_backward, gru_forward, ls
 def writes_gradients(states: Tensor) -> bool:
     """Whether a loop over ``states`` takes its written gradient: in training, on a CPU.
 
-    Half precision keeps autograd, which casts each product; a GPU has kernels of its own.
+    A GPU has kernels of its own.
     """
-    return (
-        states.device.type == "cpu"
-        and torch.is_grad_enabled()
-        and not torch.is_autocast_enabled("cpu")
-        and states.dtype in (torch.float32, torch.float64)
-    )
+    return states.device.type == "cpu" and torch.is_grad_enabled()
+
+
+def loop_precision(states: Tensor) -> torch.dtype:
+    """What a loop over ``states`` on a CPU computes in: autocast's half precision, or that of the states."""
+    return torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else states.dtype
 
 
 def run_layers(rnn: nn.RNNBase, states: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """What a GRU or LSTM makes of packed states, from zero states on.
+    """What a GRU or LSTM makes of packed states, from zero states on; under autocast in half precision.
 
     Args:
         rnn: the layers, with biases.
@@ -44,7 +44,8 @@ def run_layers(rnn: nn.RNNBase, states: Tensor, sizes: Sequence[int]) -> tuple[T
         States (P, directions H), and the last state of each layer and direction (layers directions, B, H).
     """
     direction = {"LSTM": _LSTM, "GRU": _GRU}[rnn.mode]
-    finals = []
+    precision = loop_precision(states)
+    states, finals = states.to(precision), []
     for layer in range(rnn.num_layers):
         if layer > 0:
             states = F.dropout(states, rnn.dropout, rnn.training)
@@ -52,8 +53,9 @@ def run_layers(rnn: nn.RNNBase, states: Tensor, sizes: Sequence[int]) -> tuple[T
         for reverse in (False, True)[: 1 + rnn.bidirectional]:
             suffix = f"l{layer}{'_reverse' if reverse else ''}"
             names = (f"{kind}_{suffix}" for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"))
-            weights = [rnn.get_parameter(name) for name in names]
-            output, final = direction.apply(states, *weights, sizes, reverse)
+            weights = [rnn.get_parameter(name).to(precision) for name in names]
+            with torch.autocast("cpu", enabled=False):
+                output, final = direction.apply(states, *weights, sizes, reverse)
             outputs.append(output)
             finals.append(final)
         states = torch.cat(outputs, 1)
