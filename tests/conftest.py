@@ -68,11 +68,12 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _tiny_numbers() -> Iterator[None]:
-    """Training rounds denormal numbers to zero in its whole process; the next test may need them."""
+def _own_float_modes() -> Iterator[None]:
+    """Training rounds denormal numbers to zero and may choose other kernels in its whole process."""
     yield
     if "torch" in sys.modules:
         sys.modules["torch"].set_flush_denormal(False)
+        sys.modules["torch"].set_float32_matmul_precision("highest")
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Fused against explicit, forward and every gradient, by every kernel that runs here; refusals say why."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -53,6 +54,40 @@ def test_few_scores_are_written_down_in_a_search(key: str, monkeypatch: pytest.M
         torch.testing.assert_close(mechanism(query, memory)[0], written, rtol=1e-9, atol=1e-10)
     monkeypatch.undo()
     assert mechanism.fuses(query, memory)  # in training
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_short_attention_is_written_down_where_onednn_multiplies(
+    monkeypatch: pytest.MonkeyPatch, training: bool
+) -> None:
+    """The flash kernel's many small products are slow there; a long sequence takes it all the same."""
+    generator = torch.Generator().manual_seed(1)
+    query, keys, values = (torch.randn(2, 3, length, 16, generator=generator) for length in (23, 29, 29))
+    pattern = Pattern(torch.arange(29) < torch.tensor([[29], [17]]))
+    taken = []
+
+    def noted(name: str) -> Callable[..., Tensor]:
+        run = fused._RUN[name]
+
+        def call(*arguments: Any) -> Tensor:
+            taken.append(name)
+            return run(*arguments)
+
+        return call
+
+    for name in ("explicit", "sdpa"):
+        monkeypatch.setitem(fused._RUN, name, noted(name))
+
+    def context() -> Tensor:
+        with torch.set_grad_enabled(training):
+            return fused_attention(query, keys, values, pattern)
+
+    usual = context()
+    torch.set_float32_matmul_precision("medium")  # the fixture of conftest.py puts it back
+    torch.testing.assert_close(context(), usual, rtol=0.02, atol=0.02)  # with AMX these are bfloat16
+    monkeypatch.setattr(fused, "SHORT_IN_ONEDNN", 23 * 29 - 1)
+    context()
+    assert taken == ["sdpa", "explicit", "sdpa"]
 
 
 @pytest.mark.parametrize("causal", [False, True])

@@ -19,4 +19,5 @@ def test_versions_device_threads_and_kernels(translate_command: Command) -> None
     assert f"threads: {torch.get_num_threads()}" in result.out
     assert "attention kernels" in result.out
     assert "bfloat16 products on the CPU: " in result.out
+    assert "float32 products on the CPU: " in result.out
     assert ("device: CPU" in result.out) == (not torch.cuda.is_available())

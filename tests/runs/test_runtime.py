@@ -9,7 +9,15 @@ from torch import nn
 
 from tests.tiny_runs import train_tiny
 from translate.config.training import RuntimeConfig
-from translate.runs.runtime import ENOUGH_WORK, forward_precision, precision_note, work_of
+from translate.runs.runtime import (
+    ENOUGH_FOR_ONEDNN,
+    ENOUGH_WORK,
+    float32_engine,
+    forward_precision,
+    precision_note,
+    use_float32_engine,
+    work_of,
+)
 
 CPU = torch.device("cpu")
 
@@ -70,3 +78,53 @@ def test_a_run_says_which_precision_it_chose(
     said = capsys.readouterr().out
     assert ", bfloat16\n" in said
     assert "bfloat16, since this processor has AMX for it" in said
+
+
+ZEN_5 = {"cpu_name": "AMD EPYC", "avx512_f": True, "avx_vnni": True, "amx_bf16": False}
+
+
+@pytest.mark.parametrize(
+    ("processor", "engine"),
+    [
+        (ZEN_5, "AVX-512"),
+        ({**ZEN_5, "avx_vnni": False}, None),  # Zen 4
+        ({**ZEN_5, "avx512_f": False}, None),
+        ({**ZEN_5, "cpu_name": "Intel(R) Xeon(R) Processor"}, None),  # MKL uses AVX-512 there
+        ({**ZEN_5, "amx_bf16": True}, None),
+        ({"architecture": "aarch64"}, None),
+    ],
+)
+def test_where_onednn_multiplies_in_float32(
+    monkeypatch: pytest.MonkeyPatch, processor: dict[str, object], engine: str | None
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: processor)
+    assert float32_engine() == engine
+    use_float32_engine(torch.device("cuda"))
+    assert torch.get_float32_matmul_precision() == "highest"
+
+
+@pytest.mark.parametrize(
+    ("work", "chosen"), [(None, "medium"), (ENOUGH_FOR_ONEDNN, "medium"), (ENOUGH_FOR_ONEDNN - 1, "highest")]
+)
+def test_small_steps_stay_with_mkl(monkeypatch: pytest.MonkeyPatch, work: int | None, chosen: str) -> None:
+    monkeypatch.setattr("translate.runs.runtime.float32_engine", lambda: "AVX-512")
+    monkeypatch.setattr("translate.runs.runtime.keeps_digits", lambda: True)
+    use_float32_engine(CPU)
+    use_float32_engine(CPU, work)
+    assert torch.get_float32_matmul_precision() == chosen
+
+
+def test_products_keep_the_digits_of_float32(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("translate.runs.runtime.float32_engine", lambda: "AVX-512")
+    use_float32_engine(CPU)  # on a processor with AMX this goes back to where it was
+    generator = torch.Generator().manual_seed(1)
+    left, right = (torch.randn(shape, generator=generator) for shape in ((67, 131), (131, 71)))
+    exact = left.double() @ right.double()
+    torch.testing.assert_close((left @ right).double(), exact, atol=1e-4, rtol=1e-5)
+
+
+def test_a_product_that_loses_digits_puts_the_setting_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("translate.runs.runtime.float32_engine", lambda: "AVX-512")
+    monkeypatch.setattr("translate.runs.runtime.keeps_digits", lambda: False)
+    use_float32_engine(CPU)
+    assert torch.get_float32_matmul_precision() == "highest"

@@ -29,6 +29,7 @@ BACKENDS = {
 }
 FEW = 160  # scores of a head up to which the explicit path is quicker, in a search on a CPU
 SHORT = 512 * 512  # scores of a head up to which it is, too, in training in half precision on a CPU
+SHORT_IN_ONEDNN = 200 * 200  # the same in float32, where oneDNN multiplies it
 LONG = 1024  # keys from which FlexAttention's skipped blocks repay its block mask
 
 
@@ -92,13 +93,21 @@ def few_scores(query: Tensor, keys: Tensor) -> bool:
     )
 
 
+def onednn_multiplies() -> bool:
+    """Whether a CPU's products in float32 are oneDNN's and not MKL's; commands choose that at their start."""
+    return torch.get_float32_matmul_precision() == "medium"
+
+
 def _fastest(query: Tensor, keys: Tensor, values: Tensor, pattern: Pattern) -> str:
     """The kernel that ``auto`` stands for."""
     device = query.device.type
     if device == "cpu":
         # oneDNN multiplies short sequences in half precision; the flash kernel's backward barely uses it.
-        short = query.shape[2] * keys.shape[2] <= SHORT
-        if short and keys.dtype in HALF and torch.is_grad_enabled():
+        num_scores = query.shape[2] * keys.shape[2]
+        if keys.dtype in HALF and torch.is_grad_enabled() and num_scores <= SHORT:
+            return "explicit"
+        # The flash kernel would ask oneDNN for many small products, one by one.
+        if keys.dtype == torch.float32 and num_scores <= SHORT_IN_ONEDNN and onednn_multiplies():
             return "explicit"
         # Without the flash kernel torch would run its reference, which copies the tensors that it scales.
         return "sdpa" if refusal("flash", query, keys, values, pattern) is None else "explicit"

@@ -34,6 +34,7 @@ from translate.runs.runtime import (
     find_device,
     precision_note,
     use_deterministic,
+    use_float32_engine,
     use_runtime,
     work_of,
 )
@@ -141,6 +142,7 @@ def train_with_hooks(job: Job, training: Training, translator: Translator, valid
     """Train, report, validate and save until the run ends; returns why it ended."""
     config, directory, limits, world = job.settings.training, job.directory, job.limits, job.world
     work = work_of(training.update.model, config.batch_tokens)
+    use_float32_engine(job.device, work)
     note = precision_note(job.settings.runtime.precision, job.device, work)
     lines = [*start_lines(job.settings, training, directory), *([note] if note else [])]
     print(*lines, sep="\n", flush=True)

@@ -16,6 +16,8 @@ PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": t
 # Trained parameters times target tokens of a batch from which products in bfloat16 save more than their casts
 # cost, on two cores with AVX-512 (docs/benchmarks.md): about 2e9 is where both are as fast.
 ENOUGH_WORK = 3_000_000_000
+# The same from which oneDNN's faster products in float32 repay what it prepares for every new shape.
+ENOUGH_FOR_ONEDNN = 1_000_000_000
 
 
 def use_runtime(device: torch.device, threads: int | None = None) -> None:
@@ -26,13 +28,15 @@ def use_runtime(device: torch.device, threads: int | None = None) -> None:
         threads: of the CPU; torch's default if ``None``.
     """
     use_threads(threads)
-    # oneDNN caches a primitive for every shape of an LSTM; with the shapes of a corpus they filled a GiB.
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32")
+    # oneDNN caches a primitive for every shape of a product or an LSTM. The 1,024 that it keeps filled a GiB
+    # with the shapes of a corpus; a search, whose shapes come again, was a tenth slower with 32.
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "128")
     torch.set_flush_denormal(True)  # otherwise optimizers are several times slower on tiny numbers
     keep_freed_memory()
     if device.type == "cuda":
         torch.backends.cuda.matmul.allow_tf32 = True
         torch.backends.cudnn.allow_tf32 = True
+    use_float32_engine(device)
 
 
 def use_threads(threads: int | None) -> None:
@@ -56,6 +60,39 @@ def bfloat16_engine() -> str | None:
     """The processor's instructions for matrix products in bfloat16: AMX, AVX-512 or ``None``."""
     has = torch.cpu.get_capabilities()
     return "AMX" if has.get("amx_bf16") else "AVX-512" if has.get("avx512_bf16") else None
+
+
+def float32_engine() -> str | None:
+    """Instructions that torch's products in float32 pass over, and oneDNN's use: AVX-512 or ``None``.
+
+    MKL multiplies in 256 bits on AMD's processors. From Zen 5 on, which have VNNI outside of AVX-512 too, a
+    product in 512 bits takes half as long (docs/benchmarks.md).
+    """
+    has = torch.cpu.get_capabilities()
+    wide = str(has.get("cpu_name", "")).startswith("AMD") and has.get("avx512_f") and has.get("avx_vnni")
+    return "AVX-512" if wide and not has.get("amx_bf16") else None
+
+
+def use_float32_engine(device: torch.device, work: int | None = None) -> None:
+    """Let oneDNN multiply in float32 on a CPU where that is faster, with float32's digits.
+
+    Torch's setting for it allows bfloat16 inside a product. Without AMX oneDNN has no kernel that would use
+    it, and multiplies in float32; should another one have it, the setting goes back.
+
+    Args:
+        work: of a training step, see :func:`work_of`; a small one stays with MKL.
+    """
+    if device.type != "cpu" or float32_engine() is None:
+        return
+    torch.set_float32_matmul_precision("medium")
+    if (work is not None and work < ENOUGH_FOR_ONEDNN) or not keeps_digits():
+        torch.set_float32_matmul_precision("highest")
+
+
+def keeps_digits() -> bool:
+    """Whether a product in float32 keeps digits that bfloat16 has not."""
+    numbers = torch.full((64, 64), 1 + 2**-20)
+    return torch.equal(numbers @ torch.eye(64), numbers)
 
 
 def forward_precision(runtime: RuntimeConfig, device: torch.device, work: int = 0) -> torch.dtype:
