@@ -108,9 +108,10 @@ def compute_type(options: argparse.Namespace) -> str:
 
 def ours(options: argparse.Namespace) -> None:
     import translate
-    from translate.runs.runtime import find_device, use_runtime
+    from translate.runs.runtime import find_device, search_work, use_float32_engine, use_runtime
 
-    use_runtime(find_device(options.device), options.threads)  # as the command does
+    device = find_device(options.device)
+    use_runtime(device, options.threads)  # as the command does
     kind, elsewhere = options.precision, "engine" in options.worker
     if elsewhere:
         kind = compute_type(options)
@@ -121,6 +122,7 @@ def ours(options: argparse.Namespace) -> None:
         int8=kind == "int8",
         engine="ctranslate2" if elsewhere else "torch",
     )
+    use_float32_engine(device, search_work(translator.model))
     aligned = options.worker.endswith("aligned")
     gc.freeze()
 

@@ -12,9 +12,11 @@ from translate.config.training import RuntimeConfig
 from translate.runs.runtime import (
     ENOUGH_FOR_ONEDNN,
     ENOUGH_WORK,
+    SEARCHED_ROWS,
     float32_engine,
     forward_precision,
     precision_note,
+    search_work,
     use_float32_engine,
     work_of,
 )
@@ -61,9 +63,11 @@ def test_what_is_said_of_a_precision(
 
 
 def test_work_counts_what_is_trained() -> None:
+    """And that of a search counts everything."""
     model = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2, bias=False))
     model[0].requires_grad_(False)
     assert work_of(model, 100) == 800
+    assert search_work(model) == SEARCHED_ROWS * 24
     model[0].requires_grad_(True)
     assert work_of(model, 100) == 2400
 
@@ -99,24 +103,24 @@ def test_where_onednn_multiplies_in_float32(
 ) -> None:
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: processor)
     assert float32_engine() == engine
-    use_float32_engine(torch.device("cuda"))
+    use_float32_engine(torch.device("cuda"), ENOUGH_FOR_ONEDNN)
     assert torch.get_float32_matmul_precision() == "highest"
 
 
 @pytest.mark.parametrize(
-    ("work", "chosen"), [(None, "medium"), (ENOUGH_FOR_ONEDNN, "medium"), (ENOUGH_FOR_ONEDNN - 1, "highest")]
+    ("work", "chosen"), [(ENOUGH_FOR_ONEDNN, "medium"), (ENOUGH_FOR_ONEDNN - 1, "highest")]
 )
-def test_small_steps_stay_with_mkl(monkeypatch: pytest.MonkeyPatch, work: int | None, chosen: str) -> None:
+def test_small_products_stay_with_mkl(monkeypatch: pytest.MonkeyPatch, work: int, chosen: str) -> None:
     monkeypatch.setattr("translate.runs.runtime.float32_engine", lambda: "AVX-512")
     monkeypatch.setattr("translate.runs.runtime.keeps_digits", lambda: True)
-    use_float32_engine(CPU)
+    use_float32_engine(CPU, ENOUGH_FOR_ONEDNN)
     use_float32_engine(CPU, work)
     assert torch.get_float32_matmul_precision() == chosen
 
 
 def test_products_keep_the_digits_of_float32(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("translate.runs.runtime.float32_engine", lambda: "AVX-512")
-    use_float32_engine(CPU)  # on a processor with AMX this goes back to where it was
+    use_float32_engine(CPU, ENOUGH_FOR_ONEDNN)  # on a processor with AMX this goes back to where it was
     generator = torch.Generator().manual_seed(1)
     left, right = (torch.randn(shape, generator=generator) for shape in ((67, 131), (131, 71)))
     exact = left.double() @ right.double()
@@ -126,5 +130,5 @@ def test_products_keep_the_digits_of_float32(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_product_that_loses_digits_puts_the_setting_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("translate.runs.runtime.float32_engine", lambda: "AVX-512")
     monkeypatch.setattr("translate.runs.runtime.keeps_digits", lambda: False)
-    use_float32_engine(CPU)
+    use_float32_engine(CPU, ENOUGH_FOR_ONEDNN)
     assert torch.get_float32_matmul_precision() == "highest"

@@ -186,7 +186,13 @@ def load_translator(
     check_is_run(run)
     with importing("translate.runs.load", whole=bool(plugins)):
         from translate.runs.load import load
-        from translate.runs.runtime import bfloat16_engine, find_device, use_runtime
+        from translate.runs.runtime import (
+            bfloat16_engine,
+            find_device,
+            search_work,
+            use_float32_engine,
+            use_runtime,
+        )
 
         chosen = find_device(device)
         use_runtime(chosen, threads)
@@ -195,6 +201,7 @@ def load_translator(
         translator = load(
             run, device=device, plugins=plugins or (), int8=int8, precision=precision, engine=engine
         )
+        use_float32_engine(chosen, search_work(translator.model))
     _note_unfinished(run)
     # The loaded objects stay to the end. Frozen, they cost no full garbage collection 0.1 s.
     gc.freeze()

@@ -16,8 +16,9 @@ PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": t
 # Trained parameters times target tokens of a batch from which products in bfloat16 save more than their casts
 # cost, on two cores with AVX-512 (docs/benchmarks.md): about 2e9 is where both are as fast.
 ENOUGH_WORK = 3_000_000_000
-# The same from which oneDNN's faster products in float32 repay what it prepares for every new shape.
-ENOUGH_FOR_ONEDNN = 1_000_000_000
+# Parameters times rows of a product from which oneDNN's float32 repays what it prepares for each shape.
+ENOUGH_FOR_ONEDNN = 700_000_000
+SEARCHED_ROWS = 320  # of a search with the default beam and batch
 
 
 def use_runtime(device: torch.device, threads: int | None = None) -> None:
@@ -36,7 +37,6 @@ def use_runtime(device: torch.device, threads: int | None = None) -> None:
     if device.type == "cuda":
         torch.backends.cuda.matmul.allow_tf32 = True
         torch.backends.cudnn.allow_tf32 = True
-    use_float32_engine(device)
 
 
 def use_threads(threads: int | None) -> None:
@@ -73,19 +73,20 @@ def float32_engine() -> str | None:
     return "AVX-512" if wide and not has.get("amx_bf16") else None
 
 
-def use_float32_engine(device: torch.device, work: int | None = None) -> None:
+def use_float32_engine(device: torch.device, work: int) -> None:
     """Let oneDNN multiply in float32 on a CPU where that is faster, with float32's digits.
 
     Torch's setting for it allows bfloat16 inside a product. Without AMX oneDNN has no kernel that would use
     it, and multiplies in float32; should another one have it, the setting goes back.
 
     Args:
-        work: of a training step, see :func:`work_of`; a small one stays with MKL.
+        work: of a training step, see :func:`work_of`, or of a search, see :func:`search_work`; small products
+            stay with MKL.
     """
     if device.type != "cpu" or float32_engine() is None:
         return
     torch.set_float32_matmul_precision("medium")
-    if (work is not None and work < ENOUGH_FOR_ONEDNN) or not keeps_digits():
+    if work < ENOUGH_FOR_ONEDNN or not keeps_digits():
         torch.set_float32_matmul_precision("highest")
 
 
@@ -116,6 +117,11 @@ def forward_precision(runtime: RuntimeConfig, device: torch.device, work: int = 
 def work_of(model: torch.nn.Module, batch_tokens: int) -> int:
     """Trained parameters times target tokens of a batch: about a sixth of the operations of a step."""
     return batch_tokens * sum(each.numel() for each in model.parameters() if each.requires_grad)
+
+
+def search_work(model: torch.nn.Module) -> int:
+    """Parameters times hypotheses of a batch: about half of the operations of a step of a search."""
+    return SEARCHED_ROWS * sum(each.numel() for each in model.parameters())
 
 
 def check_precision(precision: str, device: torch.device) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from translate.runs.runtime import use_runtime
+from translate.runs.runtime import search_work, use_float32_engine, use_runtime
 from translate.serve.batch.calls import Calculation, ServedCall
 from translate.serve.batch.channel import (
     Begin,
@@ -202,7 +202,9 @@ def main(connection: int, memory: int) -> None:
         begin: Begin = channel.receive()
         sys.path[:] = begin.path
         use_runtime(_CPU, begin.threads)
-        translating = Translating(channel, begin, begin.models.unpack(memory))
+        translators: Mapping[str, Translator] = begin.models.unpack(memory)
+        use_float32_engine(_CPU, max(search_work(each.model) for each in translators.values()))
+        translating = Translating(channel, begin, translators)
         channel.send([Ready()])
         while True:
             translating.take(channel.receive())
