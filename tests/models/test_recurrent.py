@@ -1,6 +1,7 @@
 """The gradients that are written out, against torch's own recurrences and autograd step by step."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import pytest
 import torch
@@ -8,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence
 
 from tests.tiny_models import attention, padded, random_sources, random_targets
-from translate.models import LuongRNN
+from translate.models import BahdanauRNN, LuongRNN, Seq2Seq
 from translate.models.recurrent.layer import loop_precision, run_layers, writes_gradients
 
 LENGTHS = [11, 7, 7, 3, 1]
@@ -52,14 +53,16 @@ def luong(name: str, *, decoder_size: int = 22, tie: str = "all", cell: str = "l
     return LuongRNN(31, 31, attention(name), **sizes, dropout=0.0, tie=tie, cell=cell).double()
 
 
-@pytest.mark.parametrize("cell", ["lstm", "gru"])
-@pytest.mark.parametrize("masked", [True, False])
-@pytest.mark.parametrize("tie", ["all", "none"])
-@pytest.mark.parametrize("name", ["general", "dot"])
-def test_input_feeding_equals_single_steps(name: str, tie: str, masked: bool, cell: str) -> None:
-    model = luong(name, tie=tie, cell=cell)
-    sources = random_sources([5, 3, 7] if masked else [5, 5, 5])
-    source, mask = padded(sources)
+def bahdanau(name: str, *, word_in_query: bool = False) -> BahdanauRNN:
+    torch.manual_seed(3)
+    sizes = {"embedding_size": 7, "encoder_size": 11, "decoder_size": 13}
+    mechanism = attention(name, attention_size=17)
+    return BahdanauRNN(31, 31, mechanism, **sizes, dropout=0.0, word_in_query=word_in_query).double()
+
+
+def assert_equals_single_steps(model: Seq2Seq, *, masked: bool, unread: int) -> None:
+    """Outputs, weights and all gradients against autograd step by step; ``unread`` parameters have none."""
+    source, mask = padded(random_sources([5, 3, 7] if masked else [5, 5, 5]))
     target_in = random_targets(3, 6)
     leaves = list(model.parameters())
     hidden, weights = model.forward_with_weights(source, mask, target_in, 0)
@@ -77,8 +80,37 @@ def test_input_feeding_equals_single_steps(name: str, tie: str, masked: bool, ce
     found = gradients((hidden * one).sum() + (weights * two).sum(), leaves)
     wanted = gradients((wanted_hidden * one).sum() + (wanted_weights * two).sum(), leaves)
     assert_same(found, wanted)
-    unread = 1 if tie == "all" else 2  # the output's bias, and its weight where it is no embedding
     assert sum(each is None for each in found) == unread
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+@pytest.mark.parametrize("masked", [True, False])
+@pytest.mark.parametrize("tie", ["all", "none"])
+@pytest.mark.parametrize("name", ["general", "dot"])
+def test_input_feeding_equals_single_steps(name: str, tie: str, masked: bool, cell: str) -> None:
+    model = luong(name, tie=tie, cell=cell)
+    # Unread: the output's bias, and its weight where it is no embedding.
+    assert_equals_single_steps(model, masked=masked, unread=1 if tie == "all" else 2)
+
+
+@pytest.mark.parametrize("rows", [1, 2**19])
+@pytest.mark.parametrize("masked", [True, False])
+@pytest.mark.parametrize("word_in_query", [True, False])
+@pytest.mark.parametrize("name", ["additive", "concat"])
+def test_attending_before_each_step_equals_single_steps(
+    name: str, word_in_query: bool, masked: bool, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("translate.attention.recompute.CHUNK_ELEMENTS", rows)  # sentence by sentence, or all
+    model = bahdanau(name, word_in_query=word_in_query)
+    assert model._attends_plainly()
+    assert_equals_single_steps(model, masked=masked, unread=1)
+
+
+@pytest.mark.parametrize("name", ["coverage", "general"])
+def test_other_mechanisms_keep_their_own_loop(name: str) -> None:
+    torch.manual_seed(3)
+    sizes = {"embedding_size": 7, "encoder_size": 11, "decoder_size": 22}
+    assert not BahdanauRNN(31, 31, attention(name), **sizes)._attends_plainly()
 
 
 def test_a_source_without_visible_words_has_finite_gradients() -> None:
@@ -90,9 +122,17 @@ def test_a_source_without_visible_words_has_finite_gradients() -> None:
     assert all(each is None or each.isfinite().all() for each in found)
 
 
-@pytest.mark.parametrize("cell", ["lstm", "gru"])
-def test_half_precision_is_near_float64_and_gives_float32(cell: str) -> None:
-    exact, model = luong("general", cell=cell), luong("general", cell=cell).float()
+@pytest.mark.parametrize(
+    "build",
+    [
+        partial(luong, "general", cell="lstm"),
+        partial(luong, "general", cell="gru"),
+        partial(bahdanau, "additive"),
+        partial(bahdanau, "additive", word_in_query=True),
+    ],
+)
+def test_half_precision_is_near_float64_and_gives_float32(build: Callable[[], Seq2Seq]) -> None:
+    exact, model = build(), build().float()
     source, mask = padded(random_sources([5, 3, 7]))
     target_in = random_targets(3, 6)
     wanted_hidden, wanted_weights = exact.forward_with_weights(source, mask, target_in, 0)
@@ -108,8 +148,8 @@ def test_half_precision_is_near_float64_and_gives_float32(cell: str) -> None:
         assert (one is None) == (other is None)
         if one is not None:
             assert one.dtype == torch.float32
-            # Far from another gradient: the difference is a few rounding errors of bfloat16 (2^-9).
-            assert (one.double() - other).norm() <= 0.03 * other.norm()
+            # A few rounding errors of bfloat16 (2^-9), more where the softmax's gradients cancel out.
+            assert (one.double() - other).norm() <= 0.05 * other.norm()
 
 
 def test_which_states_take_the_written_gradient() -> None:

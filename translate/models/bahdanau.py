@@ -6,15 +6,19 @@ them, readout and output after.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translate.attention import Attention
+from translate.attention.additive import Additive, Concat
 from translate.config.files import YAML, from_file
 from translate.models.encoders import Encoder, EncoderSizes, RNNEncoder, initialise_recurrent
+from translate.models.recurrent.attending import AttendingWeights, WordInputs, attend_and_step
+from translate.models.recurrent.fed import LoopSource
+from translate.models.recurrent.layer import loop_precision, writes_gradients
 from translate.models.rnn import (
     OPTIONS,
     SIZES,
@@ -128,11 +132,13 @@ class BahdanauRNN(RecurrentSeq2Seq):
         """States (B, T, D), embeddings (B, T, E), contexts (B, T, C), and weights (B, H, T, S) on request."""
         embedded = self.embed(target_in, self.target_embedding)
         inputs, from_context = self._input_weights()
-        projected = F.linear(embedded, inputs, cell_weights(self.cell, "ih")[1]).unbind(1)  # T of (B, 3D)
+        word_gates = F.linear(embedded, inputs, cell_weights(self.cell, "ih")[1])  # (B, T, 3D)
         state = self.start(encoded)
+        if self._attends_plainly() and writes_gradients(embedded):
+            return self._attend_and_step(embedded, word_gates, state, encoded, need_weights=need_weights)
         hidden, history = state.tensors[0], state.attention
         states, contexts, rows = [], [], []
-        for step_input, last in zip(projected, embedded.unbind(1), strict=True):
+        for step_input, last in zip(word_gates.unbind(1), embedded.unbind(1), strict=True):
             hidden, context, weights, history = self._advance(
                 step_input, from_context, hidden, last, encoded, history, need_weights=need_weights
             )
@@ -141,6 +147,37 @@ class BahdanauRNN(RecurrentSeq2Seq):
             rows.append(weights)
         weights = torch.cat(rows, dim=2) if need_weights else None  # type: ignore[arg-type]
         return torch.stack(states, 1), embedded, torch.stack(contexts, 1), weights
+
+    def _attends_plainly(self) -> bool:
+        """Whether the loop is that of `recurrent/attending.py`: an additive score without a history."""
+        attention = self.attention
+        return type(attention) in (Additive, Concat) and attention.kernel in ("auto", "chunked")
+
+    def _attend_and_step(
+        self,
+        embedded: Tensor,
+        word_gates: Tensor,
+        state: DecodeState,
+        encoded: Encoded,
+        *,
+        need_weights: bool,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+        """As the loop of :meth:`_walk`."""
+        attention, memory = cast(Additive, self.attention), encoded.memories[0]
+        layer, size = attention.query_projection, embedded.shape[2] if self.word_in_query else 0
+        of_word, of_state = layer.weight[:, :size], layer.weight[:, size:]
+        bias = layer.weight.new_zeros(len(layer.weight)) if layer.bias is None else layer.bias
+        shape = *embedded.shape[:2], len(bias)
+        queries = F.linear(embedded, of_word, bias) if self.word_in_query else bias.expand(shape)
+        own = cell_weights(self.cell, "hh")
+        states, contexts, weights = attend_and_step(
+            loop_precision(embedded),
+            WordInputs(word_gates, queries),
+            state.tensors[0],
+            LoopSource(memory.keys.squeeze(1), memory.values.squeeze(1), memory.mask),
+            AttendingWeights(of_state, attention.direction, self._input_weights()[1], *own),
+        )
+        return states, embedded, contexts, weights.unsqueeze(1) if need_weights else None
 
     def _input_weights(self) -> tuple[Tensor, Tensor]:
         """The input matrix of the cell, split into the columns of the embedding and of the context."""

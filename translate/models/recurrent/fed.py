@@ -94,7 +94,7 @@ class _Feed(torch.autograd.Function):
         for t in range(length):
             state = steps.forward(t)
             scores = (keys @ state.unsqueeze(2)).squeeze(2)  # (B, S)
-            _softmax(scores.to(exact), hidden_keys, attention[t])
+            softmax_into(attention[t], scores.to(exact), hidden_keys)
             read = torch.addmm(read_bias, state, read_weight.t())
             read.unsqueeze(1).baddbmm_(attention[t].unsqueeze(1).to(read.dtype), values)
             torch.tanh(read, out=states[t + 1, :, :read_size])
@@ -139,7 +139,7 @@ class _Feed(torch.autograd.Function):
         )
 
 
-def _softmax(scores: Tensor, hidden: Tensor | None, weights: Tensor) -> None:
+def softmax_into(weights: Tensor, scores: Tensor, hidden: Tensor | None) -> None:
     """Write the softmax over the keys that are not ``hidden`` into ``weights``; zeros where all are."""
     if hidden is not None:
         scores.masked_fill_(hidden, torch.finfo(scores.dtype).min)
