@@ -174,6 +174,25 @@ def test_an_interrupted_stream_leaves_nothing_running(
         torch.set_num_threads(threads)
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"beam_size": 1}, 2 * SEARCH.batch_size),
+        ({"beam_size": 2}, SEARCH.batch_size),
+        ({"beam_size": 1, "batch_size": 3}, 3),
+        ({"beam_size": 1, "search": replace(SEARCH, sample=True)}, SEARCH.batch_size),
+        ({"beam_size": 1, "search": replace(SEARCH, batch_size=100_000)}, 100_000),
+    ],
+)
+def test_greedy_search_takes_twice_as_many_sentences(
+    tokenizers: TokenizerPair,  # noqa: F811
+    given: dict[str, Any],
+    expected: int,
+) -> None:
+    work = build(tokenizers).begin(SOURCES, **given)
+    assert work.batch.config.batch_size == expected
+
+
 @pytest.mark.slow
 def test_options_are_the_keywords(tokenizers: TokenizerPair) -> None:  # noqa: F811
     translator = build(tokenizers)

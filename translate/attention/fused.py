@@ -15,7 +15,15 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from translate.attention.functional import masked_softmax
-from translate.attention.kernels import KERNELS, KernelStatus, compiler, flex, refusal, varlen_packed
+from translate.attention.kernels import (
+    KERNELS,
+    KernelStatus,
+    compiler,
+    flex,
+    onednn_multiplies,
+    refusal,
+    varlen_packed,
+)
 from translate.attention.masks import Pattern
 from translate.attention.memory import HALF
 from translate.attention.recompute import chunked_additive_scores, compiled_additive_scores
@@ -91,11 +99,6 @@ def few_scores(query: Tensor, keys: Tensor) -> bool:
         and keys.dtype not in HALF
         and not torch.is_autocast_enabled("cpu")
     )
-
-
-def onednn_multiplies() -> bool:
-    """Whether a CPU's products in float32 are oneDNN's and not MKL's; commands choose that at their start."""
-    return torch.get_float32_matmul_precision() == "medium"
 
 
 def _fastest(query: Tensor, keys: Tensor, values: Tensor, pattern: Pattern) -> str:

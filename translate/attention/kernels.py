@@ -48,6 +48,11 @@ def compiler() -> str | None:
     return next((path for name in COMPILERS if (path := shutil.which(name))), None)
 
 
+def onednn_multiplies() -> bool:
+    """Whether a CPU's products in float32 are oneDNN's and not MKL's; commands choose that at their start."""
+    return torch.get_float32_matmul_precision() == "medium"
+
+
 def refusal(kernel: str, query: Tensor, keys: Tensor, values: Tensor, pattern: Pattern) -> str | None:
     """Why ``kernel`` cannot run on this input; ``None`` if no reason is known before it is tried."""
     on_gpu = query.device.type == "cuda"

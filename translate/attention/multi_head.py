@@ -216,7 +216,7 @@ class MultiHead(DotProduct):
             *(part[:, :, :1].expand(-1, -1, paths.length, -1) for part in (memory.keys, memory.values))
         )
         pattern = self.own_pattern(1, one_path)
-        if paths.parted:
+        if paths.parted or paths.num_seen > paths.num_rows:
             pattern = Pattern(extra=paths.added(pattern.total(1, paths.length, query)))
         return self.fuse(query, memory, pattern).flatten(0, 1).unsqueeze(1)
 

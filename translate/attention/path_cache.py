@@ -15,6 +15,8 @@ import math
 import torch
 from torch import Tensor
 
+from translate.attention.kernels import onednn_multiplies
+
 FIRST_ROWS = 16
 WORTH = 1.5  # rows over rows on a path, from which on dropping the others pays
 # A cache that is full grows by one row in this many; each step reads them all, so copies are cheap.
@@ -39,13 +41,16 @@ class PathCache:
         self.width = 1
         # One (2, B, G, R, E) for each layer, so that only one is held twice while it is copied.
         shape = 2, sentences, num_heads, FIRST_ROWS, head_size
-        self._states = [like.new_empty(shape) for _ in range(num_layers)]
+        self._states = [like.new_zeros(shape) for _ in range(num_layers)]
         self._own = like.new_zeros(1, 1)  # 0 for a hypothesis itself, -inf for the others of its sentence
         self._paths = like.new_empty(sentences, 0)  # (N, C): 0 on the path of a hypothesis, else -inf
         # The position of each row, (B, C)
         self._positions = torch.empty(sentences, 0, dtype=torch.int64, device=like.device)
         self._crowded = 0  # number of rows at which to look for rows on no path
         self._masked = False  # whether a column lies on no path of some sentence, whatever the width
+        # oneDNN multiplies whole tensors alone, and would copy the rows so far at every step. So queries see
+        # the rows that are not written yet, too, which hold zeros or what has been moved, and lie on no path.
+        self._whole = like.device.type == "cpu" and onednn_multiplies()
 
     @property
     def num_sentences(self) -> int:
@@ -55,6 +60,11 @@ class PathCache:
     def num_rows(self) -> int:
         """C."""
         return self._paths.shape[1]
+
+    @property
+    def num_seen(self) -> int:
+        """The rows that :meth:`write` returns: C, or all that fit."""
+        return self._states[0].shape[3] if self._whole else self.num_rows
 
     @property
     def parted(self) -> bool:
@@ -72,6 +82,7 @@ class PathCache:
                     *states.shape[:3], rows + rows // GROWTH + FIRST_ROWS, states.shape[4]
                 )
                 grown[:, :, :, : self.num_rows] = states[:, :, :, : self.num_rows]
+                grown[:, :, :, self.num_rows :] = 0.0
                 self._states[layer] = grown
         own = self._own.repeat(self.num_sentences, 1)
         self._paths = torch.cat([self._paths, own], dim=1)
@@ -80,25 +91,29 @@ class PathCache:
         self.length += 1
 
     def write(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Write a layer's last position, (N, G, 1, E) each; returns all its rows, (B, G, C, E) each."""
+        """Write a layer's last position, (N, G, 1, E) each; returns rows (B, G, ``num_seen``, E) each."""
         rows = self.num_rows
         for kind, new in enumerate((keys, values)):
             written = new.view(self.num_sentences, self.width, *new.shape[1::2]).transpose(1, 2)
             self._states[layer][kind, :, :, rows - self.width : rows] = written  # (B, G, W, E)
-        keys, values = self._states[layer][:, :, :, :rows].unbind(0)
+        keys, values = self._states[layer][:, :, :, : self.num_seen].unbind(0)
         return keys, values
 
     def added(self, by_position: Tensor | None) -> Tensor | None:
         """The bias of the scores: -inf off a hypothesis' path, plus ``by_position`` (1, 1 or H, 1, T).
 
-        Returns (B or 1, 1 or H, W, C), or ``None`` if nothing is added.
+        Returns (B or 1, 1 or H, W, ``num_seen``), or ``None`` if nothing is added.
         """
-        if not self.parted:
-            return by_position  # every row is a position
-        paths = self._paths.view(-1, 1, self.width, self.num_rows)
+        unwritten = self.num_seen - self.num_rows
+        if not self.parted:  # every row is a position
+            if by_position is None and unwritten:
+                by_position = self._own.new_zeros(1, 1, 1, self.num_rows)
+            return by_position if by_position is None else _followed(by_position, unwritten, -math.inf)
+        paths = _followed(self._paths, unwritten, -math.inf).view(-1, 1, self.width, self.num_seen)
         if by_position is None:
             return paths
-        return paths + by_position[0, :, 0, self._positions].transpose(0, 1).unsqueeze(2)  # (B, H, 1, C)
+        positions = _followed(self._positions, unwritten, 0)
+        return paths + by_position[0, :, 0, positions].transpose(0, 1).unsqueeze(2)  # (B, H, 1, num_seen)
 
     def widen(self, width: int) -> None:
         """Copy the one hypothesis of each sentence to ``width``; its rows are on all paths."""
@@ -137,7 +152,7 @@ class PathCache:
         if count > old or rows > self.num_rows:
             for layer, states in enumerate(self._states):
                 if count > old or rows > capacity:
-                    grown = states.new_empty(2, count, num_heads, max(capacity, rows), size)
+                    grown = states.new_zeros(2, count, num_heads, max(capacity, rows), size)
                     grown[:, :old, :, : self.num_rows] = states[:, :, :, : self.num_rows]
                     self._states[layer] = states = grown
                 states[:, :, :, self.num_rows : rows] = 0.0  # on no path, but no NaN either
@@ -181,6 +196,11 @@ class PathCache:
 
     def _next_look(self) -> int:
         return max(int(WORTH * self.num_rows), FIRST_ROWS)
+
+
+def _followed(tensor: Tensor, count: int, value: float) -> Tensor:
+    """The tensor with ``count`` more numbers in its last dimension."""
+    return torch.nn.functional.pad(tensor, (0, count), value=value) if count else tensor
 
 
 class LayerCache:

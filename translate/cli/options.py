@@ -122,7 +122,11 @@ class TranslationMachine(MachineOptions):
 
     batch_size: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Sentences in a batch. Default: search.batch_size of the run."),
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Sentences in a batch. Default: search.batch_size of the run, twice that in greedy search.",
+        ),
     ] = None
     precision: Annotated[
         str,

@@ -10,6 +10,7 @@ from translate.config.files import YAML
 # The work for a line grows with these, so they have limits that no honest search meets.
 Pieces = Annotated[int, Ge(1), Le(100_000)]
 Fewest = Annotated[int, Ge(0), Le(100_000)]
+LARGEST_BATCH = 100_000
 Ratio = Annotated[float, Ge(0), Le(100)]
 
 
@@ -33,7 +34,7 @@ class SearchConfig:
     top_k: Count = YAML
     top_p: Annotated[float, Gt(0), Le(1)] = YAML
     seed: Count = YAML
-    batch_size: Annotated[int, Ge(1), Le(100_000)] = YAML
+    batch_size: Annotated[int, Ge(1), Le(LARGEST_BATCH)] = YAML
 
     def __post_init__(self) -> None:
         if self.max_length is not None and self.min_length > self.max_length:
