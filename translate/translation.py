@@ -12,7 +12,7 @@ from translate.alignment.choice import AlignmentChoice
 from translate.alignment.coverage_penalty import coverage
 from translate.alignment.extract import align, align_recorded
 from translate.alignment.pairs import EncodedPair
-from translate.config.search import LARGEST_BATCH, SearchConfig
+from translate.config.search import SearchConfig
 from translate.engines.ctranslate2_search import CTranslate2Search, EngineSearch
 from translate.errors import UserError
 from translate.models import Seq2Seq
@@ -41,8 +41,7 @@ class TranslateOptions:
     """The less common options of :meth:`Translator.translate`.
 
     Attributes:
-        batch_size: most sentences in the running batch; the run's own by default, of which greedy search,
-            with one hypothesis each, takes twice as many.
+        batch_size: most sentences in the running batch; the run's own by default, greedily twice that.
         prefix: beginning of every translation, or of each sentence's.
         constraints: phrases that every translation must contain, or a list of phrases for each sentence.
         mbr: draw this many samples and take the one that agrees best with all: minimum Bayes risk with chrF.
@@ -87,9 +86,7 @@ class TranslateOptions:
             name = "mbr=" if self.mbr else "" if search.sample else "beam_size="
             hint = "" if search.sample else "; a wider beam has more"
             raise UserError(f"n_best: expected 1 to {name}{most}, got {n_best}{hint}")
-        if self.batch_size is None and search.beam_size == 1 and not search.sample:
-            return replace(search, batch_size=min(2 * search.batch_size, LARGEST_BATCH))
-        return search
+        return search if self.batch_size else search.with_full_batches()
 
     @property
     def beside_search(self) -> list[str]:

@@ -1,5 +1,6 @@
 """The ``search`` section; ``conf/search/beam.yaml`` holds defaults and meanings."""
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from annotated_types import Ge, Gt, Le
@@ -39,6 +40,12 @@ class SearchConfig:
     def __post_init__(self) -> None:
         if self.max_length is not None and self.min_length > self.max_length:
             raise ValueError(f"min_length: {self.min_length} is more than max_length={self.max_length}")
+
+    def with_full_batches(self) -> "SearchConfig":
+        """Twice the sentences in greedy search, which has one hypothesis of each."""
+        if self.beam_size > 1 or self.sample:
+            return self
+        return replace(self, batch_size=min(2 * self.batch_size, LARGEST_BATCH))
 
     def longest(self, source_length: int) -> int:
         """The largest number of target pieces for a source of ``source_length`` pieces."""

@@ -105,17 +105,12 @@ def _forward(
     rows = max(16, CHUNK_ELEMENTS // vocabulary)
     # On a CPU a pass over the scores takes as long as a tenth of a product: one pass, in place, and in half
     # precision no pass that widens them.
-    on_cpu, half = hidden.device.type == "cpu", hidden.dtype in HALF
-    in_place = on_cpu and gradients is not None and (half or hidden.dtype == weight.dtype == precise)
-    added = None if bias is None else bias.to(hidden.dtype)
+    on_cpu, narrow = hidden.device.type == "cpu", hidden.dtype in HALF
+    in_place = on_cpu and gradients is not None and (narrow or hidden.dtype == weight.dtype == precise)
+    added = bias.to(hidden.dtype) if bias is not None and in_place else bias
     for start in range(0, hidden.shape[0], rows):
         states, wanted = hidden[start : start + rows], targets[start : start + rows, None]
-        if in_place and half:
-            scores = F.linear(states, cast_weight, added)
-        else:
-            scores = F.linear(states, cast_weight).to(precise)
-            if bias is not None:
-                scores += bias
+        scores = _scores(states, cast_weight, added, hidden.dtype if in_place else precise)
         wanted_scores = scores.gather(1, wanted).to(precise)
         if in_place:
             probabilities = torch.softmax(scores, 1, out=scores)
@@ -134,20 +129,32 @@ def _forward(
             continue
         probabilities.scatter_add_(1, wanted, probabilities.new_full(wanted.shape, label_smoothing - 1))
         slope = probabilities.to(hidden.dtype)
-        of_states = gradients.hidden[start : start + rows]
-        torch.mm(slope, cast_weight, out=of_states)
-        of_states.sub_((uniform * weight_sum).to(hidden.dtype))
-        if slope.dtype == weight.dtype:
-            gradients.weight.addmm_(slope.t(), states)
-        else:  # a product in half precision, summed over the chunks in the weight's
-            gradients.weight.add_(slope.t() @ states)
-        if gradients.bias is not None:
-            gradients.bias.add_(probabilities.sum(0))
+        torch.mm(slope, cast_weight, out=gradients.hidden[start : start + rows])
+        _add_gradients(gradients, slope, probabilities, states)
     if gradients is not None:
+        gradients.hidden.sub_((uniform * weight_sum).to(hidden.dtype))
         gradients.weight.sub_(uniform * hidden.sum(0, dtype=weight.dtype))
         if gradients.bias is not None:
             gradients.bias.sub_(uniform * hidden.shape[0])
     return total, likelihood
+
+
+def _add_gradients(gradients: _Gradients, slope: Tensor, exact: Tensor, states: Tensor) -> None:
+    """Add those of weight and bias, by the slopes (N, V) of a chunk's scores and the same before a cast."""
+    if slope.dtype == gradients.weight.dtype:
+        gradients.weight.addmm_(slope.t(), states)
+    else:  # a product in half precision, summed over the chunks in the weight's
+        gradients.weight.add_(slope.t() @ states)
+    if gradients.bias is not None:
+        gradients.bias.add_(exact.sum(0))
+
+
+def _scores(states: Tensor, weight: Tensor, bias: Tensor | None, precision: torch.dtype) -> Tensor:
+    """(N, V) in ``precision``; of half precision the bias is a part of the product."""
+    if precision in HALF:
+        return F.linear(states, weight, bias)
+    scores = F.linear(states, weight).to(precision)
+    return scores if bias is None else scores.add_(bias)
 
 
 def _logarithms(
