@@ -11,7 +11,7 @@ WIDTH, SENTENCES, LENGTH, LAYERS = 3, 2, 37, 2
 
 @pytest.fixture(autouse=True, params=["highest", "medium"], ids=["rows so far", "rows that fit"])
 def _rows_seen(request: pytest.FixtureRequest) -> None:
-    """With the second setting the queries see the rows that are not written yet; conftest.py takes it back."""
+    """With the second one queries see rows that are not written yet; conftest.py takes it back."""
     torch.set_float32_matmul_precision(request.param)
 
 
