@@ -7,6 +7,24 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+VECTOR_BYTES = {"AVX512": 64}  # of the registers of torch's CPU kernels; 32 or less elsewhere
+WORTH_PADDING = 2048  # numbers from which two copies cost less than a softmax number by number
+
+
+def softmax(scores: Tensor) -> Tensor:
+    """Normalise in the last dimension.
+
+    On a CPU torch takes rows that do not fill a register number by number, at ten times the cost of each, and
+    so does its gradient. Such rows are widened by columns that get nothing.
+    """
+    width, widened = scores.shape[-1], 0
+    if scores.device.type == "cpu" and not torch.compiler.is_compiling() and scores.numel() >= WORTH_PADDING:
+        register = VECTOR_BYTES.get(torch.backends.cpu.get_cpu_capability(), 32) // scores.element_size()
+        widened = max(0, register - width)
+    if not widened:
+        return torch.softmax(scores, dim=-1)
+    return torch.softmax(F.pad(scores, (0, widened), value=-torch.inf), dim=-1)[..., :width]
+
 
 def masked_softmax(scores: Tensor, visible: Tensor | None) -> Tensor:
     """Normalise over the visible keys, in the last dimension.
@@ -21,10 +39,9 @@ def masked_softmax(scores: Tensor, visible: Tensor | None) -> Tensor:
         Weights (..., T, S); rows sum to 1, or to 0 where nothing is visible.
     """
     if visible is None:
-        return torch.softmax(scores, dim=-1)
-    lowest = torch.finfo(scores.dtype).min  # finite: -inf would make an all-hidden row NaN
-    weights = torch.softmax(scores.masked_fill(~visible, lowest), dim=-1)
-    return weights.masked_fill(~visible, 0.0)
+        return softmax(scores)
+    hidden, lowest = ~visible, torch.finfo(scores.dtype).min  # finite: -inf would make an all-hidden row NaN
+    return softmax(scores.masked_fill(hidden, lowest)).masked_fill(hidden, 0.0)
 
 
 def normalise(scores: Tensor, visible: Tensor | None) -> Tensor:
