@@ -108,7 +108,8 @@ def compute_type(options: argparse.Namespace) -> str:
 
 def ours(options: argparse.Namespace) -> None:
     import translate
-    from translate.runs.runtime import find_device, search_work, use_float32_engine, use_runtime
+    from translate.runs.load import use_processor
+    from translate.runs.runtime import find_device, use_runtime
 
     device = find_device(options.device)
     use_runtime(device, options.threads)  # as the command does
@@ -122,7 +123,7 @@ def ours(options: argparse.Namespace) -> None:
         int8=kind == "int8",
         engine="ctranslate2" if elsewhere else "torch",
     )
-    use_float32_engine(device, search_work(translator.model))
+    use_processor(translator, device)
     aligned = options.worker.endswith("aligned")
     gc.freeze()
 

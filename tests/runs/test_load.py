@@ -5,6 +5,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ import translate
 from tests.tiny_runs import BACKENDS
 from translate.alignment.choice import AlignmentChoice
 from translate.errors import UserError
+from translate.models.packing import CopiedLinear
 from translate.text.tokenizer import BOS, EOS
 
 
@@ -41,7 +43,7 @@ def test_scores_of_a_lower_precision_are_nearly_those_of_float32(
     sentences = ["I love you .", "she does not like the green apples .", "", "look it up ."]
     translator = translate.load(tiny_runs[backend], device="cpu", precision=precision)
     model = translator.model
-    stored = model.parameters() if precision == "float16" else [model.get_buffer("output_layer.weight")]
+    stored = model.parameters() if precision == "float16" else [cast(CopiedLinear, model.output_layer).weight]
     assert {each.dtype for each in stored} == {getattr(torch, precision)}
     exact = translate.load(tiny_runs[backend], device="cpu").model
     for beam_size in (1, 2):

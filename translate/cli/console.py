@@ -185,14 +185,8 @@ def load_translator(
 
     check_is_run(run)
     with importing("translate.runs.load", whole=bool(plugins)):
-        from translate.runs.load import load
-        from translate.runs.runtime import (
-            bfloat16_engine,
-            find_device,
-            search_work,
-            use_float32_engine,
-            use_runtime,
-        )
+        from translate.runs.load import load, use_processor
+        from translate.runs.runtime import bfloat16_engine, find_device, use_runtime
 
         chosen = find_device(device)
         use_runtime(chosen, threads)
@@ -201,7 +195,7 @@ def load_translator(
         translator = load(
             run, device=device, plugins=plugins or (), int8=int8, precision=precision, engine=engine
         )
-        use_float32_engine(chosen, search_work(translator.model))
+        use_processor(translator, chosen)
     _note_unfinished(run)
     # The loaded objects stay to the end. Frozen, they cost no full garbage collection 0.1 s.
     gc.freeze()

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from translate.errors import UserError
-from translate.models.columns import CopiedLinear
+from translate.models.packing import CopiedLinear, replace_linear
 from translate.models.seq2seq import Seq2Seq
 
 
@@ -53,8 +53,8 @@ class Bfloat16Linear(CopiedLinear):
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         super().__init__(weight.bfloat16(), None if bias is None else bias.bfloat16())
 
-    def forward(self, states: Tensor) -> Tensor:
-        return super().forward(states.bfloat16()).to(states.dtype)
+    def _product(self, states: Tensor, then: str) -> Tensor:
+        return super()._product(states.bfloat16(), then).to(states.dtype)
 
 
 def round_to_int8(model: Seq2Seq) -> None:
@@ -68,17 +68,14 @@ def round_to_int8(model: Seq2Seq) -> None:
     if "fbgemm" not in torch.backends.quantized.supported_engines:
         raise UserError("int8: this torch has no kernels for it (fbgemm)")
     torch.backends.quantized.engine = "fbgemm"
-    _replace_linear(model, Int8Linear)
+    _replace(model, Int8Linear)
 
 
 def round_to_bfloat16(model: Seq2Seq) -> None:
     """Replace every linear layer, and the projection to the vocabulary, by :class:`Bfloat16Linear`."""
-    _replace_linear(model, Bfloat16Linear)
+    _replace(model, Bfloat16Linear)
 
 
-def _replace_linear(model: Seq2Seq, new: Callable[[Tensor, Tensor | None], nn.Module]) -> None:
-    for module in list(model.modules()):
-        for name, child in list(module.named_children()):
-            if type(child) is nn.Linear:
-                setattr(module, name, new(child.weight, child.bias))
+def _replace(model: Seq2Seq, new: Callable[[Tensor, Tensor | None], nn.Module]) -> None:
+    replace_linear(model, new)
     model.output_layer = new(model.output_weight, model.output_bias)

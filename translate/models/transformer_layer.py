@@ -11,6 +11,7 @@ from translate.attention import Attention, LayerCache, Memory, MultiHead
 from translate.config.files import YAML, from_file
 from translate.models.dropout import Dropout
 from translate.models.embedding import rotate
+from translate.models.packing import CopiedLinear
 from translate.models.seq2seq import attend_beside, beams
 from translate.models.states import Encoded
 from translate.options import Width, option_group
@@ -59,6 +60,8 @@ class FeedForward(nn.Module):
             nn.init.zeros_(layer.bias)
 
     def forward(self, states: Tensor) -> Tensor:
+        if self.kind == "relu" and isinstance(self.inner, CopiedLinear):
+            return self.outer(self.dropout(self.inner.rectified(states)))
         hidden = self.inner(states)
         if self.kind == "swiglu":
             gate, hidden = hidden.chunk(2, dim=-1)

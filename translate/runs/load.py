@@ -14,10 +14,10 @@ from translate.config.targets.plugins import find_plugin
 from translate.engines.choosing import choose
 from translate.errors import UserError
 from translate.models import Seq2Seq
-from translate.models.columns import store_by_columns
+from translate.models.packing import pack, store_by_columns
 from translate.models.rounding import round_to_bfloat16, round_to_int8
 from translate.models.size_limit import SizeLimit
-from translate.runs.runtime import PRECISIONS, find_device, use_threads
+from translate.runs.runtime import PRECISIONS, find_device, search_work, use_float32_engine, use_threads
 from translate.storage.checkpoint import load_weights, stored_weights
 from translate.storage.lock import at_work
 from translate.storage.run_directory import RunDirectory
@@ -89,6 +89,13 @@ def load(
     _lay_out(model, chosen_device, kind, as_trained=as_trained)
     languages, context = _languages(settings), ContextSize.of(settings.data)
     return Translator(model, tokenizers, settings.search, choice, languages, engine=chosen, context=context)
+
+
+def use_processor(translator: Translator, device: torch.device) -> None:
+    """Let a command translate as fast as the processor can; it sets what products the process takes."""
+    use_float32_engine(device, search_work(translator.model))
+    if device.type == "cpu":
+        pack(translator.model)
 
 
 def _tokenizers(directory: RunDirectory, settings: Settings) -> TokenizerPair:
