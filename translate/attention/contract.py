@@ -15,10 +15,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from translate.attention.functional import masked_softmax
+from translate.attention.functional import masked_softmax, weighted_sum
 from translate.attention.fused import few_scores
 from translate.attention.masks import Pattern, check_mask
-from translate.attention.memory import Memory
+from translate.attention.memory import Memory, each_tensor
 
 
 class Attention(nn.Module):
@@ -53,6 +53,10 @@ class Attention(nn.Module):
         """Project the source states once: (B, S, key_size) and (B, S) bool, True = visible."""
         self._check_states(states, mask)
         return Memory(states.unsqueeze(1), states.unsqueeze(1), mask)
+
+    def lay_out(self, memory: Memory) -> Memory:
+        """The memory as the steps of a search read it fastest: strided views would be copied at each step."""
+        return each_tensor(memory, Tensor.contiguous)
 
     def scores(self, query: Tensor, memory: Memory, state: Any = None) -> Tensor:
         """How relevant each key is to each query: (B, T, query_size) -> (B, H, T, S)."""
@@ -125,7 +129,7 @@ class Attention(nn.Module):
 
     def weight(self, weights: Tensor, memory: Memory) -> Tensor:
         """The weighted sum of the values: (B, H, T, S) -> (B, T, context_size)."""
-        return self.merge(weights.to(memory.values.dtype) @ memory.values)
+        return self.merge(weighted_sum(weights.to(memory.values.dtype), memory.values))
 
     def merge(self, context: Tensor) -> Tensor:
         """Join the heads: (B, H, T, E') -> (B, T, H E')."""

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from translate.attention.functional import masked_softmax
+from translate.attention.functional import masked_softmax, weighted_sum
 from translate.attention.kernels import (
     KERNELS,
     KernelStatus,
@@ -184,7 +184,7 @@ def explicit_attention(
     bias = pattern.added(num_queries, num_keys, device)
     scores = scores if bias is None else scores + bias
     weights = masked_softmax(scores, pattern.visible(num_queries, num_keys, device))
-    return F.dropout(weights, dropout).to(values.dtype) @ values
+    return weighted_sum(F.dropout(weights, dropout).to(values.dtype), values)
 
 
 _RUN: dict[str, Callable[[Tensor, Tensor, Tensor, Pattern, float | None], Tensor]] = {

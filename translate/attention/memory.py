@@ -1,6 +1,6 @@
 """What attention reads: keys, values and a mask, in a value that no module stores."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
@@ -40,9 +40,32 @@ def each_tensor(value: Any, function: Callable[[Tensor], Tensor]) -> Any:
     return value
 
 
+def by_columns(matrices: Tensor) -> Tensor:
+    """The same matrices (..., N, M), stored column by column."""
+    return matrices.mT.contiguous().mT
+
+
+def stored_by_columns(tensor: Tensor) -> bool:
+    """Whether :func:`by_columns` made it."""
+    return tensor.dim() > 2 and not tensor.is_contiguous() and tensor.mT.is_contiguous()
+
+
+def zeros_stored_as(tensor: Tensor, sizes: Sequence[int]) -> Tensor:
+    """Zeros of other ``sizes``, stored in the order of ``tensor``."""
+    if not stored_by_columns(tensor):
+        return tensor.new_zeros(*sizes)
+    return tensor.new_zeros(*sizes[:-2], sizes[-1], sizes[-2]).mT
+
+
 def select_rows(value: Any, rows: Tensor) -> Any:
     """The given rows of every tensor in ``value``: state of hypotheses, or memory of sentences."""
-    return each_tensor(value, lambda tensor: tensor.index_select(0, rows))
+
+    def select(tensor: Tensor) -> Tensor:
+        if stored_by_columns(tensor):
+            return tensor.mT.index_select(0, rows).mT
+        return tensor.index_select(0, rows)
+
+    return each_tensor(value, select)
 
 
 def put_rows(held: Any, rows: Tensor, new: Any, count: int) -> Any:
@@ -58,7 +81,7 @@ def put_rows(held: Any, rows: Tensor, new: Any, count: int) -> Any:
     """
     if isinstance(held, Tensor):
         sizes = [count, *(max(pair) for pair in zip(held.shape[1:], new.shape[1:], strict=True))]
-        held = held if held.is_contiguous() and list(held.shape) == sizes else _grown(held, sizes)
+        held = _grown(held, sizes)
         return held.index_copy_(0, rows, _grown(new, [len(new), *sizes[1:]]))
     if isinstance(held, tuple):
         return tuple(put_rows(own, rows, more, count) for own, more in zip(held, new, strict=True))
@@ -71,8 +94,8 @@ def put_rows(held: Any, rows: Tensor, new: Any, count: int) -> Any:
 
 
 def _grown(tensor: Tensor, sizes: list[int]) -> Tensor:
-    if list(tensor.shape) == sizes and tensor.is_contiguous():
+    if list(tensor.shape) == sizes and (tensor.is_contiguous() or stored_by_columns(tensor)):
         return tensor
-    grown = tensor.new_zeros(sizes)
+    grown = zeros_stored_as(tensor, sizes)
     grown[tuple(slice(size) for size in tensor.shape)] = tensor
     return grown

@@ -11,11 +11,13 @@ from the oldest sentence's first: only distances between positions of one senten
 """
 
 import math
+from itertools import chain
 
 import torch
 from torch import Tensor
 
 from translate.attention.kernels import onednn_multiplies
+from translate.attention.memory import by_columns, select_rows, zeros_stored_as
 
 FIRST_ROWS = 16
 WORTH = 1.5  # rows over rows on a path, from which on dropping the others pays
@@ -39,22 +41,25 @@ class PathCache:
     def __init__(self, num_layers: int, sentences: int, num_heads: int, head_size: int, like: Tensor) -> None:
         self.length = 0
         self.width = 1
-        # One (2, B, G, R, E) for each layer, so that only one is held twice while it is copied.
-        shape = 2, sentences, num_heads, FIRST_ROWS, head_size
-        self._states = [like.new_zeros(shape) for _ in range(num_layers)]
+        # oneDNN multiplies whole tensors alone, and would copy the rows so far at every step. So queries see
+        # the rows that are not written yet, too, which hold zeros or what has been moved, and lie on no path.
+        # It reads keys by columns, which takes half as long.
+        self._whole = like.device.type == "cpu" and onednn_multiplies()
+        values = like.new_zeros(sentences, num_heads, FIRST_ROWS, head_size)
+        keys = by_columns(values) if self._whole else values
+        # Keys and values (B, G, R, E) of each layer.
+        self._states = [(zeros_stored_as(keys, keys.shape), values.clone()) for _ in range(num_layers)]
         self._own = like.new_zeros(1, 1)  # 0 for a hypothesis itself, -inf for the others of its sentence
         self._paths = like.new_empty(sentences, 0)  # (N, C): 0 on the path of a hypothesis, else -inf
         # The position of each row, (B, C)
         self._positions = torch.empty(sentences, 0, dtype=torch.int64, device=like.device)
         self._crowded = 0  # number of rows at which to look for rows on no path
         self._masked = False  # whether a column lies on no path of some sentence, whatever the width
-        # oneDNN multiplies whole tensors alone, and would copy the rows so far at every step. So queries see
-        # the rows that are not written yet, too, which hold zeros or what has been moved, and lie on no path.
-        self._whole = like.device.type == "cpu" and onednn_multiplies()
+        self._added: Tensor | None = None  # the bias of this step, where it is that of the paths alone
 
     @property
     def num_sentences(self) -> int:
-        return self._states[0].shape[1]
+        return self._states[0][0].shape[0]
 
     @property
     def num_rows(self) -> int:
@@ -64,7 +69,11 @@ class PathCache:
     @property
     def num_seen(self) -> int:
         """The rows that :meth:`write` returns: C, or all that fit."""
-        return self._states[0].shape[3] if self._whole else self.num_rows
+        return self._capacity if self._whole else self.num_rows
+
+    @property
+    def _capacity(self) -> int:
+        return self._states[0][0].shape[2]
 
     @property
     def parted(self) -> bool:
@@ -75,28 +84,25 @@ class PathCache:
         """Make room for one more position, where each hypothesis writes a row."""
         if self.parted and self.num_rows >= self._crowded:
             self._compact()
-        rows, capacity = self.num_rows + self.width, self._states[0].shape[3]
-        if rows > capacity:
-            for layer, states in enumerate(self._states):
-                grown = states.new_empty(
-                    *states.shape[:3], rows + rows // GROWTH + FIRST_ROWS, states.shape[4]
-                )
-                grown[:, :, :, : self.num_rows] = states[:, :, :, : self.num_rows]
-                grown[:, :, :, self.num_rows :] = 0.0
-                self._states[layer] = grown
+        rows = self.num_rows + self.width
+        if rows > self._capacity:
+            self._grow(self.num_sentences, rows + rows // GROWTH + FIRST_ROWS)
         own = self._own.repeat(self.num_sentences, 1)
         self._paths = torch.cat([self._paths, own], dim=1)
         position = self._positions.new_full((self.num_sentences, self.width), self.length)
         self._positions = torch.cat([self._positions, position], dim=1)
         self.length += 1
+        self._added = None
 
     def write(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Write a layer's last position, (N, G, 1, E) each; returns rows (B, G, ``num_seen``, E) each."""
-        rows = self.num_rows
-        for kind, new in enumerate((keys, values)):
+        rows, held = self.num_rows, self._states[layer]
+        for own, new in zip(held, (keys, values), strict=True):
             written = new.view(self.num_sentences, self.width, *new.shape[1::2]).transpose(1, 2)
-            self._states[layer][kind, :, :, rows - self.width : rows] = written  # (B, G, W, E)
-        keys, values = self._states[layer][:, :, :, : self.num_seen].unbind(0)
+            own[:, :, rows - self.width : rows] = written  # (B, G, W, E)
+        if self._whole:
+            return held
+        keys, values = (own[:, :, :rows] for own in held)
         return keys, values
 
     def added(self, by_position: Tensor | None) -> Tensor | None:
@@ -104,16 +110,23 @@ class PathCache:
 
         Returns (B or 1, 1 or H, W, ``num_seen``), or ``None`` if nothing is added.
         """
+        if by_position is None and self.parted:
+            if self._added is None:  # the same for all layers
+                self._added = self._off_the_paths()
+            return self._added
         unwritten = self.num_seen - self.num_rows
         if not self.parted:  # every row is a position
             if by_position is None and unwritten:
                 by_position = self._own.new_zeros(1, 1, 1, self.num_rows)
             return by_position if by_position is None else _followed(by_position, unwritten, -math.inf)
-        paths = _followed(self._paths, unwritten, -math.inf).view(-1, 1, self.width, self.num_seen)
-        if by_position is None:
-            return paths
-        positions = _followed(self._positions, unwritten, 0)
+        positions, paths = _followed(self._positions, unwritten, 0), self._off_the_paths()
+        assert by_position is not None
         return paths + by_position[0, :, 0, positions].transpose(0, 1).unsqueeze(2)  # (B, H, 1, num_seen)
+
+    def _off_the_paths(self) -> Tensor:
+        """-inf at the rows that lie on no path of a hypothesis, else 0: (B, 1, W, ``num_seen``)."""
+        paths = _followed(self._paths, self.num_seen - self.num_rows, -math.inf)
+        return paths.view(-1, 1, self.width, self.num_seen)
 
     def widen(self, width: int) -> None:
         """Copy the one hypothesis of each sentence to ``width``; its rows are on all paths."""
@@ -132,7 +145,7 @@ class PathCache:
         """Keep the sentences at the given rows of the batch, whose hypotheses are at ``rows``."""
         # One copy with the rows that are not written yet is cheaper than two without.
         for layer, states in enumerate(self._states):
-            self._states[layer] = states.index_select(1, sentences)
+            self._states[layer] = select_rows(states, sentences)
         self._paths = self._paths.index_select(0, rows)
         self._positions = self._positions.index_select(0, sentences)
 
@@ -148,15 +161,12 @@ class PathCache:
         assert other.width == self.width
         self._masked |= other._masked or self.num_rows != other.num_rows
         rows = max(self.num_rows, other.num_rows)
-        old, num_heads, capacity, size = self._states[0].shape[1:]
+        old = self.num_sentences
         if count > old or rows > self.num_rows:
-            for layer, states in enumerate(self._states):
-                if count > old or rows > capacity:
-                    grown = states.new_zeros(2, count, num_heads, max(capacity, rows), size)
-                    grown[:, :old, :, : self.num_rows] = states[:, :, :, : self.num_rows]
-                    self._states[layer] = states = grown
-                states[:, :, :, self.num_rows : rows] = 0.0  # on no path, but no NaN either
-                states[:, old:, :, :rows] = 0.0
+            if count > old or rows > self._capacity:
+                self._grow(count, max(self._capacity, rows))
+            for own in chain(*self._states):
+                own[:, :, self.num_rows : rows] = 0.0  # on no path, but no NaN either
             more, wider = count - old, rows - self.num_rows
             self._paths = torch.nn.functional.pad(
                 self._paths, (0, wider, 0, more * self.width), value=-math.inf
@@ -166,8 +176,17 @@ class PathCache:
         paths[sentences, :, other.num_rows :] = -math.inf
         paths[sentences, :, : other.num_rows] = other._paths.view(-1, self.width, other.num_rows)[chosen]
         self._positions[sentences, : other.num_rows] = other._positions[chosen] + (self.length - other.length)
-        for own, more_states in zip(self._states, other._states, strict=True):
-            own[:, sentences, :, : other.num_rows] = more_states[:, chosen, :, : other.num_rows]
+        for own, new in zip(chain(*self._states), chain(*other._states), strict=True):
+            own[sentences, :, : other.num_rows] = new[chosen, :, : other.num_rows]
+
+    def _grow(self, count: int, capacity: int) -> None:
+        """Make room for ``count`` sentences and ``capacity`` rows, one layer after the other."""
+        old, num_heads, _, size = self._states[0][0].shape
+        for layer, states in enumerate(self._states):
+            grown = tuple(zeros_stored_as(own, (count, num_heads, capacity, size)) for own in states)
+            for own, new in zip(states, grown, strict=True):
+                new[:old, :, : self.num_rows] = own[:, :, : self.num_rows]
+            self._states[layer] = grown[0], grown[1]
 
     def _compact(self) -> None:
         """Drop rows on no path, if they are many; the sentence with most other rows decides how many stay."""
@@ -178,12 +197,12 @@ class PathCache:
             kept = used.byte().sort(dim=1, descending=True, stable=True).indices[:, :count]  # (B, R)
             self._paths = self._paths.gather(1, kept.repeat_interleave(self.width, 0))
             self._positions = self._positions.gather(1, kept)
-            *blocks, capacity, size = self._states[0].shape
-            starts = torch.arange(math.prod(blocks), device=kept.device).view(*blocks, 1) * capacity
-            rows = (starts + kept.unsqueeze(1)).flatten()  # (2, B, G, R), among all rows
-            for states in self._states:
-                moved = states.view(-1, size).index_select(0, rows)
-                states[:, :, :, :count] = moved.view(*blocks, count, size)
+            batch, num_heads, capacity, size = self._states[0][0].shape
+            starts = torch.arange(batch * num_heads, device=kept.device).view(batch, num_heads, 1) * capacity
+            rows = (starts + kept.unsqueeze(1)).flatten()  # (B, G, R), among all rows
+            for own in chain(*self._states):
+                moved = own.contiguous().view(-1, size).index_select(0, rows)
+                own[:, :, :count] = moved.view(batch, num_heads, count, size)
             self._count_from_the_oldest()
         self._crowded = self._next_look()
 

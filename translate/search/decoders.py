@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from translate.attention.memory import each_tensor
-from translate.models.states import rows_of
+from translate.models import Seq2Seq
+from translate.models.states import Encoded, rows_of
 from translate.search.readers import Reader
 
 
@@ -31,8 +32,7 @@ class Decoders:
         self.weights: Tensor | None = None  # (B, H, W, S) of the last step
         self.models = [reader.model for reader in readers]
         self.width = 1
-        # Heads are strided views of projections; each step would copy them anew for its products.
-        encoded = [each_tensor(reader.encode(), Tensor.contiguous) for reader in readers]
+        encoded = [_laid_out(reader.model, reader.encode()) for reader in readers]
         self.states = [
             model.start(source, in_place=True) for model, source in zip(self.models, encoded, strict=True)
         ]
@@ -93,8 +93,17 @@ class Decoders:
             state, encoded = self.states[index], self.encoded[index]
             encoded = encoded if _reads_source(state.attention) else encoded.narrow(length)
             new = other.encoded[index].select(chosen).narrow(length)
-            self.encoded[index] = encoded.put(slots, new, count)
+            self.encoded[index] = _laid_out(self.models[index], encoded.put(slots, new, count))
             self.states[index] = state.put(slots, other.states[index], chosen, count, self.width)
+
+
+def _laid_out(model: Seq2Seq, encoded: Encoded) -> Encoded:
+    """A source as its steps read it; nothing is copied that lies so."""
+    memories = tuple(
+        model.source_attention(layer).lay_out(memory) for layer, memory in enumerate(encoded.memories)
+    )
+    others = each_tensor(replace(encoded, memories=()), Tensor.contiguous)
+    return replace(others, memories=memories)
 
 
 def _reads_source(history: Any) -> bool:
