@@ -48,7 +48,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--sentences", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--batch-size", type=int, default=64, help="sentences, also of ours with a beam")
+    parser.add_argument("--batch-size", type=int, default=128, help="sentences at a time")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--precision", choices=["float32", "bfloat16", "float16"], default="float32")
     parser.add_argument("--beams", type=int, nargs="+", default=[5, 1])
@@ -131,7 +131,7 @@ def ours(options: argparse.Namespace) -> None:
         found = translator.translate(
             sentences,
             beam_size=options.beam,
-            batch_size=options.batch_size if options.beam > 1 else None,  # greedily as the command does
+            batch_size=options.batch_size,
             alignments=aligned,
         )
         return [(each.text, len(each.tokens) + 1) for each in found]

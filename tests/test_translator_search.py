@@ -177,14 +177,14 @@ def test_an_interrupted_stream_leaves_nothing_running(
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ({"beam_size": 1}, 2 * SEARCH.batch_size),
-        ({"beam_size": 2}, SEARCH.batch_size),
-        ({"beam_size": 1, "batch_size": 3}, 3),
-        ({"beam_size": 1, "search": replace(SEARCH, sample=True)}, SEARCH.batch_size),
-        ({"beam_size": 1, "search": replace(SEARCH, batch_size=100_000)}, 100_000),
+        ({"beam_size": 1}, SEARCH.batch_size),
+        ({"beam_size": 100, "search": replace(SEARCH, batch_size=128)}, 64),
+        ({"beam_size": 100, "batch_size": 128}, 128),
+        ({"mbr": 50, "search": replace(SEARCH, batch_size=200, sample=True)}, 128),
+        ({"n_best": 3, "search": replace(SEARCH, batch_size=200, sample=True)}, 200),
     ],
 )
-def test_greedy_search_takes_twice_as_many_sentences(
+def test_batches_of_many_hypotheses_are_smaller(
     tokenizers: TokenizerPair,  # noqa: F811
     given: dict[str, Any],
     expected: int,

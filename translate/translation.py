@@ -41,7 +41,7 @@ class TranslateOptions:
     """The less common options of :meth:`Translator.translate`.
 
     Attributes:
-        batch_size: most sentences in the running batch; the run's own by default, greedily twice that.
+        batch_size: most sentences at a time; the run's own by default, fewer if each has many hypotheses.
         prefix: beginning of every translation, or of each sentence's.
         constraints: phrases that every translation must contain, or a list of phrases for each sentence.
         mbr: draw this many samples and take the one that agrees best with all: minimum Bayes risk with chrF.
@@ -86,7 +86,8 @@ class TranslateOptions:
             name = "mbr=" if self.mbr else "" if search.sample else "beam_size="
             hint = "" if search.sample else "; a wider beam has more"
             raise UserError(f"n_best: expected 1 to {name}{most}, got {n_best}{hint}")
-        return search if self.batch_size else search.with_full_batches()
+        hypotheses = (self.mbr or n_best) if search.sample else search.beam_size
+        return search if self.batch_size else search.within_memory(hypotheses)
 
     @property
     def beside_search(self) -> list[str]:

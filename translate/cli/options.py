@@ -125,7 +125,7 @@ class TranslationMachine(MachineOptions):
         typer.Option(
             min=1,
             metavar="N",
-            help="Sentences in a batch. Default: search.batch_size of the run, twice that in greedy search.",
+            help="Sentences in a batch. Default: search.batch_size of the run.",
         ),
     ] = None
     precision: Annotated[

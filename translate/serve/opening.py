@@ -23,6 +23,7 @@ from translate.translation import TranslateOptions
 from translate.translator import Translator
 
 MAX_NAME = 60  # characters
+SERVED_TOGETHER = 64  # sentences: newcomers wait for a step, and a step of twice as many takes twice as long
 
 
 def named_runs(arguments: Sequence[str]) -> dict[str, list[Path]]:
@@ -78,7 +79,7 @@ def open_catalogue(
         runs: of each name.
         languages: of names, in place of those that the runs tell.
         load: reads a run.
-        batch_size: of the running batch; each run's own by default.
+        batch_size: of the running batch; each run's own by default, ``SERVED_TOGETHER`` at most.
 
     Raises:
         UserError: if a run cannot be loaded, does not tell its languages, or does not fit its ensemble.
@@ -100,8 +101,8 @@ def open_catalogue(
                 f"{shown_path(paths[0])}: the run does not tell its languages; add --languages {name}=en-fr, "
                 "with its own"
             )
-        if batch_size is not None:
-            translator = replace(translator, search=replace(translator.search, batch_size=batch_size))
+        together = batch_size or min(translator.search.batch_size, SERVED_TOGETHER)
+        translator = replace(translator, search=replace(translator.search, batch_size=together))
         counted = None if others else stored(paths[0], translator.model)
         served.append(Served(name, language_code(source), language_code(target), translator, counted))
     return Catalogue(served)
