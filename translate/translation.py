@@ -1,6 +1,6 @@
 """Translations and their options, and the way from encoded sentences to translations."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, TypedDict
@@ -161,15 +161,13 @@ class BatchTranslator:
     engine: CTranslate2Search | None = None
 
     def translate_elsewhere(
-        self, groups: Iterable[Sequence[int]], left: list[int]
+        self, groups: Iterable[Sequence[int]], left: list[int], meanwhile: Callable[[], None]
     ) -> Iterator[tuple[int, Translation]]:
-        """Each sentence's index and its translation by the engine, for the groups of :meth:`groups`.
-
-        The indexes of sentences that :meth:`translate` has to translate are added to ``left``.
-        """
+        """Each sentence's index and translation by the engine; see :meth:`CTranslate2Search.search`."""
         assert self.engine is not None
         wanted = EngineSearch(self.config, self.n_best, self.aligned and self.engine.shows_heads)
-        found = self.engine.search(groups, [each.ids for each in self.sources.pieces], wanted, left)
+        sources = [each.ids for each in self.sources.pieces]
+        found = self.engine.search(groups, sources, wanted, left, meanwhile)
         threads = torch.get_num_threads()
         torch.set_num_threads(1)  # the engine's workers have the cores; torch only pools small matrices
         try:

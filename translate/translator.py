@@ -263,18 +263,21 @@ class Translator:
 
     def _translate_all(self, work: Work) -> list[Translation]:
         """The translations of all sources, in order."""
-        results, batch = work.blank(), work.batch
-        groups = batch.groups(range(len(results)))
-        with evaluation_mode(self.model):
-            if batch.engine is not None:
-                left: list[int] = []
-                for index, result in batch.translate_elsewhere(groups, left):
-                    results[index] = result
-                self._warn(AT_LIMIT, len(left))
-                groups = batch.groups(left)
+        results, batch, left = work.blank(), work.batch, list(range(len(work.batch.sources.pieces)))
+
+        def translate_left() -> None:
+            self._warn(AT_LIMIT, len(left) if batch.engine else 0)
+            groups, left[:] = batch.groups(left), []
             for index, result, met in share_out(batch.translate, groups, self.device):
                 results[index] = result
                 self._warn(UNMET, not met)
+
+        with evaluation_mode(self.model):
+            if batch.engine is not None:
+                groups, left[:] = batch.groups(left), []
+                for index, result in batch.translate_elsewhere(groups, left, translate_left):
+                    results[index] = result
+            translate_left()
         return results
 
     def _marked(self, sentences: Sequence[str], *, markup: bool) -> list[Marked]:

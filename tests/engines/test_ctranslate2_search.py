@@ -12,6 +12,7 @@ import torch
 from tests.engines.conftest import Chosen
 from tests.search.test_beam import rescore
 from translate.alignment.choice import AlignmentChoice
+from translate.engines.ctranslate2_search import EngineSearch
 from translate.text.tokenizer import EOS
 from translate.translation import Translation
 from translate.translator import AT_LIMIT, Translator
@@ -106,12 +107,14 @@ def test_the_options_of_the_search_mean_the_same(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("batch_size", [128, 3])
 def test_a_sentence_at_the_maximum_length_is_left_to_torch(
-    ours: Translator, engine_of: Chosen, sentences: list[str]
+    ours: Translator, engine_of: Chosen, sentences: list[str], batch_size: int
 ) -> None:
+    """Of many batches torch translates some before CTranslate2 is done with the last."""
     theirs = replace(ours, engine=engine_of(ours), warnings=Counter())
     search = replace(ours.search, max_length=3)
-    found = theirs.translate(sentences, search=search, alignments=True)
+    found = theirs.translate(sentences, search=search, alignments=True, batch_size=batch_size)
     compare(ours.translate(sentences, search=search, alignments=True), found)
     left = sum(each.engine == "torch" for each in found)
     assert left > 0.5 * len(sentences)  # whose translations are longer
@@ -154,3 +157,18 @@ def mean_score(ours: Translator, source: str, tokens: Sequence[str]) -> float:
     ids = ours.tokenizers.target.ids(tokens)
     with torch.inference_mode():
         return rescore(ours.model, [*ours.tokenizers.source.encode(source), EOS], ids) / (len(ids) + 1)
+
+
+def test_torch_begins_while_the_last_groups_are_searched(
+    ours: Translator, engine_of: Chosen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = engine_of(ours).engine
+    assert engine is not None
+    monkeypatch.setattr(engine, "_has_ended", lambda pieces, limit: False)
+    left: list[int] = []
+    known: list[int] = []
+    wanted = EngineSearch(ours.search, 1, attention=False)
+    groups = [[index] for index in range(9)]
+    assert not list(engine.search(groups, [[5, 6, 7]] * 9, wanted, left, lambda: known.append(len(left))))
+    assert left == list(range(9))
+    assert known == [9 - engine.translator.num_translators]

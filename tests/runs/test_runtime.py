@@ -91,6 +91,7 @@ ZEN_5 = {"cpu_name": "AMD EPYC", "avx512_f": True, "avx_vnni": True, "amx_bf16":
     ("processor", "engine"),
     [
         (ZEN_5, "AVX-512"),
+        ({**ZEN_5, "allowed": "AVX2"}, None),
         ({**ZEN_5, "avx_vnni": False}, None),  # Zen 4
         ({**ZEN_5, "avx512_f": False}, None),
         ({**ZEN_5, "cpu_name": "Intel(R) Xeon(R) Processor"}, None),  # MKL uses AVX-512 there
@@ -101,7 +102,9 @@ ZEN_5 = {"cpu_name": "AMD EPYC", "avx512_f": True, "avx_vnni": True, "amx_bf16":
 def test_where_onednn_multiplies_in_float32(
     monkeypatch: pytest.MonkeyPatch, processor: dict[str, object], engine: str | None
 ) -> None:
+    allowed = processor.get("allowed", "AVX512")
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: processor)
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: allowed)
     assert float32_engine() == engine
     use_float32_engine(torch.device("cuda"), ENOUGH_FOR_ONEDNN)
     assert torch.get_float32_matmul_precision() == "highest"

@@ -8,7 +8,7 @@ Shapes: T target pieces, S source pieces.
 
 import math
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -100,6 +100,7 @@ class CTranslate2Search:
         sources: Sequence[Sequence[int]],
         wanted: EngineSearch,
         left: list[int],
+        meanwhile: Callable[[], None] = lambda: None,
     ) -> Iterator[Finished]:
         """Search the sentences of each group together, and groups side by side.
 
@@ -108,14 +109,18 @@ class CTranslate2Search:
             sources: ids of every sentence without the end of sentence.
             wanted: see :class:`EngineSearch`.
             left: the indexes of sentences that our own search has to find are added.
+            meanwhile: called once, when each worker is at its last group at most: cores are about to idle.
         """
         waiting: deque[_Submitted] = deque()
-        most = AHEAD * self.translator.num_translators
+        workers = self.translator.num_translators
+        most = AHEAD * workers
         for group in groups:
             waiting.append(self._submit(group, sources, wanted))
             if len(waiting) > most:
                 yield from self._read(waiting.popleft(), wanted, left)
         while waiting:
+            if len(waiting) == workers:
+                meanwhile()
             yield from self._read(waiting.popleft(), wanted, left)
 
     def _submit(

@@ -66,11 +66,11 @@ def float32_engine() -> str | None:
     """Instructions that torch's products in float32 pass over, and oneDNN's use: AVX-512 or ``None``.
 
     MKL multiplies in 256 bits on AMD's processors. From Zen 5 on, which have VNNI outside of AVX-512 too, a
-    product in 512 bits takes half as long (docs/benchmarks.md).
+    product in 512 bits takes half as long (docs/benchmarks.md). ``ATEN_CPU_CAPABILITY=avx2`` forbids it.
     """
-    has = torch.cpu.get_capabilities()
+    has, allowed = torch.cpu.get_capabilities(), torch.backends.cpu.get_cpu_capability() == "AVX512"
     wide = str(has.get("cpu_name", "")).startswith("AMD") and has.get("avx512_f") and has.get("avx_vnni")
-    return "AVX-512" if wide and not has.get("amx_bf16") else None
+    return "AVX-512" if allowed and wide and not has.get("amx_bf16") else None
 
 
 def use_float32_engine(device: torch.device, work: int) -> None:
