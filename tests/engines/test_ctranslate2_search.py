@@ -159,6 +159,21 @@ def mean_score(ours: Translator, source: str, tokens: Sequence[str]) -> float:
         return rescore(ours.model, [*ours.tokenizers.source.encode(source), EOS], ids) / (len(ids) + 1)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("penalty", [0.0, 1.0])
+@pytest.mark.parametrize("max_length", [1, 2, 3, 6])
+def test_greedy_search_ends_at_the_maximum_length_as_torch_does(
+    ours: Translator, engine_of: Chosen, sentences: list[str], max_length: int, penalty: float
+) -> None:
+    theirs = replace(ours, engine=engine_of(ours), warnings=Counter())
+    search = replace(ours.search, beam_size=1, max_length=max_length, length_penalty=penalty)
+    found = theirs.translate(sentences, search=search)
+    compare(ours.translate(sentences, search=search), found)
+    assert any(len(each.tokens) == max_length - 1 for each in found)
+    assert {each.engine for each in found} == {"ctranslate2"}
+    assert not theirs.warnings[AT_LIMIT]
+
+
 def test_torch_begins_while_the_last_groups_are_searched(
     ours: Translator, engine_of: Chosen, monkeypatch: pytest.MonkeyPatch
 ) -> None:

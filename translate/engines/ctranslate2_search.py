@@ -1,7 +1,8 @@
 """The search of CTranslate2 in place of our own: groups of sentences in, hypotheses out.
 
 A result is taken only if our own search would have found the same but for rounding. A sentence that
-CTranslate2 cut off at the maximum length, where ours lets a hypothesis end, is left to our search.
+CTranslate2 cut off at the maximum length, where ours lets a hypothesis end, is left to our search, but for
+greedy search: there CTranslate2 scores the end that ours would write.
 
 Shapes: T target pieces, S source pieces.
 """
@@ -112,16 +113,18 @@ class CTranslate2Search:
             meanwhile: called once, when each worker is at its last group at most: cores are about to idle.
         """
         waiting: deque[_Submitted] = deque()
+        cut: dict[int, list[str]] = {}
         workers = self.translator.num_translators
         most = AHEAD * workers
         for group in groups:
             waiting.append(self._submit(group, sources, wanted))
             if len(waiting) > most:
-                yield from self._read(waiting.popleft(), wanted, left)
+                yield from self._read(waiting.popleft(), wanted, left, cut)
         while waiting:
             if len(waiting) == workers:
                 meanwhile()
-            yield from self._read(waiting.popleft(), wanted, left)
+            yield from self._read(waiting.popleft(), wanted, left, cut)
+        yield from self._end(cut, sources, wanted.config)
 
     def _submit(
         self, group: Sequence[int], sources: Sequence[Sequence[int]], wanted: EngineSearch
@@ -158,15 +161,21 @@ class CTranslate2Search:
             )
         return _Submitted(group, limits, results, firsts)
 
-    def _read(self, submitted: "_Submitted", wanted: EngineSearch, left: list[int]) -> Iterator[Finished]:
-        """The hypotheses of a group, once it is done."""
+    def _read(
+        self, submitted: "_Submitted", wanted: EngineSearch, left: list[int], cut: dict[int, list[str]]
+    ) -> Iterator[Finished]:
+        """The hypotheses of a group, once it is done; what is ``cut`` has no end yet."""
         penalty = wanted.config.length_penalty
+        greedy = wanted.config.beam_size == 1 and not wanted.attention
         for index, limit, waiting, first in zip(*submitted, strict=True):
             result = waiting.result()
             hypotheses, scores = result.hypotheses, result.scores
             ended = all(self._has_ended(pieces, limit) for pieces in hypotheses)
             if not (ended and all(map(math.isfinite, scores))):
-                left.append(index)
+                if greedy and self._is_cut(hypotheses[0], limit):
+                    cut[index] = hypotheses[0][: limit - 1]
+                else:
+                    left.append(index)
                 continue
             found = []
             for pieces, score in zip(hypotheses[: wanted.n_best], scores):
@@ -179,6 +188,22 @@ class CTranslate2Search:
                     rows[0] = first.result().attention[0][0]
                 found[0] = found[0]._replace(weights=attention_tensor(rows))
             yield Finished(index, found)
+
+    def _is_cut(self, pieces: list[str], limit: int) -> bool:
+        """Whether our greedy search would find the same pieces up to the limit, and then the end."""
+        allowed = not {self.end, *self.never}.intersection(pieces[: limit - 1])
+        return allowed and limit <= len(pieces) and limit < self.longest_target
+
+    def _end(
+        self, cut: Mapping[int, list[str]], sources: Sequence[Sequence[int]], config: SearchConfig
+    ) -> Iterator[Finished]:
+        """The hypotheses with the end of sentence behind them."""
+        read = [[self.source_pieces[piece] for piece in sources[index]] for index in cut]
+        results = self.translator.score_batch(read, list(cut.values()), max_input_length=0) if cut else []
+        for (index, pieces), result in zip(cut.items(), results, strict=True):
+            score = sum(result.log_probs)  # the end's, too
+            ids = [self.ids[piece] for piece in pieces]
+            yield Finished(index, [Hypothesis(ids, score, config.normalise(score, len(ids) + 1))])
 
     def _has_ended(self, pieces: list[str], limit: int) -> bool:
         """Whether a hypothesis has ended within the limit, by pieces that our search allows."""
