@@ -127,7 +127,9 @@ def _forward(
         total -= (1 - label_smoothing) * wanted_log.sum() + uniform * (score_sum - vocabulary * normaliser)
         if gradients is None:
             continue
-        probabilities.scatter_add_(1, wanted, probabilities.new_full(wanted.shape, label_smoothing - 1))
+        # scatter_add_ would widen all of a chunk in half precision, and narrow it again.
+        numbers = torch.arange(len(states), device=states.device)
+        probabilities[numbers, wanted.squeeze(1)] += label_smoothing - 1
         slope = probabilities.to(hidden.dtype)
         torch.mm(slope, cast_weight, out=gradients.hidden[start : start + rows])
         _add_gradients(gradients, slope, probabilities, states)
