@@ -14,6 +14,7 @@ import translate
 from tests.tiny_models import BACKENDS, tiny_model
 from translate.models.packing import CopiedLinear, can_pack, pack, store_by_columns
 from translate.models.rounding import round_to_bfloat16
+from translate.runs.runtime import search_work
 from translate.training.weights import model_tensors
 
 PACKS = can_pack()
@@ -60,7 +61,9 @@ def test_packed_weights_are_the_same_numbers(backend: str) -> None:
     source, target_in = torch.randint(4, 9, (2, 5)), torch.randint(4, 9, (2, 3))
     expected = model.logits(model(source, None, target_in))
     store_by_columns(model)
+    work = search_work(model)
     pack(model)
+    assert search_work(model) == work
     layers = [module for module in model.modules() if isinstance(module, CopiedLinear)]
     assert layers
     assert not [module for module in model.modules() if type(module) is nn.Linear]

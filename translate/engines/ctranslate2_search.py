@@ -22,6 +22,7 @@ from translate.search import Finished, Hypothesis
 from translate.text.tokenizer import BOS, EOS, PAD, TokenizerPair
 
 AHEAD = 3  # groups that wait for a worker, for each worker: it never waits for Python, and memory is bounded
+SCORED = 2048  # pieces whose scores of the whole vocabulary are held at a time
 MAX_WORKERS = 16  # of one thread each, which is faster than one of many threads
 
 
@@ -124,7 +125,7 @@ class CTranslate2Search:
             if len(waiting) == workers:
                 meanwhile()
             yield from self._read(waiting.popleft(), wanted, left, cut)
-        yield from self._end(cut, sources, wanted.config)
+        yield from self._end(cut, sources, wanted.config, left)
 
     def _submit(
         self, group: Sequence[int], sources: Sequence[Sequence[int]], wanted: EngineSearch
@@ -195,15 +196,25 @@ class CTranslate2Search:
         return allowed and limit <= len(pieces) and limit < self.longest_target
 
     def _end(
-        self, cut: Mapping[int, list[str]], sources: Sequence[Sequence[int]], config: SearchConfig
+        self,
+        cut: Mapping[int, list[str]],
+        sources: Sequence[Sequence[int]],
+        config: SearchConfig,
+        left: list[int],
     ) -> Iterator[Finished]:
         """The hypotheses with the end of sentence behind them."""
+        if not cut:
+            return
         read = [[self.source_pieces[piece] for piece in sources[index]] for index in cut]
-        results = self.translator.score_batch(read, list(cut.values()), max_input_length=0) if cut else []
+        limits = {"max_input_length": 0, "max_batch_size": SCORED, "batch_type": "tokens"}
+        results = self.translator.score_batch(read, list(cut.values()), **limits)
         for (index, pieces), result in zip(cut.items(), results, strict=True):
             score = sum(result.log_probs)  # the end's, too
-            ids = [self.ids[piece] for piece in pieces]
-            yield Finished(index, [Hypothesis(ids, score, config.normalise(score, len(ids) + 1))])
+            if math.isfinite(score):
+                ids = [self.ids[piece] for piece in pieces]
+                yield Finished(index, [Hypothesis(ids, score, config.normalise(score, len(ids) + 1))])
+            else:
+                left.append(index)
 
     def _has_ended(self, pieces: list[str], limit: int) -> bool:
         """Whether a hypothesis has ended within the limit, by pieces that our search allows."""

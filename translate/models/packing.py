@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translate.attention.kernels import onednn_multiplies
+from translate.attention.memory import by_columns
 
 if TYPE_CHECKING:
     from translate.models.seq2seq import Seq2Seq
@@ -39,6 +40,11 @@ class CopiedLinear(nn.Module):
         self.register_buffer("_unpacked", weight.detach(), persistent=False)
         self.register_buffer("bias", None if bias is None else bias.detach(), persistent=False)
         self._packed: Tensor | None = None
+
+    @property
+    def num_parameters(self) -> int:
+        """Of the parameters that were copied."""
+        return self.in_features * self.out_features + (0 if self.bias is None else self.bias.numel())
 
     @property
     def weight(self) -> Tensor:
@@ -72,11 +78,6 @@ class CopiedLinear(nn.Module):
         return {**self.__dict__, "_buffers": buffers, "_packed": None}
 
 
-def by_columns(weight: Tensor) -> Tensor:
-    """The same matrix, stored column by column."""
-    return weight.detach().t().contiguous().t()
-
-
 def store_by_columns(model: "Seq2Seq") -> None:
     """Store the weights of every linear layer by columns, and copy those of the projection to the vocabulary.
 
@@ -84,7 +85,7 @@ def store_by_columns(model: "Seq2Seq") -> None:
     """
     for module in model.modules():
         if type(module) is nn.Linear:
-            module.weight.data = by_columns(module.weight)
+            module.weight.data = by_columns(module.weight.data)
     model.output_layer = CopiedLinear(by_columns(model.output_weight), model.output_bias)
 
 

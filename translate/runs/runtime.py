@@ -11,6 +11,7 @@ import torch
 
 from translate.config.training import RuntimeConfig
 from translate.errors import UserError
+from translate.models.packing import CopiedLinear
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 # Trained parameters times target tokens of a batch from which products in bfloat16 save more than their casts
@@ -121,7 +122,10 @@ def work_of(model: torch.nn.Module, batch_tokens: int) -> int:
 
 def search_work(model: torch.nn.Module) -> int:
     """Parameters times hypotheses of a batch: about half of the operations of a step of a search."""
-    return SEARCHED_ROWS * sum(each.numel() for each in model.parameters())
+    copies = [each for each in model.modules() if isinstance(each, CopiedLinear)]  # in place of parameters
+    output = getattr(model, "output_layer", None)  # its own weight is still there
+    held = sum(each.num_parameters for each in copies if each is not output)
+    return SEARCHED_ROWS * (held + sum(each.numel() for each in model.parameters()))
 
 
 def check_precision(precision: str, device: torch.device) -> None:
