@@ -15,12 +15,12 @@ import numpy as np
 import torch
 
 import translate
-from translate.aligner.links import parse_gold
 from translate.alignment.regions import region_scores, regions
 from translate.corpora.batching import pad
-from translate.images.drawing import draw
-from translate.images.scene import read_scene
-from translate.images.scene_corpus import generate_scenes, pair_of
+from translate.corpora.images.drawing import draw
+from translate.corpora.images.scene import read_scene
+from translate.corpora.images.scene_corpus import generate_scenes, pair_of
+from translate.links.links import parse_gold
 from translate.text.tokenizer import BOS, EOS
 
 root = next(folder for folder in [Path.cwd(), *Path.cwd().parents] if (folder / "pyproject.toml").exists())

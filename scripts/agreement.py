@@ -23,11 +23,11 @@ import torch
 from ibm_model_2 import align_corpus
 
 import translate
-from translate.aligner.links import Links, read_pharaoh, swapped
-from translate.aligner.statistical import estimate_links
-from translate.aligner.symmetrise import SYMMETRISATIONS, majority, symmetrise
 from translate.corpora.local_files import pair_of
 from translate.corpora.split import Split
+from translate.links.links import Links, read_pharaoh, swapped
+from translate.links.statistical import estimate_links
+from translate.links.symmetrise import SYMMETRISATIONS, majority, symmetrise
 from translate.runs.runtime import use_runtime
 from translate.text.words import split_words
 

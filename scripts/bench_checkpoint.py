@@ -16,7 +16,7 @@ import torch
 from bench_steps import SIZES, training
 
 from translate.runs.runtime import use_runtime
-from translate.storage.writer import Writer
+from translate.runs.storage.writer import Writer
 from translate.training.stream import Position
 
 BATCH_TOKENS = 2048

@@ -20,7 +20,7 @@ from processor import processor
 from torch import Tensor, nn
 
 from translate.corpora.batching import pad
-from translate.images.patches import Picture
+from translate.corpora.images.patches import Picture
 from translate.models import EncoderSizes, PatchEncoder
 
 WIDTHS = {"small": (128, 4, 512, 2), "tiny of DeiT": (192, 3, 768, 12)}  # D, heads, feed-forward, layers

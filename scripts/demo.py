@@ -142,7 +142,7 @@ def show(rows: list[dict[str, Any]], out: Path) -> None:
     from rich.table import Table
 
     import translate
-    from translate.pictures.heatmap import draw
+    from translate.figures.heatmap import draw
     from translate.runs.runtime import find_device, use_runtime
 
     console = Console(highlight=False)

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 
 from ibm_model_2 import align_corpus
 
-from translate.aligner.error_rate import score
-from translate.aligner.links import Gold, parse_gold
-from translate.aligner.statistical import KnownLinks, estimate_links
 from translate.grammar.generator import Example, generate
+from translate.links.error_rate import score
+from translate.links.links import Gold, parse_gold
+from translate.links.statistical import KnownLinks, estimate_links
 
 
 def read(pairs: Sequence[Example]) -> tuple[tuple[list[list[str]], list[list[str]]], list[Gold]]:

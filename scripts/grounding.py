@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 import translate
 from translate.config.data import DataConfig
-from translate.images.line import join_line, split_line
-from translate.images.scene_corpus import ScenePair, generate_scenes, pair_of
+from translate.corpora.images.line import join_line, split_line
+from translate.corpora.images.scene_corpus import ScenePair, generate_scenes, pair_of
 from translate.runs.load import read_settings
 from translate.runs.runtime import find_device, use_runtime
-from translate.storage.run_directory import RunDirectory
+from translate.runs.storage.run_directory import RunDirectory
 
 SAMPLE = 20_000  # scenes in which the translations of a sentence are looked up
 

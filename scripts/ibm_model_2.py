@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from translate.aligner.links import Links
-from translate.aligner.symmetrise import symmetrise
+from translate.links.links import Links
+from translate.links.symmetrise import symmetrise
 
 NULL = 0  # the source word of target words without a counterpart
 NULL_PROBABILITY = 0.08  # p0 of Dyer et al. 2013
@@ -48,7 +48,7 @@ def align_corpus(
     Args:
         sources: words of each sentence.
         targets: words of their translations.
-        method: see :func:`translate.aligner.symmetrise.symmetrise`.
+        method: see :func:`translate.links.symmetrise.symmetrise`.
         rounds: of expectation maximisation.
     """
     rounds = rounds or Rounds()

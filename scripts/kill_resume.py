@@ -100,8 +100,8 @@ def start_child(arguments: list[str], log: Path) -> int:
         sys.stdout, sys.stderr = open(1, "w", encoding="utf-8"), open(2, "w", encoding="utf-8")  # noqa: SIM115
         from translate.cli.main import run
         from translate.runs import life
+        from translate.runs.storage.writer import Writer
         from translate.runs.validation import Validation
-        from translate.storage.writer import Writer
 
         Validation.__call__ = marked("validation", Validation.__call__)  # type: ignore[method-assign]
         Writer._run = marked("saving", Writer._run)  # type: ignore[method-assign]
@@ -155,8 +155,8 @@ def whole(run: Path) -> list[str]:
     """What is half-written in a run under its final name."""
     from translate.errors import UserError
     from translate.runs.load import read_settings
-    from translate.storage.checkpoint import load_state, load_weights, step_folders
-    from translate.storage.run_directory import RunDirectory
+    from translate.runs.storage.checkpoint import load_state, load_weights, step_folders
+    from translate.runs.storage.run_directory import RunDirectory
     from translate.text.tokenizer import TokenizerPair
 
     directory, wrong = RunDirectory(run), []
@@ -241,7 +241,7 @@ def load_libraries() -> None:
     import torch.utils.tensorboard
 
     import translate.export.export_run
-    import translate.pictures.heatmap
+    import translate.figures.heatmap
     import translate.runs.guided_run
     import translate.runs.life  # noqa: F401
 

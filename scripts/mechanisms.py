@@ -19,7 +19,7 @@ import yaml  # type: ignore[import-untyped]
 
 from translate.attention import mechanisms
 from translate.config import config_directory
-from translate.options import flat_parameters
+from translate.config.option_groups import flat_parameters
 
 # No links guide the attention here: it finds its own. Pairs and pieces are those that the demo once had.
 COMMON = (

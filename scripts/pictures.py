@@ -18,13 +18,13 @@ from pathlib import Path
 from demo import BACKENDS, CLASSIC, TITLES
 
 import translate
-from translate.aligner.links import parse_gold
 from translate.cli.main import run as run_command
-from translate.images.line import join_line
+from translate.corpora.images.line import join_line
+from translate.figures.corpus_statistics import CorpusStatistics
+from translate.figures.heatmap import draw
+from translate.figures.plots import draw_corpus
 from translate.inspection import draw_heads_of, page_of
-from translate.pictures.corpus_statistics import CorpusStatistics
-from translate.pictures.heatmap import draw
-from translate.pictures.plots import draw_corpus
+from translate.links.links import parse_gold
 from translate.runs.runtime import find_device, use_runtime
 from translate.translator import Translator
 

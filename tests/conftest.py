@@ -14,7 +14,7 @@ from hypothesis import settings
 
 if TYPE_CHECKING:
     from tests.fake_model import FakeModel
-    from tests.pictures.browser import Browser
+    from tests.figures.browser import Browser
     from tests.ranks import Ranks
 
 
@@ -97,7 +97,7 @@ def ranks() -> Iterator["Ranks"]:
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Browser]":
     """Headless Chromium; tests that take it are marked ``in_chromium``."""
-    from tests.pictures.browser import Browser, find_chromium
+    from tests.figures.browser import Browser, find_chromium
 
     chromium = find_chromium()
     assert chromium is not None

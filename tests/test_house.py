@@ -12,7 +12,7 @@ import pytest
 import translate
 
 PACKAGE = Path(translate.__file__).parent
-MAX_FILES, MAX_LINES, MAX_FUNCTION_LINES, MAX_PARAMETERS = 15, 300, 60, 10
+MAX_FILES, MAX_LINES, MAX_FUNCTION_LINES, MAX_PARAMETERS = 18, 400, 60, 10
 LARGE_PACKAGES = {"grammar", "cli"}  # the lexicon of a language; a file for each command
 
 # One name for two files of different rooms: why it is one idea.

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import translate
-from translate.aligner.links import parse_gold
 from translate.alignment.extract import METHODS
 from translate.errors import UserError
 from translate.inspection import draw_heads_of, page_of
+from translate.links.links import parse_gold
 from translate.translator import Translator
 
 SOURCE, TARGETS = "I love you .", ["je t' aime .", "toi"]

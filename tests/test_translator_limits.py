@@ -8,12 +8,12 @@ import pytest
 
 from tests.test_translator import SOURCES, TARGETS, build
 from translate.alignment.alignment import Alignment
+from translate.alignment.transfer.markup import MAX_PLACED
 from translate.config.tokenizer import TokenizerConfig
 from translate.errors import UserError
 from translate.source_reading import CUT
 from translate.text.lines import MAX_CHARACTERS
 from translate.text.tokenizer import LONGEST_PIECE, WORDS_A_PIECE, TokenizerPair
-from translate.transfer.markup import MAX_PLACED
 from translate.translator import MANY_TAGS, Translator
 from translate.work import Work
 

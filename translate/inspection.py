@@ -8,15 +8,15 @@ from pathlib import Path
 
 import numpy as np
 
-from translate.aligner.links import Gold
 from translate.alignment.alignment import Alignment
 from translate.alignment.extract import METHODS, align, attention_heads
 from translate.alignment.pairs import EncodedPair, evaluation_mode
 from translate.corpora.batching import pad
 from translate.errors import UserError
+from translate.figures.page import Alternative, Page
+from translate.figures.picture_page import show_regions
+from translate.links.links import Gold
 from translate.models.vision.picture_encoders import picture_encoder
-from translate.pictures.page import Alternative, Page
-from translate.pictures.picture_page import show_regions
 from translate.source_reading import without_context
 from translate.text.documents import as_one
 from translate.translator import Translator
@@ -51,7 +51,7 @@ class DocumentAlignment:
         Raises:
             UserError: as `heatmap.draw`.
         """
-        from translate.pictures.heatmap import draw  # matplotlib is slow to import
+        from translate.figures.heatmap import draw  # matplotlib is slow to import
 
         sentences = replace(self.sentences, method="")
         return draw(
@@ -129,7 +129,7 @@ def draw_heads_of(
     colour_map: str = "gray",
 ) -> Path:
     """Draw every layer and head of a pair as `draw_heads` does, with a frame around the chosen ones."""
-    from translate.pictures.multiples import draw_heads  # matplotlib is slow to import
+    from translate.figures.multiples import draw_heads  # matplotlib is slow to import
 
     pair = translator.encode_pair(source, target, whitespace=whitespace)
     if not pair.source_words or not pair.target_words:

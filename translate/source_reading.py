@@ -8,8 +8,8 @@ from typing import Protocol
 
 from translate.config.names import listed
 from translate.config.tokenizer import TAG
+from translate.corpora.images.line import is_unread
 from translate.errors import UserError
-from translate.images.line import is_unread
 from translate.models import Seq2Seq
 from translate.search import Request, SentenceGroup, read_sources
 from translate.text.documents import ALONE, ContextSize, in_context

@@ -13,7 +13,6 @@ from translate.alignment.coverage_penalty import coverage
 from translate.alignment.extract import align, align_recorded
 from translate.alignment.pairs import EncodedPair
 from translate.config.search import SearchConfig
-from translate.engines.ctranslate2_search import CTranslate2Search, EngineSearch
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.search import (
@@ -28,6 +27,7 @@ from translate.search import (
     length_batches,
     search,
 )
+from translate.search.ctranslate2.ctranslate2_search import CTranslate2Search, EngineSearch
 from translate.source_reading import Sources
 from translate.text.documents import own_start
 from translate.text.tokenizer import Tokenizer

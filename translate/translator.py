@@ -13,11 +13,13 @@ from translate.alignment.alignment import Alignment
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.extract import align
 from translate.alignment.pairs import EncodedPair, evaluation_mode
+from translate.alignment.transfer.markup import MAX_PLACED
+from translate.alignment.transfer.tags import Marked, read_markup
 from translate.config.search import SearchConfig
-from translate.engines.choosing import EngineChoice, beyond
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.search import read_requests, share_out
+from translate.search.ctranslate2.choosing import EngineChoice, beyond
 from translate.source_reading import (
     WITHOUT_CONTEXT,
     Previous,
@@ -29,8 +31,6 @@ from translate.source_reading import (
 from translate.text.documents import ALONE, ContextSize
 from translate.text.lines import LINE_CUT, MAX_CHARACTERS
 from translate.text.tokenizer import TokenizerPair
-from translate.transfer.markup import MAX_PLACED
-from translate.transfer.tags import Marked, read_markup
 from translate.translation import BatchTranslator, OptionKeywords, TranslateOptions, Translation
 from translate.work import Work
 

@@ -8,10 +8,10 @@ import numpy as np
 from translate.alignment.alignment import Alignment
 from translate.alignment.extract import align
 from translate.alignment.pairs import EncodedPair
+from translate.alignment.transfer.markup import place_markup
+from translate.alignment.transfer.tags import Marked, read_markup
+from translate.alignment.transfer.unknown import replace_unknown as with_source_words
 from translate.text.tokenizer import Pieces, one_line
-from translate.transfer.markup import place_markup
-from translate.transfer.tags import Marked, read_markup
-from translate.transfer.unknown import replace_unknown as with_source_words
 from translate.translation import BatchTranslator, TranslateOptions, Translation
 
 

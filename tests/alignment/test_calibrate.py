@@ -3,13 +3,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from translate.aligner.error_rate import score
-from translate.aligner.links import Gold
 from translate.alignment.calibrate import THRESHOLDS, calibrate
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.extract import align
 from translate.alignment.pairs import EncodedPair
 from translate.errors import UserError
+from translate.links.error_rate import score
+from translate.links.links import Gold
 from translate.text.tokenizer import EOS
 
 NAMES = 20  # of 60 words, the first ones are written the same on both sides

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from translate.aligner.links import parse_gold
 from translate.alignment.evidence import PairWords, agreement, alignment_scores, consistency, silver_scores
 from translate.alignment.pairs import EncodedPair
+from translate.links.links import parse_gold
 
 
 def _pair(source, target):

@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 import torch
 
-from translate.aligner.error_rate import score
-from translate.aligner.links import Gold
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.extract import align
 from translate.alignment.pairs import EncodedPair, pair_batches
 from translate.errors import UserError
+from translate.links.error_rate import score
+from translate.links.links import Gold
 from translate.text.tokenizer import EOS, Pieces
 from translate.text.words import Word
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.aligner.links import format_weighted
 from translate.alignment import formats
 from translate.alignment.alignment import Alignment
 from translate.alignment.formats import COLUMNS, read_alignments, write_alignments
 from translate.errors import UserError
+from translate.links.links import format_weighted
 
 FIRST = Alignment(
     ["I", "love", "you"],

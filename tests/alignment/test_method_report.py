@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 
 from tests.alignment.test_methods import PAIRS
 from tests.tiny_models import tiny_model
-from translate.aligner.error_rate import score
-from translate.aligner.links import Gold
 from translate.alignment.alignment import Alignment
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.extract import align
@@ -23,6 +21,8 @@ from translate.alignment.method_report import (
     rank_correlation,
 )
 from translate.alignment.pairs import EncodedPair
+from translate.links.error_rate import score
+from translate.links.links import Gold
 
 VALUES = st.lists(st.integers(0, 3), min_size=2, max_size=7)
 

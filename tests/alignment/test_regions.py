@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from translate.aligner.links import parse_gold
 from translate.alignment.alignment import Alignment
 from translate.alignment.regions import alignment_scores, region_scores, regions, words_alone
+from translate.corpora.images.patches import Picture
 from translate.errors import UserError
-from translate.images.patches import Picture
+from translate.links.links import parse_gold
 
 PIXELS = np.random.default_rng(1).integers(0, 256, (8, 12, 3), dtype=np.uint8)
 

@@ -9,7 +9,7 @@ import pytest
 
 import translate
 from tests.cli.commands import Command
-from tests.engines.conftest import held, sentences  # noqa: F401 (fixtures)
+from tests.search.ctranslate2.conftest import held, sentences  # noqa: F401 (fixtures)
 
 pytestmark = pytest.mark.slow  # each needs a trained run
 pytest.importorskip("ctranslate2", reason="the engine of these tests")

@@ -5,7 +5,6 @@ from typing import Annotated, ClassVar, get_args
 import pytest
 import typer
 
-from translate.aligner.symmetrise import SYMMETRISATIONS
 from translate.alignment import formats
 from translate.cli.align import output
 from translate.cli.options import MachineOptions, Symmetrisation, TranslationMachine, with_groups
@@ -16,7 +15,8 @@ from translate.cli.text_options import (
     SampleOptions,
     SearchOptions,
 )
-from translate.pictures.figure import check_extension
+from translate.figures.figure import check_extension
+from translate.links.symmetrise import SYMMETRISATIONS
 
 
 @dataclass(frozen=True)

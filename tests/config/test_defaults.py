@@ -10,8 +10,8 @@ import pytest
 from translate.config import config_directory
 from translate.config.files import YAML, from_file
 from translate.config.listing import merged
+from translate.config.option_groups import groups_of
 from translate.config.targets.resolving import PACKAGE, options_of, resolve_target
-from translate.options import groups_of
 from translate.training import schedules
 
 # `translate.attention.create(name, query_size=, key_size=)` serves without conf/: a mechanism may repeat a

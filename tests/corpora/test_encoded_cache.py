@@ -3,8 +3,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from translate.columns.fingerprint import fingerprint
 from translate.corpora.batching import EncodedCorpus, Ragged
+from translate.corpora.columns.fingerprint import fingerprint
 from translate.corpora.encoded_cache import cache_directory, read_encoded, write_encoded
 
 SIDES = ([[4, 5, 6], [], [7]], [[8], [9, 10], [11, 12, 13, 14]], [[65536, 3], [], [1]])

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.corpora.written import write
-from translate.columns import spill
 from translate.config.data import data_config
+from translate.corpora.columns import spill
 from translate.corpora.corpus import Corpus, load_corpus
 from translate.errors import UserError
 from translate.text.lines import read_line_blocks

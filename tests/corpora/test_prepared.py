@@ -10,13 +10,13 @@ import pyarrow
 import pytest
 
 from tests.corpora.written import config, message, write
-from translate.columns import mapped
-from translate.columns.column import Column
 from translate.config import compose
 from translate.config.data import data_config
 from translate.config.settings import check_config
 from translate.config.tokenizer import TokenizerConfig
 from translate.corpora.batching import collate
+from translate.corpora.columns import mapped
+from translate.corpora.columns.column import Column
 from translate.corpora.corpus import load_corpus
 from translate.errors import UserError
 from translate.runs.encoding import encode_training

@@ -15,7 +15,7 @@ import pytest
 
 import translate
 from tests.export.in_node import in_node, run_script
-from tests.pictures.browser import Browser, find_chromium, in_chromium
+from tests.figures.browser import Browser, find_chromium, in_chromium
 from tests.serve.test_live_page import (
     OTHERS,
     READING,

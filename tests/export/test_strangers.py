@@ -9,7 +9,7 @@ import pytest
 from translate.errors import UserError
 from translate.export.export_run import export_run
 from translate.runs.calibration import pairs_of_run
-from translate.storage.run_directory import RunDirectory
+from translate.runs.storage.run_directory import RunDirectory
 
 RUN = Path(__file__).parents[1] / "fixtures" / "runs-0.1" / "transformer"
 

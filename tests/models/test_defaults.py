@@ -10,9 +10,9 @@ import yaml  # type: ignore[import-untyped]
 from translate.attention import GroupedQuery, LocalM, MultiHead
 from translate.config import config_directory
 from translate.config.files import is_open
+from translate.config.option_groups import flat_parameters
 from translate.config.targets.resolving import resolve_target
 from translate.models import Transformer
-from translate.options import flat_parameters
 
 FILES = sorted((config_directory() / "model").rglob("*.yaml"))
 SIZE = 192  # width of queries and keys in `conf/model`

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from translate.attention import mechanisms
 from translate.corpora.batching import pad
-from translate.images.patches import Picture
+from translate.corpora.images.patches import Picture
 from translate.models import (
     BahdanauRNN,
     ConvolutionalEncoder,

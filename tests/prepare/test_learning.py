@@ -16,7 +16,7 @@ LEARN = """
 import json, random, resource, sys
 from pathlib import Path
 import pyarrow
-from translate.aligner import statistical
+from translate.links import statistical
 from translate.prepare import learning
 from translate.prepare.recipe import recipe_of
 

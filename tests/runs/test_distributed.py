@@ -22,7 +22,7 @@ from translate.errors import UserError
 from translate.runs import validation
 from translate.runs.checks import check_buildable
 from translate.runs.hooks import Keeper
-from translate.storage.checkpoint import load_state
+from translate.runs.storage.checkpoint import load_state
 
 pytestmark = pytest.mark.slow
 

@@ -8,9 +8,6 @@ import pytest
 
 import translate
 from tests.tiny_runs import overrides_of, train_tiny
-from translate.aligner.links import read_pharaoh, swapped
-from translate.aligner.statistical import estimate_links
-from translate.aligner.symmetrise import majority
 from translate.alignment.directions import symmetrised
 from translate.config import compose
 from translate.config.data import data_config
@@ -20,10 +17,13 @@ from translate.corpora.corpus import Corpus, load_corpus
 from translate.corpora.linked.linkers import links_of_file
 from translate.corpora.split import Split
 from translate.errors import UserError
+from translate.links.links import read_pharaoh, swapped
+from translate.links.statistical import estimate_links
+from translate.links.symmetrise import majority
 from translate.runs.encoding import known_pairs
 from translate.runs.guided_run import guide, swap_sides, write_links
 from translate.runs.load import read_settings
-from translate.storage.run_directory import RunDirectory
+from translate.runs.storage.run_directory import RunDirectory
 
 TINY = ("data.num_train=60", "training.max_steps=6", "training.validate_every=6")
 

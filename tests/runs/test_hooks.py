@@ -12,8 +12,8 @@ from torch import nn
 from translate.config.training import TrainingConfig
 from translate.runs import hooks
 from translate.runs.hooks import Keeper, Signals, leave_on_sigterm
-from translate.storage.checkpoint import load_state, load_weights
-from translate.storage.writer import Writer
+from translate.runs.storage.checkpoint import load_state, load_weights
+from translate.runs.storage.writer import Writer
 from translate.training.progress import Limits, Progress
 from translate.training.schedules import Plateau, Schedules
 from translate.training.weights import MovingAverage

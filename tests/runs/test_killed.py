@@ -18,7 +18,7 @@ import matplotlib.figure
 import pyarrow
 import torch.utils.tensorboard
 
-import translate.pictures.heatmap
+import translate.figures.heatmap
 from tests.tiny_runs import train_tiny
 
 run, *overrides = sys.argv[1:]

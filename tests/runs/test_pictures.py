@@ -12,10 +12,10 @@ import translate
 from translate.cli.main import run as command
 from translate.config import compose
 from translate.config.settings import check_config
+from translate.corpora.images.drawing import draw
+from translate.corpora.images.line import join_line
+from translate.corpora.images.scene import read_scene
 from translate.errors import UserError
-from translate.images.drawing import draw
-from translate.images.line import join_line
-from translate.images.scene import read_scene
 from translate.runs.life import train
 
 SCENE = "scene:sand/star.blue.big.0.1.0.0"

@@ -89,7 +89,7 @@ def test_a_recipe_trains_and_goes_on_to_the_bit(name: str, tmp_path: Path) -> No
 def test_what_cannot_be_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overrides: tuple[str, ...], message: str
 ) -> None:
-    monkeypatch.setattr("translate.reports.boards.find_spec", lambda name: None)
+    monkeypatch.setattr("translate.runs.reports.boards.find_spec", lambda name: None)
     with pytest.raises(UserError) as told:
         train_tiny(tmp_path / "run", *overrides)
     assert str(told.value).startswith(message)

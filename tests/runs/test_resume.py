@@ -10,7 +10,7 @@ import pytest
 import translate
 from tests.tiny_runs import BACKENDS, TRAINED, files, rows, train_tiny
 from translate.errors import UserError
-from translate.storage.checkpoint import load_state
+from translate.runs.storage.checkpoint import load_state
 
 pytestmark = pytest.mark.slow
 

@@ -13,15 +13,15 @@ import torch
 
 from tests.disks import largest_file
 from tests.tiny_runs import files, overrides_of, rows, train_tiny
-from translate.columns.cache_folder import one_at_a_time
 from translate.config.training import RuntimeConfig
+from translate.corpora.columns.cache_folder import one_at_a_time
 from translate.errors import UserError
-from translate.pictures import plots
+from translate.figures import plots
 from translate.runs import encoding, finish
 from translate.runs.resume import keep_threads
-from translate.storage.checkpoint import load_state
-from translate.storage.lock import locked
-from translate.storage.run_directory import RunDirectory
+from translate.runs.storage.checkpoint import load_state
+from translate.runs.storage.lock import locked
+from translate.runs.storage.run_directory import RunDirectory
 from translate.text.tokenizer import TokenizerPair
 
 pytestmark = pytest.mark.slow

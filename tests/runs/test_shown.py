@@ -45,7 +45,7 @@ def test_weights_and_biases_are_told_what_tensorboard_is(
 ) -> None:
     run, fake = tmp_path / "run", FakeWandb()
     monkeypatch.setitem(sys.modules, "wandb", fake)  # type: ignore[arg-type]
-    monkeypatch.setattr("translate.reports.boards.find_spec", lambda name: object())
+    monkeypatch.setattr("translate.runs.reports.boards.find_spec", lambda name: object())
     settings = ("training.wandb=mine", "training.log_every=5", "run.name=named")
     assert train_tiny(run, "rnn_luong", *settings) == 0
     assert fake.begun[0]["project"] == "mine"

@@ -66,7 +66,7 @@ def change(run: Path, before: str, after: str) -> None:
         ("_target_: translate.attention.MultiHead", "_target_: torch.nn.Linear", "model.attention"),
         (
             "    _target_: translate.attention.MultiHead\n    _partial_: true\n",
-            "    _target_: translate.reports.boards.TensorBoard\n    directory: owned\n",
+            "    _target_: translate.runs.reports.boards.TensorBoard\n    directory: owned\n",
             "is not a class of translate",
         ),
     ],

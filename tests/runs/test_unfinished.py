@@ -12,8 +12,8 @@ import translate
 from tests.cli.commands import Command, command
 from translate.errors import UserError
 from translate.runs.resume import read_state
-from translate.storage.checkpoint import STATE, load_state
-from translate.storage.lock import locked
+from translate.runs.storage.checkpoint import STATE, load_state
+from translate.runs.storage.lock import locked
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from grounding import Riddle, kind, report, riddles
 
 from translate.config.data import DataConfig
 from translate.config.files import choice_of
-from translate.images.scene import read_scene
+from translate.corpora.images.scene import read_scene
 
 FEMININE = {"star", "cross", "moon", "arrow"}
 LANGUAGES = ("en", "fr")

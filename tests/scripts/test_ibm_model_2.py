@@ -12,10 +12,10 @@ from ibm_model_2 import (
     align_one_direction,
 )
 
-from translate.aligner.error_rate import score
-from translate.aligner.links import parse_gold
-from translate.aligner.symmetrise import symmetrise
 from translate.grammar.generator import generate
+from translate.links.error_rate import score
+from translate.links.links import parse_gold
+from translate.links.symmetrise import symmetrise
 
 SOURCES = [["the", "house"], ["the", "book"], ["a", "book", "of", "the", "house"], ["a", "house"]]
 TARGETS = [["la", "maison"], ["le", "livre"], ["un", "livre", "de", "la", "maison"], ["une", "maison"]]

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.pictures.browser import Browser, in_chromium
+from tests.figures.browser import Browser, in_chromium
 from tests.serve import node
 from tests.serve.stand_in import StandIn
 from translate.serve.live_page import headers, live_files

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.pictures.browser import Browser, in_chromium
+from tests.figures.browser import Browser, in_chromium
 from tests.serve.client import Client
 from tests.serve.conftest import KEY
 from tests.serve.test_live_page import (

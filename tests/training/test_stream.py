@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from translate.columns import orders
 from translate.corpora.batching import EncodedCorpus, Ragged, collate
+from translate.corpora.columns import orders
 from translate.text.tokenizer import BOS, EOS, PAD, UNK
 from translate.training import stream as stream_module
 from translate.training.stream import BatchGroup, BatchStream, Position, drop_words

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from translate.aligner.links import Gold, Links, format_pharaoh, format_weighted
+from translate.corpora.images.patches import Picture
 from translate.errors import UserError
-from translate.images.patches import Picture
+from translate.links.links import Gold, Links, format_pharaoh, format_weighted
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,18 +154,18 @@ class Alignment:
                 raise UserError(
                     f"{path}: a picture takes no values, gold links or colour map; its regions are lit"
                 )
-            from translate.pictures.picture_page import show_regions
+            from translate.figures.picture_page import show_regions
 
             return show_regions(self, path, title=title)
         if Path(path).suffix.lower() == ".html":
-            from translate.pictures.page import Page
+            from translate.figures.page import Page
 
             if values or colour_map != "gray":
                 raise UserError(
                     f"{path}: a page takes neither values nor a colour map; it shows values on demand"
                 )
             return Page.of(self, gold=gold, title=title).write(path)
-        from translate.pictures.heatmap import draw  # matplotlib is slow to import
+        from translate.figures.heatmap import draw  # matplotlib is slow to import
 
         titles: Sequence[str] | None = None if title is None else [title]
         return draw([self], path, titles=titles, values=values, gold=[gold], colour_map=colour_map)

@@ -20,8 +20,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from translate.aligner.error_rate import AlignmentScore, score
-from translate.aligner.links import Gold
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.evidence import PairWords, agreement, alignment_scores, consistency, silver_scores
 from translate.alignment.extract import align, shift_rows
@@ -34,6 +32,8 @@ from translate.alignment.pairs import (
 )
 from translate.alignment.pool import pool_source, pool_target, renormalise
 from translate.errors import UserError
+from translate.links.error_rate import AlignmentScore, score
+from translate.links.links import Gold
 from translate.models.seq2seq import Seq2Seq
 
 MIN_EVIDENCE = 50  # fewer silver links, or links of repeated words, decide nothing

@@ -7,9 +7,6 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from translate.aligner.error_rate import score
-from translate.aligner.links import Gold, Links, swapped
-from translate.aligner.symmetrise import symmetrise
 from translate.alignment.alignment import Alignment
 from translate.alignment.calibrate import (
     MIN_EVIDENCE,
@@ -24,6 +21,9 @@ from translate.alignment.evidence import PairWords, consistency
 from translate.alignment.extract import align
 from translate.alignment.pairs import EncodedPair
 from translate.errors import UserError
+from translate.links.error_rate import score
+from translate.links.links import Gold, Links, swapped
+from translate.links.symmetrise import symmetrise
 from translate.models.seq2seq import Seq2Seq
 
 MIN_CONSISTENCY = 0.5  # candidates below this share of the best consistency follow positions, not words

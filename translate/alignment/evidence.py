@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from translate.aligner.error_rate import AlignmentScore, score_from_counts
-from translate.aligner.links import Gold
 from translate.alignment.pairs import EncodedPair
 from translate.errors import UserError
+from translate.links.error_rate import AlignmentScore, score_from_counts
+from translate.links.links import Gold
 
 
 class PairWords(NamedTuple):

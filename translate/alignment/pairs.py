@@ -12,8 +12,8 @@ from torch import Tensor, nn
 
 from translate.alignment.pool import piece_to_word
 from translate.corpora.batching import pad, sequential_batches
+from translate.corpora.images.patches import Picture
 from translate.errors import UserError
-from translate.images.patches import Picture
 from translate.models.seq2seq import Seq2Seq
 from translate.models.states import Encoded
 from translate.text.tokenizer import BOS, EOS, NO_WORD, Pieces

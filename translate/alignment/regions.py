@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from translate.aligner.error_rate import score
-from translate.aligner.links import Gold
 from translate.alignment.alignment import Alignment
 from translate.alignment.pairs import EncodedPair
 from translate.errors import UserError
+from translate.links.error_rate import score
+from translate.links.links import Gold
 
 SHARE = 0.5  # of the greatest weight of a word: patches from there on are its region
 

@@ -16,7 +16,7 @@ from translate.attention.fused import additive_kernel
 from translate.attention.kernels import ADDITIVE_KERNELS, check_kernel
 from translate.attention.memory import Memory
 from translate.attention.recompute import chunked_additive_scores, compiled_additive_scores
-from translate.options import Width
+from translate.config.option_groups import Width
 
 
 @register("additive")

@@ -16,7 +16,7 @@ from translate.attention.kernels import KERNELS
 from translate.attention.masks import lengths_of
 from translate.attention.memory import Memory
 from translate.attention.multi_head import HEADS, Heads, MultiHead
-from translate.options import Width, flat_options
+from translate.config.option_groups import Width, flat_options
 
 GAUSSIANS = ("after", "before")
 WINDOWED = Heads(window=32)

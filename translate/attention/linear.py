@@ -19,7 +19,7 @@ from translate.attention.functional import dot_scores, dpfp_features, elu_featur
 from translate.attention.memory import Memory
 from translate.attention.multi_head import Heads, MultiHead, Turn
 from translate.attention.path_cache import LayerCache, PathCache
-from translate.options import NumHeads, Width, flat_options, option_group
+from translate.config.option_groups import NumHeads, Width, flat_options, option_group
 
 CHUNK = 64  # positions whose queries and keys are multiplied directly
 

@@ -21,7 +21,7 @@ from translate.attention.dot_product import DotProduct
 from translate.attention.masks import Pattern
 from translate.attention.memory import Memory
 from translate.attention.path_cache import LayerCache, PathCache
-from translate.options import NumHeads, Width, flat_options, option_group
+from translate.config.option_groups import NumHeads, Width, flat_options, option_group
 
 # Turns queries or keys (B, H, L, E) from a position on by their positions (rotary).
 Turn = Callable[[Tensor, int | Tensor], Tensor]

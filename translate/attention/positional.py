@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from translate.attention.contract import Attention, check_size, register
 from translate.attention.memory import Memory
-from translate.options import NumPositions, Width
+from translate.config.option_groups import NumPositions, Width
 
 
 class _FixedLength(Attention):

@@ -24,7 +24,7 @@ from translate.config.names import shown_path
 from translate.errors import UserError
 
 if TYPE_CHECKING:
-    from translate.synthesis import PairForm
+    from translate.runs.synthesis import PairForm
     from translate.translation import TranslateOptions
     from translate.translator import Translator
 
@@ -100,8 +100,8 @@ def backtranslate(
 
     An interrupted command goes on where it was when you give it again, and ends with the same file.
     """
-    from translate.columns.spill import stored_lines
-    from translate.synthesis import check_free, synthesise
+    from translate.corpora.columns.spill import stored_lines
+    from translate.runs.synthesis import check_free, synthesise
 
     check_free(out)
     check_place(out)
@@ -160,7 +160,7 @@ def _translations(
 
 
 def _form(translator: "Translator", pairs: PairOptions) -> "PairForm":
-    from translate.synthesis import PairForm
+    from translate.runs.synthesis import PairForm
 
     first, second = translator.languages
     first, second = first or "source", second or "target"
@@ -197,7 +197,7 @@ def _plan(
 
 def _digest(run: Path) -> str:
     """A name for the checkpoint that translates."""
-    from translate.storage.run_directory import RunDirectory
+    from translate.runs.storage.run_directory import RunDirectory
 
     checkpoints = RunDirectory(run).checkpoints
     folder = next(path for path in (checkpoints / "best", checkpoints / "last") if path.exists())

@@ -9,7 +9,7 @@ from translate.config.names import cut, escaped, shorten
 if TYPE_CHECKING:
     from translate.evaluation.differences import Wins
     from translate.evaluation.significance import Comparison
-    from translate.pictures.comparison_page import ComparedSentence, ComparisonPage
+    from translate.figures.comparison_page import ComparedSentence, ComparisonPage
     from translate.translator import Translator
 
 NAMES = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
@@ -140,7 +140,7 @@ def record_of(results: Results) -> dict[str, Any]:
 
 def page_of(results: Results) -> "ComparisonPage":
     """Everything as a page; each word of a run's translation names the source words that it is linked to."""
-    from translate.pictures.comparison_page import ComparisonPage
+    from translate.figures.comparison_page import ComparisonPage
 
     test, count = results.test, len(results.test.source)
     baseline, *others = results.chrf
@@ -159,7 +159,7 @@ def page_of(results: Results) -> "ComparisonPage":
 
 
 def _compared(results: Results, index: int) -> "ComparedSentence":
-    from translate.pictures.comparison_page import ComparedSentence, ComparedText
+    from translate.figures.comparison_page import ComparedSentence, ComparedText
 
     source = results.test.source[index]
     texts = []

@@ -38,8 +38,8 @@ def confidence(
     of translate serve, which shows confidence only where it was counted.
     """
     from translate.runs.calibration import pairs_of_files, pairs_of_run
+    from translate.runs.storage.run_directory import RunDirectory
     from translate.serve.word_confidence import count, store
-    from translate.storage.run_directory import RunDirectory
 
     if (source is None) != (reference is None):
         raise UserError("--source and --reference go together: give both files, or none")

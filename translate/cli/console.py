@@ -181,7 +181,7 @@ def load_translator(
     engine: str = "torch",
 ) -> "Translator":
     """The translator of a run. Imports torch here, so that ``--help`` does not wait for it."""
-    from translate.storage.run_path import check_is_run
+    from translate.runs.storage.run_path import check_is_run
 
     check_is_run(run)
     with importing("translate.runs.load", whole=bool(plugins)):
@@ -204,8 +204,8 @@ def load_translator(
 
 def _note_unfinished(run: Path) -> None:
     """Say that a run is still training, or has not ended: its alignments are not calibrated yet."""
-    from translate.storage.lock import at_work
-    from translate.storage.run_directory import RunDirectory
+    from translate.runs.storage.lock import at_work
+    from translate.runs.storage.run_directory import RunDirectory
 
     holder, calibrated = at_work(run), RunDirectory(run).alignment.exists()
     heads = "its attention heads are not calibrated yet, so an alignment is the mean of all heads of a layer"

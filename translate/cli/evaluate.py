@@ -16,8 +16,8 @@ from translate.cli.test_sets import EvaluationFiles, EvaluationSet
 from translate.errors import UserError
 
 if TYPE_CHECKING:
-    from translate.aligner.links import Gold
     from translate.evaluation import CorpusScores
+    from translate.links.links import Gold
     from translate.translator import Translator
 
 EXAMPLES = """
@@ -55,8 +55,8 @@ class GoldOptions:
 
     def read(self, tests: list[EvaluationSet]) -> list["Gold"] | None:
         """The gold links of the pairs of source and first reference; raises :class:`UserError`."""
-        from translate.aligner.links import read_gold
-        from translate.images.line import most_words
+        from translate.corpora.images.line import most_words
+        from translate.links.links import read_gold
 
         if self.gold is None:
             return None
@@ -240,8 +240,8 @@ def _alignment_scores(
 
 
 def _ambiguous_scores(test: EvaluationSet, texts: list[str]) -> dict[str, float]:
+    from translate.corpora.images.picture_tokenizer import sentences_of
     from translate.evaluation.ambiguous import ambiguous_scores
-    from translate.images.picture_tokenizer import sentences_of
 
     found = ambiguous_scores(sentences_of(test.source), texts, test.references[0])
     if found is None:

@@ -15,7 +15,7 @@ from translate.config.names import shown_path
 from translate.errors import UserError
 
 if TYPE_CHECKING:
-    from translate.engines.choosing import EngineChoice
+    from translate.search.ctranslate2.choosing import EngineChoice
     from translate.translator import Translator
 
 Symmetrisation = Literal["intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"]

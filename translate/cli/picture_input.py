@@ -32,7 +32,7 @@ class PictureInput:
 
     def lines(self, translator: "Translator", sentences: Sequence[str] | None) -> list[str] | None:
         """The source lines of arguments; raises :class:`UserError` if pictures and sentences do not fit."""
-        from translate.images.line import join_line
+        from translate.corpora.images.line import join_line
 
         if not self.image:
             return None if sentences is None else list(sentences)
@@ -77,7 +77,7 @@ class OnePicture:
 
     def line(self, translator: "Translator", sentence: str | None) -> str:
         """The source line; raises :class:`UserError` if picture and sentence do not fit."""
-        from translate.images.line import is_unread
+        from translate.corpora.images.line import is_unread
 
         if self.image is None:
             if sentence and is_unread(sentence, translator.reads):
@@ -90,7 +90,7 @@ class OnePicture:
 
 def check_words_alone(what: str, translator: "Translator", source: str) -> None:
     """Raise :class:`UserError` for a source with a picture, whose patches ``what`` would draw as words."""
-    from translate.images.line import split_line
+    from translate.corpora.images.line import split_line
 
     with_picture = translator.reads == "both" and split_line(source).picture is not None
     if translator.reads == "picture" or with_picture:

@@ -125,11 +125,11 @@ def serve(
                 "pip install 'seq2seq-translate[serve]'"
             )
     _check_address(address)
+    from translate.runs.storage.run_path import check_is_run
     from translate.serve.limits import ServiceLimits
     from translate.serve.opening import named_runs, read_languages
     from translate.serve.web.keys import Keys
     from translate.serve.web.server import listen
-    from translate.storage.run_path import check_is_run
 
     named = named_runs(runs)
     for path in chain.from_iterable(named.values()):

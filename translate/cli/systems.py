@@ -22,7 +22,7 @@ def read_systems(arguments: Sequence[str]) -> list[System]:
     Raises:
         UserError: if one is no run directory, or if two have the same name.
     """
-    from translate.storage.run_path import check_is_run
+    from translate.runs.storage.run_path import check_is_run
 
     runs = [Path(argument) for argument in arguments if _is_run(argument)]
     names = dict(zip(runs, run_names(runs, "compare"), strict=True))
@@ -69,7 +69,7 @@ def check_languages(languages: Mapping[str, tuple[str, str]], command: str) -> N
 
 def languages_of(run: Path) -> tuple[str, str]:
     """The languages of a run by its settings, without loading it; empty where they are not known."""
-    from translate.storage.run_path import CONFIG, check_is_run
+    from translate.runs.storage.run_path import CONFIG, check_is_run
     from translate.text.bounded import read_yaml
 
     check_is_run(run)

@@ -38,7 +38,7 @@ from translate.cli.text_rows import paragraph_row, sentence_row
 from translate.cli.tolerance import Tolerant
 from translate.config.names import shorten
 from translate.errors import UserError
-from translate.storage.run_path import is_run
+from translate.runs.storage.run_path import is_run
 
 if TYPE_CHECKING:
     from translate.translation import TranslateOptions, Translation

@@ -14,10 +14,10 @@ from translate.config.declare import DECLARED_IN
 from translate.config.files import section_of
 from translate.config.messages import described
 from translate.config.names import config_directory
+from translate.config.option_groups import groups_of
 from translate.config.settings import SECTIONS, TARGETS
 from translate.config.targets.resolving import PACKAGE, options_of, resolve_target
 from translate.config.values import understood
-from translate.options import groups_of
 
 _ELSEWHERE = ("as :class:", "see :class:")  # such a text leaves what a base class says
 SPECIAL = ("_target_", "_partial_", "name", "defaults")

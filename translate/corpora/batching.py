@@ -8,16 +8,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from translate.aligner.links import Links
-from translate.columns.ragged import Ragged as Ragged
-from translate.columns.ragged import Rows
+from translate.corpora.columns.ragged import Ragged as Ragged
+from translate.corpora.columns.ragged import Rows
+from translate.corpora.images.patches import end_source, has_patches
 from translate.corpora.pictured.cells import pad_cells
-from translate.images.patches import end_source, has_patches
+from translate.links.links import Links
 from translate.text.documents import own_start
 from translate.text.tokenizer import BOS, EOS, NO_WORD, PAD, Pieces
 
 if TYPE_CHECKING:
-    from translate.columns.mapped import Mapped
+    from translate.corpora.columns.mapped import Mapped
 
 POSITION_BITS = 16  # a link of pieces is packed as target position << POSITION_BITS | source position
 ROUNDING = 1e-9  # so that an exactly full batch counts as one
@@ -97,7 +97,7 @@ def pad(
 ) -> tuple[Tensor, Tensor | None]:
     """Stack sequences: ids (B, L) int64 and a mask (B, L), ``None`` if all are equally long.
 
-    Sources with patches become cells (B, L, C), see `translate/images/patches.py`.
+    Sources with patches become cells (B, L, C), see `translate/corpora/images/patches.py`.
     """
     if any(map(has_patches, sequences)):
         return pad_cells(sequences)

@@ -7,9 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from translate.columns.collector import seldom_collected
 from translate.config.data import SPLITS, DataConfig, members_of
 from translate.config.names import shorten, shown_path
+from translate.corpora.columns.collector import seldom_collected
 from translate.corpora.documents.ids import context_notes, with_documents
 from translate.corpora.filtered_cache import filtered
 from translate.corpora.filters import REASONS, hold_out, overlap_of

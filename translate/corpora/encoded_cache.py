@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from translate.columns.cache_folder import mark_used
-from translate.columns.ragged import PART, Ragged, RaggedParts, Rows
 from translate.corpora.batching import EncodedCorpus
+from translate.corpora.columns.cache_folder import mark_used
+from translate.corpora.columns.ragged import PART, Ragged, RaggedParts, Rows
 from translate.text.aside import scratch
 
 if TYPE_CHECKING:
     from pyarrow import Table
 
-    from translate.columns.mapped import Mapped
+    from translate.corpora.columns.mapped import Mapped
 
 SIDES = ("source", "target", "links")
 
@@ -36,7 +36,7 @@ def read_encoded(path: Path) -> EncodedCorpus | None:
     """Map a file of the functions below; returns ``None`` if it is missing or damaged."""
     import pyarrow  # takes a moment
 
-    from translate.columns.mapped import Mapped
+    from translate.corpora.columns.mapped import Mapped
 
     if not path.exists():
         return None
@@ -89,7 +89,7 @@ def collect_encoded(blocks: Iterable[Sequence[Sequence[Sequence[int]]]], path: P
     """
     import pyarrow
 
-    from translate.columns.spill import Spill
+    from translate.corpora.columns.spill import Spill
 
     kind = pyarrow.large_list(pyarrow.int32())
     waiting: list[list[Sequence[int]]] = []

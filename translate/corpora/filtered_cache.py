@@ -6,9 +6,9 @@ import stat
 from dataclasses import asdict
 from pathlib import Path
 
-from translate.columns.cache_folder import mark_used
-from translate.columns.fingerprint import fingerprint
 from translate.config.data import DataConfig
+from translate.corpora.columns.cache_folder import mark_used
+from translate.corpora.columns.fingerprint import fingerprint
 from translate.corpora.filters import Filtered, filter_pairs
 from translate.corpora.split import Split, SplitReader
 from translate.text.aside import told, write_text
@@ -59,8 +59,8 @@ def _read(path: Path) -> Filtered | None:
         return None
     import pyarrow
 
-    from translate.columns.mapped import Mapped
-    from translate.columns.spill import DOCUMENT, PAIRS, StoredTable
+    from translate.corpora.columns.mapped import Mapped
+    from translate.corpora.columns.spill import DOCUMENT, PAIRS, StoredTable
 
     try:
         known = read_json(path.with_suffix(".json"))

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from translate.aligner.links import parse_gold
-from translate.columns.column import Column, rows_where
 from translate.config.data import DataConfig
+from translate.corpora.columns.column import Column, rows_where
 from translate.corpora.documents.ids import draw_documents, numbers_of, shared_documents
 from translate.corpora.split import Split, SplitReader
 from translate.errors import UserError
+from translate.links.links import parse_gold
 from translate.text.words import UNSPACED
 
 REASONS = {
@@ -69,8 +69,8 @@ def filter_pairs(
         UserError: for gold links that do not fit.
         OSError: if the disk is full.
     """
-    from translate.columns.duplicates import DIGESTS, digests_of, repeated  # pyarrow takes a moment
-    from translate.columns.spill import DOCUMENT, PAIRS, Spill
+    from translate.corpora.columns.duplicates import DIGESTS, digests_of, repeated  # pyarrow takes a moment
+    from translate.corpora.columns.spill import DOCUMENT, PAIRS, Spill
 
     schema = PAIRS.append(DOCUMENT) if reader.has_documents else PAIRS
     found = Filtered(Split([], []))

@@ -9,11 +9,11 @@ from typing import Any
 import pyarrow
 import pyarrow.ipc
 
-from translate.columns.column import Column
-from translate.columns.fingerprint import fingerprint
-from translate.columns.mapped import Mapped
 from translate.config.data import SPLITS, DataConfig
 from translate.config.names import shorten, shown_path
+from translate.corpora.columns.column import Column
+from translate.corpora.columns.fingerprint import fingerprint
+from translate.corpora.columns.mapped import Mapped
 from translate.corpora.split import Split
 from translate.errors import UserError
 from translate.text.bounded import check_regular, read_bounded

@@ -8,10 +8,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from translate.aligner.links import parse_gold
-from translate.columns.column import Column
-from translate.columns.fingerprint import fingerprint
+from translate.corpora.columns.column import Column
+from translate.corpora.columns.fingerprint import fingerprint
 from translate.errors import UserError
+from translate.links.links import parse_gold
 
 _LINK = re.compile(r"(\d+)([-p])(\d+)")
 
@@ -107,7 +107,7 @@ class SplitReader:
 
     def whole(self) -> Split:
         """The split as a table."""
-        from translate.columns.spill import DOCUMENT, TEXTS, Spill  # pyarrow takes a moment to import
+        from translate.corpora.columns.spill import DOCUMENT, TEXTS, Spill  # pyarrow takes a moment to import
 
         with Spill(TEXTS.append(DOCUMENT) if self.has_documents else TEXTS) as spill:
             for block in self.blocks():

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from translate.errors import UserError
 from translate.export.contents import Contents
-from translate.storage.checkpoint import WEIGHTS, save_weights
-from translate.storage.run_directory import RunDirectory
+from translate.runs.storage.checkpoint import WEIGHTS, save_weights
+from translate.runs.storage.run_directory import RunDirectory
 from translate.text.bounded import read_bounded
 from translate.training.weights import model_tensors
 

@@ -12,7 +12,7 @@ from translate.alignment.choice import AlignmentChoice
 from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq
-from translate.storage.run_directory import RunDirectory
+from translate.runs.storage.run_directory import RunDirectory
 from translate.text.tokenizer import EOS, Tokenizer, TokenizerPair
 
 EXTRA = "export"  # the optional dependencies of pyproject.toml

@@ -8,11 +8,11 @@ import torch
 
 from translate.alignment.extract import align_recorded
 from translate.alignment.pairs import EncodedPair
-from translate.engines.architecture import Refusals, transformer_of
-from translate.engines.conversion import Convertible, convert, refuse
-from translate.engines.ctranslate2_search import attention_tensor
 from translate.errors import UserError
 from translate.export.contents import Contents, Engine, Rendered, require
+from translate.search.ctranslate2.architecture import Refusals, transformer_of
+from translate.search.ctranslate2.conversion import Convertible, convert, refuse
+from translate.search.ctranslate2.ctranslate2_search import attention_tensor
 from translate.text.tokenizer import EOS
 
 FORMAT = "ctranslate2"

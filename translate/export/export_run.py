@@ -7,15 +7,15 @@ from pathlib import Path
 from translate.config.data import DataConfig
 from translate.config.names import shorten
 from translate.corpora.corpus import load_corpus
-from translate.engines.architecture import refuse_search
+from translate.corpora.images.scene_corpus import generate_scenes, pair_of
 from translate.errors import UserError
 from translate.export import bundle, ctranslate2, huggingface, onnx, static_page
 from translate.export.contents import Contents, Engine, Proof, Rendered, prove
 from translate.export.export_card import write_card
 from translate.grammar.generator import generate
-from translate.images.scene_corpus import generate_scenes, pair_of
 from translate.runs.load import load, read_settings
-from translate.storage.run_directory import RunDirectory
+from translate.runs.storage.run_directory import RunDirectory
+from translate.search.ctranslate2.architecture import refuse_search
 from translate.text.aside import aside
 from translate.text.lines import read_lines
 from translate.translation import Translation

@@ -14,16 +14,6 @@ import torch
 from torch import Tensor, nn
 
 from translate.attention import MultiHead
-from translate.engines.architecture import (
-    Refusals,
-    norm_of,
-    num_heads_of,
-    position_table,
-    pre_norm_of,
-    refuse_attentions,
-    tie_of,
-    transformer_of,
-)
 from translate.export.contents import (
     Contents,
     Engine,
@@ -34,7 +24,17 @@ from translate.export.contents import (
 )
 from translate.models import Transformer
 from translate.models.transformer_layer import Layer
-from translate.storage.checkpoint import save_weights
+from translate.runs.storage.checkpoint import save_weights
+from translate.search.ctranslate2.architecture import (
+    Refusals,
+    norm_of,
+    num_heads_of,
+    position_table,
+    pre_norm_of,
+    refuse_attentions,
+    tie_of,
+    transformer_of,
+)
 from translate.text.tokenizer import BOS, EOS, PAD, UNK
 from translate.text.words import tokenise
 

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from translate.attention import Attention
 from translate.attention.additive import Additive, Concat
 from translate.config.files import YAML, from_file
+from translate.config.option_groups import NumLayers, flat_options
 from translate.models.encoders import Encoder, EncoderSizes, RNNEncoder, initialise_recurrent
 from translate.models.recurrent.attending import AttendingWeights, WordInputs, attend_and_step
 from translate.models.recurrent.fed import LoopSource
@@ -29,7 +30,6 @@ from translate.models.rnn import (
     gru_step,
 )
 from translate.models.states import DecodeState, Encoded
-from translate.options import NumLayers, flat_options
 
 READOUTS = ("maxout", "linear")
 

@@ -39,7 +39,7 @@ class Encoder(nn.Module):
     """``forward(embedded, mask)`` gives states (B, S, output_size) and summaries (B, L, output_size)."""
 
     output_size: int
-    reads_pictures = False  # whether a source may be cells, see `translate/images/patches.py`
+    reads_pictures = False  # whether a source may be cells, see `translate/corpora/images/patches.py`
     num_summary_layers = 0  # layers that the summaries pass beside the states
 
     def embed(self, source: Tensor, embed_pieces: Callable[[Tensor], Tensor]) -> Tensor:

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from translate.attention import Attention
 from translate.attention.dot_product import Dot, General
 from translate.config.files import YAML, from_file
+from translate.config.option_groups import NumLayers, flat_options
 from translate.models.encoders import Encoder, EncoderSizes, RNNEncoder, initialise_recurrent
 from translate.models.recurrent.fed import DecoderStart, LoopSource, ReadWeights, feed
 from translate.models.recurrent.fed_cells import CellWeights
@@ -29,7 +30,6 @@ from translate.models.rnn import (
     lstm_step,
 )
 from translate.models.states import DecodeState, Encoded
-from translate.options import NumLayers, flat_options
 
 CELLS: dict[str, type[nn.LSTM] | type[nn.GRU]] = {"lstm": nn.LSTM, "gru": nn.GRU}
 

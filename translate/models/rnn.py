@@ -11,13 +11,13 @@ from torch import Tensor, nn
 from translate.attention import Attention, SizeMismatchError
 from translate.attention.additive import prepare
 from translate.config.files import YAML, from_file
+from translate.config.option_groups import Width, option_group
 from translate.models.dropout import Dropout
 from translate.models.embedding import embeddings
 from translate.models.encoders import Encoder
 from translate.models.seq2seq import Seq2Seq, attend_beside, beams, new_output
 from translate.models.sizes import Widths, check_kind, mismatch
 from translate.models.states import DecodeState, Encoded
-from translate.options import Width, option_group
 
 
 @option_group

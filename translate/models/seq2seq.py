@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from translate.attention import Attention, Memory
 from translate.attention.additive import Hierarchical
-from translate.images.patches import PATCH
+from translate.corpora.images.patches import PATCH
 from translate.models.sizes import Widths
 from translate.models.states import DecodeState, Encoded
 from translate.text.tokenizer import BOS
@@ -30,7 +30,9 @@ class Seq2Seq(nn.Module):
     output_layer: nn.Module | None  # replaces weight and bias, if they are stored otherwise
     max_target_length: int | None = None  # positions of the decoder, the begin of sentence included
     widths = Widths("model.width", "model.width")  # the settings of the sizes of the cross-attention
-    reads_pictures = False  # whether a source may be cells (B, S, C), see `translate/images/patches.py`
+    reads_pictures = (
+        False  # whether a source may be cells (B, S, C), see corpora/images/patches.py
+    )
     reads_sentences = False  # whether the cross-attention tells the sentences of a document apart, see below
     num_attention_layers: int
     num_attention_heads: int

@@ -10,6 +10,14 @@ from torch import Tensor, nn
 from translate.attention import Attention, LayerCache, MultiHead, PathCache
 from translate.attention.additive import prepare
 from translate.config.files import YAML, from_file
+from translate.config.option_groups import (
+    NumHeads,
+    NumLayers,
+    NumPositions,
+    Width,
+    flat_options,
+    option_group,
+)
 from translate.models.dropout import Dropout
 from translate.models.embedding import Positions, embeddings
 from translate.models.encoders import Encoder, EncoderSizes
@@ -17,7 +25,6 @@ from translate.models.seq2seq import Seq2Seq, new_output
 from translate.models.sizes import check_kind
 from translate.models.states import DecodeState, Encoded
 from translate.models.transformer_layer import NORMS, FeedForward, Layer, LayerOptions
-from translate.options import NumHeads, NumLayers, NumPositions, Width, flat_options, option_group
 
 
 @option_group

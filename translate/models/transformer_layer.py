@@ -9,12 +9,12 @@ from torch import Tensor, nn
 
 from translate.attention import Attention, LayerCache, Memory, MultiHead
 from translate.config.files import YAML, from_file
+from translate.config.option_groups import Width, option_group
 from translate.models.dropout import Dropout
 from translate.models.embedding import rotate
 from translate.models.packing import CopiedLinear
 from translate.models.seq2seq import attend_beside, beams
 from translate.models.states import Encoded
-from translate.options import Width, option_group
 
 NORMS: dict[str, Callable[[int], nn.Module]] = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}
 FEEDFORWARDS = ("relu", "gelu", "swiglu")

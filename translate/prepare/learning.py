@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import pyarrow
 
-from translate.aligner.frozen import first_pairs, learn_frozen
-from translate.aligner.judge import learn_judge
 from translate.errors import UserError
+from translate.links.frozen import first_pairs, learn_frozen
+from translate.links.judge import learn_judge
 from translate.prepare.engines import statements
 from translate.prepare.engines.tables_and_views import DataEngine
 from translate.prepare.judging.scoring import link_words

@@ -18,7 +18,7 @@ from translate.models import Seq2Seq
 from translate.runs.encoding import encode_training, read_pictures
 from translate.runs.pair_sampler import pair_sampler
 from translate.runs.runtime import forward_precision, work_of
-from translate.storage.run_directory import RunDirectory
+from translate.runs.storage.run_directory import RunDirectory
 from translate.text.documents import ContextSize
 from translate.text.tokenizer import TokenizerPair
 from translate.training.distributed import World

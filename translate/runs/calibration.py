@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from translate.aligner.links import Gold, read_gold
 from translate.alignment.calibrate import calibrate
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.directions import Direction, calibrate_directions
@@ -17,12 +16,13 @@ from translate.config.names import shorten
 from translate.config.settings import AlignmentConfig
 from translate.corpora.corpus import Corpus, load_corpus
 from translate.corpora.documents.context_rows import split_context
+from translate.corpora.images.line import most_words
 from translate.corpora.local_files import pair_of
 from translate.errors import UserError
-from translate.images.line import most_words
+from translate.links.links import Gold, read_gold
 from translate.runs.encoding import gold_links
 from translate.runs.load import read_settings
-from translate.storage.run_directory import RunDirectory
+from translate.runs.storage.run_directory import RunDirectory
 from translate.text.aside import write_text
 from translate.text.bounded import read_json
 from translate.translator import Translator

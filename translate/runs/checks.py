@@ -12,9 +12,9 @@ from translate.corpora.presence import check_present, check_readable
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.models.sizes import check_mechanism
-from translate.reports.boards import check_installed
 from translate.runs.assembly import build_optimizer, build_schedule, freeze
 from translate.runs.load import build_model
+from translate.runs.reports.boards import check_installed
 from translate.runs.runtime import forward_precision
 from translate.runs.start import take_tokenizers
 from translate.text.subword_sampling import SAMPLED_TYPES

@@ -4,17 +4,18 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
-from translate.aligner.links import Gold, parse_gold
-from translate.aligner.statistical import KnownLinks
-from translate.columns.cache_folder import one_at_a_time
-from translate.columns.collector import seldom_collected
-from translate.columns.column import Column
-from translate.columns.fingerprint import fingerprint
 from translate.config.data import DataConfig
 from translate.config.settings import Settings
 from translate.corpora.batching import EncodedCorpus, Ragged, piece_links
+from translate.corpora.columns.cache_folder import one_at_a_time
+from translate.corpora.columns.collector import seldom_collected
+from translate.corpora.columns.column import Column
+from translate.corpora.columns.fingerprint import fingerprint
 from translate.corpora.corpus import Corpus, Split
 from translate.corpora.encoded_cache import cache_directory, collect_encoded, read_encoded
+from translate.corpora.images.picture_reader import PictureReader
+from translate.corpora.images.picture_store import PictureStore
+from translate.corpora.images.picture_tokenizer import PictureTokenizer
 from translate.corpora.linked.linkers import (
     Linker,
     WrittenLinks,
@@ -23,9 +24,8 @@ from translate.corpora.linked.linkers import (
     links_of_file,
     sample_of,
 )
-from translate.images.picture_reader import PictureReader
-from translate.images.picture_store import PictureStore
-from translate.images.picture_tokenizer import PictureTokenizer
+from translate.links.links import Gold, parse_gold
+from translate.links.statistical import KnownLinks
 from translate.text.aside import told
 from translate.text.tokenizer import TokenizerPair
 

@@ -13,18 +13,18 @@ from translate.alignment.regions import alignment_scores
 from translate.config.settings import Settings
 from translate.corpora.corpus import Corpus, Split
 from translate.corpora.documents.context_rows import split_context
+from translate.corpora.images.picture_tokenizer import sentences_of
 from translate.evaluation import ambiguous_line, ambiguous_scores, corpus_scores
-from translate.images.picture_tokenizer import sentences_of
-from translate.reports.progress_line import score_line
-from translate.reports.run_card import write_card
-from translate.reports.summary import closing_lines
 from translate.runs.calibration import choose_alignment, pairs_of_corpus, store
 from translate.runs.encoding import gold_links
 from translate.runs.hooks import goodness
 from translate.runs.load import load_into
+from translate.runs.reports.progress_line import score_line
+from translate.runs.reports.run_card import write_card
+from translate.runs.reports.summary import closing_lines
+from translate.runs.storage.checkpoint import WEIGHTS, load_weights, point, save_weights, step_folders
+from translate.runs.storage.run_directory import RunDirectory
 from translate.runs.validation import Validation, rows_by_corpus
-from translate.storage.checkpoint import WEIGHTS, load_weights, point, save_weights, step_folders
-from translate.storage.run_directory import RunDirectory
 from translate.text.aside import aside, write_text
 from translate.training.progress import Progress
 from translate.translator import Translator
@@ -66,7 +66,7 @@ def finish(
             ambiguous=settings.data.kind == "scenes" and settings.data.read != "picture",
         )
     directory.plots.mkdir(exist_ok=True)
-    from translate.pictures.plots import draw_curves  # matplotlib is slow to import
+    from translate.figures.plots import draw_curves  # matplotlib is slow to import
 
     with aside(directory.plots / "curves.png") as new:
         draw_curves(directory.rows(), new)

@@ -7,8 +7,6 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from translate.aligner.links import Links, format_pharaoh, swapped
-from translate.aligner.symmetrise import majority
 from translate.alignment.alignment import Alignment
 from translate.alignment.directions import symmetrised
 from translate.config.data import SPLITS
@@ -18,12 +16,14 @@ from translate.corpora.corpus import Split, load_corpus
 from translate.corpora.encoded_cache import cache_directory
 from translate.corpora.linked.linkers import Linker
 from translate.errors import UserError
+from translate.links.links import Links, format_pharaoh, swapped
+from translate.links.symmetrise import majority
 from translate.runs.calibration import choose_alignment, pairs_of_corpus, store
 from translate.runs.encoding import estimated_linker
 from translate.runs.life import train
 from translate.runs.load import load
 from translate.runs.runtime import find_device, use_runtime
-from translate.storage.run_directory import RunDirectory
+from translate.runs.storage.run_directory import RunDirectory
 from translate.text.aside import aside
 from translate.translator import Translator
 

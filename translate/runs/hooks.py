@@ -9,8 +9,8 @@ from contextlib import contextmanager, nullcontext
 from types import FrameType
 
 from translate.config.training import TrainingConfig
-from translate.storage.shards import write_shards
-from translate.storage.writer import Writer
+from translate.runs.storage.shards import write_shards
+from translate.runs.storage.writer import Writer
 from translate.training.distributed import World
 from translate.training.loop import Training
 from translate.training.parallel import whole

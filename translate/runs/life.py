@@ -8,16 +8,12 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
-from translate.columns.cache_folder import tidy
 from translate.config.settings import Settings, check_config
+from translate.corpora.columns.cache_folder import tidy
 from translate.corpora.corpus import Corpus, Split, load_corpus
 from translate.corpora.encoded_cache import cache_directory
 from translate.corpora.pictured.unreadable import read_all_pictures
 from translate.errors import UserError
-from translate.reports.profile import Profiler
-from translate.reports.progress_line import ProgressLine
-from translate.reports.reporter import Reporter
-from translate.reports.summary import start_lines
 from translate.runs.assembly import Assembly, Job
 from translate.runs.checks import (
     check_buildable,
@@ -28,6 +24,10 @@ from translate.runs.checks import (
 from translate.runs.finish import finish, try_mean
 from translate.runs.hooks import EXIT_CODES, Keeper, Signals, leave_on_sigterm
 from translate.runs.load import load_into, read_choice
+from translate.runs.reports.profile import Profiler
+from translate.runs.reports.progress_line import ProgressLine
+from translate.runs.reports.reporter import Reporter
+from translate.runs.reports.summary import start_lines
 from translate.runs.resume import is_finished, resume, state_to_resume
 from translate.runs.runtime import (
     check_precision,
@@ -39,10 +39,10 @@ from translate.runs.runtime import (
     work_of,
 )
 from translate.runs.start import start
+from translate.runs.storage.lock import locked
+from translate.runs.storage.run_directory import RunDirectory
+from translate.runs.storage.writer import Writer, last_checkpoint
 from translate.runs.validation import Validation
-from translate.storage.lock import locked
-from translate.storage.run_directory import RunDirectory
-from translate.storage.writer import Writer, last_checkpoint
 from translate.text.aside import not_written
 from translate.text.documents import ContextSize
 from translate.training.distributed import connected, disconnect, local_device, was_restarted

@@ -11,18 +11,18 @@ from translate.config import instantiate
 from translate.config.names import shorten
 from translate.config.settings import Settings, check_config
 from translate.config.targets.plugins import find_plugin
-from translate.engines.choosing import choose
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.models.packing import pack, store_by_columns
 from translate.models.rounding import round_to_bfloat16, round_to_int8
 from translate.models.size_limit import SizeLimit
 from translate.runs.runtime import PRECISIONS, find_device, search_work, use_float32_engine, use_threads
-from translate.storage.checkpoint import load_weights, stored_weights
-from translate.storage.lock import at_work
-from translate.storage.run_directory import RunDirectory
-from translate.storage.run_path import check_is_run
-from translate.storage.weights_file import differing
+from translate.runs.storage.checkpoint import load_weights, stored_weights
+from translate.runs.storage.lock import at_work
+from translate.runs.storage.run_directory import RunDirectory
+from translate.runs.storage.run_path import check_is_run
+from translate.runs.storage.weights_file import differing
+from translate.search.ctranslate2.choosing import choose
 from translate.text.bounded import read_json, read_yaml
 from translate.text.documents import ContextSize
 from translate.text.tokenizer import TokenizerPair

@@ -6,15 +6,15 @@ from functools import cached_property
 
 import numpy as np
 
-from translate.aligner.links import Links
-from translate.augmentation.augmenter import DRAWN, Augmenter
-from translate.augmentation.changes import marks
-from translate.augmentation.linked_pair import LinkedPair, PairToken, text_of
-from translate.columns.column import Column
 from translate.config.settings import Settings
+from translate.corpora.augmentation.augmenter import DRAWN, Augmenter
+from translate.corpora.augmentation.changes import marks
+from translate.corpora.augmentation.linked_pair import LinkedPair, PairToken, text_of
 from translate.corpora.batching import POSITION_BITS, EncodedCorpus, Ragged, piece_links
+from translate.corpora.columns.column import Column
 from translate.corpora.split import Split
 from translate.errors import UserError
+from translate.links.links import Links
 from translate.text.piece_words import SpanEncoder
 from translate.text.subword_sampling import sample_corpus
 from translate.text.tokenizer import NO_WORD, UNK, Pieces, Tokenizer, TokenizerPair

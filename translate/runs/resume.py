@@ -6,20 +6,20 @@ from typing import Any
 
 import torch
 
-from translate.columns.fingerprint import fingerprint
 from translate.config.names import shorten
 from translate.config.settings import Settings
 from translate.config.targets.resolving import MOVED
 from translate.config.training import RuntimeConfig
+from translate.corpora.columns.fingerprint import fingerprint
 from translate.corpora.corpus import Corpus, Split
 from translate.errors import UserError
 from translate.runs.assembly import Assembly, Job, assemble
 from translate.runs.hooks import PATIENCE
 from translate.runs.load import build_model, read_settings, vocabulary_sizes
-from translate.storage.checkpoint import STATE, load_state, recover
-from translate.storage.lock import check_unused
-from translate.storage.run_directory import RunDirectory
-from translate.storage.shards import read_shards
+from translate.runs.storage.checkpoint import STATE, load_state, recover
+from translate.runs.storage.lock import check_unused
+from translate.runs.storage.run_directory import RunDirectory
+from translate.runs.storage.shards import read_shards
 from translate.text.aside import told
 from translate.text.tokenizer import TokenizerPair
 from translate.training.generators import seed_generators

@@ -6,18 +6,18 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 from torch import Tensor
 
-from translate.augmentation.augmenter import Augmenter
 from translate.config.settings import Settings
 from translate.config.values import plain
+from translate.corpora.augmentation.augmenter import Augmenter
 from translate.corpora.corpus import Corpus
+from translate.corpora.images.picture_tokenizer import sentences_of
 from translate.errors import UserError
-from translate.images.picture_tokenizer import sentences_of
 from translate.models import Seq2Seq
 from translate.runs.assembly import Assembly, Job, assemble
 from translate.runs.load import build_model, read_settings, vocabulary_sizes
 from translate.runs.resume import identity_of
-from translate.storage.checkpoint import load_weights
-from translate.storage.run_directory import RunDirectory
+from translate.runs.storage.checkpoint import load_weights
+from translate.runs.storage.run_directory import RunDirectory
 from translate.text.aside import aside
 from translate.text.tokenizer import MAX_TRAINING_CHARACTERS, TokenizerPair
 from translate.training.generators import seed_generators, seed_process

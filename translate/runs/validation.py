@@ -13,8 +13,8 @@ from translate.corpora.batching import collate, sequential_batches
 from translate.corpora.corpus import Split
 from translate.corpora.documents.context_rows import split_context, with_context
 from translate.evaluation import bleu_score, corpus_scores
-from translate.reports.samples import SHOWN, Sample, sample_to_draw
 from translate.runs.encoding import encode, gold_links
+from translate.runs.reports.samples import SHOWN, Sample, sample_to_draw
 from translate.training.distributed import World
 from translate.training.losses import batch_loss
 from translate.translator import Translator

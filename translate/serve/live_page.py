@@ -4,7 +4,7 @@ from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
-from translate.pictures.page import MODULES, asset, fill, skeleton
+from translate.figures.page import MODULES, asset, fill, skeleton
 
 # Scripts, styles and requests of this server alone; no page may frame this one.
 POLICY = (

@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from translate.columns.orders import EveryRow, Staged
 from translate.corpora.batching import Batch, EncodedCorpus, collate, plan_batches
-from translate.images.patches import PATCH
+from translate.corpora.columns.orders import EveryRow, Staged
+from translate.corpora.images.patches import PATCH
 from translate.text.tokenizer import BOS, EOS, PAD, UNK
 
 PREPARED = 4  # groups of batches kept ready

@@ -5,9 +5,9 @@ import pytest
 import translate
 from tests.cli.align.pairs import PAIR
 from tests.cli.commands import Command
-from translate.aligner.links import format_pharaoh
 from translate.alignment.directions import symmetrised
 from translate.corpora.split import Split
+from translate.links.links import format_pharaoh
 
 
 def test_a_corpus(

@@ -98,7 +98,7 @@ def test_a_class_of_a_plugin_is_not_read():
 
 
 PLAIN = """
-from translate.options import Width
+from translate.config.option_groups import Width
 class Plain:
     def __init__(self, one: int, *, two: Width | None = None): ...
 class Inherited(Plain):

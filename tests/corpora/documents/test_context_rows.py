@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from translate.columns.ragged import PART, Ragged, RaggedParts
 from translate.corpora.batching import POSITION_BITS, EncodedCorpus, collate
+from translate.corpora.columns.ragged import PART, Ragged, RaggedParts
 from translate.corpora.documents.context_rows import rows_before, split_context, with_context
 from translate.corpora.split import Split
 from translate.text.documents import ContextSize

@@ -94,7 +94,7 @@ def test_ids_of_a_table_and_of_a_folder(tmp_path: Path) -> None:
 def test_a_cached_corpus_has_its_documents(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("translate.columns.spill.IN_MEMORY", 0)
+    monkeypatch.setattr("translate.corpora.columns.spill.IN_MEMORY", 0)
     given = values(tmp_path)
     first, second = (load(given, tmp_path / "cache") for _ in range(2))
     assert "filtered corpus from" in capsys.readouterr().out

@@ -4,16 +4,16 @@ from collections.abc import Iterable
 
 import pytest
 
-from translate.aligner.error_rate import score
-from translate.aligner.frozen import Words
-from translate.aligner.links import Links, parse_gold
-from translate.aligner.statistical import KnownLinks
-from translate.columns.column import Column
+from translate.corpora.columns.column import Column
 from translate.corpora.linked import linkers
 from translate.corpora.linked.linkers import WrittenLinks, estimated, has_gaps, sample_of
 from translate.corpora.split import Split
 from translate.errors import UserError
 from translate.grammar.generator import generate
+from translate.links.error_rate import score
+from translate.links.frozen import Words
+from translate.links.links import Links, parse_gold
+from translate.links.statistical import KnownLinks
 
 
 def words_of(lines: Iterable[str]) -> list[list[str]]:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tests.corpora.written import config, message, write
-from translate.columns import orders
-from translate.columns.orders import WeightedRows
 from translate.config.data import data_config
+from translate.corpora.columns import orders
+from translate.corpora.columns.orders import WeightedRows
 from translate.corpora.corpus import Corpus, load_corpus
 from translate.errors import UserError
 

@@ -44,7 +44,7 @@ def compare(
 
     Without TARGET the first run translates SOURCE, and all runs show the alignment of that translation.
     """
-    from translate.pictures.heatmap import draw
+    from translate.figures.heatmap import draw
 
     check_out(out, PICTURES)
     names = run_names([run, *beside], "align")

@@ -69,8 +69,8 @@ def corpus(
 
 def _draw(alignments: Iterable["Alignment"], out: Path) -> None:
     from translate.alignment.regions import words_alone
-    from translate.pictures.corpus_statistics import CorpusStatistics
-    from translate.pictures.plots import draw_corpus
+    from translate.figures.corpus_statistics import CorpusStatistics
+    from translate.figures.plots import draw_corpus
 
     statistics = CorpusStatistics()
     for alignment in alignments:

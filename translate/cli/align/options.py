@@ -13,8 +13,8 @@ from translate.cli.options import Engine, MachineOptions
 from translate.errors import UserError
 
 if TYPE_CHECKING:
-    from translate.aligner.links import Gold
     from translate.alignment.alignment import Alignment
+    from translate.links.links import Gold
     from translate.translation import ScoredText
     from translate.translator import Translator
 
@@ -176,7 +176,7 @@ class PictureOptions:
 
     def known_links(self, alignment: "Alignment") -> "Gold | None":
         """The links of ``--links``; raises :class:`UserError` if they do not fit the words."""
-        from translate.aligner.links import parse_gold
+        from translate.links.links import parse_gold
 
         if self.links is None:
             return None
@@ -199,7 +199,7 @@ def check_threshold(threshold: float | None) -> None:
 def check_colours(name: str | None) -> None:
     """Raise :class:`UserError` for a colour map that does not exist."""
     if name is not None:
-        from translate.pictures.figure import find_colour_map  # matplotlib is slow to import
+        from translate.figures.figure import find_colour_map  # matplotlib is slow to import
 
         find_colour_map(name)
 

@@ -110,10 +110,10 @@ def _combined_links(
     machine: AlignMachine,
 ) -> Iterator[str]:
     """A line of links for each pair."""
-    from translate.aligner.links import format_pharaoh
     from translate.alignment.directions import symmetrised
     from translate.alignment.regions import words_alone
-    from translate.images.picture_tokenizer import sentences_of
+    from translate.corpora.images.picture_tokenizer import sentences_of
+    from translate.links.links import format_pharaoh
 
     forward, backward = translators
     iterator = iter(pairs)

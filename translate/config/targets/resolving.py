@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from translate.config.messages import LARGEST, beyond, join_message, show
 from translate.config.names import did_you_mean, nearest, shorten
+from translate.config.option_groups import flat_hints, flat_parameters
 from translate.config.targets.plugins import import_plugin
 from translate.config.targets.source_text import options_in_source
 from translate.config.values import convert, plain
 from translate.errors import UserError
-from translate.options import flat_hints, flat_parameters
 
 PACKAGE = "translate"
 TORCH = ("torch.optim", "torch.nn")

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 ROOTS = ("translate", "torch")
 DECORATORS = ("flat_options", "from_file")  # that leave a constructor its options
 # Modules whose names annotations may use, and which need no torch.
-LIGHT = ("translate.options", "typing", "collections.abc", "pathlib")
+LIGHT = ("translate.config.option_groups", "typing", "collections.abc", "pathlib")
 BUILTINS = {each.__name__: each for each in (int, float, str, bool, list, tuple, dict, set)}
 GROUP = "option_group"
 GIVEN = object()  # stands for any default
@@ -34,7 +34,7 @@ class UnknownError(Exception):
 
 
 def options_in_source(target: str) -> dict[str, Parameter] | None:
-    """The options of a class with their annotations, as :func:`translate.options.flat_parameters` has them.
+    """The options of a class with their annotations, as :func:`flat_parameters` has them.
 
     An annotation that needs torch is ``Any``; a default is only known to be there.
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from translate.columns.column import Column
-from translate.columns.ragged import Rows
 from translate.corpora.batching import EncodedCorpus
+from translate.corpora.columns.column import Column
+from translate.corpora.columns.ragged import Rows
 from translate.corpora.documents.ids import NO_DOCUMENT
 from translate.corpora.split import Split
 from translate.text.documents import ContextSize, join_sentences

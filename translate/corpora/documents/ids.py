@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from translate.columns.column import Column
 from translate.config.data import DataConfig
 from translate.config.names import shorten, shown_path
+from translate.corpora.columns.column import Column
 from translate.corpora.split import Split, SplitReader
 from translate.corpora.tables import Table
 from translate.errors import UserError

@@ -2,10 +2,10 @@
 
 from translate.config.data import DataConfig
 from translate.config.names import shorten
+from translate.corpora.images.scene_corpus import LANGUAGES, generate_scenes, pair_of
 from translate.corpora.pictured.picture_names import PICTURE, leave_out
 from translate.corpora.split import RawCorpus, Split, SplitReader
 from translate.errors import UserError
-from translate.images.scene_corpus import LANGUAGES, generate_scenes, pair_of
 
 
 def load_scenes(data: DataConfig) -> RawCorpus:

@@ -7,13 +7,13 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from translate.aligner.frozen import FrozenAligner, Words, first_pairs, learn_frozen
-from translate.aligner.links import Links, parse_gold
-from translate.aligner.statistical import KnownLinks, estimate_links
-from translate.columns.column import ROWS, Column
+from translate.corpora.columns.column import ROWS, Column
 from translate.corpora.corpus import Corpus
 from translate.corpora.split import Split
 from translate.errors import UserError
+from translate.links.frozen import FrozenAligner, Words, first_pairs, learn_frozen
+from translate.links.links import Links, parse_gold
+from translate.links.statistical import KnownLinks, estimate_links
 from translate.text.words import split_words
 
 MEASURED = 10_000  # pairs whose lengths tell how many possible links a corpus has
@@ -99,7 +99,7 @@ def links_of_file(path: Path, corpus: Corpus) -> WrittenLinks:
     Raises:
         UserError: if the file cannot be read, or the number of its lines is another.
     """
-    from translate.columns.spill import stored_lines  # pyarrow takes a moment to import
+    from translate.corpora.columns.spill import stored_lines  # pyarrow takes a moment to import
 
     lines, split = stored_lines(path), corpus.train
     numbers = None

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import zip_longest
 
-from translate.columns.column import Column, joined
-from translate.columns.fingerprint import fingerprint
 from translate.config.data import LANGUAGES_DIFFER, Member
 from translate.config.names import shorten
+from translate.corpora.columns.column import Column, joined
+from translate.corpora.columns.fingerprint import fingerprint
 from translate.corpora.filters import overlap_of
 from translate.corpora.split import Split
 from translate.errors import UserError

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from translate.columns.orders import Staged, WeightedRows
 from translate.config.data import DataConfig, Stage, stages_of
+from translate.corpora.columns.orders import Staged, WeightedRows
 
 ENDS = {
     "all": "the last corpus has been seen whole",

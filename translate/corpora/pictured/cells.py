@@ -1,4 +1,4 @@
-"""Batches of sources with patches: see `translate/images/patches.py`.
+"""Batches of sources with patches: see `translate/corpora/images/patches.py`.
 
 Shapes: B sources, S positions, C numbers of a cell.
 """
@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from translate.images.patches import cells_of, has_patches, piece_cells
+from translate.corpora.images.patches import cells_of, has_patches, piece_cells
 
 
 def pad_cells(sources: Sequence[Sequence[int | bytes] | np.ndarray]) -> tuple[Tensor, Tensor | None]:

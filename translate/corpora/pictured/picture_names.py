@@ -7,11 +7,11 @@ from pathlib import Path
 
 from translate.config.data import DataConfig
 from translate.config.names import shorten
+from translate.corpora.images.line import join_line, split_line
+from translate.corpora.images.picture_store import below
 from translate.corpora.split import RawCorpus, Split, SplitReader
 from translate.corpora.tables import is_table, pick, read_table
 from translate.errors import UserError
-from translate.images.line import join_line, split_line
-from translate.images.picture_store import below
 from translate.text.lines import read_lines
 from translate.text.reading import user_path
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from translate.config.data import SPLITS, DataConfig
 from translate.corpora.corpus import Corpus
+from translate.corpora.images.line import split_line
+from translate.corpora.images.picture_store import PictureStore, open_store
+from translate.corpora.images.scene import is_scene
 from translate.corpora.pictured.picture_names import leave_out
 from translate.errors import UserError
-from translate.images.line import split_line
-from translate.images.picture_store import PictureStore, open_store
-from translate.images.scene import is_scene
 from translate.text.reading import user_path
 
 SHOWN = 3  # problems in a message

@@ -1,6 +1,6 @@
 """Encoders that read pictures, alone or beside a sentence: patches as a sequence, and a convolutional grid.
 
-The source is then (B, S, numbers of a cell), see `translate/images/patches.py`; a source of ids (B, S) is a
+The source is then (B, S, numbers of a cell), see corpora/images/patches.py; a source of ids (B, S) is a
 sentence without a picture.
 """
 
@@ -16,13 +16,13 @@ from torch import Tensor, nn
 
 from translate.attention import MultiHead
 from translate.config.files import YAML, from_file
+from translate.config.option_groups import NumFurtherLayers, NumHeads, Width, flat_options, option_group
 from translate.models.dropout import Dropout
 from translate.models.embedding import sinusoids
 from translate.models.encoders import Encoder, EncoderSizes
 from translate.models.transformer_layer import FeedForward, Layer, LayerOptions
 from translate.models.vision.gates import create_gate
 from translate.models.vision.picture_grid import Grid, Places, pixels_of, whole_pictures
-from translate.options import NumFurtherLayers, NumHeads, Width, flat_options, option_group
 
 Embed = Callable[[Tensor], Tensor]  # ids (B, S) -> embeddings (B, S, D)
 FIRST_CHANNELS = 32  # of the first convolution; each further one has twice as many

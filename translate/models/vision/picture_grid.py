@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from translate.images.patches import HEAD, PATCH, ROW_BITS
+from translate.corpora.images.patches import HEAD, PATCH, ROW_BITS
 
 MIDDLE, SPREAD = 128.0, 64.0  # of a pixel's colour
 

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow
 import pyarrow.compute
 
-from translate.aligner.frozen import FrozenAligner
-from translate.aligner.judge import TranslationJudge
-from translate.aligner.links import format_pharaoh
-from translate.aligner.partners import Numbered
+from translate.links.frozen import FrozenAligner
+from translate.links.judge import TranslationJudge
+from translate.links.links import format_pharaoh
+from translate.links.partners import Numbered
 from translate.prepare.judging.signatures import similarity
 from translate.prepare.recipe import LinkConfig
 from translate.text.words import split_words

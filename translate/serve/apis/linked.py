@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from translate.alignment.alignment import Alignment
-from translate.transfer.markup import word_spans
-from translate.transfer.tags import MARKUP
+from translate.alignment.transfer.markup import word_spans
+from translate.alignment.transfer.tags import MARKUP
 
 DIGITS = 4  # of weights and probabilities
 

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from translate.alignment.transfer.tags import Marked
 from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.search import Request
 from translate.serve.batch.handing import Handed
 from translate.text.tokenizer import Pieces
-from translate.transfer.tags import Marked
 from translate.translation import Translation
 
 HEAD = struct.Struct("!Q")  # the bytes of a message, before it

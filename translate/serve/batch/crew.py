@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 
-from translate.engines.choosing import EngineChoice
 from translate.errors import UserError
+from translate.search.ctranslate2.choosing import EngineChoice
 from translate.serve.batch.channel import Begin, Event
 from translate.serve.batch.handing import Handed, shared_memory
 from translate.serve.batch.worker import Worker

@@ -6,8 +6,8 @@ end, so batches are small.
 
 from collections.abc import Callable, Iterator
 
-from translate.engines.ctranslate2_search import EngineSearch
 from translate.search import Finished
+from translate.search.ctranslate2.ctranslate2_search import EngineSearch
 from translate.serve.batch.calls import LaneKey, QueuedSentence
 from translate.serve.batch.lanes import Feed
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from translate.alignment.transfer.tags import MARKUP
 from translate.text.sentences import split
-from translate.transfer.tags import MARKUP
 
 Kind = Literal["start", "end", "alone", "break"]
 _OURS = re.compile(r"<(/?)g(\d{1,9})>|<x(\d{1,9})/>")

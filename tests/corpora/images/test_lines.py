@@ -1,0 +1,121 @@
+"""Source lines with pictures, and what a model of pictures reads of them."""
+
+from collections import Counter
+
+import pytest
+
+from translate.config.tokenizer import TokenizerConfig
+from translate.corpora.images.line import is_unread, join_line, split_line
+from translate.corpora.images.picture_reader import PictureReader
+from translate.corpora.images.picture_tokenizer import PictureTokenizer, sentences_of
+from translate.errors import UserError
+from translate.source_reading import UNREAD, SentenceReader
+from translate.text.tokenizer import train_tokenizer
+
+SCENE = "scene:sand/circle.red.big.0.1.0.0"
+
+
+@pytest.mark.parametrize("sentence", ["", "it is red .", "![](x) y", "a\tb"])
+@pytest.mark.parametrize(
+    "name", ["photo.png", "a (1) photo.jpg", "100%29.png", "<b>.png", "dir/ü ö.png", SCENE]
+)
+def test_a_line_gives_back_its_parts(name, sentence):
+    line = join_line(name, sentence)
+    found = split_line(line)
+    assert (found.picture, found.sentence) == (name, sentence)
+    assert not sentence or line[found.start :] == sentence
+    assert "\n" not in line
+
+
+def test_lines_of_a_table_and_lines_without_picture():
+    assert split_line("photo.png\tit is red .")[:2] == ("photo.png", "it is red .")
+    assert split_line("photo.png\t")[:2] == ("photo.png", "")
+    assert split_line("\tit is red .")[:2] == (None, "it is red .")
+    assert split_line("it is red .") == (None, "it is red .", 0)
+    assert split_line("![](  ) it")[0] in (None, "  ")
+    assert split_line("")[:2] == (None, "")
+    assert join_line(None, "it is red .") == "it is red ."
+    assert sentences_of([join_line("a.png", "it"), "they"]) == ["it", "they"]
+
+
+@pytest.fixture(scope="module")
+def text():
+    config = TokenizerConfig(vocabulary_size=30, model_type="word")
+    return train_tokenizer(["it is red .", "they are red ."], config, tokenised=True).tokenizer
+
+
+def tokenizer(text, reads):
+    return PictureTokenizer(text, reads, PictureReader(16, 48))
+
+
+def test_patches_come_first_and_every_patch_is_a_word(text):
+    line = join_line(SCENE, "it is red .")
+    found = tokenizer(text, "both").encode_words(line)
+    plain = text.encode_words("it is red .")
+    assert [isinstance(each, bytes) for each in found.ids] == [True] * 9 + [False] * len(plain.ids)
+    assert found.ids[9:] == plain.ids
+    assert [word.text for word in found.words] == [
+        "1,1", "1,2", "1,3", "2,1", "2,2", "2,3", "3,1", "3,2", "3,3", "it", "is", "red", ".",
+    ]  # fmt: skip
+    assert [line[word.start : word.end] for word in found.words[9:]] == ["it", "is", "red", "."]
+    assert found.piece_words[:9] == list(range(9))
+    assert found.piece_words[9:] == [word + 9 for word in plain.piece_words]
+    assert (found.picture.rows, found.picture.columns) == (3, 3)
+
+
+def test_either_part_may_be_missing(text):
+    both = tokenizer(text, "both")
+    assert both.encode("it is red .") == text.encode("it is red .")
+    assert len(both.encode(join_line(SCENE))) == 9
+    assert both.encode_words("").ids == []
+
+
+def test_a_corpus_is_encoded_as_its_lines_are(text):
+    both = tokenizer(text, "both")
+    lines = [join_line(SCENE, "it is red ."), "they are red .", join_line(SCENE)]
+    sources = both.encode_sources(lines)
+    assert len(sources) == 3
+    from translate.corpora.images.patches import cells_of, piece_cells
+
+    for index, line in enumerate(lines):
+        ids, row = both.encode(line), sources.row(index)
+        assert sources.lengths[index] == len(ids) == len(row)
+        wanted = cells_of(ids) if isinstance(ids[0], bytes) else piece_cells(ids, row.shape[1])
+        assert (row == wanted).all()
+
+
+def test_a_run_of_captions_reads_a_plain_name_and_refuses_sentences(text):
+    captions = tokenizer(text, "picture")
+    assert captions.encode(SCENE) == captions.encode(join_line(SCENE))
+    with pytest.raises(UserError, match=r"this run describes pictures .* leave out 'it is red \.'"):
+        captions.encode(join_line(SCENE, "it is red ."))
+    with pytest.raises(UserError, match=r"it is red \.: no such picture; this run .* reads no sentences$"):
+        captions.encode("it is red .")
+    with pytest.raises(UserError, match=r"gone\.png: no such picture$"):
+        captions.encode(join_line("gone.png"))
+
+
+@pytest.mark.parametrize(
+    ("line", "unread"),
+    [
+        (SCENE, {"text", "both"}),
+        (f" {SCENE}", {"text", "both"}),
+        (join_line(SCENE), {"text"}),
+        (join_line("photo.png", "it is red ."), {"text"}),
+        ("scene: a room in the palace", set()),
+        ("![ is no picture", set()),
+        ("it is red ![](photo.png)", set()),
+        ("photo.png", set()),
+        ("", set()),
+    ],
+)
+def test_pictures_that_are_taken_for_words(text, line, unread):
+    """They are counted for a warning: the run cannot read them, or reads them another way."""
+    readers = {"text": text, "picture": tokenizer(text, "picture"), "both": tokenizer(text, "both")}
+    assert {each.reads for each in readers.values()} == set(readers)
+    assert {name for name in readers if is_unread(line, name)} == unread
+    for name in ("text", "both"):
+        warnings: Counter[str] = Counter()
+        if name == "text" or not line.startswith("!["):  # there is no photo.png
+            SentenceReader(readers[name], 99, warnings).read([line, "it is red ."], words=False)
+            assert warnings[UNREAD] == (name in unread)

@@ -1,0 +1,254 @@
+"""Scenes: the corpus against its own rules, told apart from the drawings, and written as one word."""
+
+import random
+from collections import Counter, defaultdict
+
+import numpy as np
+import pytest
+
+from translate.corpora.images import drawing
+from translate.corpora.images.drawing import draw
+from translate.corpora.images.line import split_line
+from translate.corpora.images.scene import MAX_THINGS, PLACE, PLACES, ROOM, SIDE, Scene, Thing, read_scene
+from translate.corpora.images.scene_corpus import generate_scenes, pair_of
+from translate.errors import UserError
+from translate.grammar.scene_words import COLOURS, GROUNDS, SHAPES, SIZES, Named, there_is
+
+SIZES_OF_SPLITS = {"test": 60, "train": 240}
+
+
+@pytest.fixture(scope="module")
+def riddles():
+    return generate_scenes(SIZES_OF_SPLITS, 3, captions=False)
+
+
+@pytest.fixture(scope="module")
+def captions():
+    return generate_scenes(SIZES_OF_SPLITS, 3, captions=True)
+
+
+def thing(**changed) -> Thing:
+    return Thing("circle", "red", "big", 1, 1)._replace(**changed)
+
+
+def test_the_same_seed_gives_the_same_scenes_and_another_one_others(captions):
+    assert generate_scenes(SIZES_OF_SPLITS, 3, captions=True) == captions
+    assert generate_scenes(SIZES_OF_SPLITS, 4, captions=True) != captions
+
+
+def test_splits_share_no_scene(captions):
+    scenes = [example.scene for split in captions.values() for example in split]
+    assert len(set(scenes)) == len(scenes) == 300
+
+
+def test_a_scene_is_written_as_one_word_and_read_again(riddles):
+    for example in riddles["train"]:
+        text = str(example.scene)
+        assert not any(character.isspace() for character in text)
+        assert read_scene(text) == example.scene
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("scene:sea/circle.red.big.0.0.0.0", "the ground is 'sea'; expected one of sand, snow, grass, floor"),
+        ("scene:sand", "0 things; expected 1 to 9"),
+        ("scene:sand/" + "/".join(["circle.red.big.0.0.0.0"] * (MAX_THINGS + 1)), "10 things"),
+        ("scene:sand/sofa.red.big.0.0.0.0", "'sofa' is none of circle, square"),
+        ("scene:sand/circle.red.big.0.0", "expected shape.colour.size.row.column.right.down"),
+        ("scene:sand/circle.red.big.0.3.0.0", "is outside the 3 rows and columns"),
+        ("scene:sand/circle.red.big.0.2.2.0", "expected 1 pixels at most"),
+        ("scene:sand/circle.red.big.0.2.0.0.blurred", "ends in no look; there are light, heavy, pale, deep"),
+    ],
+)
+def test_a_wrong_description_is_told_in_one_sentence(text, message):
+    with pytest.raises(UserError, match="not a scene") as error:
+        read_scene(text)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("size", SIZES)
+def test_a_region_is_where_the_colour_is(shape, size):
+    """An oracle by colours: the same scene with a red and with a blue thing differs in the region alone."""
+    room = ROOM[size]
+    red, blue = (
+        draw(Scene("snow", (thing(shape=shape, size=size, colour=colour, right=room, down=-room),)))
+        for colour in ("red", "blue")
+    )
+    (region,) = red.regions
+    redder = red.pixels[..., 0].astype(int) - red.pixels[..., 2] > 50
+    bluer = blue.pixels[..., 2].astype(int) - blue.pixels[..., 0] > 50
+    assert region.sum() > 10
+    for coloured in (redder, bluer):
+        assert (coloured & region).sum() / region.sum() > 0.5  # outlines are dark
+    assert ((redder | bluer) & ~region).sum() < 0.5 * region.sum()  # half-covered pixels of the edge
+    rows, columns = np.nonzero(region)
+    assert PLACE <= rows.min() <= rows.max() < 2 * PLACE
+    assert PLACE <= columns.min() <= columns.max() < 2 * PLACE
+
+
+def test_scenes_differ_by_every_word():
+    base = thing()
+    drawn = [draw(Scene(ground, (base,))).pixels for ground in GROUNDS]
+    drawn += [
+        draw(Scene("sand", (base._replace(shape=shape),))).pixels for shape in SHAPES if shape != "circle"
+    ]
+    drawn += [
+        draw(Scene("sand", (base._replace(colour=colour),))).pixels for colour in COLOURS if colour != "red"
+    ]
+    drawn += [draw(Scene("sand", (base._replace(size="small"),))).pixels]
+    drawn += [
+        draw(Scene("sand", (base._replace(look=look),))).pixels for look in ("light", "heavy", "pale", "deep")
+    ]
+    for i, one in enumerate(drawn):
+        assert one.shape == (SIDE, SIDE, 3)
+        for other in drawn[:i]:
+            assert np.abs(one.astype(int) - other).mean() > 0.3
+    assert set(drawing.COLOURS) == set(COLOURS)
+    assert set(drawing.GROUNDS) == set(GROUNDS)
+
+
+def test_what_english_leaves_open_the_scene_decides(riddles):
+    """The same English with the same scene has one French; without the scene it has several."""
+    french = defaultdict(set)
+    for example in riddles["train"]:
+        pair = pair_of(example, ("en", "fr"), "text", None)
+        french[pair.source].add(pair.target)
+    several = {source: targets for source, targets in french.items() if len(targets) > 1}
+    assert len(several) > 10
+    light = [targets for source, targets in french.items() if source.endswith("light .")]
+    words = {word for targets in light for target in targets for word in target.split()}
+    assert words & {"léger", "légère", "légers", "légères"}
+    assert words & {"clair", "claire", "clairs", "claires"}
+
+
+def test_the_picture_tells_gender_and_look(riddles):
+    """Read from the scene alone: the subject's gender, and weight or shade."""
+    feminine = {"star", "cross", "moon", "arrow"}
+    seen: Counter[str] = Counter()
+    for example in riddles["train"]:
+        pair = pair_of(example, ("en", "fr"), "both", None)
+        first, words = example.scene.things[0], pair.target.split()
+        sentence = split_line(pair.source).sentence
+        if sentence.startswith(("it ", "they ", "the left one", "the right one")):
+            assert (words[0] in ("elle", "elles", "celle")) == (first.shape in feminine)
+            seen["gender"] += 1
+        if sentence.endswith(" light ."):
+            assert words[-2].startswith("l" if first.look == "light" else "cl")
+            seen["light"] += 1
+    assert seen["gender"] > 50
+    assert seen["light"] > 10
+
+
+def test_the_side_of_the_picture_is_the_side_of_the_sentence(riddles):
+    count = 0
+    for example in riddles["train"]:
+        words = pair_of(example, ("en", "fr"), "text", None).source.split()
+        if words[2:3] == ["one"]:
+            one, other = example.scene.things
+            assert (one.column < other.column) == (words[1] == "left")
+            count += 1
+    assert count > 15
+
+
+def test_captions_say_everything_and_are_never_ambiguous(captions):
+    """A caption is a function of what is drawn: things without offsets, and their lines."""
+    for example in captions["train"]:
+        words = pair_of(example, ("en", "en"), "picture", None).target.split()
+        kinds = list(dict.fromkeys((t.shape, t.colour, t.size) for t in example.scene.things))
+        for shape, colour, size in kinds:
+            assert colour in words
+            assert size in words
+            assert any(word.startswith(shape) for word in words)
+        if "above" in words or "left" in words:
+            halves: list[list[Thing]] = [[], []]
+            count = len(example.groups["S"])
+            for index, each in enumerate(example.scene.things):
+                halves[index >= count].append(each)
+            rows, columns = (
+                [{getattr(t, axis) for t in half} for half in halves] for axis in ("row", "column")
+            )
+            across, along = (columns, rows) if "above" in words else (rows, columns)
+            assert across[0] & across[1]  # they face each other, so no other sentence fits
+            assert len(along[0]) == len(along[1]) == 1
+            assert min(along[0]) < min(along[1])
+        else:
+            assert words[-2] == example.scene.ground
+
+
+@pytest.mark.parametrize("patch_size", [4, 8, 16])
+def test_gold_regions_are_the_patches_that_the_things_touch(captions, patch_size):
+    """By a plain loop over the pixels of the regions of the drawing."""
+    across = SIDE // patch_size
+    for example in captions["test"][:12]:
+        pair = pair_of(example, ("en", "en"), "picture", patch_size)
+        words, regions = pair.target.split(), draw(example.scene).regions
+        links = defaultdict(set)
+        for link in pair.gold.split():
+            patch, target = link.replace("p", "-").split("-")
+            links[int(target)].add(int(patch))
+        for position, word in enumerate(words):
+            shown = [i for i, each in enumerate(example.scene.things) if word.startswith(each.shape)]
+            names = {each.shape for each in example.scene.things}
+            if not shown or len(names) < len({(t.shape, t.colour, t.size) for t in example.scene.things}):
+                continue
+            touched = {
+                (y // patch_size) * across + x // patch_size
+                for index in shown
+                for y, x in zip(*np.nonzero(regions[index]))
+            }
+            assert links[position] == touched
+    sure = pair_of(captions["test"][0], ("en", "en"), "picture", patch_size).gold
+    assert "-" in sure
+
+
+def test_source_words_follow_the_patches(riddles):
+    example = riddles["test"][0]
+    both = pair_of(example, ("en", "fr"), "both", 8).gold.split()
+    text = pair_of(example, ("en", "fr"), "text", 8).gold.split()
+    moved = [link for link in both if int(link.replace("p", "-").split("-")[0]) >= 36]
+    assert sorted(
+        f"{int(a) - 36}-{b}" for a, b in (link.replace("p", "-").split("-") for link in moved)
+    ) == sorted(link.replace("p", "-") for link in text)
+
+
+def test_sentences_of_the_grammar_agree():
+    from translate.grammar.generator import realise
+
+    pair = realise(there_is(Named("star", "white", "small", 2), "grass"))
+    assert pair.source == "there are two small white stars on the grass ."
+    assert pair.target == "il y a deux petites étoiles blanches sur l' herbe ."
+
+
+def test_more_scenes_than_there_are_end_with_an_error(monkeypatch):
+    from translate.corpora.images import scene_corpus
+
+    monkeypatch.setattr(scene_corpus, "_FRUITLESS", 20)
+    monkeypatch.setattr(random.Random, "random", lambda self: 0.0)
+    monkeypatch.setattr(random.Random, "choice", lambda self, values: next(iter(values)))
+    monkeypatch.setattr(random.Random, "choices", lambda self, values, weights: [values[0]])
+    monkeypatch.setattr(random.Random, "randint", lambda self, low, high: 0)
+    monkeypatch.setattr(random.Random, "sample", lambda self, values, count: list(values)[:count])
+    with pytest.raises(UserError, match="no more than about 1 scenes exist; ask for fewer"):
+        generate_scenes({"train": 2}, 1, captions=True)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("size", SIZES)
+def test_nothing_is_cut_off_at_the_edge_of_a_things_window(shape, size):
+    for right in (-ROOM[size], ROOM[size]):
+        for down in (-ROOM[size], ROOM[size]):
+            cover = drawing._covers(shape, size, right, down)[0]
+            assert cover.max() == 1
+            assert not any(edge.any() for edge in (cover[0], cover[-1], cover[:, 0], cover[:, -1]))
+
+
+@pytest.mark.parametrize("row", range(PLACES))
+@pytest.mark.parametrize("column", range(PLACES))
+def test_a_thing_looks_the_same_in_each_place(row, column):
+    (middle,) = draw(Scene("sand", (thing(right=1, down=-1),))).regions
+    (region,) = draw(Scene("sand", (thing(row=row, column=column, right=1, down=-1),))).regions
+    moved = np.roll(middle, ((row - 1) * PLACE, (column - 1) * PLACE), (0, 1))
+    assert (region == moved).all()

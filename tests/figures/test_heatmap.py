@@ -1,0 +1,209 @@
+import re
+import subprocess
+import sys
+import zlib
+from xml.etree import ElementTree
+
+import matplotlib
+import numpy as np
+import pytest
+from matplotlib.image import imread
+
+from translate.alignment.alignment import Alignment
+from translate.errors import UserError
+from translate.figures.heatmap import draw
+from translate.links.links import parse_gold
+
+WEIGHTS = np.array([[0.94, 0.04, 0.02], [0.12, 0.0, 0.88]])
+ALIGNMENT = Alignment(["I", "love", "you"], ["je", "t'"], WEIGHTS)
+WEIRD = [
+    "$x_1$",
+    "$",
+    "a\nb",
+    "\t",
+    "\0",
+    "e\u0301",
+    "שלום",
+    "مرحبا",
+    "你好",
+    "😀",
+    "",
+    "\ud800",
+    "<&>",
+    "\\frac",
+    "w" * 99,
+]
+
+
+def _cells(path, height, width):
+    """Colour of the middle of each cell, found in the picture itself: the first block of coloured columns."""
+    pixels = np.round(imread(path)[..., :3] * 255).astype(int)
+    coloured = np.ptp(pixels, axis=-1) > 30
+    columns = np.flatnonzero(coloured.any(axis=0))
+    columns = columns[: np.flatnonzero(np.diff(np.append(columns, 10**6)) > 10)[0] + 1]
+    rows = np.flatnonzero(coloured[:, columns].any(axis=1))
+    across = columns[0] + (np.arange(width) + 0.5) / width * (columns[-1] + 1 - columns[0])
+    down = rows[0] + (np.arange(height) + 0.5) / height * (rows[-1] + 1 - rows[0])
+    return down.astype(int), across.astype(int), pixels
+
+
+def test_colours_of_the_cells_are_the_weights(tmp_path):
+    down, across, pixels = _cells(draw([ALIGNMENT], tmp_path / "v.png", colour_map="viridis"), 2, 3)
+    expected = np.round(matplotlib.colormaps["viridis"](WEIGHTS)[..., :3] * 255)
+    np.testing.assert_allclose(pixels[np.ix_(down, across)], expected, atol=1)
+    gray = np.round(imread(draw([ALIGNMENT], tmp_path / "g.png"))[..., 0] * 255)
+    assert gray.shape == pixels.shape[:2]
+    np.testing.assert_allclose(gray[np.ix_(down, across)], WEIGHTS * 255, atol=2)
+
+
+def _texts(path):
+    root = ElementTree.fromstring(path.read_bytes())
+    return ["".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_words_values_and_titles_are_text_in_svg(tmp_path):
+    texts = _texts(draw([ALIGNMENT, ALIGNMENT], tmp_path / "a.svg", titles=["RNN", "$x$"], values=True))
+    for text in ("I", "love", "you", "je", "t'", "0.94", "0.04", "0.00", "0.88"):
+        assert texts.count(text) == 2
+    assert texts.count("RNN") == texts.count("$x$") == 1
+
+
+def test_captions_say_what_is_shown(tmp_path):
+    named = Alignment(["I", "love", "you"], ["je", "t'"], WEIGHTS, method="attention, layer 2, heads 0, 3")
+    texts = _texts(draw([named, ALIGNMENT], tmp_path / "a.svg", titles=["RNN", "other"]))
+    for text in ("RNN", "other", "attention, layer 2, heads 0, 3", "weight"):  # the last one of the colours
+        assert texts.count(text) == 1
+    assert "attention, layer 2, heads 0, 3" in _texts(named.heatmap(tmp_path / "b.svg"))
+    pixels = imread(
+        Alignment(["a"], ["b"], np.ones((1, 1)), method="norm, " * 20).heatmap(tmp_path / "a.png")
+    )
+    for edge in (pixels[:, :8], pixels[:, -8:]):  # a caption far wider than its cells
+        assert (edge[..., :3] == 1).all()
+
+
+def test_words_are_text_in_pdf(tmp_path):
+    pdf = draw([ALIGNMENT], tmp_path / "a.pdf", values=True).read_bytes()
+    texts = []
+    for stream in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf, re.DOTALL):
+        try:
+            content = zlib.decompress(stream)
+        except zlib.error:
+            continue
+        for shown in re.findall(rb"\[(.*?)\] TJ", content, re.DOTALL):
+            texts.append(b"".join(re.findall(rb"\((..)\)", shown, re.DOTALL)).decode("utf-16-be"))
+    assert {"I", "love", "you", "je", "t'", "0.94", "0.88"} <= set(texts)
+    assert b"/ToUnicode" in pdf  # so that a reader can search and copy them
+
+
+def test_a_sentence_from_right_to_left_runs_so_across_the_top(tmp_path):
+    mirrored = Alignment(["שלום", "עולם", "יפה"], ["je", "t'"], WEIGHTS)
+    down, across, pixels = _cells(draw([mirrored], tmp_path / "v.png", colour_map="viridis"), 2, 3)
+    expected = np.round(matplotlib.colormaps["viridis"](WEIGHTS[:, ::-1])[..., :3] * 255)
+    np.testing.assert_allclose(pixels[np.ix_(down, across)], expected, atol=1)
+
+
+@pytest.mark.slow
+def test_sixty_words_are_legible_at_the_default_size(tmp_path):
+    words = [f"{'Fahrradhelm'[: 1 + i % 11]}{i}" for i in range(60)]
+    weights = np.random.default_rng(2).dirichlet(np.full(60, 0.1), size=60)
+    path = draw([Alignment(words, words, weights)], tmp_path / "a.png", colour_map="viridis")
+    down, across, pixels = _cells(path, 60, 60)
+    expected = np.round(matplotlib.colormaps["viridis"](weights)[..., :3] * 255)
+    np.testing.assert_allclose(pixels[np.ix_(down, across)], expected, atol=1)
+    pitch = np.diff(down)
+    assert pitch.min() >= 38  # pixels a row: the words, 8 points high, are 22 at 200 a inch
+    ink = (pixels[:, : across[0] - pitch[0]] < 128).all(axis=-1)  # of the words at the left
+    heights = [int(ink[row - 19 : row + 19].any(axis=1).sum()) for row in down]
+    assert min(heights) >= 15
+    assert max(heights) < 32  # no word reaches into the next row
+
+
+def test_gold_frames(tmp_path):
+    gold = parse_gold("0-0 1p0 2-1 1p1 2p0", where="x")
+    svg = draw([ALIGNMENT, ALIGNMENT], tmp_path / "a.svg", gold=[gold, None]).read_text()
+    frames = [style for style in re.findall(r'style="([^"]*)"', svg) if "stroke: #ff7f0e" in style]
+    assert len(frames) == 5
+    assert sum("stroke-dasharray" in style for style in frames) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [1, 3, 60])
+def test_nothing_is_cut_off_or_overlaps(tmp_path, size):
+    words = [("long-word-", "w", "")[i % 3] * 2 + str(i) for i in range(size)]
+    alignment = Alignment(words, words, np.eye(size))
+    pixels = imread(draw([alignment, alignment], tmp_path / "a.png", titles=["a long title " * 4, "b"]))[
+        ..., :3
+    ]
+    for edge in (pixels[:8], pixels[-8:], pixels[:, :8], pixels[:, -8:]):
+        assert (edge == 1).all()
+    assert pixels.shape[1] >= 2 * size * 0.2 * 200  # a cell keeps 0.2 inches
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:no installed font")
+@pytest.mark.parametrize("extension", ["png", "PDF", "svg"])
+def test_weird_words_are_drawn_as_they_are(tmp_path, extension):
+    alignment = Alignment(WEIRD, WEIRD, np.eye(len(WEIRD)))
+    path = draw(
+        [alignment], tmp_path / "new" / "folder" / f"a.{extension}", titles=["$\\frac{1$ \n\0"], values=True
+    )
+    assert path.stat().st_size > 1000
+    if extension == "svg":
+        texts = _texts(path)
+        for shown in (
+            "$x_1$",
+            "a\\nb",
+            "\\t",
+            "\\x00",
+            "e\u0301",
+            "שלום",
+            "你好",
+            "\\ud800",
+            "<&>",
+            "\\frac",
+        ):
+            assert texts.count(shown) == 2
+        assert "w" * 16 + "…" + "w" * 15 in texts
+
+
+@pytest.mark.parametrize("extension", ["png", "pdf", "svg"])
+def test_equal_files_whatever_the_settings(tmp_path, extension):
+    first = draw([ALIGNMENT], tmp_path / f"a.{extension}").read_bytes()
+    with matplotlib.rc_context(
+        {"font.size": 30, "font.family": "serif", "savefig.bbox": "tight", "axes.grid": True}
+    ):
+        before = dict(matplotlib.rcParams)
+        assert draw([ALIGNMENT], tmp_path / f"b.{extension}").read_bytes() == first
+        assert dict(matplotlib.rcParams) == before
+
+
+@pytest.mark.slow
+def test_pyplot_stays_out_and_matplotlib_waits_for_the_first_picture(tmp_path):
+    code = (
+        "import sys, numpy as np; from translate.alignment.alignment import Alignment; "
+        "assert 'matplotlib' not in sys.modules; alignment = Alignment(['a'], ['b'], np.ones((1, 1))); "
+        f"alignment.heatmap({str(tmp_path / 'a.png')!r}, title='t', values=True); "
+        "assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert (tmp_path / "a.png").exists()
+
+
+def test_wrong_input(tmp_path):
+    for name in ("a.jpg", "a.html", "a"):
+        with pytest.raises(UserError, match=r"\.png, \.pdf or \.svg"):
+            draw([ALIGNMENT], tmp_path / name)
+    with pytest.raises(UserError, match="did you mean 'viridis'"):
+        draw([ALIGNMENT], tmp_path / "a.png", colour_map="virdis")
+    with pytest.raises(UserError, match="nothing to draw"):
+        draw([Alignment([], ["a"], np.zeros((1, 0)))], tmp_path / "a.png")
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match="cannot be written"):
+        draw([ALIGNMENT], tmp_path / "file" / "a.png")
+    with pytest.raises(ValueError, match="2 titles for 1"):
+        draw([ALIGNMENT], tmp_path / "a.png", titles=["a", "b"])
+    outside = parse_gold("0-0 3p1", where="x")
+    with pytest.raises(ValueError, match="3-1 lies outside"):
+        draw([ALIGNMENT], tmp_path / "a.png", gold=[outside])
+    with pytest.raises(ValueError, match="no alignment"):
+        draw([], tmp_path / "a.png")

@@ -1,0 +1,98 @@
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+
+from translate.alignment.choice import AlignmentChoice
+from translate.alignment.extract import align, attention_heads
+from translate.alignment.pairs import EncodedPair
+from translate.errors import UserError
+from translate.figures import multiples
+from translate.figures.multiples import draw_heads
+
+SOURCE, TARGET = ["I", "love", "you"], ["je", "t'"]
+WEIGHTS = np.random.default_rng(3).dirichlet(np.ones(3), size=(5, 7, 2))  # (layers, heads, T, S)
+
+
+@pytest.mark.parametrize("shift", [0, 1])
+def test_every_head_is_the_alignment_that_this_head_alone_gives(fake_model, shift):
+    generator = np.random.default_rng(1)
+    planted = generator.dirichlet(np.ones(4), size=(2, 3, 4)).astype(np.float32)  # S = 4, <s> y1 y2 y3
+    model = fake_model(lambda source_ids, target_ids: planted, 2, 3)
+    pair = EncodedPair([7, 8, 9, 3], [5, 6, 7], [0, 0, 1, -1], [0, 1, 1], ["ab", "c"], ["d", "ef"])
+    found = attention_heads(model, pair, shift)
+    assert found.shape == (2, 3, 2, 2)
+    for layer, head in np.ndindex(2, 3):
+        (expected,) = align(model, [pair], AlignmentChoice(layer, (head,), shift))
+        np.testing.assert_allclose(found[layer, head], expected.weights, atol=1e-6)
+
+
+@pytest.mark.slow
+def test_pixels_of_every_panel_are_its_weights(tmp_path):
+    picture = draw_heads(WEIGHTS, SOURCE, TARGET, tmp_path / "a.png", chosen=(2, [0, 6]), colour_map="gray")
+    pixels = np.round(imread(picture)[..., :3] * 255).astype(int)
+    shown = {tuple(each) for each in pixels.reshape(-1, 3) if np.ptp(each) == 0}
+    wanted = {round(255 * int(weight * 256 if weight < 1 else 255) / 255) for weight in WEIGHTS.ravel()}
+    missing = [value for value in wanted if not any((v,) * 3 in shown for v in range(value - 1, value + 2))]
+    assert missing == []
+    for edge in (pixels[:8], pixels[-8:], pixels[:, :8], pixels[:, -8:]):
+        assert (edge == 255).all()
+
+
+@pytest.mark.slow
+def test_layers_heads_words_and_frames(tmp_path):
+    path = draw_heads(WEIGHTS, SOURCE, TARGET, tmp_path / "new" / "a.svg", chosen=(2, [0, 6]))
+    root = ElementTree.fromstring(path.read_bytes())
+    texts = ["".join(one.itertext()) for one in root.iter("{http://www.w3.org/2000/svg}text")]
+    title = ("attention by layer and head", "in the frame: used for alignments")
+    for name in ("layer 0", "layer 4", "head 0", "head 6", "weight", *title):
+        assert texts.count(name) == 1
+    assert texts.count("love") == 7  # above the first layer
+    assert texts.count("t'") == 5  # beside the first head
+    svg = path.read_text()
+    assert len(re.findall(r"stroke: #ff7f0e", svg)) == 2 * 4  # two panels of four sides
+    assert draw_heads(WEIGHTS, SOURCE, TARGET, tmp_path / "b.svg", chosen=(2, [0, 6])).read_text() == svg
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [1, 2, 16])
+def test_names_and_title_overlap_nothing_and_stay_inside(tmp_path, monkeypatch, words):
+    kept = []
+    monkeypatch.setattr(multiples, "save", lambda figure, path: kept.append(figure))
+    for targets, sources in ((words, words), (words, 1), (1, words)):
+        weights = np.full((3, 12, targets, sources), 1 / sources)
+        draw_heads(weights, ["w"] * sources, ["word"] * targets, tmp_path / "a.png", chosen=(0, [0]))
+        figure = kept.pop()
+        renderer = figure.canvas.get_renderer()
+        boxes = [text.get_window_extent(renderer) for text in figure.texts]
+        labels = [
+            label for axes in figure.axes[:-1] for label in (*axes.get_xticklabels(), *axes.get_yticklabels())
+        ]
+        figure.draw(renderer)
+        words_boxes = [label.get_window_extent(renderer) for label in labels if label.get_text()]
+        width, height = figure.canvas.get_width_height()
+        for number, box in enumerate(boxes):
+            assert 0 <= box.x0 < box.x1 <= width
+            assert 0 <= box.y0 < box.y1 <= height
+            assert not any(box.overlaps(other) for other in [*boxes[:number], *words_boxes])
+
+
+def test_many_words_make_a_picture_of_bearable_size(tmp_path):
+    words = ["w"] * 80
+    path = draw_heads(np.full((2, 8, 80, 80), 1 / 80), words, words, tmp_path / "a.png")
+    height, width = imread(path).shape[:2]
+    assert width < 4000
+    assert height < width
+
+
+def test_wrong_input(tmp_path):
+    with pytest.raises(UserError, match=r"expected \.png, \.pdf or \.svg"):
+        draw_heads(WEIGHTS, SOURCE, TARGET, tmp_path / "a.jpg")
+    with pytest.raises(UserError, match="did you mean 'viridis'"):
+        draw_heads(WEIGHTS, SOURCE, TARGET, tmp_path / "a.png", colour_map="virdis")
+    with pytest.raises(ValueError, match="expected"):
+        draw_heads(WEIGHTS, TARGET, SOURCE, tmp_path / "a.png")
+    with pytest.raises(UserError, match="nothing to draw"):
+        draw_heads(np.zeros((2, 2, 0, 3)), SOURCE, [], tmp_path / "a.png")

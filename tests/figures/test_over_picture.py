@@ -1,0 +1,41 @@
+"""Light over a picture: where it lies, and that nothing is brighter than the picture."""
+
+import numpy as np
+import pytest
+
+from translate.corpora.images.patches import Picture
+from translate.errors import UserError
+from translate.figures.over_picture import draw_regions, glow
+
+WHITE = Picture(np.full((8, 12, 3), 255, np.uint8), 4)
+
+
+def test_the_light_lies_where_the_weight_is():
+    weights = np.zeros((2, 3))
+    weights[1, 2] = 0.2
+    lit = glow(WHITE, weights).mean(2)
+    assert lit.shape == (8, 12)
+    assert lit[6, 10] > 2 * lit[1, 1]
+    assert np.unravel_index(lit.argmax(), lit.shape) in [(y, x) for y in range(5, 8) for x in range(9, 12)]
+
+
+def test_a_word_that_looked_nowhere_leaves_the_picture_dim():
+    lit = glow(WHITE, np.zeros((2, 3)))
+    np.testing.assert_allclose(lit, 0.3)
+
+
+def test_channels_are_drawn_as_bars_below(tmp_path):
+    from PIL import Image
+
+    args = (WHITE, ["a", "b"], np.full((2, 2, 3), 1 / 6))
+    plain = draw_regions(*args, tmp_path / "a.png")
+    barred = draw_regions(*args, tmp_path / "b.png", channels=np.linspace(0, 1, 24))
+    sizes = [Image.open(path).size for path in (plain, barred)]
+    assert sizes[1][1] > sizes[0][1]
+
+
+def test_wrong_shapes_and_no_words(tmp_path):
+    with pytest.raises(ValueError, match=r"expected \(T, rows, columns\) = \(1, 2, 3\)"):
+        draw_regions(WHITE, ["a"], np.zeros((1, 3, 2)), tmp_path / "a.png")
+    with pytest.raises(UserError, match="no target words"):
+        draw_regions(WHITE, [], np.zeros((0, 2, 3)), tmp_path / "a.png")

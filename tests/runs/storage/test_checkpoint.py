@@ -1,0 +1,223 @@
+import hashlib
+import os
+import shutil
+from pathlib import Path
+from typing import BinaryIO
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from translate.errors import UserError
+from translate.runs.storage.checkpoint import load_state, load_weights, recover, save_checkpoint
+from translate.training.weights import model_tensors
+
+
+def save(directory: Path, step: int, *, best: bool = False, keep_last: int = 1) -> Path:
+    weights = {"matrix": torch.full((3, 5), float(step))}
+    return save_checkpoint(directory, step, weights, {"step": step}, best=best, keep_last=keep_last)
+
+
+def names(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
+
+
+def test_what_is_saved_is_read_back(tmp_path: Path) -> None:
+    folder = save(tmp_path, 7, best=True)
+    assert folder == tmp_path / "step-00000007"
+    for name in ("last", "best", folder.name):
+        assert torch.equal(load_weights(tmp_path / name)["matrix"], torch.full((3, 5), 7.0))
+        assert load_state(tmp_path / name) == {"step": 7}
+
+
+def test_links_are_relative_so_that_a_run_can_be_moved(tmp_path: Path) -> None:
+    save(tmp_path / "a", 7, best=True)
+    assert os.readlink(tmp_path / "a" / "last") == "step-00000007"
+    (tmp_path / "a").rename(tmp_path / "b")
+    assert load_state(tmp_path / "b" / "best") == {"step": 7}
+
+
+@pytest.mark.parametrize(
+    ("keep_last", "kept"),
+    [
+        (1, ["step-00000020", "step-00000050"]),
+        (3, ["step-00000020", *(f"step-000000{n}0" for n in (3, 4, 5))]),
+    ],
+)
+def test_only_the_best_and_the_last_are_kept(tmp_path: Path, keep_last: int, kept: list[str]) -> None:
+    for step in (10, 20, 30, 40, 50):
+        save(tmp_path, step, best=step in (10, 20), keep_last=keep_last)
+    assert names(tmp_path) == ["best", "last", *kept]
+    assert load_state(tmp_path / "best") == {"step": 20}
+    assert load_state(tmp_path / "last") == {"step": 50}
+
+
+def test_when_the_last_is_the_best_nothing_else_is_kept(tmp_path: Path) -> None:
+    save(tmp_path, 10, best=True)
+    save(tmp_path, 20, best=True)
+    assert names(tmp_path) == ["best", "last", "step-00000020"]
+
+
+def test_a_folder_of_the_user_with_any_name_is_kept(tmp_path: Path) -> None:
+    own = tmp_path / ".writing-step-00000015"
+    own.mkdir()
+    (own / "thesis.tex").write_text("years of work")
+    (tmp_path / ".last-link").write_text("notes")
+    save(tmp_path, 10)
+    save(tmp_path, 20)
+    assert names(tmp_path) == [".last-link", own.name, "last", "step-00000020"]
+    assert (own / "thesis.tex").read_text() == "years of work"
+
+
+def test_a_kill_while_a_checkpoint_replaces_one_of_the_same_step_loses_neither(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(tmp_path, 10)
+    rename = Path.rename
+
+    class Killed(BaseException):
+        pass
+
+    def killed(path: Path, target: Path) -> Path:
+        if target == tmp_path / "step-00000010":  # the old one has been moved away
+            raise Killed
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", killed)
+    monkeypatch.setattr(shutil, "rmtree", lambda *arguments, **options: None)
+    with pytest.raises(Killed):
+        save(tmp_path, 10)
+    monkeypatch.undo()
+    assert not (tmp_path / "last").exists()
+    recover(tmp_path)
+    assert load_state(tmp_path / "last") == {"step": 10}
+
+
+def test_a_save_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save(tmp_path, 10, best=True)
+
+    def fail(*arguments: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(torch, "save", fail)
+    with pytest.raises(OSError, match="No space"):
+        save(tmp_path, 20, best=True)
+    assert load_state(tmp_path / "last") == load_state(tmp_path / "best") == {"step": 10}
+    assert "step-00000020" not in names(tmp_path)
+
+
+@pytest.mark.parametrize(("file", "load"), [("model.safetensors", load_weights), ("state.pt", load_state)])
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.98])
+def test_a_checkpoint_cut_short_is_named_and_the_one_before_it(
+    tmp_path: Path, file: str, load: object, share: float
+) -> None:
+    assert callable(load)
+    for step in (10, 20, 30):
+        save(tmp_path, step, keep_last=3)
+    path = tmp_path / "last" / file
+    content = path.read_bytes()
+    path.write_bytes(content[: int(share * len(content))])
+    with pytest.raises(UserError) as told:
+        load(tmp_path / "last")
+    message = str(told.value)
+    assert message.startswith(f"{path}: the checkpoint is damaged or cut short")
+    assert f"there is also {tmp_path / 'step-00000020'} " in message
+    assert "training.resume_from=step-00000020" in message
+    assert "\n" not in message
+
+
+def test_a_checkpoint_that_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(
+        UserError, match=r"model\.safetensors: no such checkpoint; has the run been trained\?"
+    ):
+        load_weights(tmp_path / "checkpoints" / "last")
+    save(tmp_path, 10).joinpath("state.pt").unlink()
+    with pytest.raises(UserError, match=r"state\.pt: the state to resume from is missing$"):
+        load_state(tmp_path / "last")
+
+
+def test_a_state_that_holds_code_is_refused(tmp_path: Path) -> None:
+    folder = save(tmp_path, 10)
+
+    class Evil:
+        def __reduce__(self) -> tuple[object, tuple[str]]:
+            return os.mkdir, (str(tmp_path / "owned"),)
+
+    torch.save({"step": Evil()}, folder / "state.pt")
+    with pytest.raises(UserError, match="damaged"):
+        load_state(folder)
+    assert not (tmp_path / "owned").exists()
+
+
+def test_shared_parameters_are_held_once_and_buffers_too() -> None:
+    class Model(nn.Module):
+        kept: Tensor
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = nn.Linear(3, 3), nn.Linear(3, 3, bias=False)
+            self.second.weight = self.first.weight
+            self.register_buffer("kept", torch.ones(2))
+            self.register_buffer("computed", torch.ones(2), persistent=False)
+
+    model = Model()
+    found = model_tensors(model)
+    assert list(found) == ["first.weight", "first.bias", "kept"]
+    found["kept"].zero_()
+    assert not model.kept.any()  # the model's own, not copies
+    assert not any(tensor.requires_grad for tensor in found.values())
+
+
+@pytest.mark.parametrize("file", ["model.safetensors", "state.pt", "SHA256SUMS"])
+def test_a_changed_byte_is_noticed(tmp_path: Path, file: str) -> None:
+    for step in (10, 20):
+        save(tmp_path, step, keep_last=3)
+    path = tmp_path / "last" / file
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(UserError, match="the checkpoint is damaged or cut short"):
+        load_state(tmp_path / "last")
+    assert load_state(tmp_path / "step-00000010") == {"step": 10}
+
+
+def test_a_checkpoint_without_sums_is_believed(tmp_path: Path) -> None:
+    """As earlier versions wrote them."""
+    (save(tmp_path, 10) / "SHA256SUMS").unlink()
+    assert load_state(tmp_path / "last") == {"step": 10}
+    load_weights(tmp_path / "last")
+
+
+def test_the_sums_are_those_that_sha256sum_reads(tmp_path: Path) -> None:
+    folder = save(tmp_path, 10)
+    lines = (folder / "SHA256SUMS").read_text().splitlines()
+    assert lines == [
+        f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}"
+        for name in ("model.safetensors", "state.pt")
+    ]
+
+
+def test_a_run_that_went_back_drops_what_came_after(tmp_path: Path) -> None:
+    for step in (10, 20, 30):
+        save(tmp_path, step, keep_last=9)
+    save(tmp_path, 15, keep_last=2)
+    assert names(tmp_path) == ["last", "step-00000010", "step-00000015"]
+
+
+def test_the_best_ones_are_kept_beside_the_last(tmp_path: Path) -> None:
+    for step in (10, 20, 30, 40, 50):
+        save_checkpoint(tmp_path, step, {}, {}, best=step == 20, keep_last=1, keep_steps=(20, 30))
+    assert names(tmp_path) == ["best", "last", "step-00000020", "step-00000030", "step-00000050"]
+
+
+def test_what_a_save_that_fails_has_written_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(state: object, file: BinaryIO) -> None:
+        file.write(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(torch, "save", fail)
+    with pytest.raises(OSError, match="No space"):
+        save(tmp_path, 20)
+    assert names(tmp_path) == []

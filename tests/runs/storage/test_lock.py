@@ -1,0 +1,110 @@
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from translate.errors import UserError
+from translate.runs.storage import lock
+from translate.runs.storage.lock import LOCK, at_work, check_unused, locked
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from translate.runs.storage.lock import locked
+with locked(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def holder(tmp_path: Path) -> subprocess.Popen[str]:
+    """Another process that has the lock."""
+    process = subprocess.Popen([sys.executable, "-c", HOLD, tmp_path], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+def test_who_is_at_work_can_be_asked_where_nothing_may_be_written(tmp_path: Path) -> None:
+    assert at_work(tmp_path) is None
+    with locked(tmp_path):
+        (tmp_path / LOCK).chmod(0o444)
+        assert at_work(tmp_path) == f"process {os.getpid()} on {socket.gethostname()}"
+    (tmp_path / LOCK).write_bytes(b"[" * 100_000)
+    assert at_work(tmp_path) is None
+
+
+def test_a_living_process_is_named_and_a_killed_one_holds_nothing(
+    tmp_path: Path, holder: subprocess.Popen[str]
+) -> None:
+    try:
+        for attempt in (lambda: check_unused(tmp_path), lambda: locked(tmp_path).__enter__()):
+            with pytest.raises(UserError) as told:
+                attempt()
+            assert f"process {holder.pid} on {socket.gethostname()} is at work in this run" in str(told.value)
+    finally:
+        holder.kill()
+        holder.communicate()
+    assert (tmp_path / LOCK).exists()  # it had no time to remove it
+    check_unused(tmp_path)
+    with locked(tmp_path):
+        assert json.loads((tmp_path / LOCK).read_text())["pid"] == os.getpid()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_was_made_for_nothing_is_removed(tmp_path: Path) -> None:
+    with pytest.raises(KeyError), locked(tmp_path / "run"):
+        raise KeyError
+    assert list(tmp_path.iterdir()) == []
+    check_unused(tmp_path / "run")
+    with locked(tmp_path / "run"):
+        (tmp_path / "run" / "file").touch()
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["file"]
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match="cannot be written"), locked(tmp_path / "file" / "run"):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("changes", "refused"),
+    [
+        ({}, True),
+        ({"begun": "1"}, False),  # the number belongs to a younger process by now
+        ({"pid": 2**22 + 1}, False),
+        ({"host": "elsewhere"}, True),  # nobody can know
+    ],
+)
+def test_where_the_file_system_has_no_locks_the_process_decides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, object], refused: bool
+) -> None:
+    import fcntl
+
+    def fail(*arguments: object) -> None:
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr(fcntl, "flock", fail)
+    parent = os.getppid()
+    written = {"pid": parent, "host": socket.gethostname(), "begun": lock._begun(parent)} | changes
+    (tmp_path / LOCK).write_text(json.dumps(written))
+    if refused:
+        with pytest.raises(UserError, match="is at work in this run"):
+            check_unused(tmp_path)
+    else:
+        check_unused(tmp_path)
+        with locked(tmp_path):
+            pass
+
+
+def test_a_damaged_lock_file_locks_nothing(tmp_path: Path) -> None:
+    (tmp_path / LOCK).write_text("half wri")
+    with locked(tmp_path):
+        assert str(os.getpid()) in (tmp_path / LOCK).read_text()
+    assert not (tmp_path / LOCK).exists()

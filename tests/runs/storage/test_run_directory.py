@@ -1,0 +1,142 @@
+from pathlib import Path
+
+import pytest
+
+from translate.errors import UserError
+from translate.runs.storage.run_directory import RunDirectory
+
+CONFIG = "data: {}\nmodel: {}\ntraining: {}\nrun: {}\n"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunDirectory:
+    directory = RunDirectory(tmp_path / "run")
+    directory.path.mkdir()
+    directory.config.write_text(CONFIG)
+    directory.metrics.write_text('{"step": 3}\n')
+    (directory.checkpoints / "step-00000003").mkdir(parents=True)
+    return directory
+
+
+def test_nothing_and_an_empty_folder_are_free(tmp_path: Path) -> None:
+    RunDirectory(tmp_path / "none").check_free(overwrite=False)
+    RunDirectory(tmp_path).check_free(overwrite=False)
+
+
+def test_a_run_is_not_free_unless_it_may_be_replaced(run: RunDirectory) -> None:
+    with pytest.raises(
+        UserError, match=r"a run of this name already.*training\.resume=true.*run\.overwrite=true"
+    ):
+        run.check_free(overwrite=False)
+    run.check_free(overwrite=True)
+    run.clear()
+    assert list(run.path.iterdir()) == []
+
+
+@pytest.mark.parametrize("overwrite", [True, False])
+def test_what_is_no_run_is_never_free(tmp_path: Path, overwrite: bool) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(UserError, match="not empty and holds no run"):
+        RunDirectory(tmp_path).check_free(overwrite=overwrite)
+    with pytest.raises(UserError, match="there is a file of that name"):
+        RunDirectory(tmp_path / "thesis.tex").check_free(overwrite=overwrite)
+
+
+@pytest.mark.parametrize("config", ["- a list\n", "name: a web site\n", "a: [\n", "\xff"])
+def test_the_config_of_another_program_makes_no_run(tmp_path: Path, config: str) -> None:
+    (tmp_path / "config.yaml").write_text(config, encoding="latin-1")
+    with pytest.raises(UserError, match="holds no run"):
+        RunDirectory(tmp_path).check_free(overwrite=True)
+
+
+@pytest.mark.parametrize("name", ["notes", ".git"])
+def test_a_run_that_holds_something_foreign_is_not_replaced(run: RunDirectory, name: str) -> None:
+    (run.path / name).mkdir()
+    with pytest.raises(UserError, match=f"the folder holds {name}, which no run wrote"):
+        run.check_free(overwrite=True)
+
+
+def test_clearing_follows_no_link_out_of_the_folder(run: RunDirectory, tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "file").write_text("kept")
+    run.plots.symlink_to(precious)
+    run.clear()
+    assert (precious / "file").read_text() == "kept"
+    assert list(run.path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="cannot be written"):
+        RunDirectory(tmp_path / "file" / "run").clear()
+
+
+def test_metrics_are_cut_back_to_a_step(run: RunDirectory) -> None:
+    run.metrics.unlink()
+    for step in (2, 4, 4, 6):
+        run.log({"step": step, "kind": "train"})
+    with run.metrics.open("a") as file:
+        file.write('{"step": 8, "ki')  # the process was killed here
+    run.cut_metrics(4)
+    run.log({"step": 5, "kind": "train"})
+    assert [row["step"] for row in run.rows()] == [2, 4, 4, 5]
+
+
+def test_foreign_lines_of_the_metrics_stay_and_are_counted(run: RunDirectory) -> None:
+    foreign = [b"5", b'{"step": "x"}', b"\xff", b'{"kind": "train"}', b"[" * 100_000, b'{"step": true}', b""]
+    foreign += [b'{"step": 1, "kind": [1]}', b'{"step": 1, "nll": "x"}', b"9" * 5_000]
+    run.metrics.write_bytes(b'{"step": 3}\n' + b"".join(line + b"\n" for line in foreign) + b'{"step": 7}\n')
+    assert [row["step"] for row in run.rows()] == [3, 7]
+    assert run.cut_metrics(4) == len(foreign)
+    assert run.metrics.read_bytes() == b'{"step": 3}\n' + b"".join(line + b"\n" for line in foreign)
+
+
+def test_what_killed_processes_left_is_removed_and_nothing_else(run: RunDirectory) -> None:
+    left = [run.path / ".translate-writing-abcd_123", run.checkpoints / ".translate-writing-01234567"]
+    kept = [run.path / ".translate-writing-mine", run.checkpoints / ".writing-mine"]
+    for folder in (*left, *kept):
+        folder.mkdir()
+        (folder / "file").write_text("x")
+    run.tidy()
+    assert not any(folder.exists() for folder in left)
+    assert all((folder / "file").exists() for folder in kept)
+
+
+def test_a_configuration_that_the_user_keeps_beside_ours_is_not_lost(run: RunDirectory) -> None:
+    own = run.path / "config.yaml.new"
+    own.write_text("precious")
+    run.write_config(CONFIG)
+    with pytest.raises(UserError, match=r"the folder holds config\.yaml\.new, which no run wrote"):
+        run.check_free(overwrite=True)
+    assert own.read_text() == "precious"
+
+
+def test_metrics_that_do_not_exist(tmp_path: Path) -> None:
+    assert RunDirectory(tmp_path).rows() == []
+
+
+@pytest.mark.parametrize(
+    ("content", "scored"), [('{"steps": 7}', True), ('{"steps": 6}', False), ("{", False)]
+)
+def test_scores_are_of_the_step_they_say(run: RunDirectory, content: str, scored: bool) -> None:
+    assert not run.is_scored(7)
+    run.scores.write_text(content)
+    assert run.is_scored(7) == scored
+
+
+def test_a_run_without_a_checkpoint_or_scores_is_free(run: RunDirectory) -> None:
+    (run.checkpoints / "step-00000003").rmdir()
+    (run.checkpoints / ".translate-writing-abcd_123").mkdir()
+    run.check_free(overwrite=False)
+    (run.path / "notes").mkdir()
+    with pytest.raises(UserError, match="which no run wrote"):
+        run.check_free(overwrite=False)
+
+
+@pytest.mark.parametrize("name", ["checkpoints/best", "scores.json"])
+def test_a_run_with_results_of_any_kind_is_not_free(run: RunDirectory, name: str) -> None:
+    (run.checkpoints / "step-00000003").rmdir()
+    (run.path / name).touch()
+    with pytest.raises(UserError, match="a run of this name already"):
+        run.check_free(overwrite=False)

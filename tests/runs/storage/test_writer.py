@@ -1,0 +1,116 @@
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.disks import largest_file
+from translate.errors import UserError
+from translate.runs.storage.checkpoint import load_state, load_weights, save_checkpoint
+from translate.runs.storage.writer import Writer, snapshot
+
+OPTIONS: dict[str, Any] = {"best": False, "keep_last": 3}
+
+
+def weights(value: float) -> dict[str, torch.Tensor]:
+    return {"matrix": torch.full((3, 5), value)}
+
+
+def test_a_snapshot_is_of_now_and_holds_a_tensor_once() -> None:
+    shared = torch.ones(3)
+    held = {"a": shared, "b": [shared, (2, "x", None)]}
+    copied = snapshot(held)
+    shared.zero_()
+    assert copied["a"].tolist() == [1, 1, 1]
+    assert copied["a"] is copied["b"][0]
+    assert copied["b"][1] == (2, "x", None)
+
+
+def test_what_is_written_is_what_was_when_it_was_submitted(tmp_path: Path) -> None:
+    may_write = threading.Event()
+
+    def write(*arguments: Any, **options: Any) -> None:
+        may_write.wait(10)
+        save_checkpoint(*arguments, **options)
+
+    held, state = weights(1.0), {"average": [torch.zeros(2)]}
+    with Writer(tmp_path, write) as writer:
+        writer.submit(7, held, state, **OPTIONS)
+        held["matrix"].fill_(9.0)  # the training goes on
+        state["average"][0].fill_(9.0)
+        may_write.set()
+    assert load_weights(tmp_path / "last")["matrix"].eq(1.0).all()
+    assert load_state(tmp_path / "last")["average"][0].eq(0.0).all()
+
+
+def test_the_training_does_not_wait_for_a_slow_disk_but_the_end_does(tmp_path: Path) -> None:
+    written: list[int] = []
+    may_write = {step: threading.Event() for step in (1, 2)}
+
+    def write(directory: Path, step: int, *arguments: Any, **options: Any) -> None:
+        assert may_write[step].wait(60)
+        written.append(step)
+
+    with Writer(tmp_path, write) as writer:
+        writer.submit(1, weights(1), {}, **OPTIONS)
+        assert written == []
+        threading.Timer(0.1, may_write[1].set).start()
+        writer.submit(2, weights(2), {}, **OPTIONS)  # one at a time: waits for the first
+        assert written == [1]
+        threading.Timer(0.1, may_write[2].set).start()
+    assert written == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [OSError(28, "No space left on device"), RuntimeError("PytorchStreamWriter failed writing file\nat x")],
+)
+def test_a_full_disk_is_told_and_the_last_good_checkpoint_named(tmp_path: Path, error: Exception) -> None:
+    def write(directory: Path, step: int, *arguments: Any, **options: Any) -> None:
+        if step == 20:
+            raise error
+        save_checkpoint(directory, step, *arguments, **options)
+
+    writer = Writer(tmp_path, write)
+    writer.submit(10, weights(1), {"step": 10}, **OPTIONS)
+    writer.submit(20, weights(2), {"step": 20}, **OPTIONS)
+    writer.thread.join()  # type: ignore[union-attr]
+    with pytest.raises(UserError, match="the checkpoint cannot be written") as told:
+        writer.check()
+    assert str(told.value).endswith(f"the last checkpoint is {tmp_path / 'step-00000010'}")
+    assert "\n" not in str(told.value)
+    assert load_state(tmp_path / "last") == {"step": 10}
+    writer.wait()  # told once
+
+
+def test_a_disk_that_is_full_while_torch_writes_is_named_as_such(tmp_path: Path) -> None:
+    state = {"momentum": torch.zeros(30_000)}
+    for size in (30_000, 1_000):
+        with largest_file(size), pytest.raises(UserError) as told, Writer(tmp_path / str(size)) as writer:
+            writer.submit(10, weights(1), state, **OPTIONS)
+        assert "the checkpoint cannot be written (File too large); " in str(told.value)
+        assert list((tmp_path / str(size)).iterdir()) == []
+
+
+def test_what_failed_first_is_told(tmp_path: Path) -> None:
+    def fail(*arguments: Any, **options: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    def work() -> None:
+        with Writer(tmp_path, fail) as writer:
+            writer.submit(1, weights(1), {}, **OPTIONS)
+            raise KeyError("first")
+
+    with pytest.raises(KeyError, match="first"):
+        work()
+
+
+def test_another_mistake_is_no_full_disk(tmp_path: Path) -> None:
+    def fail(*arguments: Any, **options: Any) -> None:
+        raise TypeError("a mistake of ours")
+
+    writer = Writer(tmp_path, fail)
+    writer.submit(1, weights(1), {}, **OPTIONS)
+    with pytest.raises(TypeError, match="of ours"):
+        writer.wait()

@@ -1,0 +1,189 @@
+"""CTranslate2 finds what our own search finds, and its attention is ours; the rest is left to torch."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tests.search.ctranslate2.conftest import Chosen
+from tests.search.test_beam import rescore
+from translate.alignment.choice import AlignmentChoice
+from translate.search.ctranslate2.ctranslate2_search import EngineSearch
+from translate.text.tokenizer import EOS
+from translate.translation import Translation
+from translate.translator import AT_LIMIT, Translator
+
+# Last bits may decide between two hypotheses of nearly equal scores.
+MOST_DIFFERING = 0.02
+# Each of T pieces rounds the sum of log-probabilities once, by up to 6e-8 of the sum: for the 70 pieces of
+# the longest hypotheses here, by 4e-6 of it in each search. With a negative length penalty a score is the sum
+# times a power of T, several hundred in all, so that no constant bounds what rounding makes of it.
+ROUNDING = 1e-5
+
+
+def compare(mine: list[Translation], others: list[Translation]) -> list[tuple[Translation, Translation]]:
+    """The translations that are alike, after checking that nearly all are, and their scores."""
+    pairs = list(zip(mine, others, strict=True))
+    alike = [(one, other) for one, other in pairs if one.text == other.text]
+    assert len(pairs) - len(alike) <= MOST_DIFFERING * len(pairs)
+    for one, other in alike:
+        assert one.score == pytest.approx(other.score, rel=ROUNDING, abs=1e-4)
+    assert all(one.tokens == other.tokens for one, other in alike)
+    return alike
+
+
+def texts(translation: Translation) -> list[str]:
+    return [each.text for each in translation.n_best]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("beam_size", [1, 3])
+@pytest.mark.parametrize(
+    ("layer", "heads", "shift"),
+    [(0, (0,), 0), (1, (1,), 0), (1, (1,), 1), (0, (1,), 1), (1, (0, 1), 0)],
+)
+def test_texts_and_alignments_are_those_of_torch(
+    ours: Translator,
+    engine_of: Chosen,
+    sentences: list[str],
+    beam_size: int,
+    layer: int,
+    heads: tuple[int, ...],
+    shift: int,
+) -> None:
+    choice = AlignmentChoice(layer, heads, shift)
+    ours = replace(ours, choice=choice)
+    theirs = replace(ours, engine=engine_of(ours), warnings=Counter())
+    sources = [*sentences, "", "a"]
+    found = theirs.translate(sources, beam_size=beam_size, alignments=True)
+    alike = compare(ours.translate(sources, beam_size=beam_size, alignments=True), found)
+    words = differing = 0
+    for one, other in alike:
+        assert one.alignment is not None
+        assert other.alignment is not None
+        assert one.alignment.source_words == other.alignment.source_words
+        assert one.alignment.target_words == other.alignment.target_words
+        np.testing.assert_allclose(one.alignment.weights, other.alignment.weights, atol=1e-3)
+        words += len(one.alignment.target_words)
+        differing += len({target for _, target in one.alignment.links() ^ other.alignment.links()})
+    assert words > len(sentences)
+    assert differing <= 0.01 * words
+    assert sum(each.engine == "ctranslate2" for each in found) > 0.9 * len(found)
+    assert [each.text for each in theirs.translate(sources, beam_size=beam_size)] == [
+        each.text for each in found
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"length_penalty": 0.0},
+        {"length_penalty": 0.6},
+        {"length_penalty": -0.5},
+        {"max_length": 9},
+        {"max_length_ratio": 0.5, "max_length_extra": 1},
+    ],
+    ids=str,
+)
+def test_the_options_of_the_search_mean_the_same(
+    ours: Translator, engine_of: Chosen, sentences: list[str], options: dict[str, Any]
+) -> None:
+    theirs = replace(ours, engine=engine_of(ours), warnings=Counter())
+    search = replace(ours.search, **options)
+    wanted = ours.translate(sentences, search=search, n_best=search.beam_size)
+    alike = compare(wanted, theirs.translate(sentences, search=search, n_best=search.beam_size))
+    listed = [
+        [each.text for each in one.n_best] == [each.text for each in other.n_best] for one, other in alike
+    ]
+    assert sum(listed) >= (1 - 2 * MOST_DIFFERING) * len(listed)
+    if options != {"length_penalty": 0.6}:  # whose effect on a tiny model may be none
+        plain = ours.translate(sentences, n_best=1)
+        assert [each.text for each in plain] != [each.text for each in wanted] or "length_penalty" in options
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch_size", [128, 3])
+def test_a_sentence_at_the_maximum_length_is_left_to_torch(
+    ours: Translator, engine_of: Chosen, sentences: list[str], batch_size: int
+) -> None:
+    """Of many batches torch translates some before CTranslate2 is done with the last."""
+    theirs = replace(ours, engine=engine_of(ours), warnings=Counter())
+    search = replace(ours.search, max_length=3)
+    found = theirs.translate(sentences, search=search, alignments=True, batch_size=batch_size)
+    compare(ours.translate(sentences, search=search, alignments=True), found)
+    left = sum(each.engine == "torch" for each in found)
+    assert left > 0.5 * len(sentences)  # whose translations are longer
+    assert theirs.warnings[AT_LIMIT] == left
+
+
+@pytest.mark.slow
+def test_markup_and_unknown_words_are_carried(ours: Translator, engine_of: Chosen) -> None:
+    theirs = replace(ours, engine=engine_of(ours), warnings=Counter())
+    sources = ["I <b>love</b> you .", "the {0} cats sleep .", "I love Zoë .", "she <i>eats</i> the {0} ."]
+    sources += ["you see <b>the</b> dog .", "%s dances .", "the <i>old</i> man knows <b>her</b> ."]
+    options: dict[str, Any] = {"markup": True, "replace_unknown": True, "n_best": 2}
+    wanted, found = (each.translate(sources, **options) for each in (ours, theirs))
+    assert [each.text for each in found] == [each.text for each in wanted]
+    assert [[one.text for one in each.n_best] for each in found] == [
+        [one.text for one in each.n_best] for each in wanted
+    ]
+    by_torch = [each.engine == "torch" for each in found]
+    assert sum(by_torch) == theirs.warnings[AT_LIMIT] < len(found) / 2
+
+
+@pytest.mark.slow
+def test_eight_bits_are_the_engine_s_own(ours: Translator, engine_of: Chosen, sentences: list[str]) -> None:
+    engine = engine_of(ours, compute_type="int8")
+    assert "int8" in str(engine.engine)
+    search = replace(ours.search, length_penalty=1.0)  # of a mean: it does not grow with the length
+    found = replace(ours, engine=engine, warnings=Counter()).translate(sentences, search=search)
+    theirs = [i for i, each in enumerate(found) if each.engine == "ctranslate2"]
+    assert len(theirs) > 0.5 * len(found)
+    scores = np.array([found[i].score for i in theirs])
+    own = np.array([mean_score(ours, sentences[i], found[i].tokens) for i in theirs])
+    another = np.array([mean_score(ours, sentences[i - 1], found[i].tokens) for i in theirs])
+    errors = np.abs(scores - own)
+    # Which text is best may change, however little the numbers do; so it is their scores that are compared.
+    assert 1e-4 < errors.mean() < 0.25 * np.abs(scores - another).mean()
+
+
+def mean_score(ours: Translator, source: str, tokens: Sequence[str]) -> float:
+    """What our own model gives to the pieces of a translation and its end, on average."""
+    ids = ours.tokenizers.target.ids(tokens)
+    with torch.inference_mode():
+        return rescore(ours.model, [*ours.tokenizers.source.encode(source), EOS], ids) / (len(ids) + 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("penalty", [0.0, 1.0])
+@pytest.mark.parametrize("max_length", [1, 2, 3, 6])
+def test_greedy_search_ends_at_the_maximum_length_as_torch_does(
+    ours: Translator, engine_of: Chosen, sentences: list[str], max_length: int, penalty: float
+) -> None:
+    theirs = replace(ours, engine=engine_of(ours), warnings=Counter())
+    search = replace(ours.search, beam_size=1, max_length=max_length, length_penalty=penalty)
+    found = theirs.translate(sentences, search=search)
+    compare(ours.translate(sentences, search=search), found)
+    assert any(len(each.tokens) == max_length - 1 for each in found)
+    assert {each.engine for each in found} == {"ctranslate2"}
+    assert not theirs.warnings[AT_LIMIT]
+
+
+def test_torch_begins_while_the_last_groups_are_searched(
+    ours: Translator, engine_of: Chosen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = engine_of(ours).engine
+    assert engine is not None
+    monkeypatch.setattr(engine, "_has_ended", lambda pieces, limit: False)
+    left: list[int] = []
+    known: list[int] = []
+    wanted = EngineSearch(ours.search, 1, attention=False)
+    groups = [[index] for index in range(9)]
+    assert not list(engine.search(groups, [[5, 6, 7]] * 9, wanted, left, lambda: known.append(len(left))))
+    assert left == list(range(9))
+    assert known == [9 - engine.translator.num_translators]

@@ -1,0 +1,163 @@
+"""The comparison of systems as a page: one HTML file with scores, tests and the sentences that differ most.
+
+The file needs no network and has no script. All text is escaped.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from pathlib import Path
+
+from translate.figures.matrix import is_right_to_left, label
+from translate.figures.page import asset, content_hash, fill
+from translate.text.aside import told, write_text
+from translate.text.escape import for_html
+from translate.text.words import Word, split_words
+
+_LONGEST = 2000  # characters of a sentence
+_BINS, _WIDTH, _HEIGHT = 40, 400, 90  # of the histogram: bars, and units of the drawing
+
+
+@dataclass(frozen=True)
+class ComparedText:
+    """What one system wrote.
+
+    Attributes:
+        score: of the sentence.
+        hints: (start, end) of a word in the text -> what its hint says.
+    """
+
+    name: str
+    text: str
+    score: float
+    hints: Mapping[tuple[int, int], str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ComparedSentence:
+    """A source sentence with its references and the translations of all systems."""
+
+    name: str
+    source: str
+    references: Sequence[str]
+    texts: Sequence[ComparedText]
+
+
+@dataclass(frozen=True)
+class ComparisonPage:
+    """A page about two or more systems.
+
+    Attributes:
+        header, rows: of the table of scores.
+        notes: lines below the table.
+        sentences: in the order in which they are shown.
+        differences: of the scores of every sentence, -100 to 100, between the two ``systems``.
+        systems: names of the baseline and of the system that is compared with it in the histogram.
+    """
+
+    title: str
+    note: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    notes: Sequence[str]
+    sentences: Sequence[ComparedSentence]
+    differences: Sequence[float]
+    systems: tuple[str, str]
+
+    def html(self) -> str:
+        """The text of the file; equal pages give equal text."""
+        style = asset("comparison.css")
+        return fill(
+            asset("comparison.html"),
+            style=style,
+            style_hash=content_hash(style),
+            title=_escape(self.title),
+            note=_escape(self.note),
+            header="".join(f"<th>{_escape(cell)}</th>" for cell in self.header),
+            rows="\n".join(_row(row) for row in self.rows),
+            notes="\n".join(f"<p>{_escape(line)}</p>" for line in self.notes),
+            histogram=_histogram(self.differences),
+            baseline=_escape(self.systems[0]),
+            other=_escape(self.systems[1]),
+            sentences="\n".join(_sentence(sentence) for sentence in self.sentences),
+        )
+
+    def write(self, path: str | Path) -> Path:
+        """Write the page; raises UserError if it cannot be written."""
+        path = Path(path)
+        with told(path):
+            write_text(path, self.html())
+        return path
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"<tr>{''.join(f'<td>{_escape(cell)}</td>' for cell in cells)}</tr>"
+
+
+def _sentence(sentence: ComparedSentence) -> str:
+    rows = [_line("source", "", _text(sentence.source))]
+    rows += [_line("reference", "", _text(reference)) for reference in sentence.references]
+    for one in sentence.texts:
+        rows.append(_line(one.name, f"{one.score:.1f}", _marked(one, sentence.references)))
+    return f"<section><h2>{_escape(sentence.name)}</h2><table>{''.join(rows)}</table></section>"
+
+
+def _line(name: str, score: str, text: str) -> str:
+    return f"<tr><th>{_escape(name)}</th><td>{score}</td>{text}</tr>"
+
+
+def _text(text: str) -> str:
+    return _cell(text, _escape(text[:_LONGEST]))
+
+
+def _cell(text: str, content: str) -> str:
+    direction = "rtl" if is_right_to_left([text]) else "ltr"
+    return f'<td dir="{direction}">{content}</td>'
+
+
+def _marked(one: ComparedText, references: Sequence[str]) -> str:
+    """The text with marks around the words that no reference has in this order, and hints."""
+    text = one.text[:_LONGEST]
+    words, parts, end = split_words(text), [], 0
+    known = _known(words, references)
+    for index, word in enumerate(words):
+        name = "span" if index in known else "mark"
+        hint = one.hints.get((word.start, word.end))
+        title = "" if hint is None else f' title="{_escape(hint)}"'
+        parts.append(f"{_escape(text[end : word.start])}<{name}{title}>{_escape(word.text)}</{name}>")
+        end = word.end
+    return _cell(text, "".join([*parts, _escape(text[end:])]))
+
+
+def _known(words: Sequence[Word], references: Sequence[str]) -> set[int]:
+    """Indexes of the words in the longest common subsequence with some reference."""
+    found: set[int] = set()
+    texts = [word.text for word in words]
+    for reference in references:
+        other = [word.text for word in split_words(reference[:_LONGEST])]
+        for block in SequenceMatcher(None, other, texts, autojunk=False).get_matching_blocks():
+            found.update(range(block.b, block.b + block.size))
+    return found
+
+
+def _histogram(differences: Sequence[float]) -> str:
+    """Bars of an SVG drawing: how many sentences have which difference of scores, -100 to 100."""
+    counts = [0] * _BINS
+    for difference in differences:
+        if difference:
+            counts[min(int((difference + 100) * _BINS / 200), _BINS - 1)] += 1
+    most, wide = max(*counts, 1), _WIDTH / _BINS
+    bars = []
+    for index, count in enumerate(counts):
+        height = _HEIGHT * count / most
+        low = -100 + 200 * index // _BINS
+        bars.append(
+            f'<rect class="{"better" if low >= 0 else "worse"}" x="{index * wide:.1f}" '
+            f'y="{_HEIGHT - height:.1f}" width="{wide - 1:.1f}" height="{height:.1f}">'
+            f"<title>{low:+d} to {low + 200 // _BINS:+d}: {count}</title></rect>"
+        )
+    return "".join(bars)
+
+
+def _escape(text: str) -> str:
+    return for_html(label(text, _LONGEST))

@@ -1,0 +1,64 @@
+"""The input of every picture: the words of both sides with a matrix of weights; and words as labels."""
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from translate.links.links import Links
+
+_LONGEST_LABEL = 32  # characters
+_ESCAPED = ("Cc", "Cs", "Zl", "Zp", "Cn")  # categories that would break the line or cannot be drawn
+_REORDERING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # would move other words
+
+
+class WordMatrix(Protocol):
+    """How much each target word looked at each source word.
+
+    Attributes:
+        weights: (T words, S words), from 0 to 1.
+        method: a caption for the weights; empty if unknown.
+    """
+
+    @property
+    def source_words(self) -> Sequence[str]: ...
+
+    @property
+    def target_words(self) -> Sequence[str]: ...
+
+    @property
+    def weights(self) -> np.ndarray: ...
+
+    @property
+    def method(self) -> str: ...
+
+    def links(self) -> Links:
+        """Hard links (source index, target index)."""
+        ...
+
+
+def label(text: str, longest: int = _LONGEST_LABEL) -> str:
+    """The text as a label on one line.
+
+    Control characters are escaped, the middle of a long text is left out, and a combining mark without a
+    letter before it stands on a dotted circle.
+    """
+    escaped = "".join(
+        character.encode("unicode_escape").decode()
+        if unicodedata.category(character) in _ESCAPED or character in _REORDERING
+        else character
+        for character in text
+    )
+    if escaped and unicodedata.category(escaped[0]) in ("Mn", "Mc", "Me"):
+        escaped = "\u25cc" + escaped
+    if len(escaped) > longest:
+        half = longest // 2
+        return f"{escaped[:half]}…{escaped[1 - half :]}"
+    return escaped
+
+
+def is_right_to_left(words: Iterable[str]) -> bool:
+    """Whether most letters of the words are written from right to left, as in Arabic and Hebrew."""
+    directions = [unicodedata.bidirectional(character) for word in words for character in word]
+    return sum(direction in ("R", "AL") for direction in directions) > directions.count("L")

@@ -1,0 +1,285 @@
+"""The statistical aligner: hidden Markov models of both directions, trained to agree on a corpus.
+
+Liang et al. 2006: each round weighs a link, for the translation tables of both directions, by
+q(i, j) = p(i | j) p(j | i), the product of their posteriors. A word therefore does not collect words without
+a counterpart, because the other direction does not confirm those links. Deviation: each direction estimates
+NULL, jumps and the probability of having no link alone. Training starts with IBM model 1 and goes on with
+the model of `hidden_markov.py`.
+
+Pairs with known links, such as a few hundred annotated by hand, can join the estimation (semi-supervised, as
+in Fraser and Marcu 2006), so that the other links follow the annotators' conventions.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from translate.links.hidden_markov import (
+    MAX_JUMP,
+    NULL_PROBABILITY,
+    Posteriors,
+    first_jumps,
+    forward_backward,
+    model_1,
+)
+from translate.links.links import Link, Links
+from translate.links.symmetrise import symmetrise
+
+MODEL_1_ROUNDS = 4
+HMM_ROUNDS = 6
+BLOCK_CELLS = 500_000  # possible links of one block; bounds the memory
+LINK_PROBABILITY = 0.5  # a direction links two words whose posterior is above this
+NULL_LIMITS = 0.005, 0.5  # bounds of the learnt probability of having no link
+MAX_WEIGHT = 100.0  # of a pair with known links
+_RARE = 1e-9  # count of a pair of words that neither direction links
+
+
+class KnownLinks(NamedTuple):
+    """Pairs whose links are known."""
+
+    sources: Sequence[Sequence[str]]
+    targets: Sequence[Sequence[str]]
+    links: Sequence[Links]
+
+
+class _Block(NamedTuple):
+    """Pairs with I source and J target words each."""
+
+    pairs: list[int]  # indexes into the corpus
+    sources: np.ndarray  # (N, I) source types
+    targets: np.ndarray  # (N, J) target types
+    cells: slice  # of their possible links
+    weight: float  # of each pair
+    links: np.ndarray | None  # (N, J, I) 1 for each link, if the links are known
+
+
+class _PossibleLinks(NamedTuple):
+    """The possible links of a corpus, block after block, each block as (N, J, I)."""
+
+    blocks: list[_Block]
+    entries: np.ndarray  # (cells,) entry of the translation table of each possible link
+    sides: tuple[np.ndarray, np.ndarray]  # int32, source type and target type of each entry
+    types: tuple[dict[str, int], dict[str, int]]  # number of each source word and of each target word
+
+
+class LearntDirection(NamedTuple):
+    """What one direction has learnt: it generates the words of one side given those of the other."""
+
+    table: np.ndarray  # (entries,) p(generated word | given word)
+    null: np.ndarray  # (generated words,) p(generated word | NULL)
+    jumps: np.ndarray  # (2 * MAX_JUMP + 1,)
+    p0: float  # probability of NULL
+
+
+class LearntDirections(NamedTuple):
+    """The parameters of both directions after training."""
+
+    types: tuple[dict[str, int], dict[str, int]]  # number of each source word and each target word
+    sides: tuple[np.ndarray, np.ndarray]  # int32, (entries,) source and target word, in ascending order
+    there: LearntDirection  # generates the target
+    back: LearntDirection  # generates the source
+
+
+class _Tables:
+    """The parameters of one direction, which generates the words of one side given those of side `given`."""
+
+    def __init__(self, possible: _PossibleLinks, given: int) -> None:
+        self.possible, self.given = possible, given
+        num_types = len(possible.types[1 - given])
+        self.table = np.full(len(possible.sides[0]), 1.0 / num_types)  # p(generated word | given word)
+        self.null = np.full(num_types, 1.0 / num_types)  # p(generated word | NULL)
+        self.jumps, self.p0 = first_jumps(), NULL_PROBABILITY
+        self.num_words = sum(block.weight * self._generated(block).size for block in possible.blocks)
+        self._null_counts, self._jump_counts = np.zeros(num_types), np.zeros(2 * MAX_JUMP + 1)
+
+    def _generated(self, block: _Block) -> np.ndarray:
+        return block.sources if self.given else block.targets
+
+    def count_unlinked(self, block: _Block, links: np.ndarray) -> None:
+        """Count the words without any of the known links of a block."""
+        unlinked = (links.sum(1 if self.given else 2) == 0) * block.weight
+        np.add.at(self._null_counts, self._generated(block), unlinked)
+
+    def posteriors(self, block: _Block, *, jumping: bool) -> np.ndarray:
+        """Posteriors (N, J, I) of the links of a block; adds up the expected NULL links and jumps."""
+        shape = (len(block.pairs), block.targets.shape[1], block.sources.shape[1])
+        emission = self.table[self.possible.entries[block.cells]].reshape(shape)
+        if self.given:
+            emission = emission.transpose(0, 2, 1)
+        generated = self._generated(block)
+        null = self.null[generated]
+        found: Posteriors = (
+            forward_backward(emission, null, self.p0, self.jumps)
+            if jumping
+            else model_1(emission, null, self.p0)
+        )
+        np.add.at(self._null_counts, generated, found.null)
+        self._jump_counts += found.jumps
+        return found.links.transpose(0, 2, 1) if self.given else found.links
+
+    def update(self, counts: np.ndarray, *, jumping: bool) -> None:
+        """End a round: new parameters from the expected counts of the table's entries, NULL and jumps."""
+        word = self.possible.sides[self.given]
+        self.table = counts / np.bincount(word, counts)[word]
+        self.null = (self._null_counts + 1e-3) / (self._null_counts + 1e-3).sum()
+        if jumping:
+            self.p0 = float(np.clip(self._null_counts.sum() / self.num_words, *NULL_LIMITS))
+            self.jumps = self._jump_counts + 0.01 * self._jump_counts.mean()
+        self._null_counts, self._jump_counts = np.zeros_like(self.null), np.zeros_like(self.jumps)
+
+
+def estimate_links(
+    sources: Sequence[Sequence[str]],
+    targets: Sequence[Sequence[str]],
+    *,
+    method: str = "grow-diag-final-and",
+    known: KnownLinks | None = None,
+) -> list[Links]:
+    """Symmetrised links of every pair of a corpus; a pair with an empty side has none.
+
+    Args:
+        sources: words of each sentence.
+        targets: words of their translations.
+        method: see :func:`translate.links.symmetrise.symmetrise`.
+        known: other pairs, with their links. If they are fewer than the corpus, all together weigh as much
+            as it, but one pair weighs at most `MAX_WEIGHT`.
+    """
+    links: list[Links] = [frozenset()] * len(sources)
+    possible = _possible_links(sources, targets, known or KnownLinks([], [], []))
+    if not possible.blocks:
+        return links
+    directions = _trained(possible, HMM_ROUNDS)
+    for block in possible.blocks:
+        if block.links is not None:
+            continue
+        linked = [direction.posteriors(block, jumping=True) > LINK_PROBABILITY for direction in directions]
+        for pair, forward, backward in zip(block.pairs, *map(by_pair, linked), strict=True):
+            links[pair] = symmetrise(forward, backward, method)
+    return links
+
+
+def learn(
+    sources: Sequence[Sequence[str]],
+    targets: Sequence[Sequence[str]],
+    *,
+    hmm_rounds: int = HMM_ROUNDS,
+    known: KnownLinks | None = None,
+) -> LearntDirections:
+    """The parameters of both directions, trained on a corpus; see :mod:`translate.links.frozen`.
+
+    Args:
+        sources, targets, known: as in :func:`estimate_links`.
+        hmm_rounds: after those of model 1.
+
+    Raises:
+        ValueError: if every pair has an empty side.
+    """
+    possible = _possible_links(sources, targets, known or KnownLinks([], [], []))
+    if not possible.blocks:
+        raise ValueError("no pair has words on both sides")
+    there, back = _trained(possible, hmm_rounds)
+    found = (LearntDirection(each.table, each.null, each.jumps, each.p0) for each in (there, back))
+    return LearntDirections(possible.types, possible.sides, *found)
+
+
+def _trained(possible: _PossibleLinks, hmm_rounds: int) -> tuple[_Tables, _Tables]:
+    directions = _Tables(possible, 0), _Tables(possible, 1)
+    agreed = np.empty(len(possible.entries), np.float32)
+    for number in range(MODEL_1_ROUNDS + hmm_rounds):
+        jumping = number >= MODEL_1_ROUNDS
+        for block in possible.blocks:
+            if block.links is None:
+                there, back = (direction.posteriors(block, jumping=jumping) for direction in directions)
+                agreed[block.cells] = (there * back).ravel()
+            else:
+                agreed[block.cells] = block.weight * block.links.ravel()
+                for direction in directions:
+                    direction.count_unlinked(block, block.links)
+        counts = _sums(possible.entries, agreed, len(possible.sides[0])) + _RARE
+        for direction in directions:
+            direction.update(counts, jumping=jumping)
+    return directions
+
+
+def _sums(entries: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
+    """The sum of the values of each entry, in float64, part by part: `np.bincount` would copy all of them."""
+    found = np.zeros(count)
+    for begin in range(0, len(entries), BLOCK_CELLS):
+        part = slice(begin, begin + BLOCK_CELLS)
+        np.add.at(found, entries[part].astype(np.intp), values[part].astype(np.float64))
+    return found
+
+
+def by_pair(linked: np.ndarray) -> Iterator[set[Link]]:
+    """The (source, target) links of each pair, from (N, J, I) booleans."""
+    for matrix in linked:
+        target, source = matrix.nonzero()
+        yield set(zip(source.tolist(), target.tolist(), strict=True))
+
+
+def _possible_links(
+    sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]], known: KnownLinks
+) -> _PossibleLinks:
+    source_types: dict[str, int] = {}
+    target_types: dict[str, int] = {}
+    blocks: list[_Block] = []
+    stop = 0
+    for number, (lines, translations) in enumerate(((sources, targets), known[:2])):
+        weight = min(MAX_WEIGHT, max(1.0, len(sources) / max(1, len(lines))))
+        for pairs in of_equal_lengths(lines, translations):
+            s, t = _types(lines, pairs, source_types), _types(translations, pairs, target_types)
+            shape = len(pairs), t.shape[1], s.shape[1]
+            start, stop = stop, stop + math.prod(shape)
+            links = _matrices([known.links[pair] for pair in pairs], shape) if number else None
+            blocks.append(_Block(pairs, s, t, slice(start, stop), weight, links))
+    table = _different(_keys(block) for block in blocks)
+    entries = np.empty(stop, np.int32)
+    for block in blocks:
+        entries[block.cells] = np.searchsorted(table, _keys(block))
+    sides = (table >> 32).astype(np.int32), (table & 0xFFFFFFFF).astype(np.int32)
+    return _PossibleLinks(blocks, entries, sides, (source_types, target_types))
+
+
+def _keys(block: _Block) -> np.ndarray:
+    """The source type and the target type of each possible link of a block, as one number."""
+    return (block.sources[:, None, :] << 32 | block.targets[:, :, None]).ravel()
+
+
+def _different(parts: Iterable[np.ndarray]) -> np.ndarray:
+    """All different numbers of some arrays, in ascending order, in little more memory than they need."""
+    found = np.zeros(0, np.int64)
+    held: list[np.ndarray] = []
+    for part in parts:
+        held.append(np.unique(part))
+        if sum(map(len, held)) > max(len(found), 4 * BLOCK_CELLS):
+            found, held = np.unique(np.concatenate([found, *held])), []
+    return np.unique(np.concatenate([found, *held]))
+
+
+def of_equal_lengths(
+    sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]
+) -> Iterator[list[int]]:
+    """Indexes of pairs with equal numbers of words, in groups of about `BLOCK_CELLS` possible links."""
+    shapes: dict[tuple[int, int], list[int]] = {}
+    for pair, (source, target) in enumerate(zip(sources, targets, strict=True)):
+        if source and target:
+            shapes.setdefault((len(source), len(target)), []).append(pair)
+    for (num_source, num_target), pairs in sorted(shapes.items()):
+        step = max(1, BLOCK_CELLS // (num_source * num_target))
+        yield from (pairs[begin : begin + step] for begin in range(0, len(pairs), step))
+
+
+def _matrices(links: Sequence[Links], shape: tuple[int, int, int]) -> np.ndarray:
+    matrices = np.zeros(shape, np.float32)
+    for pair, linked in enumerate(links):
+        for source, target in linked:
+            matrices[pair, target, source] = 1
+    return matrices
+
+
+def _types(lines: Sequence[Sequence[str]], pairs: list[int], types: dict[str, int]) -> np.ndarray:
+    return np.array(
+        [[types.setdefault(word, len(types)) for word in lines[pair]] for pair in pairs], np.int64
+    )

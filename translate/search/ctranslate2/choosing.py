@@ -1,0 +1,172 @@
+"""Which engine translates: the one that was asked for, or torch, with the reason."""
+
+import importlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from translate.alignment.choice import AlignmentChoice
+from translate.config.search import SearchConfig
+from translate.errors import UserError
+from translate.models import Seq2Seq, Transformer
+from translate.search.ctranslate2.architecture import Refusals
+from translate.search.ctranslate2.conversion import Convertible, refuse
+from translate.search.ctranslate2.converted import cached
+from translate.search.ctranslate2.ctranslate2_search import MAX_WORKERS, CTranslate2Search
+from translate.text.tokenizer import TokenizerPair
+
+ENGINES = ("torch", "ctranslate2", "auto")
+EXTRA = "export"  # the optional dependencies of pyproject.toml
+INSTALL = f"pip install 'seq2seq-translate[{EXTRA}]'"
+
+
+@dataclass(frozen=True)
+class EngineChoice:
+    """The engine of a run.
+
+    Attributes:
+        asked: one of ``ENGINES``.
+        engine: CTranslate2 with the run's model, or ``None`` for torch.
+        refusal: why torch translates, if something else was asked for.
+    """
+
+    asked: str = "torch"
+    engine: CTranslate2Search | None = None
+    refusal: str | None = None
+
+    def without(self, refusal: str | None) -> "EngineChoice":
+        """The choice for one call, in which ``refusal`` may speak against CTranslate2.
+
+        Raises:
+            UserError: if it does, and CTranslate2 was demanded.
+        """
+        if self.engine is None or refusal is None:
+            return self
+        if self.asked == "ctranslate2":
+            raise UserError(demanded(refusal))
+        return EngineChoice(self.asked, None, refusal)
+
+    @property
+    def name(self) -> str:
+        """The name of the engine that translates."""
+        return "torch" if self.engine is None else self.engine.name
+
+    @property
+    def note(self) -> str | None:
+        """Which engine translates and why, for the user who did not ask for torch."""
+        if self.asked == "torch":
+            return None
+        return f"{self.engine} translates" if self.engine else f"torch translates, since {self.refusal}"
+
+
+def demanded(refusal: str) -> str:
+    """The error for an engine that was demanded in vain."""
+    return f"engine: {refusal}; leave out ctranslate2, or take auto, with which torch does it"
+
+
+def beyond(config: SearchConfig, given: Iterable[str], vocabulary: int) -> str | None:
+    """What CTranslate2 does not have among the options of a call, as the reason for torch.
+
+    Args:
+        config: of the search.
+        given: names of options beside the search which it does not have, such as ``constraints``.
+        vocabulary: number of target pieces.
+    """
+    settings = {
+        "length_normalisation=gnmt": config.length_normalisation != "average",
+        "coverage_penalty": config.coverage_penalty > 0,
+        # It forbids pieces before the softmax, ours after it: other scores, and so other translations.
+        "min_length": config.min_length > 0,
+        "min_length_ratio": config.min_length_ratio > 0,
+        "no_repeat_ngram": config.no_repeat_ngram > 0,
+        "samples": config.sample,
+        "beam as wide as half of the vocabulary": 2 * config.beam_size > vocabulary,
+    }
+    lacking = [*(name for name, wanted in settings.items() if wanted), *given]
+    return f"CTranslate2 cannot do this: {', '.join(lacking)}" if lacking else None
+
+
+def choose(
+    asked: str,
+    model: Seq2Seq,
+    tokenizers: TokenizerPair,
+    search: SearchConfig,
+    choice: AlignmentChoice,
+    device: torch.device,
+    compute_type: str,
+) -> EngineChoice:
+    """The engine for a run; converts the model if it is not in the cache.
+
+    Args:
+        asked: one of ``ENGINES``.
+        model: as trained, on the CPU, in evaluation mode and float32.
+        tokenizers: of the run.
+        search: its own defaults; their limits are those of the tables of positions.
+        choice: the attention that is shown.
+        device: where torch would translate.
+        compute_type: float32, bfloat16, float16 or int8.
+
+    Raises:
+        UserError: for another engine, or if ``ctranslate2`` is demanded and cannot translate.
+    """
+    if asked not in ENGINES:
+        raise UserError(f"engine: expected one of {', '.join(ENGINES)}, got {asked!r}")
+    if asked == "torch":
+        return EngineChoice()
+    refusal = _refusal(model, device, compute_type)
+    if refusal is not None:
+        if asked == "ctranslate2":
+            raise UserError(demanded(refusal))
+        return EngineChoice(asked, None, refusal)
+    assert isinstance(model, Transformer)
+    longest_source = search.max_source_pieces + 1
+    longest_target, limit = search.longest(longest_source), model.max_target_length
+    longest_target = longest_target if limit is None else min(longest_target, limit)
+    run = Convertible(model, tokenizers, choice, longest_source, longest_target)
+    library = _library()
+    threads = torch.get_num_threads()
+    workers = min(threads, MAX_WORKERS)
+
+    def load(folder: Path) -> Any:
+        return library.Translator(
+            str(folder),
+            device="cpu",
+            compute_type=compute_type,
+            inter_threads=workers,
+            intra_threads=threads // workers,
+        )
+
+    try:
+        translator = cached(library, run, load)
+    finally:
+        torch.set_num_threads(threads)  # CTranslate2 sets the number of its workers
+    return EngineChoice(asked, CTranslate2Search(library, translator, tokenizers, choice, longest_target))
+
+
+def _refusal(model: Seq2Seq, device: torch.device, compute_type: str) -> str | None:
+    """Why CTranslate2 cannot translate with a model at all."""
+    if not isinstance(model, Transformer):
+        return f"CTranslate2 has only Transformers, and the model is of the class {type(model).__name__}"
+    if model.reads_pictures:
+        return "CTranslate2 reads no pictures"
+    refusals = Refusals("CTranslate2")
+    refuse(model, refusals)
+    if refusals.found:
+        return f"CTranslate2 cannot represent {', '.join(refusals.found)}"
+    if device.type != "cpu":
+        return f"CTranslate2 is used on the CPU, and the device is {device} (--device cpu takes the CPU)"
+    if find_spec("ctranslate2") is None:
+        return f"the package ctranslate2 is not installed ({INSTALL} installs it)"
+    supported = _library().get_supported_compute_types("cpu")
+    if compute_type not in supported:
+        return f"CTranslate2 does not compute in {compute_type} on this processor"
+    return None
+
+
+def _library() -> Any:
+    importlib.import_module("ctranslate2.converters")
+    return importlib.import_module("ctranslate2")

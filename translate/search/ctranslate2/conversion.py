@@ -1,0 +1,212 @@
+"""A Transformer as CTranslate2's files, by that library's own converter.
+
+CTranslate2 computes its own positions unless it gets a table, so the files hold a table of ours, as long as
+the longest sentence of the run's search.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from translate.alignment.choice import AlignmentChoice
+from translate.attention import MultiHead
+from translate.models import Transformer
+from translate.models.embedding import Positions
+from translate.models.transformer_layer import FeedForward, Layer
+from translate.search.ctranslate2.architecture import (
+    Refusals,
+    norm_of,
+    num_heads_of,
+    position_table,
+    pre_norm_of,
+    refuse_attentions,
+)
+from translate.text.tokenizer import BOS, EOS, UNK, TokenizerPair
+
+
+@dataclass(frozen=True)
+class Convertible:
+    """The parts of a run that the files hold.
+
+    Attributes:
+        model: on the CPU, in evaluation mode and float32.
+        tokenizers: of both sides.
+        choice: the attention that is shown as the alignment.
+        longest_source, longest_target: largest number of pieces, including end of sentence.
+    """
+
+    model: Transformer
+    tokenizers: TokenizerPair
+    choice: AlignmentChoice
+    longest_source: int
+    longest_target: int
+
+
+def refuse(model: Transformer, refusals: Refusals) -> None:
+    """Add the settings that CTranslate2 cannot represent."""
+    refuse_attentions(model, refusals)
+
+
+def convert(library: Any, run: Convertible, directory: Path, quantization: str) -> None:
+    """Write ``model.bin``, ``config.json`` and the vocabularies.
+
+    The attention that a result returns is the mean of the run's chosen heads: they become the first ones of
+    their layer, which changes no state but by rounding.
+
+    Args:
+        library: ctranslate2, with its converters imported.
+        run: of a model that :func:`refuse` does not refuse.
+        directory: to be created, or empty.
+        quantization: type of the stored weights.
+    """
+    specification = _specification(library, run)
+
+    class Converter(library.converters.converter.Converter):
+        def _load(self) -> Any:
+            return specification
+
+    Converter().convert(str(directory), quantization=quantization, force=True)
+
+
+def _specification(library: Any, run: Convertible) -> Any:
+    specs, model = library.specs, run.model
+    feedforward = model.decoder[0].feedforward
+    activations = library.specs.common_spec.Activation
+    activation = {"relu": activations.RELU, "gelu": activations.GELU, "swiglu": activations.SWISH}
+    options = {
+        "pre_norm": pre_norm_of(model),
+        "activation": activation[feedforward.kind],
+        "ffn_glu": feedforward.kind == "swiglu",
+        "rms_norm": norm_of(model) == "rms",
+    }
+    if model.source_positions.kind == "rotary":
+        options |= {"rotary_dim": 0, "rotary_interleave": False}  # 0: all features of a head, in two halves
+    encoder = specs.transformer_spec.TransformerEncoderSpec(
+        len(model.encoder), num_heads_of(model.encoder[0]), **options
+    )
+    decoder = specs.transformer_spec.TransformerDecoderSpec(
+        len(model.decoder),
+        num_heads_of(model.decoder[0]),
+        alignment_layer=run.choice.layer,
+        alignment_heads=len(run.choice.heads),
+        **options,
+    )
+    _embed(encoder, encoder.embeddings[0], model.source_embedding)
+    _embed(decoder, decoder.embeddings, model.target_embedding)
+    _place(encoder, model.source_positions, run.longest_source, model.width)
+    _place(decoder, model.target_positions, run.longest_target, model.width)
+    decoder.projection.weight = _array(model.output_weight)
+    for side, layers, norm in (
+        (encoder, model.encoder, model.encoder_norm),
+        (decoder, model.decoder, model.decoder_norm),
+    ):
+        if pre_norm_of(model):
+            _normalise(side.layer_norm, norm)
+        for number, (specification, layer) in enumerate(zip(side.layer, layers, strict=True)):
+            shown = side is decoder and number == run.choice.layer
+            _layer(specification, layer, run.choice.heads if shown else ())
+    found = specs.TransformerSpec(encoder, decoder)
+    _describe(found, run)
+    return found
+
+
+def _describe(specification: Any, run: Convertible) -> None:
+    """Set the vocabularies, special pieces, and the epsilon of the norms."""
+    source, target = (
+        tokenizer.pieces(range(len(tokenizer)))
+        for tokenizer in (run.tokenizers.source, run.tokenizers.target)
+    )
+    specification.register_source_vocabulary(source)
+    specification.register_target_vocabulary(target)
+    config = specification.config
+    config.unk_token, config.bos_token, config.eos_token = target[UNK], target[BOS], target[EOS]
+    config.decoder_start_token, config.add_source_eos = target[BOS], True
+    norm = run.model.decoder[0].self_norm
+    assert isinstance(norm, nn.LayerNorm | nn.RMSNorm)
+    config.layer_norm_epsilon = torch.finfo(torch.float32).eps if norm.eps is None else norm.eps
+
+
+def _layer(specification: Any, layer: Layer, first_heads: Sequence[int]) -> None:
+    own = layer.self_attention
+    linears = [
+        _joined([own.query_projection, own.key_value_projection]),
+        _joined([own.output_projection]),
+    ]
+    _attend(specification.self_attention, linears, layer.self_norm)
+    if layer.cross_attention is not None:
+        cross = layer.cross_attention
+        assert isinstance(cross, MultiHead)
+        _attend(specification.attention, _with_first(cross, first_heads), layer.cross_norm)
+    _feed(specification.ffn, layer.feedforward)
+    _normalise(specification.ffn.layer_norm, layer.feedforward_norm)
+
+
+Affine = tuple[Tensor, Tensor | None]  # weight (outputs, inputs) and bias (outputs,)
+
+
+def _joined(parts: Sequence[nn.Linear]) -> Affine:
+    """Several layers of one input as one."""
+    bias = None if parts[0].bias is None else torch.cat([part.bias for part in parts])
+    return torch.cat([part.weight for part in parts]), bias
+
+
+def _with_first(attention: MultiHead, heads: Sequence[int]) -> list[Affine]:
+    """Queries, keys with values, and output of an attention whose ``heads`` come first."""
+    others = [head for head in range(attention.num_heads) if head not in heads]
+    order = torch.tensor([*heads, *others])
+
+    def reordered(tensor: Tensor, blocks: int) -> Tensor:
+        return tensor.unflatten(0, (blocks, attention.num_heads, -1))[:, order].flatten(0, 2)
+
+    found: list[Affine] = []
+    for linear, blocks in ((attention.query_projection, 1), (attention.key_value_projection, 2)):
+        bias = None if linear.bias is None else reordered(linear.bias, blocks)
+        found.append((reordered(linear.weight, blocks), bias))
+    output = attention.output_projection
+    return [*found, (reordered(output.weight.T, 1).T, output.bias)]
+
+
+def _attend(specification: Any, linears: Sequence[Affine], norm: nn.Module) -> None:
+    for target, (weight, bias) in zip(specification.linear, linears, strict=True):
+        target.weight = _array(weight)
+        if bias is not None:
+            target.bias = _array(bias)
+    _normalise(specification.layer_norm, norm)
+
+
+def _feed(specification: Any, feedforward: FeedForward) -> None:
+    inner = [specification.linear_0]
+    if feedforward.kind == "swiglu":  # the first half is the gate, which has the activation
+        inner.append(specification.linear_0_noact)
+    weights = feedforward.inner.weight.chunk(len(inner))
+    biases = feedforward.inner.bias.chunk(len(inner))
+    for target, weight, bias in zip(inner, weights, biases, strict=True):
+        target.weight, target.bias = _array(weight), _array(bias)
+    specification.linear_1.weight = _array(feedforward.outer.weight)
+    specification.linear_1.bias = _array(feedforward.outer.bias)
+
+
+def _normalise(specification: Any, norm: nn.Module) -> None:
+    specification.gamma = _array(norm.weight)
+    if isinstance(norm, nn.LayerNorm):
+        specification.beta = _array(norm.bias)
+
+
+def _embed(side: Any, specification: Any, embedding: nn.Embedding) -> None:
+    side.scale_embeddings = True
+    specification.weight = _array(embedding.weight)
+
+
+def _place(side: Any, positions: Positions, length: int, width: int) -> None:
+    if hasattr(side, "position_encodings"):  # not in a decoder whose layers have rotary positions
+        side.position_encodings.encodings = _array(position_table(positions, length, width))
+
+
+def _array(tensor: Tensor | nn.Module) -> Any:
+    """A copy, since the converter changes its input."""
+    assert isinstance(tensor, Tensor)
+    return tensor.detach().float().clone(memory_format=torch.contiguous_format).numpy()
