@@ -206,12 +206,12 @@ def house(tmp_path: Path) -> Path:
         "models/model.py": "from translate.models.layers import Layer\n\nclass Model: ...\nclass _Own: ...\n",
         "models/layers.py": f"class Layer:\n    def __init__(self, {_names(10)}): ...\nclass _Own: ...\n",
         "text/__init__.py": "",
-        "text/lines.py": _function(60) + "pass\n" * 240,
+        "text/lines.py": _function(MAX_FUNCTION_LINES) + "pass\n" * (MAX_LINES - MAX_FUNCTION_LINES),
         "grammar/__init__.py": "",
         "config/sections.py": f"@dataclass\nclass Section:\n{_fields(11)}",
     }
-    files |= {f"text/file{number}.py": "" for number in range(13)}
-    files |= {f"grammar/word{number}.py": "" for number in range(15)}
+    files |= {f"text/file{number}.py": "" for number in range(MAX_FILES - 2)}
+    files |= {f"grammar/word{number}.py": "" for number in range(MAX_FILES)}
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
@@ -237,9 +237,9 @@ def test_a_house_at_its_limits_has_no_fault(house):
 @pytest.mark.parametrize(
     ("file", "text", "found"),
     [
-        ("text/more.py", "", ["text: 16 files"]),
+        ("text/more.py", "", [f"text: {MAX_FILES + 1} files"]),
         ("models/build/__init__.py", "", ["models/build"]),
-        ("text/lines.py", "pass\n" * 301, ["text/lines.py: 301 lines"]),
+        ("text/lines.py", "pass\n" * (MAX_LINES + 1), [f"text/lines.py: {MAX_LINES + 1} lines"]),
         ("text/lines.py", _function(61), ["text/lines.py: function has 61 lines"]),
         ("text/lines.py", f"async {_function(61)}", ["text/lines.py: function has 61 lines"]),
         (

@@ -30,9 +30,7 @@ class Seq2Seq(nn.Module):
     output_layer: nn.Module | None  # replaces weight and bias, if they are stored otherwise
     max_target_length: int | None = None  # positions of the decoder, the begin of sentence included
     widths = Widths("model.width", "model.width")  # the settings of the sizes of the cross-attention
-    reads_pictures = (
-        False  # whether a source may be cells (B, S, C), see corpora/images/patches.py
-    )
+    reads_pictures = False  # whether a source may be cells (B, S, C), see corpora/images/patches.py
     reads_sentences = False  # whether the cross-attention tells the sentences of a document apart, see below
     num_attention_layers: int
     num_attention_heads: int
