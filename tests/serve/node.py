@@ -19,9 +19,9 @@ def package(name: str) -> Path:
     try:
         version = json.loads((found / "package.json").read_text())["version"]
     except FileNotFoundError:
-        pytest.skip(f"needs {name} of Node; `make node` installs it")
+        pytest.skip(f"needs {name} of Node; `make test` installs it with npm")
     if version != PINNED[name]:
-        pytest.skip(f"needs {name} {PINNED[name]} of Node, not {version}; `make node` installs it")
+        pytest.skip(f"needs {name} {PINNED[name]} of Node, not {version}; `make test` installs it with npm")
     return found
 
 
