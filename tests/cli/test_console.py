@@ -2,15 +2,24 @@ import io
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
 
 from tests.cli.commands import Command
 from translate.cli import console
-from translate.cli.console import Rate, as_unicode, load_translator, print_error, print_note, print_warning
+from translate.cli.console import (
+    Rate,
+    as_unicode,
+    load_translator,
+    print_error,
+    print_note,
+    print_notices,
+    print_warning,
+)
 from translate.cli.main import run
-from translate.errors import UserError
+from translate.errors import UserError, UserNotice
 
 
 class Terminal(io.StringIO):
@@ -84,6 +93,18 @@ def test_messages_are_one_bounded_line_that_no_terminal_obeys(capsys: pytest.Cap
         assert len(line) < 1100
         assert ": a b\\x1b[31m x" in line
         assert line.endswith("expected less\n")
+
+
+def test_only_a_warning_for_the_user_is_printed_as_one(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others: list[object] = []
+    monkeypatch.setattr(warnings, "showwarning", lambda message, *where: others.append(message))
+    print_notices()
+    warnings.showwarning("no installed font draws Tibetan", UserNotice, "file.py", 3)
+    warnings.showwarning("a bug", UserWarning, "file.py", 3)
+    assert capsys.readouterr().err == "warning: no installed font draws Tibetan\n"
+    assert others == ["a bug"]
 
 
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}

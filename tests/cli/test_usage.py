@@ -1,12 +1,9 @@
 """Usage errors: one line with the nearest name, without waiting for torch."""
 
-import subprocess
-import sys
-
 import pytest
 
 from tests.cli.commands import Command
-from translate.cli.usage import nearest
+from translate.cli.main import run
 
 
 @pytest.mark.parametrize(
@@ -22,6 +19,11 @@ from translate.cli.usage import nearest
         (
             "text --bem-size 3 runs/mine",
             "no such option --bem-size of translate text; did you mean --beam-size? "
+            "(see translate text --help)",
+        ),
+        (
+            "text --num_beams 3 runs/mine",
+            "no such option --num_beams of translate text; did you mean --beam-size? "
             "(see translate text --help)",
         ),
         ("text --qqq", "no such option --qqq of translate text (see translate text --help)"),
@@ -104,44 +106,16 @@ def test_a_usage_error_is_short_whatever_was_given(line: list[str], translate_co
 
 
 @pytest.mark.parametrize(
-    ("name", "found"), [("tekst", "text"), ("alignn", "align"), ("--texts", "text"), ("zzz", None)]
+    ("line", "found"),
+    [("translate te", ["text"]), ("translate align pair --th", ["--threshold", "--threads"])],
 )
-def test_nearest(name: str, found: str | None) -> None:
-    assert nearest(name, ["text", "align", "train"]) == found
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("line", "code"),
-    [
-        ("--help", 0),
-        ("text --help", 0),
-        ("align --help", 0),
-        ("align pair --help", 0),
-        ("evaluate --help", 0),
-        ("tekst", 2),
-        ("text --bem-size 3 x", 2),
-        ("text runs/mine a --seed 3", 2),
-        ("text runs/mine a --split-sentences --align", 2),
-        ("align runs/mine a --out a.jpg", 2),
-        ("align runs/mine a --out a.txt --values", 2),
-        ("align runs/mine a --colours virids --out a.png", 2),
-        ("align calibrat runs/mine", 2),
-        ("align symmetrise runs/mine --reverse b", 2),
-        ("align corpus runs/mine --source none --target none", 2),
-        ("evaluate runs/mine --source a --reference b --one-based", 2),
-        ("evaluate runs/mine --source none --reference none", 2),
-        ("corpus --data grammar --out a model=b", 2),
-    ],
-)
-def test_help_and_usage_errors_import_no_torch(line: str, code: int) -> None:
-    program = (
-        "import sys\n"
-        "from translate.cli.main import run\n"
-        f"code = run({line.split()!r})\n"
-        "sys.exit('torch is imported' if 'torch' in sys.modules else code)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.returncode == code, done.stderr
-    assert "Traceback" not in done.stderr
-    assert len(done.stderr.splitlines()) == (code == 2)
+def test_the_shell_completes_commands_and_options(
+    line: str, found: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("_TRANSLATE_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", str(line.count(" ")))
+    with pytest.raises(SystemExit) as leaving:
+        run([])
+    assert not leaving.value.code
+    assert capsys.readouterr().out.split() == found

@@ -1,20 +1,19 @@
-"""What commands do with the terminal and the streams: messages, progress, input lines; and loading a run."""
+"""The terminal and the streams of a command: messages, progress and input lines; and loading a run."""
 
 import codecs
 import errno
-import gc
 import io
 import os
 import sys
 import time
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeVar
 
-from translate.cli.imports import importing
 from translate.config.names import escaped
-from translate.errors import UserError
+from translate.errors import UserError, UserNotice
 
 if TYPE_CHECKING:
     from translate.translator import Translator
@@ -52,6 +51,19 @@ def _print_line(kind: str, message: object) -> None:
     if len(text) > LONGEST_LINE:  # the end says what was expected
         text = f"{text[: LONGEST_LINE // 2]} ... {text[-LONGEST_LINE // 2 :]}"
     print(f"{kind}: {text}", file=sys.stderr, flush=True)
+
+
+def print_notices() -> None:
+    """From now on print a :class:`UserNotice` as a warning of the command; other warnings stay Python's."""
+    otherwise = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if issubclass(category, UserNotice):
+            print_warning(message)
+        else:
+            otherwise(message, category, *where, **more)
+
+    warnings.showwarning = show
 
 
 def print_system_error(error: OSError, hint: str = "") -> int:
@@ -116,7 +128,7 @@ def silence_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def input_lines(warnings: Counter[str]) -> Iterator[str]:
+def input_lines(counts: Counter[str]) -> Iterator[str]:
     """The lines of standard input, one at a time, and of each at most ``MAX_CHARACTERS`` characters.
 
     Lines that are cut are counted. Bytes that are not UTF-8 are replaced and counted.
@@ -137,10 +149,10 @@ def input_lines(warnings: Counter[str]) -> Iterator[str]:
         try:
             text = _UTF_8("strict").decode(raw, final=whole)
         except UnicodeDecodeError:
-            warnings[NOT_UTF_8] += 1
+            counts[NOT_UTF_8] += 1
             text = _UTF_8("replace").decode(raw, final=whole)
         if len(text) > MAX_CHARACTERS:
-            warnings[LINE_CUT] += 1
+            counts[LINE_CUT] += 1
             text = text[:MAX_CHARACTERS]
         yield text
 
@@ -184,21 +196,18 @@ def load_translator(
     from translate.runs.storage.run_path import check_is_run
 
     check_is_run(run)
-    with importing("translate.runs.load", whole=bool(plugins)):
-        from translate.runs.load import load, use_processor
-        from translate.runs.runtime import bfloat16_engine, find_device, use_runtime
+    from translate.runs.load import load, use_processor
+    from translate.runs.runtime import bfloat16_engine, find_device, use_runtime
 
-        chosen = find_device(device)
-        use_runtime(chosen, threads)
-        if precision == "bfloat16" and chosen.type == "cpu" and bfloat16_engine() is None:
-            print_note("--precision bfloat16: this processor has no instructions for it; float32 is faster")
-        translator = load(
-            run, device=device, plugins=plugins or (), int8=int8, precision=precision, engine=engine
-        )
-        use_processor(translator, chosen)
+    chosen = find_device(device)
+    use_runtime(chosen, threads)
+    if precision == "bfloat16" and chosen.type == "cpu" and bfloat16_engine() is None:
+        print_note("--precision bfloat16: this processor has no instructions for it; float32 is faster")
+    translator = load(
+        run, device=device, plugins=plugins or (), int8=int8, precision=precision, engine=engine
+    )
+    use_processor(translator, chosen)
     _note_unfinished(run)
-    # The loaded objects stay to the end. Frozen, they cost no full garbage collection 0.1 s.
-    gc.freeze()
     return translator
 
 

@@ -1,11 +1,10 @@
 """The entry of the ``translate`` command: registers the commands and turns errors into exit codes."""
 
 import importlib
-import importlib.util
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -15,12 +14,11 @@ from translate.cli.console import (
     SYSTEM_FAILED,
     WRONG_USE,
     print_error,
+    print_notices,
     print_system_error,
     silence_stdout,
     use_utf_8,
 )
-from translate.cli.ending import Ending
-from translate.cli.notices import print_notices
 from translate.cli.usage import Command, CommandGroup, usage_message
 from translate.errors import UserError
 from translate.version import __version__
@@ -45,10 +43,10 @@ COMMANDS = (
     "doctor",
 )
 
-# Commands that leave nothing for the end of their process: they close what they write.
-READERS = ("text", "align", "evaluate", "compare", "confidence", "settings", "doctor")
 
-Shell = Literal["bash", "zsh", "fish"]
+class _Commands(CommandGroup):
+    def list_commands(self, context: Any) -> list[str]:
+        return [name for name in COMMANDS if name in self.commands]  # typer lists groups last
 
 
 def _print_version(asked: bool) -> None:
@@ -57,82 +55,18 @@ def _print_version(asked: bool) -> None:
         raise typer.Exit()
 
 
-def _install_completion(shell: str | None) -> None:
-    if shell:
-        from translate.cli.completion import install
-
-        print(install(shell))
-        raise typer.Exit()
-
-
-def _show_completion(shell: str | None) -> None:
-    if shell:
-        from translate.cli.completion import script
-
-        print(script(shell), end="")
-        raise typer.Exit()
-
-
-def _complete(context: typer.Context, line: str | None) -> None:
-    if line is not None:
-        from translate.cli.completion import completions
-
-        for word in completions(line, context.command):
-            print(word)
-        raise typer.Exit()
-
-
 def _options(
     version: Annotated[
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit."),
     ] = False,
-    install_completion: Annotated[
-        Shell | None,
-        typer.Option(
-            metavar="[bash|zsh|fish]",
-            callback=_install_completion,
-            is_eager=True,
-            help="Let the shell complete commands, options, runs and settings. Default: the shell in use.",
-        ),
-    ] = None,
-    show_completion: Annotated[
-        Shell | None,
-        typer.Option(
-            metavar="[bash|zsh|fish]",
-            callback=_show_completion,
-            is_eager=True,
-            help="Show the script that does so.",
-        ),
-    ] = None,
-    complete: Annotated[
-        str | None, typer.Option(hidden=True, callback=_complete, is_eager=True, help="A line to complete.")
-    ] = None,
 ) -> None:
     """Train translators, translate, and see which source words each target word looked at."""
 
 
-class _Commands(CommandGroup):
-    def parse_args(self, context: Any, arguments: list[str]) -> list[str]:
-        return super().parse_args(context, _with_shell(arguments))
-
-    def list_commands(self, context: Any) -> list[str]:
-        return [name for name in COMMANDS if name in self.commands]  # typer lists groups last
-
-
-def _with_shell(arguments: list[str]) -> list[str]:
-    """The arguments with the shell in use behind an option of completion that names none."""
-    last = arguments[-1:]
-    if last not in (["--install-completion"], ["--show-completion"]):
-        return arguments
-    from translate.cli.completion import current_shell
-
-    return [*arguments, current_shell(last[0])]
-
-
 def build_app(only: str | None = None) -> typer.Typer:
-    """The application with every command whose file exists, or with one of them."""
-    app = _typer(_Commands)
+    """The application with all commands, or with one of them."""
+    app = _typer(_Commands, add_completion=True)
     app.callback()(_options)
     for name in COMMANDS:
         if only in (None, name):
@@ -140,10 +74,10 @@ def build_app(only: str | None = None) -> typer.Typer:
     return app
 
 
-def _typer(group: type[CommandGroup]) -> typer.Typer:
+def _typer(group: type[CommandGroup], *, add_completion: bool = False) -> typer.Typer:
     return typer.Typer(
         cls=group,
-        add_completion=False,
+        add_completion=add_completion,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["--help", "-h"]},
     )
@@ -151,8 +85,6 @@ def _typer(group: type[CommandGroup]) -> typer.Typer:
 
 def _add(app: typer.Typer, package: str, name: str) -> None:
     """Add the command of ``package.name`` to the application, with its subcommands if it has any."""
-    if importlib.util.find_spec(f"{package}.{name}") is None:
-        return
     module: Any = importlib.import_module(f"{package}.{name}")
     function, examples = getattr(module, name), getattr(module, "EXAMPLES", None)
     if not hasattr(module, "SUBCOMMANDS"):
@@ -179,7 +111,7 @@ def run(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except UserError as error:
-        print_error(f"{error}{_without_place()}")
+        print_error(f"{error}{_deleted_directory_hint()}")
         return WRONG_USE
     except (KeyboardInterrupt, typer.Abort):
         print_error("interrupted")
@@ -188,7 +120,7 @@ def run(arguments: Sequence[str]) -> int:
         silence_stdout()
         return READER_GONE
     except OSError as error:  # a full disk, a folder that cannot be written
-        return print_system_error(error, _without_place())
+        return print_system_error(error, _deleted_directory_hint())
     except MemoryError:
         print_error("not enough memory; give a smaller file, a smaller --batch-size or more memory")
         return SYSTEM_FAILED
@@ -201,8 +133,8 @@ def run(arguments: Sequence[str]) -> int:
         return WRONG_USE
 
 
-def _without_place() -> str:
-    """A hint at the end of an error, where the working directory has been deleted."""
+def _deleted_directory_hint() -> str:
+    """A hint for the end of an error, where the working directory has been deleted."""
     try:
         os.getcwd()
     except OSError:
@@ -216,15 +148,7 @@ def main() -> None:
         raise SystemExit("error: standard output is closed")
     use_utf_8()
     print_notices()
-    ending = Ending()
-    code: Any
-    try:
-        code = run(sys.argv[1:])
-    except SystemExit as leaving:
-        code = leaving.code
-    if code == WRONG_USE or (isinstance(code, int) and sys.argv[1:2] and sys.argv[1] in READERS):
-        ending.code = code
-    raise SystemExit(code)
+    raise SystemExit(run(sys.argv[1:]))
 
 
 if __name__ == "__main__":

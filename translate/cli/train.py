@@ -21,7 +21,6 @@ from translate.cli.console import (
     silence_stdout,
     unbuffer_lines,
 )
-from translate.cli.imports import importing
 from translate.cli.train_help import help_text
 from translate.errors import UserError
 from translate.version import __version__
@@ -73,8 +72,7 @@ def train(
         return
     config = None
     if not (options.hydra_help or options.shell_completion):
-        with importing("torch"):
-            options.overrides, config = _checked(options)
+        options.overrides, config = _checked(options)
     if config is None or _needs_hydra(options):
         _run_hydra(options)
     else:  # Hydra would compose the same configuration twice more, and do nothing else
@@ -85,8 +83,7 @@ def run_job(config: "DictConfig") -> None:
     """One job of Hydra: trains, and exits with the code of :func:`translate.runs.life.train`."""
     from hydra.core.hydra_config import HydraConfig
 
-    with importing("translate.runs.life"):
-        from translate.runs.life import train as build_and_train
+    from translate.runs.life import train as build_and_train
 
     if HydraConfig.initialized():
         _name_job(config, HydraConfig.get())

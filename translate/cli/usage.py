@@ -1,7 +1,6 @@
 """The form of the command line: what help looks like, and what a usage error says."""
 
 import itertools
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +8,24 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from translate.cli.console import WRONG_USE
-from translate.config.names import escaped, shorten
-from translate.config.names import nearest as nearest_of
+from translate.config.names import did_you_mean, escaped, nearest, shorten
 from translate.errors import UserError
 
 LONGEST = 400  # characters of a message of typer, which repeats the value
+# Options as other toolkits and earlier versions name them, and the option that does it here.
+OTHER_NAMES = {
+    "--beam": "--beam-size",
+    "--beams": "--beam-size",
+    "--num-beams": "--beam-size",
+    "--num-return-sequences": "--n-best",
+    "--input": "--source",
+    "--src": "--source",
+    "--ref": "--reference",
+    "--tgt": "--target",
+    "--output": "--out",
+    "--gpu": "--device",
+    "--symmetrise": "--heuristic",
+}
 
 
 class _PlainHelp:
@@ -42,16 +54,17 @@ class _PlainHelp:
 
 
 class Command(_PlainHelp, TyperCommand):
-    """A command whose epilog holds examples. An option's path of no characters would be this folder."""
+    """A command whose epilog holds examples, and whose paths are not empty."""
 
     def parse_args(self, context: Any, arguments: list[str]) -> list[str]:
         empty = {name for name, value in itertools.pairwise(arguments) if not value}
-        empty |= {each[:-1] for each in arguments if each.endswith("=")}
+        empty |= {argument[:-1] for argument in arguments if argument.endswith("=")}
         parsed: list[str] = super().parse_args(context, arguments)
         for param in self.params:
             given = context.params.get(param.name)
             paths = given if isinstance(given, list | tuple) else [given]
             if empty & {*param.opts} and any(isinstance(path, Path) for path in paths):
+                # Path("") would be the working directory.
                 raise UserError(f"{param.opts[0]}: expected a path, got nothing")
         return parsed
 
@@ -60,25 +73,19 @@ class CommandGroup(_PlainHelp, TyperGroup):
     """A command with subcommands. Without arguments it shows its help."""
 
     def parse_args(self, context: Any, arguments: list[str]) -> list[str]:
-        if not arguments:
+        if not arguments and not context.resilient_parsing:
             print(self.get_help(context))
             raise typer.Exit(WRONG_USE)
         parsed: list[str] = super().parse_args(context, arguments)
         return parsed
 
     def resolve_command(self, context: Any, arguments: list[str]) -> Any:
-        if arguments[0] not in self.commands:
-            near = nearest(arguments[0], self.commands)
-            hint = f"; did you mean {near}?" if near else ""
+        if arguments[0] not in self.commands and not context.resilient_parsing:  # of completion
+            hint = did_you_mean(nearest(arguments[0], self.commands))
             raise UserError(
                 f"no such command {shorten(arguments[0])!r}{hint} (see {context.command_path} --help)"
             )
         return super().resolve_command(context, arguments)
-
-
-def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The name that looks most like the given one; ``None`` if none comes near."""
-    return nearest_of(name, names)
 
 
 def usage_message(error: Any) -> str:
@@ -93,7 +100,7 @@ def usage_message(error: Any) -> str:
     if not message:
         return ""
     message = escaped(" ".join(message.splitlines()))
-    if len(message) > LONGEST:  # what was given stands in the middle, what was expected at the end
+    if len(message) > LONGEST:  # the value is in the middle, and what was expected at the end
         message = f"{message[: LONGEST // 2]}...{message[-LONGEST // 2 :]}"
     if hasattr(error, "possibilities") and context is not None:
         message = _no_such_option(error.option_name, context)
@@ -103,7 +110,7 @@ def usage_message(error: Any) -> str:
 
 
 def _no_such_option(name: str, context: Any) -> str:
-    """The commands of the same group that have the option, or the option that was probably meant."""
+    """The message for an unknown option: the commands that have it, or the option that was probably meant."""
     path, group = context.command_path, getattr(context.parent, "command", None)
     siblings = getattr(group, "commands", {})
     group_path = path.rpartition(" ")[0]
@@ -114,8 +121,9 @@ def _no_such_option(name: str, context: Any) -> str:
     if owners:
         *others, last = owners
         return f"{message}; it belongs to {group_path} {', '.join(others) + ' and ' if others else ''}{last}"
-    near = nearest(name, _options(context.command))
-    return f"{message}; did you mean {near}?" if near else message
+    own = _options(context.command)
+    other_name = OTHER_NAMES.get(name.replace("_", "-"))
+    return message + did_you_mean(other_name if other_name in own else nearest(name, own))
 
 
 def _options(command: Any) -> list[str]:
@@ -123,7 +131,7 @@ def _options(command: Any) -> list[str]:
 
 
 def _missing(param: Any) -> str:
-    """The argument or option that is missing, and what it is."""
+    """The message for a missing argument or option, with its meaning."""
     is_option = param.param_type_name == "option"
     name = param.opts[0] if is_option else param.metavar or param.name
     meaning = (getattr(param, "help", None) or "").rstrip(".")

@@ -1,6 +1,5 @@
 """All sections of a configuration, and the check that refuses a wrong one before anything is read."""
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ from translate.config.files import YAML
 from translate.config.messages import show
 from translate.config.names import did_you_mean, nearest, shorten
 from translate.config.search import SearchConfig
-from translate.config.targets.resolving import check_in_source, check_target
+from translate.config.targets.resolving import check_target
 from translate.config.tokenizer import TokenizerConfig
 from translate.config.training import RuntimeConfig, TrainingConfig
 from translate.config.values import plain, to_section
@@ -80,8 +79,7 @@ class Settings:
 def check_config(config: "DictConfig | Mapping[str, Any]") -> Settings:
     """Check every section; raises ``UserError`` with the path, the value and the nearest valid name.
 
-    The closed sections come first, and then what the source text of the open ones' classes tells: to import
-    these classes, and torch with them, takes a second.
+    The closed sections come first: the classes of the open ones import torch, which takes a second.
     """
     values = plain(config)
     check_section_names(values)
@@ -91,9 +89,6 @@ def check_config(config: "DictConfig | Mapping[str, Any]") -> Settings:
     sections: dict[str, Any] = {
         name: to_section(values[name], section, name) for name, section in SECTIONS.items()
     }
-    if "torch" not in sys.modules:
-        for name, provided in TARGETS.items():
-            check_in_source(values[name], name, sections["run"].plugins, provided)
     for name, provided in TARGETS.items():
         check_target(values[name], name, sections["run"].plugins, provided)
     return Settings(**sections, **{name: values[name] for name in TARGETS})

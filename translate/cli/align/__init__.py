@@ -1,9 +1,11 @@
 """``translate align``: which source words each target word looked at; a subcommand for each way to see it."""
 
+import os
 from typing import Any
 
-from translate.cli.align.old_spelling import as_subcommand
 from translate.cli.usage import CommandGroup
+from translate.config.names import nearest, shorten
+from translate.errors import UserError
 
 EXAMPLES = """
 Examples:
@@ -21,7 +23,7 @@ class AlignGroup(CommandGroup):
     """The group of subcommands, which also reads lines that begin with a run."""
 
     def parse_args(self, context: Any, arguments: list[str]) -> list[str]:
-        return super().parse_args(context, as_subcommand(arguments, SUBCOMMANDS))
+        return super().parse_args(context, with_subcommand(arguments))
 
 
 GROUP = AlignGroup
@@ -33,3 +35,23 @@ def align() -> None:
     Without the name of a subcommand, RUN SOURCE [TARGET] means pair, and RUN --source FILE --target FILE
     means corpus. A run in a folder named like a subcommand needs a slash: ./pair.
     """
+
+
+def with_subcommand(arguments: list[str]) -> list[str]:
+    """The line with its subcommand first: ``corpus`` where a run comes with files, otherwise ``pair``.
+
+    Raises:
+        UserError: for a first word that is no run and looks like a subcommand.
+    """
+    if not arguments or arguments[0] in (*SUBCOMMANDS, "--help", "-h"):
+        return arguments
+    word = arguments[0]
+    near = nearest(word, SUBCOMMANDS)
+    if near and not word.startswith("-") and "/" not in word and not os.path.exists(word):
+        raise UserError(
+            f"align: no such subcommand or run {shorten(word)!r}; did you mean {near}? "
+            f"(see translate align --help)"
+        )
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    names = {argument.partition("=")[0] for argument in arguments[:end]}
+    return ["corpus" if names & {"--source", "--target"} else "pair", *arguments]

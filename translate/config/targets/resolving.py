@@ -3,7 +3,6 @@
 import functools
 import importlib
 import inspect
-import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -12,7 +11,6 @@ from translate.config.messages import LARGEST, beyond, join_message, show
 from translate.config.names import did_you_mean, nearest, shorten
 from translate.config.option_groups import flat_hints, flat_parameters
 from translate.config.targets.plugins import import_plugin
-from translate.config.targets.source_text import options_in_source
 from translate.config.values import convert, plain
 from translate.errors import UserError
 
@@ -102,25 +100,6 @@ def check_target(
                 check_target(each, where, plugins)
 
 
-def check_in_source(
-    node: Mapping[str, Any], path: str, plugins: Sequence[str] = (), provided: Collection[str] = ()
-) -> None:
-    """As :func:`check_target`, as far as the source text of the classes tells, and without importing them.
-
-    Torch takes a second to import, so that a misspelt option is told that much sooner.
-    """
-    values = plain(node, path)
-    parameters = _in_source(values.get("_target_"), plugins)
-    if parameters is None:
-        return
-    hints = {key: parameter.annotation for key, parameter in parameters.items()}
-    options, _ = _converted(values, path, parameters, hints, provided)
-    for key, value in options.items():
-        _check_numbers(value, f"{path}.{key}")
-        if _is_target(value):
-            check_in_source(value, f"{path}.{key}", plugins)
-
-
 def instantiate(node: Mapping[str, Any], path: str, plugins: Sequence[str], *args: Any, **kwargs: Any) -> Any:
     """Build what ``node`` describes, nested nodes first; ``args`` and ``kwargs`` go before its options.
 
@@ -157,10 +136,8 @@ class Construct:
 
 def parameters_of(node: Mapping[str, Any], plugins: Sequence[str]) -> list[str]:
     """The names of the options that the target of ``node`` takes; none if it cannot be resolved."""
-    name = node.get("_target_")
-    found = None if "torch" in sys.modules else _in_source(name, plugins)
     try:
-        return list(_parameters(resolve_target(name, plugins)) if found is None else found)
+        return list(_parameters(resolve_target(node.get("_target_"), plugins)))
     except UserError:
         return []
 
@@ -170,14 +147,6 @@ def options_of(name: str) -> dict[str, tuple[Any, Any]]:
     target = resolve_target(name)
     hints = flat_hints(target)
     return {key: (hints.get(key, Any), parameter.default) for key, parameter in _parameters(target).items()}
-
-
-def _in_source(name: Any, plugins: Sequence[str]) -> dict[str, inspect.Parameter] | None:
-    """The options of a class of a family or of torch, if its source text tells them."""
-    name = MOVED.get(name, name) if isinstance(name, str) else ""
-    ours = any(name.startswith(f"{home}.") for home in (*FAMILIES, *TORCH))
-    own = any(name.startswith(f"{plugin}.") for plugin in plugins)
-    return options_in_source(name) if ours and not own else None
 
 
 def _is_target(value: Any) -> bool:
