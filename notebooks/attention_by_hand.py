@@ -52,20 +52,24 @@ keys.shape, values.shape
 # %% [markdown]
 # ## 2. Score
 #
-# The query is the decoder's state before it writes a word. We let the decoder read the words before *aime*, so that
-# its state is the query for *aime*.
+# The query is the decoder's state before it writes a word, in the demo's model behind the embedding of the word before:
+# the state alone has not read that word (`model.word_in_query`). We let the decoder read the words before *aime*, so that
+# we have the query for *aime*.
 
 # %%
 target_ids = translator.tokenizers.target.encode(result.text)
 pieces = translator.tokenizers.target.pieces(target_ids)
-position = next(i for i, piece in enumerate(pieces) if "aime" in piece) if "aime" in result.text else 0
+position = next((i for i, piece in enumerate(pieces) if "aime" in piece), 0)
 state = model.start(encoded)
 for token in [BOS, *target_ids[:position]]:
-    query = state.tensors[0]  # s_{i-1}: what this step attends with
+    word = model.embed(torch.tensor([token]), model.target_embedding)  # y_{i-1}
+    query = state.tensors[0]  # s_{i-1}
+    if model.word_in_query:
+        query = torch.cat([word, query], dim=-1)  # [y_{i-1}; s_{i-1}]
     _, state = model.step(torch.tensor([token]), state, encoded)
 
 # %% [markdown]
-# $e_j = v^\top \tanh(W s_{i-1} + U h_j)$: one number for each source piece.
+# $e_j = v^\top \tanh(W q + U h_j)$ with the query $q$: one number for each source piece.
 
 # %%
 projected = query @ attention.query_projection.weight.T + attention.query_projection.bias  # (1, A)
