@@ -4,11 +4,11 @@ python scripts/agreement.py FORWARD [--reverse BACKWARD] --source train.en.gz --
     [--eflomal EXECUTABLE] [--pairs 29000] [--sample 1000] [--json]
 
 FORWARD and BACKWARD are runs of the two directions; without BACKWARD the neural links are those of FORWARD.
-All aligners get the same words, those of `translate align`. The statistical aligner, eflomal (Ostling and
-Tiedemann 2016) and the IBM model 2 with a diagonal prior (`ibm_model_2.py`, after fast_align) are trained on
-all `--pairs`; the two runs align the first `--sample`, on which all aligners are compared. `majority` holds
-the links on which two of three agree: both runs and the statistical aligner, as in `translate guide`. eflomal
-has a C extension: install it in an environment of its own, and name its executable `eflomal-align`.
+All aligners get the same words, those of `translate align`. The statistical aligner and eflomal (Ostling and
+Tiedemann 2016) are trained on all `--pairs`; the two runs align the first `--sample`, on which all aligners
+are compared. `majority` holds the links on which two of both runs and the statistical aligner agree, as in
+`translate guide`. eflomal has a C extension: install it in an environment of its own, and name its
+executable `eflomal-align`.
 """
 
 import argparse
@@ -20,7 +20,6 @@ from itertools import combinations
 from pathlib import Path
 
 import torch
-from ibm_model_2 import align_corpus
 
 import translate
 from translate.corpora.local_files import pair_of
@@ -90,7 +89,7 @@ def main() -> None:
     if arguments.reverse:
         links["neural"] = [symmetrise(a, b, method) for a, b in zip(*neural, strict=True)]
         links["majority"] = [majority(*votes) for votes in zip(*neural, estimated, strict=True)]
-    links |= {"statistical": estimated, "ibm2": align_corpus(sources, targets, method=method)[sample]}
+    links["statistical"] = estimated
     if arguments.eflomal:
         links["eflomal"] = eflomal_links(arguments.eflomal, sources, targets, method)[sample]
     rows = {f"{a}, {b}": round(f1(links[a], links[b]), 4) for a, b in combinations(links, 2)}

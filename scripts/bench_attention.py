@@ -146,7 +146,7 @@ def measure(arguments: argparse.Namespace, task: str, length: int = 0, variant: 
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Markdown."""
+    """A table in Markdown."""
     lines = ["| " + " | ".join(header) + " |", "|" + " ---: |" * len(header)]
     return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
 

@@ -4,10 +4,9 @@
     python scripts/bench_steps.py --precision float32 bfloat16 --batch-tokens 512 1024 2048 4096
     python scripts/bench_steps.py --device cuda --precision bfloat16 --sizes transformer_big
 
-Sentences have 8 to 20 pieces (Multi30k's lengths), or the lengths of --lengths. With --compile each model is
-also timed compiled (torch.compile, dynamic shapes): the layers of a Transformer, or the elementwise part of a
-recurrent decoder's loop (but for that of rnn_luong in float32, whose gradient is written out). The variants
-of a model (precisions, compiled or not) alternate. FLOP are those of the matrix products that torch counts in
+Sentences have 8 to 20 pieces (Multi30k's lengths), or the lengths of --lengths. --compile also times the
+Transformers with compiled layers (torch.compile, dynamic shapes). The variants of a model (precisions,
+compiled or not) alternate. FLOP are those of the matrix products that torch counts in
 the first batch, forward and backward. The peak of the chip is that of a large product in the same precision.
 """
 
@@ -25,8 +24,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from translate.attention import create
 from translate.corpora.batching import Batch, EncodedCorpus, Ragged
-from translate.models import BahdanauRNN, LuongRNN, Seq2Seq, Transformer, bahdanau, luong
-from translate.models.rnn import gru_step, lstm_step
+from translate.models import BahdanauRNN, LuongRNN, Seq2Seq, Transformer
 from translate.runs.runtime import find_device, use_float32_engine, use_runtime, work_of
 from translate.training.loop import Training
 from translate.training.losses import LossTerms
@@ -127,22 +125,11 @@ def training(
     return Training(stream, Schedules(update.optimizer, Constant()), Recovery(update))
 
 
-EAGER = (gru_step, lstm_step)
-COMPILED = tuple(torch.compile(step, dynamic=True) for step in EAGER)
-
-
-def use_cells(*, compiled: bool) -> None:
-    """Compile the elementwise part of recurrent decoders' loops, or not."""
-    gru, lstm = COMPILED if compiled else EAGER
-    bahdanau.gru_step = luong.gru_step = gru  # type: ignore[assignment]
-    luong.lstm_step = lstm  # type: ignore[assignment]
-
-
 def compile_layers(model: Seq2Seq) -> None:
     """Compile the layers of a Transformer for any batch size and length."""
-    if isinstance(model, Transformer):
-        for layer in (*model.encoder, *model.decoder):
-            cast("nn.Module", layer).compile(dynamic=True)
+    assert isinstance(model, Transformer)
+    for layer in (*model.encoder, *model.decoder):
+        cast("nn.Module", layer).compile(dynamic=True)
 
 
 def flop(run: Training, batch: Batch) -> float:
@@ -192,7 +179,6 @@ class Timed:
 
     def steps(self, count: int) -> None:
         """Take ``count`` steps, and record their target tokens a second."""
-        use_cells(compiled=self.compiled)
         chosen = list(islice(self.batches, count))
         seconds = timed(self.run.update.device, lambda: [self.run.take_step([batch], 1) for batch in chosen])
         self.speeds.append(sum(batch.num_tokens for batch in chosen) / seconds)
@@ -206,7 +192,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--batch-tokens", nargs="+", type=int, default=[4096])
     parser.add_argument("--lengths", nargs=2, type=int, default=(8, 20), metavar=("SHORTEST", "LONGEST"))
-    parser.add_argument("--compile", action="store_true", help="also time compiled layers or loops")
+    parser.add_argument("--compile", action="store_true", help="also time Transformers with compiled layers")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--steps", type=int, default=6, help="timed together")
     options = parser.parse_args()
@@ -223,7 +209,7 @@ def main() -> None:
 def report(
     name: str, batch_tokens: int, device: torch.device, limits: dict[str, float], options: argparse.Namespace
 ) -> None:
-    """Time the variants of one model by turns, and print a line for each."""
+    """Time the variants of one model by turns, and print a line for every variant."""
 
     def fresh(precision: str) -> Training:
         kind = getattr(torch, precision)
@@ -231,22 +217,20 @@ def report(
 
     trial = fresh(options.precision[0])
     work = flop(trial, next(batches(trial)))
-    compiled = (False, True)[: 1 + options.compile]
-    variants = [(precision, each) for precision in options.precision for each in compiled]
-    found = [Timed(fresh(precision), compiled=each) for precision, each in variants]
+    choices = (False, True) if options.compile and "transformer" in name else (False,)
+    variants = [(precision, choice) for precision in options.precision for choice in choices]
+    found = [Timed(fresh(precision), compiled=choice) for precision, choice in variants]
     for _ in range(options.rounds):
         for timed_model in found:
             timed_model.steps(options.steps)
-    for (precision, _), each in zip(variants, found, strict=True):
-        speed = median(each.speeds[1:])  # the first warmed up
-        who = (
-            f"{name}, {batch_tokens} tokens a batch, {precision}, {'compiled' if each.compiled else 'eager'}"
-        )
+    for (precision, _), timed_model in zip(variants, found, strict=True):
+        speed = median(timed_model.speeds[1:])  # the first warmed up
+        compiled = "compiled" if timed_model.compiled else "eager"
         print(
-            f"{who}: {speed:,.0f} target tokens/s, "
+            f"{name}, {batch_tokens} tokens a batch, {precision}, {compiled}: {speed:,.0f} target tokens/s, "
             f"{work / 1e6:.1f} MFLOP a token, {speed * work / 1e9:,.0f} GFLOP/s, "
             f"{100 * speed * work / limits[precision]:.0f} % of the product's; "
-            f"first steps {each.first_steps:.0f} s",
+            f"first steps {timed_model.first_steps:.0f} s",
             flush=True,
         )
 

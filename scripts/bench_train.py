@@ -7,7 +7,7 @@ Both sides run in float32, and in bfloat16 where the processor has instructions 
 can do it (BENCH_BF16=1: forward passes under autocast).
 Ours is the command that a user types, stopped by SIGTERM once enough steps are logged. A peer is measured
 by a script bench_PEER.py that prints one line, RESULT and JSON, run by the Python of its own environment;
-one that is not there or fails is reported. In each round everything runs once, so that drift hits all alike.
+missing and failing peers are reported. A round runs everything once, so that drift hits all alike.
 """
 
 import argparse
@@ -125,7 +125,7 @@ def medians_of(model: str, results: dict[tuple[str, str], list[Measured | str]])
     """The medians of everyone who was measured with a model."""
     medians = {}
     for (who, what), found in results.items():
-        measured = [each for each in found if isinstance(each, Measured)]
+        measured = [run for run in found if isinstance(run, Measured)]
         if what == model and measured:
             medians[who] = Measured(*(statistics.median(column) for column in zip(*measured, strict=True)))
     return medians
@@ -134,7 +134,7 @@ def medians_of(model: str, results: dict[tuple[str, str], list[Measured | str]])
 def fastest(medians: dict[str, Measured], *, own: bool) -> float:
     """The most tokens a second of ours, or of all peers; 0 if nothing was measured."""
     return max(
-        (each.tokens_per_second for who, each in medians.items() if who.startswith("ours") == own),
+        (run.tokens_per_second for who, run in medians.items() if who.startswith("ours") == own),
         default=0.0,
     )
 
@@ -160,7 +160,7 @@ def rows_of(model: str, results: dict[tuple[str, str], list[Measured | str]]) ->
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=Path, required=True, help="folder with train.en.gz, train.de.gz ...")
-    parser.add_argument("--peers", type=Path, help="folder with an environment for each peer")
+    parser.add_argument("--peers", type=Path, help="folder with the environments of the peers")
     parser.add_argument("--peer-scripts", type=Path, help="folder with bench_PEER.py")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
@@ -177,7 +177,6 @@ def main() -> None:
         parser.error("--peers needs --peer-scripts")
 
     import torch
-    from processor import processor
     from rich.console import Console
     from rich.table import Table
 
@@ -203,7 +202,7 @@ def main() -> None:
                         scripts, places = arguments.peer_scripts, arguments.peers
                         found = peer(name, model, precision, scripts, places, threads, number)
                         keep(name, model, precision, found)
-    title = f"{processor()}, {threads} threads, torch {torch.__version__}"
+    title = f"{torch.backends.cpu.get_cpu_capability()}, {threads} threads, torch {torch.__version__}"
     table = Table(title=title, title_justify="left")
     for column in ("model", "who", "target tokens/s", "ours is times", "padding", "GiB"):
         table.add_column(column)

@@ -3,15 +3,13 @@
     python scripts/bench_translate.py runs/m30k-transformer --data DIRECTORY_OF_MULTI30K \\
         --rnn runs/m30k-rnn_bahdanau --rnn runs/m30k-rnn_luong --peers DIRECTORY_OF_PEERS
 
-Each engine translates test_2016_flickr in its own process, one at a time, in rounds, in float32 unless it
+Every engine translates test_2016_flickr in its own process, one at a time, in rounds, in float32 unless it
 says int8, on `--threads` threads; medians of the rounds are printed. CTranslate2 and Hugging Face translate
 with the weights of the run (pip install '.[export]'), CTranslate2 by one worker with all threads and, as ours
-does, by a worker for each thread: in float32, in bfloat16 if it has that on the processor, and in 8 bits.
+does, by a worker for every thread: in float32, in bfloat16 if it has that on the processor, and in 8 bits.
 Ours with `--engine ctranslate2`, with and without alignments, is measured beside its own loop. OpenNMT-py is
-an environment `onmt/` below --peers; its checkpoints are `models/onmt_{T,Rb,Rl}/m_step_*.pt`. Its
-Transformer, of the sizes of ours and trained for a step or more, is given the run's weights
-(`opennmt_weights.py`); its RNNs translate with what they learnt. Missing engines are reported. Nothing else
-may run on the machine meanwhile.
+an environment `onmt/` below --peers, and translates with what its checkpoints have learnt:
+`models/onmt_{T,Rb,Rl}/m_step_*.pt`. Missing engines are reported. Nothing else may run on the machine.
 
 On a GPU: --device cuda --precision bfloat16. Ours, CTranslate2 and Hugging Face then compute in that
 precision, OpenNMT-py and 8 bits are left out, and memory is what torch held of the GPU's at most.
@@ -134,7 +132,7 @@ def ours(options: argparse.Namespace) -> None:
             batch_size=options.batch_size,
             alignments=aligned,
         )
-        return [(each.text, len(each.tokens) + 1) for each in found]
+        return [(translation.text, len(translation.tokens) + 1) for translation in found]
 
     report(options, run)
 
@@ -158,12 +156,12 @@ def ctranslate2(options: argparse.Namespace) -> None:
     )
 
     def run(sentences: Sequence[str]) -> list[tuple[str, int]]:
-        pieces = [tokenizers.source.pieces(each) for each in tokenizers.source.encode_all(sentences)]
+        pieces = [tokenizers.source.pieces(ids) for ids in tokenizers.source.encode_all(sentences)]
         found = engine.translate_batch(
             pieces, beam_size=options.beam, max_batch_size=options.batch_size, length_penalty=1.0
         )
-        texts = decoder.decode([each.hypotheses[0] for each in found])
-        lengths = [len(each.hypotheses[0]) + 1 for each in found]
+        texts = decoder.decode([result.hypotheses[0] for result in found])
+        lengths = [len(result.hypotheses[0]) + 1 for result in found]
         return list(zip(texts, lengths, strict=True))
 
     report(options, run)
@@ -204,10 +202,7 @@ def opennmt(options: argparse.Namespace) -> None:
 
     torch.set_num_threads(options.threads)
     os.environ["TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"] = "1"  # its checkpoints hold more than weights
-    ours = options.worker == "opennmt same"  # such weights have learnt to read an end
-    model = options.run / "tokenizer" / "shared.model"
-    if not ours:
-        model = options.peers / "data" / "spm.unigram.model"
+    model = options.peers / "data" / "spm.unigram.model"
     pieces = sentencepiece.SentencePieceProcessor(model_file=str(model))
     flags = [
         "-model",
@@ -232,9 +227,8 @@ def opennmt(options: argparse.Namespace) -> None:
 
     def run(sentences: Sequence[str]) -> list[tuple[str, int]]:
         split = pieces.encode(list(sentences), out_type=str)
-        lines = [" ".join([*each, "</s>"] if ours else each) for each in split]
-        split = [each[0].split() for each in engine.infer_list(lines)[1]]
-        return [(pieces.decode(each), len(each) + 1) for each in split]
+        found = [best[0].split() for best in engine.infer_list([" ".join(words) for words in split])[1]]
+        return [(pieces.decode(words), len(words) + 1) for words in found]
 
     report(options, run)
 
@@ -254,7 +248,6 @@ WORKERS = {
     "engine int8 aligned": ours,
     "huggingface": huggingface,
     "opennmt": opennmt,
-    "opennmt same": opennmt,
 }
 
 
@@ -305,9 +298,7 @@ def beside(
 
 
 def engines(options: argparse.Namespace, folder: Path) -> tuple[list[tuple[str, str, Path, str]], list[str]]:
-    """What is measured (title, worker, model, interpreter), and what cannot be, with the reason."""
-    from opennmt_weights import convert  # not in the environments of the peers
-
+    """Title, worker, model and interpreter of the engines, and why others are missing."""
     from translate.export.export_run import export_run
 
     found = [("ours, Transformer", "ours", options.run, sys.executable)]
@@ -346,13 +337,6 @@ def engines(options: argparse.Namespace, folder: Path) -> tuple[list[tuple[str, 
                 f"{python.parent}/onmt_train -config {config} -train_steps 1500 -save_checkpoint_steps 1500"
             )
             missing.append(f"OpenNMT-py {title}: no model; {train}")
-        elif kind == "T" and (folder / "huggingface" / "model.safetensors").exists():
-            try:
-                tokenizer = options.run / "tokenizer"
-                model = convert(folder / "huggingface", tokenizer, models[-1], folder / "opennmt.pt")
-                found.append(("OpenNMT-py, same weights", "opennmt same", model, str(python)))
-            except ValueError as error:
-                missing.append(f"OpenNMT-py {title}: {error}")
         else:
             found.append((f"OpenNMT-py, {title}", "opennmt", models[-1], str(python)))
     return found, missing
@@ -374,17 +358,14 @@ def main() -> None:
                         rows.setdefault((title, beam), []).append(row)
                     except RuntimeError as error:
                         missing.append(f"{title}, beam {beam}: {error}")
-    from processor import processor  # a script beside this one
-
-    print(f"\n{processor()}")
     place = f"{options.threads} threads" if options.device == "cpu" else options.device
     print(f"\n{options.sentences} sentences, {place}, {options.precision}, batch {options.batch_size}, "
           f"median of {options.rounds}\n")  # fmt: skip
     print("| engine | beam | sentences/s | tokens/s | memory, GiB | BLEU |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
     for (title, beam), found in rows.items():
-        middle = {name: statistics.median(each[name] for each in found) for name in NUMBERS}
-        held = [each["memory"] for each in found if each["memory"] is not None]
+        middle = {name: statistics.median(row[name] for row in found) for name in NUMBERS}
+        held = [row["memory"] for row in found if row["memory"] is not None]
         memory = f"{statistics.median(held):.2f}" if held else "unknown"
         print(f"| {title} | {beam} | {middle['sentences']:.1f} | {middle['tokens']:.0f} "
               f"| {memory} | {middle['bleu']:.2f} |")  # fmt: skip

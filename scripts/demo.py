@@ -38,7 +38,7 @@ COLUMNS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
 
 
 def folder_of(out: Path, backend: str, seed: int, seeds: Sequence[int]) -> Path:
-    """Where a run is kept; the first seed has the names that the documentation uses."""
+    """The folder of a run; the first seed has the names that the documentation uses."""
     return out / backend if seed == seeds[0] else out / f"{backend}-seed{seed}"
 
 
@@ -53,7 +53,7 @@ def start(backend: str, run: Path, overrides: list[str]) -> subprocess.Popen[str
 
 
 def show_output(backend: str, process: subprocess.Popen[str]) -> None:
-    """Print the output of a training line by line, each line behind the backend's name."""
+    """Print the output of a training line by line behind the backend's name."""
     assert process.stdout is not None
     for line in process.stdout:
         print(f"{backend:>12} | {line}", end="", flush=True)
@@ -84,7 +84,7 @@ def train(folders: dict[str, Path], overrides: list[str]) -> None:
 
 
 def summary(out: Path, seeds: Sequence[int]) -> list[dict[str, Any]]:
-    """A row of figures for each backend and seed."""
+    """A row of figures for every backend and seed."""
     rows = []
     for backend in BACKENDS:
         for seed in seeds:
@@ -111,7 +111,7 @@ def spread(values: Sequence[float], written: Callable[[float], str]) -> str:
 
 
 def cells(rows: list[dict[str, Any]]) -> list[list[str]]:
-    """A line for each backend: its name, its figures, and the number of its seeds."""
+    """A line for every backend: its name, its figures, and the number of its seeds."""
     lines = []
     for backend in BACKENDS:
         own = [row for row in rows if row["backend"] == backend]

@@ -86,7 +86,7 @@ def steps(*, has_gpu: bool) -> list[str]:
 
 
 def translating(data: Path, backends: list[str], out: Path, *, has_gpu: bool) -> list[str]:
-    """How fast the trained runs translate; a row of the table."""
+    """Time translations of the trained runs; a row of the table."""
     transformer, *others = sorted(backends, key=lambda name: name != "transformer")
     if transformer != "transformer":
         return ["translating", "no Transformer was trained", "0"]

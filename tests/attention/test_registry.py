@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 import yaml  # type: ignore[import-untyped]
-from mechanisms import mechanism_table, variants
 
 import translate.attention
+from scripts.mechanisms import mechanism_table, variants
 from tests.attention.cases import attends_within, missing_oracles
 from translate.attention import Attention, contract, create, mechanisms, names, register
 from translate.config import compose, config_directory

@@ -48,8 +48,9 @@ NOT_RUN = {
     "translate serve": "serves until it is interrupted; its options and answers have tests of their own",
     "docker": "needs a daemon; its file has tests of its own",
     "translate prepare --recipe corpora.yaml --out /shared": "needs a Spark cluster",
-    "translate prepare pairs=large/": "reads what the script before it writes",
+    "translate prepare pairs=large/": "needs a large corpus",
     "python scripts/": "measures for minutes; the test checks that script and options exist",
+    "python -m tests.tools.": "runs for minutes, and has tests of its own",
 }
 # Formats of `translate export` whose engines need not be installed.
 ENGINES = {"ctranslate2": "ctranslate2", "onnx": "onnxruntime", "huggingface": "transformers"}
@@ -257,12 +258,12 @@ def _look_at(words: list[str]) -> tuple[int, str]:
         found = re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
         return (0, "") if found else (1, f"make has no target {words[1]}")
     if words[0] == "python":
-        script = ROOT / words[1]
-        if not script.exists():
-            return 1, f"{words[1]}: there is no such script"
-        text = script.read_text(encoding="utf-8")
+        name = words[2].replace(".", "/") + ".py" if words[1] == "-m" else words[1]
+        if not (ROOT / name).exists():
+            return 1, f"{name}: there is no such script"
+        text = (ROOT / name).read_text(encoding="utf-8")
         missing = [word for word in words[2:] if word.startswith("--") and f'"{word}"' not in text]
-        return (1, f"{words[1]} has no {', '.join(missing)}") if missing else (0, "")
+        return (1, f"{name} has no {', '.join(missing)}") if missing else (0, "")
     return 0, ""
 
 

@@ -1,17 +1,16 @@
 """What README and the documents mention exists: files, headings, options, settings; tables are current."""
 
-import importlib.util
 import json
 import re
 import tomllib
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 import typer.main
 
+from scripts import demo
 from tests.docs.examples import PAGES, ROOT, blocks
 from translate.cli.main import build_app
 
@@ -54,7 +53,7 @@ def anchors(page: Path) -> set[str]:
 
 @cache
 def options() -> frozenset[str]:
-    """Every option of every command, of `translate train` and of the scripts."""
+    """Every option of every command, of `translate train`, of the scripts and of the tests' tools."""
     found: set[str] = set(FOREIGN)
     queue = [typer.main.get_command(build_app())]
     while queue:
@@ -65,7 +64,7 @@ def options() -> frozenset[str]:
     from translate.cli.train_help import HELP
 
     found |= set(re.findall(r"--[\w-]+", HELP))
-    for script in (ROOT / "scripts").glob("*.py"):
+    for script in (*(ROOT / "scripts").glob("*.py"), *(ROOT / "tests" / "tools").glob("*.py")):
         found |= set(re.findall(r'"(--[\w-]+)"', script.read_text(encoding="utf-8")))
     return frozenset(found)
 
@@ -142,16 +141,9 @@ def test_every_file_of_the_code_exists(page: Path) -> None:
         assert any((root / name).exists() for root in (ROOT, ROOT / "translate")), f"{page.name}: {name}"
 
 
-@pytest.mark.parametrize("walk", ["training", "translation"])
-def test_a_walk_through_the_house_is_about_ten_files(walk: str) -> None:
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    _, table, _ = page.split(f"<!-- walk: {walk} -->")
-    assert 8 <= len(re.findall(r"^\| `[\w/]+\.py` \|", table, flags=re.MULTILINE)) <= 12
-
-
 def test_every_dependency_is_explained() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    needed = {re.split(r"[<>=~ ]", each)[0] for each in project["dependencies"]}
+    needed = {re.split(r"[<>=~ ]", line)[0] for line in project["dependencies"]}
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([\w, -]+) \|", page.partition("## Dependencies")[2], flags=re.MULTILINE)
     assert {name for row in rows for name in row.split(", ")} - {"package", "---"} == needed
@@ -173,22 +165,13 @@ def test_readme_leads_to_every_page() -> None:
 class TestDemo:
     """The table of the demo is that of its files."""
 
-    @pytest.fixture
-    def demo(self) -> ModuleType:
-        spec = importlib.util.spec_from_file_location("demo", ROOT / "scripts" / "demo.py")
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
-
     @pytest.mark.parametrize("page", ["README.md", "docs/results.md"])
-    def test_the_pages_have_the_figures_of_the_file(self, page: str, demo: ModuleType) -> None:
+    def test_the_pages_have_the_figures_of_the_file(self, page: str) -> None:
         rows = json.loads((ROOT / "docs" / "demo.json").read_text(encoding="utf-8"))
         _, table, _ = (ROOT / page).read_text(encoding="utf-8").split(demo.MARK)
         assert table.strip() == demo.markdown(rows), "write it by scripts/demo.py --docs"
 
-    def test_several_seeds_give_a_range(self, demo: ModuleType) -> None:
+    def test_several_seeds_give_a_range(self) -> None:
         rows = [
             {
                 "backend": backend,

@@ -1,4 +1,4 @@
-"""The cases of `fuzz.py`: for each kind a function that makes a folder and a command from random numbers."""
+"""The cases of `fuzz.py`: a function for every kind makes a folder and a command from random numbers."""
 
 import gzip
 import json
@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fuzz_material import (
+from tests.tiny_runs import BACKENDS
+from tests.tools.fuzz_material import (
     FILES,
     LONG_TEXTS,
     NASTY_TEXTS,
@@ -20,7 +21,6 @@ from fuzz_material import (
     replace_by_special,
 )
 
-BACKENDS = ("transformer", "rnn_bahdanau", "rnn_luong")
 SENTENCE = "I love you ."
 
 
@@ -29,12 +29,12 @@ class Case:
     """One command with what it reads.
 
     Attributes:
-        arguments: of `translate`.
-        folder: where everything of the case lies; the working directory of the command.
-        stdin: bytes, or nothing.
-        lines: how many lines the standard output must have if the command succeeds; any if ``None``.
+        arguments: what follows `translate`.
+        folder: holds everything of the case, and is the working directory of the command.
+        stdin: bytes of the standard input.
+        lines: number of output lines if the command succeeds; any number if ``None``.
         outputs: names in the folder that the command may write.
-        as_json: whether each line of the output must be JSON.
+        as_json: each line of the output must be JSON.
     """
 
     arguments: list[str]
@@ -209,7 +209,7 @@ def make_corpus(chance: random.Random, folder: Path, runs: Path) -> Case:
         if chance.random() < 0.1:
             contents[0] = contents[0].replace(b"\n", b"\r")
         if kind == "gz":
-            contents = [gzip.compress(each) for each in contents]
+            contents = [gzip.compress(content) for content in contents]
             if chance.random() < 0.3:
                 contents[0] = gzip.compress(chance.choice([b"\0", b"\n", b"[[", b"a b\n"]) * (1 << 26), 1)
             elif chance.random() < 0.5:
@@ -231,7 +231,7 @@ def make_corpus(chance: random.Random, folder: Path, runs: Path) -> Case:
             content = "".join("\t".join(row) + "\n" for row in [names, *rows]).encode()
             content = content.replace(b"\n", b"\r") if chance.random() < 0.1 else content
         elif kind == "jsonl":
-            content = "".join(f"{each}\n" for each in objects).encode()
+            content = "".join(f"{row}\n" for row in objects).encode()
         elif kind == "json":
             content = f"[{', '.join(objects)}]".encode()
         else:
@@ -275,7 +275,7 @@ def make_config(chance: random.Random, folder: Path, runs: Path) -> Case:
             + SWEEPS * (sweeps or chance.random() < 0.1)
         )
         overrides.append(chance.choice(["", "", "", "+", "++", "~"]) + f"{key}={value}"[:20_000])
-    arguments = ["train", *[each.replace("\0", "") for each in overrides]]
+    arguments = ["train", *[override.replace("\0", "") for override in overrides]]
     if chance.random() < 0.3:
         own = folder / "conf" / chance.choice(["experiment", "model", "optimizer", ""]) / "mine.yaml"
         own.parent.mkdir(parents=True)
@@ -312,7 +312,7 @@ def make_gold(chance: random.Random, folder: Path, runs: Path) -> Case:
 
 
 def make_command(chance: random.Random, folder: Path, runs: Path) -> Case:
-    """Command lines."""
+    """Command lines of random words."""
     run = str(runs / chance.choice(BACKENDS))
     # fmt: off
     words = [
@@ -329,8 +329,8 @@ def make_command(chance: random.Random, folder: Path, runs: Path) -> Case:
     chosen = [chance.choice(words) for _ in range(chance.randint(0, 8))]
     if chance.random() < 0.6:
         chosen = [chance.choice(["text", "align", "evaluate", "export"]), run, *chosen]
-    chosen = [each.replace("\0", "")[:30_000] for each in chosen if each != "guide"]
-    stored = {"out.png", "out", *(each for each in chosen if "/" not in each and len(each) < 100)}
+    chosen = [word.replace("\0", "")[:30_000] for word in chosen if word != "guide"]
+    stored = {"out.png", "out", *(word for word in chosen if "/" not in word and len(word) < 100)}
     return Case(chosen, folder, stdin=b"a\n", outputs=stored)
 
 

@@ -1,6 +1,5 @@
-"""A server of its own for `serve_faults.py`, and clients that do nothing wrong and check what they get."""
+"""A server for `serve_faults.py`, and clients that do nothing wrong and check their answers."""
 
-import contextlib
 import http.client
 import json
 import os
@@ -15,9 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from serve_requests import Sent, posted
+from tests.tools.serve_requests import Sent, posted
 
-WORKERS = 2  # processes of the server that translate
 HOST, SECONDS = "127.0.0.1", 120.0  # for an answer; a machine with other work is slow
 
 
@@ -45,16 +43,7 @@ class Server:
             free.bind((HOST, 0))
             port = free.getsockname()[1]
         entry = "import sys; from translate.cli.main import main; main()"
-        options = [
-            "--port",
-            str(port),
-            "--threads",
-            str(WORKERS),
-            "--workers",
-            str(WORKERS),
-            "--max-queue",
-            "2000000",
-        ]
+        options = ["--port", str(port), "--threads", "2", "--max-queue", "2000000"]
         with (folder / "log").open("wb") as log:
             process = subprocess.Popen([sys.executable, "-c", entry, "serve", run, *options], stderr=log)
         server = cls(port, folder / "log", process)
@@ -84,21 +73,9 @@ class Server:
         return sum(float(value) for value in re.findall(rf"^{name}(?:{{.*}})? (\S+)$", text, re.MULTILINE))
 
     def memory(self) -> float:
-        """MiB that its processes hold; what they share counts for each of them."""
-        pages = 0
-        for process in (self.process.pid, *self.workers()):
-            with contextlib.suppress(OSError):  # it has just ended
-                pages += int(Path(f"/proc/{process}/statm").read_text().split()[1])
+        """MiB that its process holds."""
+        pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
-
-    def workers(self) -> list[int]:
-        """The identifiers of the processes that translate."""
-        found = []
-        for each in Path("/proc").glob("[0-9]*/stat"):
-            with contextlib.suppress(OSError):
-                if int(each.read_text().rpartition(")")[2].split()[1]) == self.process.pid:
-                    found.append(int(each.parent.name))
-        return found
 
     def connect(self, *, buffer: int = 0) -> socket.socket:
         """A connection; its client takes ``buffer`` bytes at a time."""
@@ -112,7 +89,7 @@ class Server:
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer."""
+    """Status, type and body of an answer."""
 
     status: int
     kind: str
@@ -127,9 +104,7 @@ def ask(server: Server, sent: Sent) -> Reply:
     """
     with server.connect() as connection:
         connection.sendall(sent.encode())
-        if (
-            sent.headers.get("Content-Length") is not None
-        ):  # of a length that is not the body's: the client ends
+        if "Content-Length" in sent.headers:  # not the body's length: end the request here
             connection.shutdown(socket.SHUT_WR)
         return receive(connection, sent.method)
 
@@ -146,11 +121,11 @@ def receive(connection: socket.socket, method: str) -> Reply:
 
 @dataclass
 class Witnesses:
-    """Clients that do nothing wrong, each in a thread, and what became of their requests.
+    """Clients that do nothing wrong, in threads of their own, and the outcomes of their requests.
 
     Attributes:
-        server: that they ask.
-        expected: the translation of each text.
+        server: answers them.
+        expected: the right translations by text.
     """
 
     server: Server
@@ -160,18 +135,12 @@ class Witnesses:
     _stop: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _threads: list[threading.Thread] = field(default_factory=list)
-    _asked: set[int] = field(default_factory=set)
 
     def start(self, count: int) -> None:
-        """Let them ask until :meth:`stop`, or until the server refuses them."""
+        """Start clients that ask until :meth:`stop`, or until the server refuses them."""
         self._threads = [threading.Thread(target=self._ask, args=(number, count)) for number in range(count)]
         for thread in self._threads:
             thread.start()
-
-    def asked(self) -> set[int]:
-        """The numbers of the requests that wait for an answer."""
-        with self._lock:
-            return set(self._asked)
 
     def stop(self) -> None:
         """Wait for their last answers."""
@@ -185,11 +154,8 @@ class Witnesses:
         lines = list(self.expected)
         while not self._stop.is_set():
             line = lines[number % len(lines)]
-            with self._lock:
-                self._asked.add(number)
             outcome, wrong = self._outcome(line, number)
             with self._lock:
-                self._asked.discard(number)
                 self.counts[outcome] += 1
                 if wrong:
                     self.wrong.append(wrong)
@@ -198,9 +164,8 @@ class Witnesses:
             number += count
 
     def _outcome(self, line: str, number: int) -> tuple[str, str]:
-        """What became of a request, and what is wrong with it."""
+        """The kind of outcome of a request, and the fault if there is one."""
         source, target = self.server.source, self.server.target
-        azure = f"/translate?api-version=3.0&from={source}&to={target}"
         sent, read = (
             (posted("/v1/translate", {"text": line}), _read_own),
             (posted("/translate", {"q": line, "source": source, "target": target}), _read_libre),
@@ -208,8 +173,7 @@ class Witnesses:
                 posted("/v2/translate", {"text": [line], "source_lang": source, "target_lang": target}),
                 _read_deepl,
             ),
-            (posted(azure, [{"Text": line}]), _read_azure),
-        )[number % 4]
+        )[number % 3]
         try:
             reply = ask(self.server, sent)
         except ConnectionError:
@@ -238,7 +202,3 @@ def _read_libre(answer: Any) -> tuple[str, str]:
 
 def _read_deepl(answer: Any) -> tuple[str, str]:
     return answer["translations"][0]["text"], ""
-
-
-def _read_azure(answer: Any) -> tuple[str, str]:
-    return answer[0]["translations"][0]["text"], ""

@@ -1,9 +1,9 @@
 """Kills guide, export, corpus, align and evaluate with SIGKILL at random moments.
 
-    python scripts/kill_commands.py --kills 10 --seed 1    # of each command
+    python -m tests.tools.kill_commands --kills 10 --seed 1    # kills of every command
 
-What they write must be whole or not there, the run that they read must not change, and ``guide``, started
-again, must end as if it had never been killed. The runs are those of ``kill_resume.py``.
+Their output must be whole or absent, the run that they read must not change, and ``guide``, started again,
+must end as if it had never been killed. The runs are those of ``kill_resume.py``.
 """
 
 import argparse
@@ -15,15 +15,16 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from kill_resume import SIZES, SMALL, differing, kill_in, left_alone, load_libraries, result, whole
+from tests.tools.forks import load_libraries
+from tests.tools.kill_resume import PAIRS, differing, kill_in, left_alone, result, settings, whole
 
 
 def files(path: Path) -> dict[str, bytes] | None:
-    """The content of a file, or of each file below a folder; ``None`` if nothing is there."""
+    """The content of a file, or of every file below a folder; ``None`` if nothing is there."""
     if not path.exists():
         return None
-    found = [path] if path.is_file() else [each for each in sorted(path.rglob("*")) if each.is_file()]
-    return {str(each.relative_to(path)): each.read_bytes() for each in found}
+    found = [path] if path.is_file() else [inner for inner in path.rglob("*") if inner.is_file()]
+    return {str(inner.relative_to(path)): inner.read_bytes() for inner in found}
 
 
 def commands(run: Path, folder: Path) -> Iterator[tuple[str, list[str], str | None]]:
@@ -41,7 +42,7 @@ def commands(run: Path, folder: Path) -> Iterator[tuple[str, list[str], str | No
 def kill_commands(
     run: Path, folder: Path, chance: random.Random, kills: int, counts: Counter[str]
 ) -> list[str]:
-    """Kill other commands at random moments; what has its final name must be whole."""
+    """Kill other commands at random moments; a file with its final name must be whole."""
     wrong: list[str] = []
     log = folder / "commands.log"
     for command, arguments, name in commands(run, folder):
@@ -63,20 +64,21 @@ def kill_commands(
 
 
 def same(found: dict[str, bytes], expected: dict[str, bytes]) -> bool:
-    """Whether each file is whole; of a corpus in an older folder some may be missing."""
+    """Whether every file is whole; some files of a corpus may be missing."""
     finished = {name: content for name, content in found.items() if ".translate-writing-" not in name}
     return all(expected.get(name) == content for name, content in finished.items())
 
 
 def kill_guide(folder: Path, chance: random.Random, kills: int, counts: Counter[str]) -> list[str]:
     """Kill ``guide``, start it again until it ends, and compare its links and runs."""
-    given = [each for each in SMALL if "resume" not in each and "max_steps" not in each]
-    settings = ["model=transformer", *given, *SIZES["transformer"], "training.max_steps=15"]
+    own = ("run.directory=", "training.resume=", "training.max_steps=")  # guide has its own
+    given = [value for value in settings(folder, "transformer", PAIRS) if not value.startswith(own)]
+    given.append("training.max_steps=15")
     wrong: list[str] = []
     log, expected, target = folder / "guide.log", folder / "guide", folder / "guide-killed"
-    seconds = left_alone(["guide", "--out", str(expected), *settings], log)["whole"]
+    seconds = left_alone(["guide", "--out", str(expected), *given], log)["whole"]
     for _ in range(kills):
-        killed = kill_in("start", ["guide", "--out", str(target), *settings], log, chance, seconds / 2)
+        killed = kill_in("start", ["guide", "--out", str(target), *given], log, chance, seconds / 2)
         counts["guide"] += killed is not None
         for name in ("forward", "backward", "guided"):
             wrong += whole(target / name) if (target / name).exists() else []
@@ -84,7 +86,7 @@ def kill_guide(folder: Path, chance: random.Random, kills: int, counts: Counter[
             wrong.append(f"guide: {target / 'links.txt'} is half-written")
         if killed is None:
             shutil.rmtree(target)
-    left_alone(["guide", "--out", str(target), *settings], log)
+    left_alone(["guide", "--out", str(target), *given], log)
     for name in ("forward", "backward", "guided"):
         one, other = result(target / name), result(expected / name)
         wrong += [f"guide: {target / name}: {part} differs" for part in differing(one, other)]
@@ -93,7 +95,7 @@ def kill_guide(folder: Path, chance: random.Random, kills: int, counts: Counter[
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--kills", type=int, default=10, help="of each command")
+    parser.add_argument("--kills", type=int, default=10, help="kills of every command")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     load_libraries()
@@ -101,8 +103,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="kill-commands-") as name:
         folder = Path(name)
         run = folder / "transformer"
-        settings = ["model=transformer", f"run.directory={run}", *SMALL, *SIZES["transformer"]]
-        left_alone(["train", *settings], folder / "train.log")
+        left_alone(["train", *settings(run, "transformer", PAIRS)], folder / "train.log")
         wrong = kill_commands(run, folder, chance, options.kills, counts)
         wrong += kill_guide(folder, chance, options.kills, counts)
     print("killed:", ", ".join(f"{name} {count}" for name, count in sorted(counts.items())))

@@ -1,4 +1,4 @@
-"""``scripts/load.py`` against a server with a tiny model."""
+"""``load.py`` measures a server with a tiny model, and asks only servers of this machine."""
 
 from pathlib import Path
 
@@ -6,12 +6,9 @@ import pytest
 
 pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 
-import load as script
-
-from tests.export.contents import SOURCES, of_transformer
 from tests.serve.client import running
 from tests.serve.conftest import RUN
-from translate.export import ctranslate2
+from tests.tools.load import main, parse
 from translate.runs.load import load
 from translate.serve.catalogue import Catalogue, Served
 from translate.serve.limits import ServiceLimits
@@ -24,28 +21,15 @@ def test_it_measures_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     models = Catalogue([Served("tiny", "en", "fr", load(RUN, device="cpu"))])
     client, end = running(models, ServiceLimits(), Keys(), 5.0)
     counts = ["--clients", "1", "3", "--requests", "6"]
-    assert script.main([client.url, "--lines", str(lines), *counts, "--document", "20"]) == 0
-    assert script.main([client.url, "--lines", str(lines), *counts, "--api", "own"]) == 0
+    assert main([client.url, "--lines", str(lines), *counts, "--document", "20"]) == 0
+    assert main([client.url, "--lines", str(lines), *counts, "--api", "own"]) == 0
     end()
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     measured = [row for row in rows if row[0] in ("1", "3")]
     assert [row[0] for row in measured] == ["1", "3", "1", "3"]
     assert all(float(row[1]) > 0 and row[4:6] == ["0", "0"] for row in measured)
-    assert all(float(each) > 0 for row in measured for each in row[6:8])  # of server and client
+    assert all(float(cpu) > 0 for row in measured for cpu in row[6:8])  # of server and client
     assert sum(row[0] == "the" for row in rows) == 1
-
-
-def test_it_measures_a_loop_over_ctranslate2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("ctranslate2", reason="the extra export is not installed")
-    lines, out = tmp_path / "lines.en", tmp_path / "export"
-    lines.write_text("".join(f"{line}\n" for line in SOURCES))
-    ctranslate2.export(of_transformer(), out)
-    given = ["--ctranslate2", str(out), "--clients", "3", "--requests", "6"]
-    assert script.main(["--lines", str(lines), *given]) == 0
-    row = capsys.readouterr().out.splitlines()[-1].split()
-    assert row[0] == "3"
-    assert float(row[1]) > 0
-    assert row[4:6] == ["0", "0"]
 
 
 @pytest.mark.parametrize(
@@ -61,5 +45,5 @@ def test_it_measures_a_loop_over_ctranslate2(tmp_path: Path, capsys: pytest.Capt
 )
 def test_it_asks_no_others_and_not_without_end(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as caught:
-        script.parse([*arguments, "--lines", "a.en"])
+        parse([*arguments, "--lines", "a.en"])
     assert caught.value.code == 2

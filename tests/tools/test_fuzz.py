@@ -1,11 +1,15 @@
 """The fuzzer makes a case from its number alone, and its judge sees each kind of fault."""
 
+import os
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from fuzz import contents, judge
-from fuzz_cases import MAKERS, Case
+
+from tests.tools.fuzz import contents, judge
+from tests.tools.fuzz_cases import MAKERS, Case
 
 TRACEBACK = "Traceback (most recent call last)"
 DONE, FAILED, CRASHED, KILLED = 0, 2 << 8, 99 << 8, 11
@@ -67,3 +71,14 @@ def test_a_case_follows_from_its_number(tmp_path: Path, kind: str) -> None:
         case = MAKERS[kind](random.Random(f"{kind}:17"), folder, tmp_path / "runs")
         made.append((case.arguments, case.stdin, contents(folder)))
     assert made[0] == made[1]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without fork")
+def test_no_case_finds_a_fault(tiny_runs: dict[str, Path]) -> None:
+    folder = tiny_runs["transformer"].parent
+    line = [sys.executable, "-m", "tests.tools.fuzz", "--cases", "36", "--runs", str(folder)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(line, capture_output=True, text=True, env=environment, timeout=500)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("36 cases")

@@ -1,11 +1,10 @@
 """Pipes a long stream of hostile lines through `translate text --markup --align --format jsonl`.
 
-    python scripts/hostile_lines.py --lines 100000 --seed 1
+    python -m tests.tools.hostile_lines --lines 100000 --seed 1
 
 The lines mix markup, scripts, controls and bytes that are not UTF-8; most are short, one in 500 is very long.
-Checks that each line gives one row of JSON with its source, in order; that the memory of the command stays
-within 200 MiB of what it took in the first tenth; and that no line takes more than a limit of processor time.
-The last is bounded from above: rows come in blocks, and no block may take longer.
+Every line must give one row of JSON with its source, in order; after the first tenth of the lines the memory
+of the command may grow by 200 MiB; and no block of rows may take more than a limit of processor time.
 """
 
 import argparse
@@ -20,8 +19,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from fuzz import processor_seconds, train_runs
-from fuzz_material import LONG_TEXTS, NASTY_TEXTS
+from tests.tools.forks import processor_seconds, train_runs
+from tests.tools.fuzz_material import LONG_TEXTS, NASTY_TEXTS
 
 GROWTH = 200 << 20  # bytes
 SECONDS = 120.0  # of the processor, of a block

@@ -1,13 +1,13 @@
-"""Kills runs with SIGKILL at random moments, goes on, and compares the end with a run that was left alone.
+"""Kills trainings with SIGKILL at random moments, resumes them, and compares them with an undisturbed run.
 
-    python scripts/kill_resume.py --kills 100 --seed 1           # of training, over three backends
-    python scripts/kill_resume.py --kills 5 --backend rnn_luong
-    python scripts/kill_resume.py --kills 10 --mixture --backend transformer    # weighted, in three stages
+    python -m tests.tools.kill_resume --kills 100 --seed 1          # trainings of three backends
+    python -m tests.tools.kill_resume --kills 5 --backend rnn_luong
+    python -m tests.tools.kill_resume --kills 10 --mixture          # a weighted mixture in three stages
 
-A run is killed a few times, each time in a phase that is drawn: at its start, in a step, a validation, a
-saving or the scoring at its end. After each kill whatever has its final name must be whole. Then the run goes
-on to its end: checkpoints, metrics, alignment and scores must be those of the run that was left alone, bit by
-bit. ``kill_commands.py`` kills the other commands.
+A training is killed a few times, in a random phase: at its start, in a step, a validation, a saving or the
+scoring at its end. After a kill every file with its final name must be whole. Then the training is resumed to
+its end: checkpoints, metrics, alignment and scores must equal those of the undisturbed run bit by bit.
+``kill_commands.py`` kills the other commands.
 """
 
 import argparse
@@ -26,8 +26,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import tiny_models
-from child_process import end_with
+from tests.tiny_runs import BACKENDS, overrides_of
+from tests.tools.forks import end_with, load_libraries, use_files
 
 PHASES = ("start", "step", "validation", "saving", "scoring")
 KILLS_OF_A_RUN = 4
@@ -42,21 +42,15 @@ MIXTURE = [
     "{weights: {one: 2, two: 1, three: 0.5}}]",
 ]
 STEPS = [
-    "tokenizer.vocabulary_size=320",
-    "training.batch_tokens=300", "training.max_steps=60", "training.validate_every=12",
-    "training.save_every=5", "training.log_every=1", "training.keep_last=2", "training.keep_best=2",
-    "training.word_dropout=0.1", "schedule=constant",
-    "schedule.warmup=5", "alignment.calibration_pairs=5", "runtime.threads=1", "runtime.cache=null",
-    "runtime.device=cpu", "training.resume=true",
+    "training.max_steps=45", "training.validate_every=12", "training.save_every=5", "training.keep_last=2",
+    "training.keep_best=2", "training.word_dropout=0.1", "alignment.calibration_pairs=5",
+    "runtime.cache=null", "training.resume=true",
 ]
 # fmt: on
-SMALL = [*PAIRS, *STEPS]
-MEANS = ["training.average_last=2", "training.ema=null"]
-EXTRA = {"transformer": ["training.ema=0.9"], "rnn_bahdanau": MEANS, "rnn_luong": MEANS}
-SIZES = {name: [*sizes, *EXTRA[name]] for name, sizes in tiny_models.SIZES.items()}
+AVERAGED = ["training.average_last=2", "training.ema=null"]
 TIMED = ("seconds", "tokens_per_second")  # values that depend on the clock
 
-marks = mmap.mmap(-1, 2 * len(PHASES))  # shared with the child: whether it is in a phase, and how often
+marks = mmap.mmap(-1, 2 * len(PHASES))  # shared with the child: 1 in a phase, and how often it was there
 
 
 def mark(phase: str, *, inside: bool) -> None:
@@ -67,7 +61,7 @@ def mark(phase: str, *, inside: bool) -> None:
 
 
 def marked(phase: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """``function``, whose calls are marked as a phase."""
+    """Wrap ``function`` so that its calls are marked as a phase."""
 
     def call(*arguments: Any, **options: Any) -> Any:
         mark(phase, inside=True)
@@ -93,11 +87,7 @@ def start_child(arguments: list[str], log: Path) -> int:
         return child
 
     def command() -> int:
-        stream = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        os.dup2(stream, 1)
-        os.dup2(stream, 2)
-        sys.stdout, sys.stderr = open(1, "w", encoding="utf-8"), open(2, "w", encoding="utf-8")  # noqa: SIM115
+        use_files(Path(os.devnull), log, log)
         from translate.cli.main import run
         from translate.runs import life
         from translate.runs.storage.writer import Writer
@@ -119,7 +109,7 @@ def ended(child: int) -> int | None:
 
 
 def left_alone(arguments: list[str], log: Path) -> dict[str, float]:
-    """Run to the end; returns the longest stay in each phase, in seconds."""
+    """Run to the end; returns the seconds of the longest stay in each phase, and of the whole run."""
     child, longest = start_child(arguments, log), Counter[str]()
     phase, since = "start", time.monotonic()
     began = since
@@ -152,7 +142,7 @@ def kill_in(phase: str, arguments: list[str], log: Path, chance: random.Random, 
 
 
 def whole(run: Path) -> list[str]:
-    """What is half-written in a run under its final name."""
+    """List the files of a run that have their final name but are not whole."""
     from translate.errors import UserError
     from translate.runs.load import read_settings
     from translate.runs.storage.checkpoint import load_state, load_weights, step_folders
@@ -182,7 +172,7 @@ def untimed(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def result(run: Path) -> dict[str, object]:
-    """Everything of a finished run that must not depend on kills."""
+    """Read everything of a finished run that kills must not change."""
     found: dict[str, object] = {}
     for folder in sorted((run / "checkpoints").iterdir()):
         if folder.is_symlink():
@@ -200,13 +190,17 @@ def differing(one: dict[str, object], other: dict[str, object]) -> list[str]:
     return [name for name in {**one, **other} if one.get(name) != other.get(name)]
 
 
+def settings(run: Path, backend: str, data: list[str]) -> list[str]:
+    return overrides_of(run, backend, *data, *STEPS, *([] if backend == "transformer" else AVERAGED))
+
+
 def kill_training(
     backend: str, data: list[str], folder: Path, chance: random.Random, kills: int, counts: Counter[str]
 ) -> list[str]:
-    """Kill runs of a backend on a corpus ``kills`` times; returns what is wrong."""
+    """Kill runs of a backend on a corpus ``kills`` times; returns the faults."""
 
     def arguments(run: Path) -> list[str]:
-        return ["train", f"model={backend}", f"run.directory={run}", *data, *STEPS, *SIZES[backend]]
+        return ["train", *settings(run, backend, data)]
 
     wrong: list[str] = []
     log = folder / f"{backend}.log"
@@ -231,23 +225,6 @@ def kill_training(
     return wrong
 
 
-def load_libraries() -> None:
-    """Import everything once, before the forks."""
-    import datasets  # noqa: F401
-    import hydra  # noqa: F401
-    import matplotlib.figure  # noqa: F401
-    import pyarrow  # noqa: F401
-    import torch
-    import torch.utils.tensorboard
-
-    import translate.export.export_run
-    import translate.figures.heatmap
-    import translate.runs.guided_run
-    import translate.runs.life  # noqa: F401
-
-    torch.set_num_threads(1)
-
-
 @contextmanager
 def place(given: Path | None) -> Iterator[Path]:
     """The folder of the option, which stays, or a temporary one."""
@@ -261,15 +238,15 @@ def place(given: Path | None) -> Iterator[Path]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--kills", type=int, default=12, help="of training, over all backends")
+    parser.add_argument("--kills", type=int, default=12, help="kills of all backends together")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--backend", action="append", choices=SIZES, help="only these; all by default")
-    parser.add_argument("--mixture", action="store_true", help="of three corpora, instead of one corpus")
+    parser.add_argument("--backend", action="append", choices=BACKENDS, help="only these; all by default")
+    parser.add_argument("--mixture", action="store_true", help="three corpora instead of one")
     parser.add_argument("--folder", type=Path, help="a new folder that keeps runs and logs")
     options = parser.parse_args()
     load_libraries()
     chance, counts, wrong = random.Random(options.seed), Counter[str](), []
-    backends = options.backend or list(SIZES)
+    backends = options.backend or BACKENDS
     with place(options.folder) as folder:
         for number, backend in enumerate(backends):
             share = options.kills * (number + 1) // len(backends) - options.kills * number // len(backends)

@@ -1,16 +1,16 @@
-"""Runs a training step, a search and an alignment of each backend as if on a GPU, on a machine without one.
+"""Runs a training step, a search and an alignment of the backends as if on a GPU, on a machine without one.
 
-    python scripts/fake_cuda.py [--backends transformer rnn_bahdanau rnn_luong] [--precision bfloat16]
+    python -m tests.tools.fake_cuda [--backends transformer rnn_bahdanau rnn_luong] [--precision bfloat16]
 
 Tensors "on the GPU" are stand-ins that hold their numbers in the CPU's memory and name `cuda:0` as their
 device, so the package takes the branches that it takes for a GPU, with real values. The table lists, with the
-line of this package, each operation that a GPU would refuse, because its tensors are on two devices, and each
-at which the CPU would wait for the GPU or copy to it from memory that is not pinned.
+line of this package, the operations that a GPU would refuse because their tensors are on two devices, and
+those at which the CPU would wait for the GPU or copy to it from memory that is not pinned.
 
 Kernels, memory and speed are left to gpu_check.py. Products in half precision follow the rules of autocast
 for a CPU, which are nearly those for a GPU; compiled functions run uncompiled; packed attention (varlen), on
-which the Transformer trains in half precision, gives no meaningful numbers. torch's own fake tensors do not
-serve: they hold no numbers, by which a search ends, and without a driver they have no backward pass.
+which the Transformer trains in half precision, gives no meaningful numbers. torch's own fake tensors cannot
+do this: they hold no numbers, by which a search ends, and without a driver they have no backward pass.
 """
 
 import argparse
@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
+import numpy as np
 import torch
 import torch.nn.functional as F
-from bench_steps import SIZES, made_up
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode, return_and_correct_aliasing
@@ -37,8 +37,8 @@ from translate.alignment.extract import METHODS, align
 from translate.alignment.pairs import EncodedPair
 from translate.attention import create
 from translate.config.search import SearchConfig
-from translate.corpora.batching import Batch, EncodedCorpus, collate, moved
-from translate.models import Seq2Seq
+from translate.corpora.batching import Batch, EncodedCorpus, Ragged, collate, moved
+from translate.models import BahdanauRNN, LuongRNN, Seq2Seq, Transformer
 from translate.search import Reader, Record, Request, SentenceGroup, Supply, search
 from translate.text.tokenizer import EOS
 from translate.training.losses import LossTerms
@@ -63,13 +63,27 @@ WAITS = {
     ATEN.bincount,
 }
 MIXED, WAIT, COPY = "two devices", "waits", "copies"
-VOCABULARY, WIDTH, HEADS = 211, 32, 2
+VOCABULARY, WIDTH = 211, 32
+RECURRENT = {"embedding_size": WIDTH, "encoder_size": WIDTH, "decoder_size": WIDTH, "tie": "all"}
+SELF_ATTENTIVE = {
+    "width": WIDTH,
+    "feedforward_size": WIDTH,
+    "num_heads": 2,
+    "encoder_layers": 3,
+    "decoder_layers": 3,
+}
+# The class of a backend, its attention, its sizes and the options of its attention.
+BACKENDS: dict[str, tuple[type[Seq2Seq], str, dict[str, Any], dict[str, int]]] = {
+    "transformer": (Transformer, "multi_head", SELF_ATTENTIVE, {"num_heads": 2}),
+    "rnn_bahdanau": (BahdanauRNN, "additive", RECURRENT, {}),
+    "rnn_luong": (LuongRNN, "general", RECURRENT, {}),
+}
 LENGTHS = (3, 7, 5, 9, 4)  # of sentences, so that batches are padded
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
 class Finding(NamedTuple):
-    """What a GPU would refuse or wait for."""
+    """An operation that a GPU would refuse or wait for."""
 
     kind: str  # MIXED, WAIT, or COPY: to the GPU, from memory that is not pinned
     place: str  # file and line in this package
@@ -109,7 +123,7 @@ def _numbers(value: Any) -> Any:
 
 
 def _tensors(*values: Any) -> list[Tensor]:
-    return [each for each in tree_flatten(values)[0] if isinstance(each, Tensor)]
+    return [value for value in tree_flatten(values)[0] if isinstance(value, Tensor)]
 
 
 def _place() -> str:
@@ -134,12 +148,12 @@ class Operations(TorchDispatchMode):
     def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         given = _tensors(args, kwargs)
-        stand_ins = [each for each in given if isinstance(each, StandIn)]
+        stand_ins = [tensor for tensor in given if isinstance(tensor, StandIn)]
         if not stand_ins:  # a composite operation on stand-ins makes tensors without naming one
             made = operation(*args, **kwargs)
             return _wrapped(made) if self.on_gpu and not given else made
         packet = operation.overloadpacket
-        plain = [each for each in given if not isinstance(each, StandIn) and each.dim() > 0]
+        plain = [tensor for tensor in given if not isinstance(tensor, StandIn) and tensor.dim() > 0]
         if packet is ATEN.copy_ or packet is ATEN._to_copy:
             if plain:
                 self.note(COPY if isinstance(args[0], StandIn) else WAIT, operation)
@@ -168,7 +182,7 @@ def _wrapped(value: Any) -> Any:
 
 
 def _masks(args: Any) -> bool:
-    return any(each.dtype in (torch.bool, torch.uint8) for each in _tensors(args[1]))
+    return any(index.dtype in (torch.bool, torch.uint8) for index in _tensors(args[1]))
 
 
 def _packed(query: Tensor, *others: Any) -> tuple[Tensor, ...]:
@@ -177,7 +191,7 @@ def _packed(query: Tensor, *others: Any) -> tuple[Tensor, ...]:
 
 
 def _packed_backward(gradient: Tensor, query: Tensor, keys: Tensor, values: Tensor, *others: Any) -> Any:
-    return tuple(each.clone() for each in (query, keys, values))
+    return query.clone(), keys.clone(), values.clone()
 
 
 PACKED: dict[str, Callable[..., Any]] = {
@@ -221,7 +235,9 @@ class Calls(TorchFunctionMode):
         if "device" in kwargs:
             kwargs["device"] = None if kwargs["device"] is None else CPU
         before = self.operations.on_gpu
-        self.operations.on_gpu = to_gpu or any(isinstance(each, StandIn) for each in _tensors(args, kwargs))
+        self.operations.on_gpu = to_gpu or any(
+            isinstance(tensor, StandIn) for tensor in _tensors(args, kwargs)
+        )
         try:
             made = function(*args, **kwargs)
         finally:
@@ -235,13 +251,13 @@ class Calls(TorchFunctionMode):
         tensor, *others = args
         device = {Tensor.cuda: CUDA, Tensor.cpu: CPU}.get(function, kwargs.get("device"))
         dtype = kwargs.get("dtype")
-        for each in others:  # the two flags that may follow change no values
-            if isinstance(each, torch.device | str):
-                device = torch.device(each)
-            elif isinstance(each, torch.dtype):
-                dtype = each
-            elif isinstance(each, Tensor):
-                device, dtype = (CUDA if isinstance(each, StandIn) else CPU), each.dtype
+        for other in others:  # the two flags that may follow change no values
+            if isinstance(other, torch.device | str):
+                device = torch.device(other)
+            elif isinstance(other, torch.dtype):
+                dtype = other
+            elif isinstance(other, Tensor):
+                device, dtype = (CUDA if isinstance(other, StandIn) else CPU), other.dtype
         asked = function is Tensor.to and device == CPU and isinstance(tensor, StandIn)
         if asked and _of_torch(sys._getframe(2).f_code.co_filename):
             device = None  # torch's own functions ask C++ for the device, which does not know of stand-ins
@@ -285,7 +301,7 @@ class _Autocast(torch.autocast):
 
 @contextmanager
 def pretended() -> Iterator[Counter[Finding]]:
-    """A GPU to all code inside; gives what is found."""
+    """Pretend that there is a GPU; yields the findings, which grow."""
     operations, enabled, dtype = Operations(), torch.is_autocast_enabled, torch.get_autocast_dtype
     with ExitStack() as stack:
         for name, answer in {
@@ -323,27 +339,26 @@ def to_gpu(model: Seq2Seq) -> Seq2Seq:
 
 def small(backend: str) -> Seq2Seq:
     """A model of a backend with random weights, on the CPU."""
-    size = SIZES[backend]
-    narrow = {
-        name: WIDTH if name.endswith(("width", "size")) else value for name, value in size.options.items()
-    }
-    options = {name: HEADS if name == "num_heads" else value for name, value in narrow.items()}
-    heads = {"num_heads": HEADS} if "num_heads" in options else {}
+    kind, name, sizes, options = BACKENDS[backend]
 
     def attention(query_size: int, key_size: int) -> nn.Module:
-        return create(size.attention, query_size=query_size, key_size=key_size, **heads)
+        return create(name, query_size=query_size, key_size=key_size, **options)
 
     torch.manual_seed(1)
-    return size.build(VOCABULARY, VOCABULARY, attention, **options)
+    return kind(VOCABULARY, VOCABULARY, attention, dropout=0.1, **sizes)  # type: ignore[call-arg]
 
 
 def corpus() -> EncodedCorpus:
-    """Sentences of both sides, of 3 to 9 pieces."""
-    return made_up(VOCABULARY, min(LENGTHS), max(LENGTHS))
+    """Random sentences of both sides, of 3 to 9 pieces."""
+    generator = np.random.default_rng(1)
+    lengths = [generator.integers(min(LENGTHS), max(LENGTHS) + 1, 20) for _ in range(2)]
+    return EncodedCorpus(
+        *(Ragged.of([generator.integers(4, VOCABULARY, n) for n in side]) for side in lengths)
+    )
 
 
 def take_steps(model: Seq2Seq, batches: list[Batch], precision: torch.dtype, terms: LossTerms) -> Tensor:
-    """An optimizer step for each batch; the loss of the last one."""
+    """Take an optimizer step for every batch; returns the loss of the last one."""
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
     average = MovingAverage(model, 0.99)
     update = Update(model, optimizer, terms, clip_norm=1.0, average=average, precision=precision)
@@ -357,8 +372,8 @@ def translated(model: Seq2Seq, device: torch.device, config: SearchConfig) -> li
     for start in range(3):
         ids = [[*sources.row(5 * start + row)[:length].tolist(), EOS] for row, length in enumerate(LENGTHS)]
         longest = max(map(len, ids))
-        mask = torch.tensor([[True] * len(each) + [False] * (longest - len(each)) for each in ids])
-        padded = torch.tensor([each + [0] * (longest - len(each)) for each in ids])
+        mask = torch.tensor([[True] * len(row) + [False] * (longest - len(row)) for row in ids])
+        padded = torch.tensor([row + [0] * (longest - len(row)) for row in ids])
         reader = Reader(model, moved(padded, device), moved(mask, device))
         groups.append(SentenceGroup(range(start * 5, start * 5 + 5), [reader], [Request()] * 5))
     found = search(Supply(groups), lambda group: group, config, record=Record(0), eager=True)
@@ -374,11 +389,11 @@ def aligned(model: Seq2Seq, device: torch.device, method: str) -> list[Any]:
         if (words := (["a"] * len(source), ["b"] * len(target)))
     ]
     choice = AlignmentChoice(0, (0,), 0)
-    return [each.weights for each in align(model, pairs, choice, method=method, device=device)]
+    return [alignment.weights for alignment in align(model, pairs, choice, method=method, device=device)]
 
 
 def phases(backend: str, precision: torch.dtype) -> Iterator[tuple[str, Counter[Finding]]]:
-    """What each part of the work of a backend finds."""
+    """The findings in steps, a search and alignments of a backend."""
     batches = [collate(corpus(), list(range(start, start + 7))) for start in (0, 7)]
     config = SearchConfig(beam_size=3, max_length_extra=6, max_length_ratio=1.0)
     work: dict[str, Callable[[Seq2Seq], object]] = {
@@ -400,9 +415,7 @@ def phases(backend: str, precision: torch.dtype) -> Iterator[tuple[str, Counter[
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument(
-        "--backends", nargs="+", choices=SIZES, default=["rnn_bahdanau", "rnn_luong", "transformer"]
-    )
+    parser.add_argument("--backends", nargs="+", choices=BACKENDS, default=list(BACKENDS))
     parser.add_argument("--precision", choices=PRECISIONS, default="bfloat16")
     options = parser.parse_args()
     refused = 0

@@ -1,20 +1,18 @@
-"""What a server does when clients misbehave: vanish, read slowly, cut their requests short, send anything.
+"""Lets clients of a server misbehave: they vanish, read slowly, cut requests short and send anything.
 
-    python scripts/serve_faults.py runs/demo/transformer
-    python scripts/serve_faults.py runs/demo/transformer --vanish 1000 --cut 1000 --slow 100 --fuzz 10000
+    python -m tests.tools.serve_faults runs/demo/transformer
+    python -m tests.tools.serve_faults runs/demo/transformer --vanish 1000 --cut 1000 --slow 100 --fuzz 10000
 
 It starts `translate serve` on a free port of 127.0.0.1. Meanwhile witnesses, clients that do nothing wrong,
-ask by four interfaces for texts of their own, and compare each answer with what the library gives for that
-text. At last but one, processes of the server that translate are killed, one after another. Each fault is
-followed by a look at the server's metrics: no sentence may be left in queue or batch. At last SIGTERM comes
-under load: each request must be answered, refused, or not have been accepted. A row tells the memory of the
-server's processes after each fault; what is wrong stands below, and the exit code is 1.
+ask by three interfaces for texts of their own, and compare the answers with the library's translations. After
+every fault the server's metrics must show an empty queue and batch. At last SIGTERM comes under load: every
+request must be answered, refused, or not have been accepted. A row shows the memory of the server during a
+fault; faults that were found stand below, and then the exit code is 1.
 """
 
 import argparse
 import contextlib
 import json
-import os
 import random
 import re
 import signal
@@ -27,12 +25,13 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from serve_requests import Mutations, Sent, posted, right_requests
-from serve_witnesses import SECONDS, WORKERS, Server, Witnesses, ask, receive
+from tests.tools.serve_requests import Mutations, Sent, posted, right_requests
+from tests.tools.serve_witnesses import SECONDS, Server, Witnesses, ask, receive
 
 WAVE = 200  # connections that are open at a time, within the usual number of open files
 MAX_COUNT, MAX_CLIENTS = 100_000, 64
@@ -45,19 +44,18 @@ LONG = "the old woman sees the dog and the cat and the man and the boy . " * 8
 
 
 class Faults:
-    """The faults, one method each; gives what is wrong.
+    """A method for every fault; what the server does wrong is added to ``wrong``.
 
     Args:
-        server: that they meet.
-        witnesses: clients beside them.
+        server: meets the faults.
         seed: of all choices.
     """
 
-    def __init__(self, server: Server, witnesses: Witnesses, seed: int) -> None:
-        self.server, self.witnesses = server, witnesses
+    def __init__(self, server: Server, seed: int) -> None:
+        self.server = server
         self._chance = random.Random(seed)
         self.wrong: list[str] = []
-        self.memory: list[float] = []  # MiB, along the fault
+        self.memory: list[float] = []  # MiB, at moments of the fault
 
     def vanish(self, count: int) -> None:
         """Clients that go away at any moment: while they send, while they wait, while they read."""
@@ -138,37 +136,17 @@ class Faults:
                         self.wrong.append(wrong)
 
         with ThreadPoolExecutor(clients) as pool:
-            for each in [pool.submit(run) for _ in range(clients)]:
-                each.result()
-
-    def kill(self, count: int) -> None:
-        """Processes of the server that end at any moment; those who ask must not notice."""
-        for _ in range(count):
-            time.sleep(self._chance.random())
-            if workers := self.server.workers():
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(self._chance.choice(workers), signal.SIGKILL)
-            self._wait_for_workers()
-            self.memory.append(self.server.memory())
-
-    def _wait_for_workers(self) -> None:
-        """Until there are as many as before, and whoever has met the death of one has an answer."""
-        until = time.monotonic() + SECONDS
-        asked = self.witnesses.asked()
-        while len(self.server.workers()) < WORKERS or asked & self.witnesses.asked():
-            if time.monotonic() > until:
-                self.wrong.append("no process is begun in the place of one that has ended")
-                return
-            time.sleep(0.1)
+            for running in [pool.submit(run) for _ in range(clients)]:
+                running.result()
 
     def _judge(self, sent: Sent) -> str:
-        """What is wrong with the answer to a request."""
+        """The fault in the answer to a request, or nothing."""
         shown = f"{sent.method} {sent.path[:100]} {sent.headers} {sent.body[:300]!r}"
         try:
             reply = ask(self.server, sent)
         except OSError as error:
-            told = {"Content-Length", "Expect"} & sent.headers.keys()  # more is expected than comes
-            return "" if told else f"{shown}: no answer ({error})"
+            promised = {"Content-Length", "Expect"} & sent.headers.keys()  # more than the body has
+            return "" if promised else f"{shown}: no answer ({error})"
         waits = reply.status == 503 and sent.path.startswith("/v2/document/")
         if not (reply.status < 300 or reply.status in REFUSALS or waits):
             return f"{shown}: {reply.status}"
@@ -189,19 +167,19 @@ class Faults:
     def _part(self, connection: socket.socket, rest: bytes) -> bytes:
         """More of an answer; nothing if it is complete."""
         head, _, body = rest.partition(b"\r\n\r\n")
-        told = re.search(rb"content-length: (\d+)", head.lower())
-        if body and (len(body) >= int(told[1]) if told else body.endswith(b"0\r\n\r\n")):
+        length = re.search(rb"content-length: (\d+)", head.lower())
+        if body and (len(body) >= int(length[1]) if length else body.endswith(b"0\r\n\r\n")):
             return b""
         return connection.recv(65536)
 
 
 def own_lines() -> list[str]:
-    """Texts of which no two are the same."""
+    """Different sentences for the witnesses."""
     return [f"the {one} {verb} the {other} ." for one, verb, other in product(PEOPLE, VERBS, PEOPLE)]
 
 
 def left_behind(server: Server) -> list[str]:
-    """What stays in queue or batch although nobody asks any more."""
+    """Metrics that show work in queue or batch after the last request."""
     names = "translate_queued_pieces", "translate_batch_sentences", "translate_requests_running"
     until = time.monotonic() + SECONDS
     while True:
@@ -228,7 +206,7 @@ def meet(server: Server, witnesses: Witnesses, clients: int, fault: Callable[[],
 
 
 def stop_under_load(server: Server, witnesses: Witnesses, clients: int) -> None:
-    """SIGTERM while clients ask: what the server says that it answered, the clients must have."""
+    """Send SIGTERM while clients ask; they must have every answer that the server logs."""
     before = len(server.log.read_bytes())
     witnesses.start(clients)
     until = time.monotonic() + SECONDS
@@ -249,7 +227,7 @@ def stop_under_load(server: Server, witnesses: Witnesses, clients: int) -> None:
 
 
 def judge_memory(name: str, memory: list[float]) -> list[str]:
-    """Whether the second half of a fault has raised the memory."""
+    """The fault that the second half of a fault raises the memory, if it does."""
     half = len(memory) // 2
     if half < 2:
         return []
@@ -265,13 +243,12 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--cut", type=int, default=1000, help="bodies that end early")
     parser.add_argument("--slow", type=int, default=100, help="slow readers, up to 200")
     parser.add_argument("--fuzz", type=int, default=10_000, help="requests that are nearly right")
-    parser.add_argument("--kill", type=int, default=10, help="processes of the server that are killed")
     parser.add_argument("--clients", type=int, default=4, help="witnesses, and clients that send them")
     parser.add_argument("--seed", type=int, default=1, help="of all choices")
     given = parser.parse_args(arguments)
-    if not 0 <= min(given.vanish, given.cut, given.slow, given.fuzz, given.kill) <= MAX_COUNT:
-        parser.error("--vanish, --cut, --slow, --fuzz and --kill: expected 0 or more")
-    if max(given.vanish, given.cut, given.fuzz, given.kill) > MAX_COUNT or given.slow > WAVE:
+    if not 0 <= min(given.vanish, given.cut, given.slow, given.fuzz) <= MAX_COUNT:
+        parser.error("--vanish, --cut, --slow, --fuzz: expected 0 or more")
+    if max(given.vanish, given.cut, given.fuzz) > MAX_COUNT or given.slow > WAVE:
         parser.error(f"expected at most {MAX_COUNT:,} requests, and {WAVE} slow readers")
     if not 1 <= given.clients <= MAX_CLIENTS:
         parser.error(f"--clients: expected 1 to {MAX_CLIENTS}")
@@ -279,26 +256,25 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def run_faults(server: Server, expected: dict[str, str], given: argparse.Namespace) -> list[str]:
-    """Let all faults happen, one after another; gives what is wrong."""
+    """Let all faults happen, one after another; returns what the server did wrong."""
     print("fault     requests  right answers beside  MiB before  at half  after  seconds")
     found: list[str] = []
-    for name in ("vanish", "cut", "slow", "fuzz", "kill"):
-        count, witnesses = getattr(given, name), Witnesses(server, expected)
-        faults = Faults(server, witnesses, given.seed)
-        happen = {"vanish": faults.vanish, "cut": faults.cut, "slow": faults.slow, "kill": faults.kill}
+    for name in ("vanish", "cut", "slow", "fuzz"):
+        count, witnesses, faults = (
+            getattr(given, name),
+            Witnesses(server, expected),
+            Faults(server, given.seed),
+        )
         before, began = server.memory(), time.monotonic()
-        if name == "fuzz":
-            meet(server, witnesses, given.clients, lambda c=count, f=faults: f.fuzz(c, given.clients))  # type: ignore[misc]
-        else:
-            meet(server, witnesses, given.clients, lambda c=count, f=happen[name]: f(c))  # type: ignore[misc]
+        sizes = (count, given.clients) if name == "fuzz" else (count,)
+        meet(server, witnesses, given.clients, partial(getattr(faults, name), *sizes))
         half = max(faults.memory[: len(faults.memory) // 2], default=before)
         print(
             f"{name:8}  {count:8,}  {witnesses.counts['right']:20,}  {before:10.0f}  {half:7.0f}  "
             f"{server.memory():5.0f}  {time.monotonic() - began:7.1f}",
             flush=True,
         )
-        found += [*faults.wrong, *witnesses.wrong]
-        found += [] if name == "kill" else judge_memory(name, faults.memory)  # a new process has less
+        found += [*faults.wrong, *witnesses.wrong, *judge_memory(name, faults.memory)]
     witnesses = Witnesses(server, expected)
     stop_under_load(server, witnesses, given.clients)
     counts = witnesses.counts
@@ -318,7 +294,7 @@ def main(arguments: list[str]) -> int:
     lines = own_lines() if given.lines is None else given.lines.read_text(encoding="utf-8").splitlines()
     lines = list(dict.fromkeys(" ".join(line.split()) for line in lines if line.strip()))[:1000]
     translations = translate.load(given.run, device="cpu").translate(lines)
-    expected = {line: each.text for line, each in zip(lines, translations, strict=True)}
+    expected = {line: found.text for line, found in zip(lines, translations, strict=True)}
     print(f"{len(lines)} texts with {len(set(expected.values()))} translations")
     with tempfile.TemporaryDirectory() as folder:
         server = Server.start(given.run, Path(folder))
@@ -327,8 +303,8 @@ def main(arguments: list[str]) -> int:
         finally:
             server.process.kill()
             server.process.wait()
-    for each in found[:100]:
-        print(f"wrong: {each}")
+    for fault in found[:100]:
+        print(f"wrong: {fault}")
     print(f"{len(found)} findings")
     return 1 if found else 0
 

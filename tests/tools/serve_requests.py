@@ -1,4 +1,4 @@
-"""Requests for `serve_faults.py`: right ones for every endpoint, and what becomes of them by mutation."""
+"""Requests for `serve_faults.py`: correct ones for every endpoint, and random mutations of them."""
 
 import json
 import random
@@ -11,33 +11,17 @@ from urllib.parse import quote, urlencode
 JSON, FORM, MULTIPART = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
 BOUNDARY = "a-part-of-a-form"
 METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "BREW")
+# fmt: off
 KINDS = (
-    JSON,
-    FORM,
-    f"{MULTIPART}; boundary={BOUNDARY}",
-    MULTIPART,
-    "text/plain",
-    "application/xml",
-    "",
+    JSON, FORM, f"{MULTIPART}; boundary={BOUNDARY}", MULTIPART, "text/plain", "application/xml", "",
     "a" * 999,
 )
 HOSTS = ("a", "", "[", "[::1", "a:b", "a b", "\xff", "a/..//b", "a@b", "x" * 3000)
 NASTY = (
-    "",
-    " ",
-    "\0",
-    "é",
-    "\U0001f600",
-    "\u202e",
-    "<b>",
-    "</",
-    "&#0;",
-    "%s",
-    "../../etc/passwd",
-    "\r\nX: y",
-    "zz",
-    "auto",
+    "", " ", "\0", "é", "\U0001f600", "\u202e", "<b>", "</", "&#0;", "%s", "../../etc/passwd",
+    "\r\nX: y", "zz", "auto",
 )
+# fmt: on
 FILES = {
     "a.txt": b"I love you .\nA man sleeps .\n",
     "a.html": b"<p>I <b>love</b> you .</p>",
@@ -53,7 +37,7 @@ FILES = {
 }
 
 
-Right = tuple[Any, tuple[str, ...]]  # fields, and the encodings in which they may come
+Right = tuple[Any, tuple[str, ...]]  # fields, and the encodings in which they are accepted
 
 
 @dataclass(frozen=True)
@@ -66,7 +50,7 @@ class Sent:
     body: bytes = b""
 
     def encode(self) -> bytes:
-        """Its bytes, with the length of its body."""
+        """The bytes of the request; the length of its body is added."""
         headers = {"Host": "127.0.0.1", "Content-Length": str(len(self.body)), **self.headers}
         lines = [
             f"{self.method} {self.path} HTTP/1.1",
@@ -98,7 +82,7 @@ def multipart(fields: dict[str, Any]) -> bytes:
 
 
 def right_requests(text: str, source: str, target: str) -> dict[str, list[Right]]:
-    """For each path that takes a body: fields that it accepts, and the encodings in which it does."""
+    """The fields that every path with a body accepts, and the encodings in which it does."""
     libre = {"q": text, "source": source, "target": target}
     deepl = {"text": [text], "source_lang": source, "target_lang": target}
     glossary = {"name": "a", "source_lang": source, "target_lang": target, "entries": "I\tje"}
@@ -108,7 +92,6 @@ def right_requests(text: str, source: str, target: str) -> dict[str, list[Right]
     documents: list[Right] = [
         ({**fields, "source_lang": source, "target_lang": target}, kinds) for fields, kinds in files
     ]
-    azure = f"/translate?api-version=3.0&from={source}&to={target}&includeAlignment=true"
     return {
         "/v1/translate": [
             ({"text": text, **more}, (JSON,))
@@ -126,9 +109,7 @@ def right_requests(text: str, source: str, target: str) -> dict[str, list[Right]
             ({**libre, **more}, (JSON, FORM, MULTIPART))
             for more in ({}, {"format": "html"}, {"alternatives": 2})
         ],
-        azure: [([{"Text": text}], (JSON,))],
         "/detect": [({"q": text}, (JSON, FORM, MULTIPART))],
-        "/detect?api-version=3.0": [([{"Text": text}], (JSON,))],
         "/translate_file": files,
         "/suggest": [({"q": text, "s": text}, (JSON, FORM))],
         "/v2/translate": [
@@ -148,8 +129,8 @@ class Mutations:
     Args:
         seed: of the choices.
         endpoints: pairs of a method and a path, which may have ``{name}`` in it.
-        text: that is sent where nothing else is.
-        source, target: codes of its languages.
+        text: is sent where no mutation replaces it.
+        source, target: codes of the text's languages.
     """
 
     def __init__(
@@ -179,9 +160,7 @@ class Mutations:
         """Fields with another value, another name, or one fewer."""
         chance = self._chance
         if not isinstance(fields, dict):
-            return chance.choice(
-                ([], [fields] * 3, [self._value(2)], [{"Text": self._value(2)}], self._value(2))
-            )
+            return chance.choice(([], [fields] * 3, [self._value(2)], self._value(2)))
         names = [
             *fields,
             chance.choice(
@@ -252,10 +231,7 @@ class Mutations:
 
     def _query(self, sent: Sent) -> Sent:
         chance = self._chance
-        pairs = [
-            (chance.choice((*NASTY, "q", "type", "to", "api-version")), chance.choice(NASTY))
-            for _ in range(3)
-        ]
+        pairs = [(chance.choice((*NASTY, "q", "type", "to")), chance.choice(NASTY)) for _ in range(3)]
         query = (
             urlencode(pairs)
             if chance.random() < 0.7

@@ -1,10 +1,10 @@
-"""Mutates what a stranger could hand in, and looks for crashes, hangs, lost lines and changed inputs.
+"""Mutates what strangers could hand in, and looks for crashes, hangs, lost lines and changed inputs.
 
-    python scripts/fuzz.py --seconds 60 --seed 1                 # for a minute, over all kinds
-    python scripts/fuzz.py --cases 2000 --kind run --kind line   # so many cases of two kinds
-    python scripts/fuzz.py --repeat line:17                      # one case once more, with what it printed
+    python -m tests.tools.fuzz --seconds 60 --seed 1                 # all kinds for a minute
+    python -m tests.tools.fuzz --cases 2000 --kind run --kind line   # 2,000 cases of two kinds
+    python -m tests.tools.fuzz --repeat line:17                      # one case again, with its output
 
-A case is made of its kind and number alone, so a finding can be repeated. Each runs in a process of its own,
+A case depends on its kind and number alone, so a finding can be repeated. It runs in a process of its own,
 forked from one that has torch loaded, with 2 GiB of memory and 20 s of a processor. A command must end by
 itself with one of its exit codes, print no traceback, change no input, write nothing but its output, and
 answer each line with one line.
@@ -24,32 +24,16 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from child_process import end_with
-from fuzz_cases import BACKENDS, MAKERS, Case
-from tiny_models import SIZES
+from tests.tools.forks import end_with, load_libraries, processor_seconds, train_runs, use_files
+from tests.tools.fuzz_cases import MAKERS, Case
 
 SECONDS, MEMORY = 20.0, 2 << 30  # of a case: seconds of the processor, bytes
 WALL = 6 * SECONDS  # seconds by the clock; a machine with other work is slow
 EXIT_CODES = {0, 1, 2, 75, 130}
 
-SMALL = [
-    "data.num_train=400",
-    "data.num_validation=7",
-    "data.num_test=7",
-    "tokenizer.vocabulary_size=320",
-    "training.batch_tokens=300",
-    "training.max_steps=30",
-    "training.validate_every=30",
-    "schedule=constant",
-    "schedule.warmup=5",
-    "alignment.calibration_pairs=5",
-    "runtime.threads=1",
-    "runtime.cache=null",
-]
-
 
 def contents(folder: Path) -> dict[str, str]:
-    """Every file below ``folder`` with a checksum; of special ones the kind."""
+    """The checksum of every file below ``folder``, or the kind of a special file."""
     found = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
@@ -72,16 +56,7 @@ def run_child(case: Case, out: Path) -> tuple[int, float, int]:
         limit = MEMORY + int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        for number, (name, flags) in enumerate(
-            (
-                ("stdin", os.O_RDONLY),
-                ("stdout", os.O_WRONLY | os.O_CREAT),
-                ("stderr", os.O_WRONLY | os.O_CREAT),
-            )
-        ):
-            os.dup2(os.open(out / name, flags, 0o600), number)
-        sys.stdin = open(0, encoding="utf-8", errors="surrogateescape")  # noqa: SIM115
-        sys.stdout, sys.stderr = open(1, "w", encoding="utf-8"), open(2, "w", encoding="utf-8")  # noqa: SIM115
+        use_files(*(out / name for name in ("stdin", "stdout", "stderr")))
         os.chdir(case.folder)
         sys.argv = ["translate", *case.arguments]
         end_with(run_command)
@@ -98,20 +73,14 @@ def run_child(case: Case, out: Path) -> tuple[int, float, int]:
 
 
 def run_command() -> None:
-    """The command; an error of its import is one of the child, too."""
+    """Import the command in the child, where a failing import is a finding too, and run it."""
     from translate.cli.main import main
 
     main()
 
 
-def processor_seconds(pid: int) -> float:
-    """The time that processors have spent on a child that was not waited for."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def judge(case: Case, out: Path, before: dict[str, str], result: tuple[int, float, int]) -> list[str]:
-    """What is wrong with a case, if anything."""
+    """The faults of a case that has run."""
     status, seconds, memory = result
     printed = (out / "stdout").read_bytes() if (out / "stdout").exists() else b""
     errors = (out / "stderr").read_bytes() if (out / "stderr").exists() else b""
@@ -158,7 +127,7 @@ def judge(case: Case, out: Path, before: dict[str, str], result: tuple[int, floa
 
 
 def try_case(kind: str, number: int, runs: Path, *, show: bool = False) -> list[str]:
-    """Make a case, run it, and say what is wrong."""
+    """Make a case, run it, and return its faults."""
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
         place, out = Path(folder) / "case", Path(folder) / "out"
         place.mkdir()
@@ -167,7 +136,7 @@ def try_case(kind: str, number: int, runs: Path, *, show: bool = False) -> list[
         before = contents(place)
         found = judge(case, out, before, run_child(case, out))
         if show:
-            print("translate", *(repr(each)[:200] for each in case.arguments))
+            print("translate", *(repr(word)[:200] for word in case.arguments))
             for name in ("stdout", "stderr"):
                 if (out / name).exists():
                     print(
@@ -176,35 +145,10 @@ def try_case(kind: str, number: int, runs: Path, *, show: bool = False) -> list[
         return found
 
 
-def train_runs(folder: Path) -> None:
-    """Three tiny runs, unless they are there."""
-    for backend in BACKENDS:
-        run = folder / backend
-        if (run / "scores.json").exists():
-            continue
-        pid = os.fork()
-        if not pid:
-            from translate.cli.main import main
-
-            sys.argv = [
-                "translate",
-                "train",
-                f"model={backend}",
-                f"run.directory={run}",
-                *SMALL,
-                *SIZES[backend],
-            ]
-            with open(os.devnull, "w") as quiet:
-                os.dup2(quiet.fileno(), 1)
-                main()
-            os._exit(0)
-        os.waitpid(pid, 0)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--seconds", type=float, help="stop after so long")
-    parser.add_argument("--cases", type=int, help="stop after so many cases")
+    parser.add_argument("--seconds", type=float, help="stop after this time")
+    parser.add_argument("--cases", type=int, help="stop after this number of cases")
     parser.add_argument("--seed", type=int, default=1, help="number of the first case, in millions")
     parser.add_argument("--kind", action="append", choices=MAKERS, help="only these kinds; all by default")
     parser.add_argument("--repeat", help="KIND:NUMBER of one case")
@@ -213,15 +157,7 @@ def main() -> int:
     os.environ["TRANSLATE_CACHE"] = str(options.runs / "cache")
     options.runs.mkdir(parents=True, exist_ok=True)
     train_runs(options.runs)
-    import datasets  # noqa: F401  loaded once, before the forks
-    import hydra  # noqa: F401
-    import matplotlib.figure  # noqa: F401
-    import torch
-
-    import translate.runs.life
-    import translate.translator  # noqa: F401
-
-    torch.set_num_threads(1)
+    load_libraries()
     if options.repeat:
         kind, _, number = options.repeat.partition(":")
         print(*(try_case(kind, int(number), options.runs, show=True) or ["nothing is wrong"]), sep="\n")
@@ -230,14 +166,14 @@ def main() -> int:
         options.seconds = 60.0
     kinds = options.kind or list(MAKERS)
     began, done, findings = time.monotonic(), 0, Counter[str]()
-    with contextlib.suppress(KeyboardInterrupt):  # what was found until then is told all the same
+    with contextlib.suppress(KeyboardInterrupt):  # the findings so far are printed all the same
         while (options.cases is None or done < options.cases) and (
             options.seconds is None or time.monotonic() - began < options.seconds
         ):
             kind, number = kinds[done % len(kinds)], options.seed * 1_000_000 + done // len(kinds)
-            for each in try_case(kind, number, options.runs):
+            for finding in try_case(kind, number, options.runs):
                 findings[kind] += 1
-                print(f"{kind}:{number}: {each}", flush=True)
+                print(f"{kind}:{number}: {finding}", flush=True)
             done += 1
     total, seconds = sum(findings.values()), time.monotonic() - began
     print(f"{done:,} cases in {seconds:.0f} s, {total} findings {dict(findings) or ''}")

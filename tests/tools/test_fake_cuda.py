@@ -7,7 +7,8 @@ import torch
 
 pytest.importorskip("torch.utils._python_dispatch", reason="a torch without this way to pretend a device")
 
-from fake_cuda import (
+from tests.tools.fake_cuda import (
+    BACKENDS,
     CPU,
     CUDA,
     MIXED,
@@ -23,12 +24,10 @@ from fake_cuda import (
     to_gpu,
     translated,
 )
-
 from translate.config.search import SearchConfig
 from translate.corpora.batching import collate
 from translate.training.losses import LossTerms
 
-BACKENDS = ["rnn_bahdanau", "rnn_luong", "transformer"]
 # The files in which a training step waits, and how often: once to know that its gradient is finite, and for
 # the lengths of an RNN's sentences or the real tokens of each attention of a Transformer.
 WAITS = {

@@ -1,0 +1,1 @@
+"""Tools that attack the package: a fuzzer, kills, misbehaving clients, a pretended GPU."""
