@@ -33,6 +33,8 @@ SHARED_CLASS_NAMES = {
 RECORDS = {
     "grammar/meaning.py: Clause": "the parts that a clause may have",
     "training/progress.py: Progress": "the state of a run that a checkpoint holds",
+    "translation.py: TranslateOptions": "every option of a translation, declared once",
+    "translation.py: TranslationCall": "the sentences of a call and all that their translation needs",
 }
 
 

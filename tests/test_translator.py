@@ -82,15 +82,11 @@ def test_batches_and_order_change_nothing(translator: Translator, batch_size: in
 
 @pytest.mark.slow
 @pytest.mark.parametrize("search", [SEARCH, replace(SEARCH, sample=True, seed=3)], ids=["beam", "sample"])
-def test_threads_change_nothing(translator: Translator, search: SearchConfig) -> None:
-    sentences, before = SOURCES * 4, torch.get_num_threads()
-    found = []
-    try:
-        for threads in (1, 3):
-            torch.set_num_threads(threads)
-            found.append(translator.translate(sentences, alignments=True, search=search, batch_size=2))
-    finally:
-        torch.set_num_threads(before)
+def test_workers_change_nothing(translator: Translator, search: SearchConfig) -> None:
+    sentences, found = SOURCES * 4, []
+    for workers in (1, 3):
+        several = replace(translator, workers=workers)
+        found.append(several.translate(sentences, alignments=True, search=search, batch_size=2))
     for one, other in zip(*found, strict=True):
         assert one.text == other.text
         assert one.score == pytest.approx(other.score, abs=1e-12)

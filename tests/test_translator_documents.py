@@ -18,10 +18,9 @@ from translate.errors import UserError
 from translate.inspection import align_document
 from translate.models import Seq2Seq
 from translate.search import beam_search
-from translate.source_reading import WITHOUT_CONTEXT
 from translate.text.documents import ContextSize, in_context
 from translate.text.tokenizer import BOS, EOS, TokenizerPair
-from translate.translator import Translator
+from translate.translator import WITHOUT_CONTEXT, Translator
 
 LINES = ["the dog runs .", "it barks .", "the cat sleeps on the bed .", "it is old ."]
 TARGETS = ["le chien court .", "il aboie .", "le chat dort sur le lit .", "il est vieux ."]

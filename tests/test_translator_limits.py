@@ -11,11 +11,11 @@ from translate.alignment.alignment import Alignment
 from translate.alignment.transfer.markup import MAX_PLACED
 from translate.config.tokenizer import TokenizerConfig
 from translate.errors import UserError
-from translate.source_reading import CUT
+from translate.search.sources import CUT
 from translate.text.lines import MAX_CHARACTERS
 from translate.text.tokenizer import LONGEST_PIECE, WORDS_A_PIECE, TokenizerPair
+from translate.translation import TranslationCall
 from translate.translator import MANY_TAGS, Translator
-from translate.work import Work
 
 LIMIT = 9  # pieces
 
@@ -69,15 +69,15 @@ def test_tags_that_the_model_made_up_cost_no_alignment_of_what_was_not_read(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The text without them is aligned with the words that were read, not with the whole line."""
-    target, align = translator.tokenizers.target, Work.align
+    target, align = translator.tokenizers.target, TranslationCall.align
     words, seen = target.decode_words, []
 
-    def noted(work: Work, index: int, targets: Sequence[str]) -> list[Alignment]:
-        seen.append(work.batch.sources.pieces[index])
-        return align(work, index, targets)
+    def noted(call: TranslationCall, index: int, targets: Sequence[str]) -> list[Alignment]:
+        seen.append(call.pieces[index])
+        return align(call, index, targets)
 
     monkeypatch.setattr(target, "decode_words", lambda ids: ("x <i>y</i>", words(ids)[1]))
-    monkeypatch.setattr(Work, "align", noted)
+    monkeypatch.setattr(TranslationCall, "align", noted)
     (found,) = translator.translate(["you <b>love</b> " * 99], markup=True, alignments=True)
     assert "<i>" not in found.text
     assert len(seen) == 1

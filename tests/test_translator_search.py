@@ -73,13 +73,13 @@ def test_minimum_risk_does_not_depend_on_the_batch(tokenizers: TokenizerPair) ->
 
 def test_batches_have_like_lengths_and_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     lengths = [5, 0, 3, 9, 4, 4, 0, 8]
-    monkeypatch.setattr("translate.search.readers.MAX_BATCH_PIECES", 16)
+    monkeypatch.setattr("translate.search.sources.MAX_BATCH_PIECES", 16)
     batches = list(length_batches(lengths, 3))
     assert batches == [[2, 4, 5], [0, 7], [3]]
     assert list(length_batches([100], 3)) == [[0]]
-    monkeypatch.setattr("translate.search.readers.MAX_RECORDED", 40)
+    monkeypatch.setattr("translate.search.sources.MAX_RECORDED", 40)
     assert list(length_batches([4, 4, 5, 5], 3, lambda length: (length**2, 1))) == [[0, 1], [2], [3]]
-    monkeypatch.setattr("translate.search.readers.MAX_CACHED", 8)
+    monkeypatch.setattr("translate.search.sources.MAX_CACHED", 8)
     assert list(length_batches([4, 4, 5, 5], 3, lambda length: (1, length))) == [[0, 1], [2], [3]]
 
 
@@ -131,7 +131,7 @@ def test_batches_whose_attention_is_recorded_are_bounded(
         return step(running)
 
     monkeypatch.setattr(RunningBatch, "step", spy)
-    monkeypatch.setattr("translate.search.readers.MAX_RECORDED", 1)
+    monkeypatch.setattr("translate.search.sources.MAX_RECORDED", 1)
     found = translator.translate(SOURCES * 2, batch_size=4)
     assert max(sizes) > 1
     sizes.clear()
@@ -145,33 +145,28 @@ def test_an_interrupted_stream_leaves_nothing_running(
     tokenizers: TokenizerPair,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    translator, threads = build(tokenizers), torch.get_num_threads()
-    running = threading.active_count()
-    torch.set_num_threads(2)
-    try:
-        stream: Any = translator.stream(SOURCES * 8, chunk=20, batch_size=2)
-        next(stream)
-        stream.close()
-        assert threading.active_count() == running
+    translator, running = build(tokenizers), threading.active_count()
+    translator.workers = 2
+    stream: Any = translator.stream(SOURCES * 8, chunk=20, batch_size=2)
+    next(stream)
+    stream.close()
+    assert threading.active_count() == running
 
-        steps = 0
-        step = RunningBatch.step
+    steps = 0
+    step = RunningBatch.step
 
-        def interrupted(batch: RunningBatch) -> list[Finished]:
-            nonlocal steps
-            steps += 1
-            if steps == 9:
-                raise KeyboardInterrupt
-            return step(batch)
+    def interrupted(batch: RunningBatch) -> list[Finished]:
+        nonlocal steps
+        steps += 1
+        if steps == 9:
+            raise KeyboardInterrupt
+        return step(batch)
 
-        monkeypatch.setattr(RunningBatch, "step", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            translator.translate(SOURCES * 20, batch_size=2)
-        assert threading.active_count() == running
-        assert torch.get_num_threads() == 2
-        assert steps < 40  # the other worker stopped at its next step
-    finally:
-        torch.set_num_threads(threads)
+    monkeypatch.setattr(RunningBatch, "step", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        translator.translate(SOURCES * 20, batch_size=2)
+    assert threading.active_count() == running
+    assert steps < 40  # the other worker stopped at its next step
 
 
 @pytest.mark.parametrize(
@@ -190,7 +185,7 @@ def test_batches_of_many_hypotheses_are_smaller(
     expected: int,
 ) -> None:
     work = build(tokenizers).begin(SOURCES, **given)
-    assert work.batch.config.batch_size == expected
+    assert work.config.batch_size == expected
 
 
 @pytest.mark.slow
@@ -203,7 +198,7 @@ def test_options_are_the_keywords(tokenizers: TokenizerPair) -> None:  # noqa: F
         SOURCES, prefix="les", batch_size=2
     )
     with pytest.raises(TypeError, match="prefixes"):
-        translator.translate(SOURCES, prefixes="les")  # type: ignore[call-arg]
+        translator.translate(SOURCES, prefixes="les")
 
 
 def test_the_representation_is_one_short_line(tokenizers: TokenizerPair) -> None:  # noqa: F811

@@ -17,7 +17,6 @@ from translate.figures.page import Alternative, Page
 from translate.figures.picture_page import show_regions
 from translate.links.links import Gold
 from translate.models.vision.picture_encoders import picture_encoder
-from translate.source_reading import without_context
 from translate.text.documents import as_one
 from translate.translator import Translator
 
@@ -158,7 +157,7 @@ def align_document(
     Raises:
         UserError: if the run reads no previous sentences, or as :meth:`Translator.align`.
     """
-    without_context("align", [source], [previous], [translator])
+    translator.check_context("align", [source], [previous])
     tokenizer, near = translator.tokenizers.source, translator.read_previous(source, previous)
     parts = [tokenizer.encode_words(each, whitespace=whitespace) for each in (*near, source)]
     words = translator.tokenizers.target.encode_words(target, whitespace=whitespace)

@@ -1,17 +1,22 @@
-"""Translations and their options, and the way from encoded sentences to translations."""
+"""A translation, its options, and the sentences of one call on their way from pieces to translations."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
-from typing import Any, TypedDict
+from typing import Any
 
-import torch
+import numpy as np
 
 from translate.alignment.alignment import Alignment
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.coverage_penalty import coverage
 from translate.alignment.extract import align, align_recorded
-from translate.alignment.pairs import EncodedPair
+from translate.alignment.pairs import EncodedPair, evaluation_mode
+from translate.alignment.transfer.markup import place_markup
+from translate.alignment.transfer.tags import Marked, read_markup
+from translate.alignment.transfer.unknown import replace_unknown
 from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq
@@ -21,26 +26,33 @@ from translate.search import (
     Finished,
     Hypothesis,
     Record,
+    Request,
     SentenceGroup,
-    Supply,
     expected_chrf,
     length_batches,
+    read_sources,
     search,
+    share_out,
 )
-from translate.search.ctranslate2.ctranslate2_search import CTranslate2Search, EngineSearch
-from translate.source_reading import Sources
+from translate.search.ctranslate2.ctranslate2_search import CTranslate2Search
 from translate.text.documents import own_start
-from translate.text.tokenizer import Tokenizer
+from translate.text.tokenizer import Pieces, Tokenizer, one_line
 
 MOST_SAMPLES = 1_000  # of a sentence; minimum Bayes risk compares each two of them
 TOGETHER = 64  # translations whose alignments are computed together
 
+AT_LIMIT = "at the maximum length, where CTranslate2 would break off, so torch translated"
+UNMET = "constraints that could not be met"
+
 
 @dataclass(frozen=True)
 class TranslateOptions:
-    """The less common options of :meth:`Translator.translate`.
+    """The options of :meth:`Translator.translate`.
 
     Attributes:
+        beam_size: the run's own by default; 1 is greedy search.
+        n_best: number of texts that each translation lists, at most the beam; any number of samples.
+        alignments: whether each translation carries its alignment, between words without markup.
         batch_size: most sentences at a time; the run's own by default, fewer if each has many hypotheses.
         prefix: beginning of every translation, or of each sentence's.
         constraints: phrases that every translation must contain, or a list of phrases for each sentence.
@@ -51,6 +63,9 @@ class TranslateOptions:
         context: the sentences before each one in its document, the nearest last, for a run that reads them.
     """
 
+    beam_size: int | None = None
+    n_best: int = 1
+    alignments: bool = False
     batch_size: int | None = None
     prefix: str | Sequence[str] | None = None
     constraints: Sequence[str] | Sequence[Sequence[str]] | None = None
@@ -60,21 +75,16 @@ class TranslateOptions:
     replace_unknown: bool = False
     context: Sequence[Sequence[str]] | None = None
 
-    def search_config(self, search: SearchConfig, beam_size: int | None, n_best: int) -> SearchConfig:
-        """The search settings of one call.
-
-        Args:
-            search: the run's own.
-            beam_size: in place of theirs, if given.
-            n_best: number of texts wanted, which they must give.
+    def search_config(self, default: SearchConfig) -> SearchConfig:
+        """The search settings of one call, ``default`` being the run's.
 
         Raises:
             UserError: for settings that are impossible.
         """
-        asked: dict[str, Any] = {"beam_size": beam_size, "batch_size": self.batch_size}
+        asked: dict[str, Any] = {"beam_size": self.beam_size, "batch_size": self.batch_size}
         asked["sample"] = True if self.mbr else None
         given = {name: value for name, value in asked.items() if value is not None}
-        search = self.search or search
+        search = self.search or default
         try:
             search = replace(search, **given) if given else search  # checks every setting anew
         except ValueError as error:
@@ -82,31 +92,26 @@ class TranslateOptions:
         if self.mbr is not None and not 2 <= self.mbr <= MOST_SAMPLES:
             raise UserError(f"mbr: expected 2 to {MOST_SAMPLES:,} samples, got {self.mbr}")
         most = self.mbr or (MOST_SAMPLES if search.sample else search.beam_size)
-        if not 1 <= n_best <= most:
+        if not 1 <= self.n_best <= most:
             name = "mbr=" if self.mbr else "" if search.sample else "beam_size="
             hint = "" if search.sample else "; a wider beam has more"
-            raise UserError(f"n_best: expected 1 to {name}{most}, got {n_best}{hint}")
-        hypotheses = (self.mbr or n_best) if search.sample else search.beam_size
-        return search if self.batch_size else search.within_memory(hypotheses)
+            raise UserError(f"n_best: expected 1 to {name}{most}, got {self.n_best}{hint}")
+        return search if self.batch_size else search.within_memory(self.hypotheses(search))
+
+    def hypotheses(self, config: SearchConfig) -> int:
+        """The number of hypotheses that a search keeps of each sentence."""
+        return (self.mbr or self.n_best) if config.sample else config.beam_size
+
+    @property
+    def aligned(self) -> bool:
+        """Whether alignments are computed, if only to transfer something by them."""
+        return self.alignments or self.markup or self.replace_unknown
 
     @property
     def beside_search(self) -> list[str]:
         """The names of the given options that are no settings of the search, but change what it finds."""
         given = {"prefix": self.prefix is not None, "constraints": bool(self.constraints), "mbr": self.mbr}
         return [name for name, value in given.items() if value] + ["context"] * any(self.context or ())
-
-
-class OptionKeywords(TypedDict, total=False):
-    """:class:`TranslateOptions` as keywords."""
-
-    batch_size: int | None
-    prefix: str | Sequence[str] | None
-    constraints: Sequence[str] | Sequence[Sequence[str]] | None
-    mbr: int | None
-    search: SearchConfig | None
-    markup: bool
-    replace_unknown: bool
-    context: Sequence[Sequence[str]] | None
 
 
 @dataclass(frozen=True)
@@ -135,100 +140,133 @@ class Translation:
 
 
 @dataclass(frozen=True)
-class BatchTranslator:
-    """Translates sentences of one call; threads may do so side by side.
+class TranslationCall:
+    """The sentences of one call as the models read them, and all that their translation needs.
+
+    A sentence is known by its index.
 
     Attributes:
         models: one or an ensemble, in evaluation mode, on one device.
         target: the tokenizer of the translations.
-        config: search settings.
         choice: the attention of the first model that is shown.
-        sources: the sentences.
-        n_best: number of texts that a translation lists, if more than 1.
-        mbr: number of samples, if minimum Bayes risk chooses among them.
-        aligned: whether translations carry their alignments.
-        engine: CTranslate2 with the model, if it is to translate.
+        options: of the call.
+        config: the settings of the search, from the options and the run.
+        marked: the sentences without their markup, and the markup.
+        pieces: the sentences as the first model reads them; without pieces if they are blank.
+        others: for each further model, ids of each sentence.
+        requests: pieces that each translation must have.
+        engine: CTranslate2 with the model, if it is to search.
+        warnings: counts of sentences by kind of warning, which are added to.
     """
 
     models: Sequence[Seq2Seq]
     target: Tokenizer
-    config: SearchConfig
     choice: AlignmentChoice
-    sources: Sources
-    n_best: int
-    mbr: int | None
-    aligned: bool
-    engine: CTranslate2Search | None = None
+    options: TranslateOptions
+    config: SearchConfig
+    marked: Sequence[Marked]
+    pieces: Sequence[Pieces]
+    others: Sequence[Sequence[Sequence[int]]]
+    requests: Sequence[Request]
+    engine: CTranslate2Search | None
+    warnings: Counter[str]
 
-    def translate_elsewhere(
-        self, groups: Iterable[Sequence[int]], left: list[int], meanwhile: Callable[[], None]
-    ) -> Iterator[tuple[int, Translation]]:
-        """Each sentence's index and translation by the engine; see :meth:`CTranslate2Search.search`."""
-        assert self.engine is not None
-        wanted = EngineSearch(self.config, self.n_best, self.aligned and self.engine.shows_heads)
-        sources = [each.ids for each in self.sources.pieces]
-        found = self.engine.search(groups, sources, wanted, left, meanwhile)
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)  # the engine's workers have the cores; torch only pools small matrices
-        try:
-            for index, result, _ in self.results(found, met=True, engine=self.engine.name):
-                yield index, result
-        finally:
-            torch.set_num_threads(threads)
+    @property
+    def record(self) -> Record | None:
+        """The attention that hypotheses carry, if any."""
+        recorded = self.options.aligned or (self.config.coverage_penalty > 0 and not self.config.sample)
+        return Record(self.choice.layer, self.choice.heads) if recorded else None
 
-    def translate(self, supply: Supply[list[int]]) -> Iterator[tuple[int, Translation, bool]]:
-        """Each sentence's index, its translation, and whether the translation meets its constraints.
+    def blank(self) -> list[Translation]:
+        """An empty translation for each sentence, which stays where the sentence is blank."""
+        writer = "torch" if self.engine is None else self.engine.name
+        found = []
+        for index, source in enumerate(self.pieces):
+            alignment = _nothing(source) if self.options.aligned else None
+            found.append(Translation("", 0.0, alignment, engine=writer))
+            if not source.ids:
+                found[-1] = self._carried(index, found[-1])
+        return found
+
+    def translate(self, workers: int = 1) -> list[Translation]:
+        """The translations of all sentences, in order.
 
         Args:
-            supply: indexes of sentences of similar length; other workers may take from it, too.
+            workers: threads that search side by side.
         """
-        unmet: list[int] = []
-        found = self._search(supply, constrained=True)
-        yield from self.results((each for each in found if _has_ended(each, unmet)), met=True)
-        if unmet:
-            again = Supply(self.groups(unmet))
-            yield from self.results(self._search(again, constrained=False), met=False)
+        results, left = self.blank(), [index for index, source in enumerate(self.pieces) if source.ids]
+        with evaluation_mode(self.models[0]):
+            if self.engine is not None:
+                found = self.engine.search(
+                    self.groups(left),
+                    [source.ids for source in self.pieces],
+                    self.config,
+                    n_best=self.options.n_best,
+                    attention=self.options.aligned,
+                )
+                left = []
+                for index, result in self.results(_ended(found, left), engine=self.engine.name):
+                    results[index] = result
+                self.warn(AT_LIMIT, len(left))
+            unmet: list[int] = []
+            found = self._search(left, workers)
+            for index, result in self.results(_ended(found, unmet)):
+                results[index] = result
+            self.warn(UNMET, sum(bool(self.requests[index].phrases) for index in unmet))
+            for index, result in self.results(self._search(unmet, workers, constrained=False)):
+                results[index] = result
+        return results
 
-    def groups(self, sentences: Iterable[int]) -> list[list[int]]:
-        """The sentences in batches of similar lengths, the longest first: others may wait for the last."""
-        chosen = list(sentences)
-        hypotheses = (self.mbr or self.n_best) if self.config.sample else self.config.beam_size
+    def warn(self, kind: str, count: int) -> None:
+        """Count sentences with a warning."""
+        if count:
+            self.warnings[kind] += count
+
+    def groups(self, chosen: Sequence[int]) -> list[list[int]]:
+        """Sentences in batches of similar lengths, the longest first: others may wait for the last."""
         heads = len(self.choice.heads) if self.record else 0
+        hypotheses = self.options.hypotheses(self.config)
 
         def held(length: int) -> tuple[int, int]:
             steps = self.config.longest(length + 1) * hypotheses
             return (length + 1) * steps * heads, steps * self.models[0].cached_numbers
 
-        lengths = [len(self.sources.pieces[index].ids) for index in chosen]
+        lengths = [len(self.pieces[index].ids) for index in chosen]
         batches = length_batches(lengths, self.config.batch_size, held)
         return [[chosen[place] for place in batch] for batch in batches][::-1]
 
-    @property
-    def record(self) -> Record | None:
-        """The attention that hypotheses carry, if any."""
-        recorded = self.aligned or (self.config.coverage_penalty > 0 and not self.config.sample)
-        return Record(self.choice.layer, self.choice.heads) if recorded else None
+    def _search(self, chosen: Sequence[int], workers: int, *, constrained: bool = True) -> Iterator[Finished]:
+        """Search sentences by torch; one without a hypothesis has not met its constraints."""
 
-    def _search(self, supply: Supply[list[int]], *, constrained: bool) -> Iterator[Finished]:
-        def begin(chosen: list[int]) -> SentenceGroup:
-            return self.sources.group(self.models, chosen, constrained=constrained)
+        def begin(group: list[int]) -> SentenceGroup:
+            ids: list[list[Sequence[int]]] = [[self.pieces[index].ids for index in group]]
+            ids += [[sentences[index] for index in group] for sentences in self.others]
+            requests = [self.requests[index] for index in group]
+            if not constrained:
+                requests = [replace(request, phrases=()) for request in requests]
+            return SentenceGroup(group, read_sources(self.models, ids), requests)
 
-        policy = Draw(self.config, self.mbr or self.n_best) if self.config.sample else Beam(self.config)
-        return search(supply, begin, self.config, policy=policy, record=self.record)
+        config = self.config
+        policy = Draw(config, self.options.hypotheses(config)) if config.sample else Beam(config)
+        work = partial(search, begin=begin, config=config, policy=policy, record=self.record)
+        return share_out(work, self.groups(chosen), workers)
 
     def results(
-        self, found: Iterable[Finished], *, met: bool, engine: str = "torch"
-    ) -> Iterator[tuple[int, Translation, bool]]:
-        """As :meth:`translate`, from what a search has found, ``met`` or not met constraints."""
+        self, found: Iterable[Finished], *, engine: str = "torch"
+    ) -> Iterator[tuple[int, Translation]]:
+        """The index and the translation of each sentence that a search has found."""
         found = iter(found)
         while part := list(islice(found, TOGETHER)):
-            indexes, chosen = [each.key for each in part], [self._ranked(each) for each in part]
-            if self.aligned:
-                results = self._aligned(indexes, chosen, engine)
+            chosen = [self._ranked(finished) for finished in part]
+            alignments: Sequence[Alignment | None]
+            if self.options.aligned:
+                texts, alignments = self._aligned([finished.key for finished in part], chosen)
             else:
                 texts = self.target.decode_all([best.ids for best, *_ in chosen])
-                results = [self._result(each, text, None, engine) for each, text in zip(chosen, texts)]
-            yield from ((index, result, met) for index, result in zip(indexes, results, strict=True))
+                alignments = [None] * len(part)
+            for finished, hypotheses, text, alignment in zip(part, chosen, texts, alignments, strict=True):
+                result = self._result(hypotheses, text, alignment, engine)
+                yield finished.key, self._carried(finished.key, result)
 
     def _ranked(self, found: Finished) -> list[Hypothesis]:
         """The hypotheses in the order of the scores that the configuration asks for."""
@@ -237,47 +275,32 @@ class BatchTranslator:
                 "the model gives no finite score for a sentence, so its weights are damaged or too large; "
                 "load another checkpoint of the run, or train it again"
             )
-        if self.mbr:
+        if self.options.mbr:
             return self._least_risk(hypotheses)
         if not self.config.coverage_penalty or self.config.sample:
             return hypotheses
-        start = own_start(self.sources.pieces[found.key].ids)  # previous sentences need not be covered
+        start = own_start(self.pieces[found.key].ids)  # previous sentences need not be covered
         weights = [each.weights[..., start:] for each in hypotheses if each.weights is not None]
         scored = [
-            each._replace(score=each.score + self.config.coverage_penalty * penalty)
-            for each, penalty in zip(hypotheses, coverage(weights, self.choice.shift), strict=True)
+            hypothesis._replace(score=hypothesis.score + self.config.coverage_penalty * penalty)
+            for hypothesis, penalty in zip(hypotheses, coverage(weights, self.choice.shift), strict=True)
         ]
-        return sorted(scored, key=lambda each: -each.score)
+        return sorted(scored, key=lambda hypothesis: -hypothesis.score)
 
     def _least_risk(self, samples: list[Hypothesis]) -> list[Hypothesis]:
         """Different texts among the samples, first the one that agrees best with all."""
-        texts = [self.target.decode(each.ids) for each in samples]
+        texts = [self.target.decode(sample.ids) for sample in samples]
         scored = zip(texts, samples, expected_chrf(texts).tolist(), strict=True)
-        unique = {text: each._replace(score=score) for text, each, score in scored}
-        return sorted(unique.values(), key=lambda each: -each.score)
-
-    def _result(
-        self, hypotheses: list[Hypothesis], text: str, alignment: Alignment | None, engine: str
-    ) -> Translation:
-        """The translation with the best hypothesis, which has this text."""
-        best = hypotheses[0]
-        tokens = tuple(self.target.pieces(best.ids))
-        if self.n_best == 1:
-            return Translation(text, best.score, alignment, (), tokens, engine)
-        others = hypotheses[1 : self.n_best]
-        texts = self.target.decode_all([each.ids for each in others])
-        listed = [ScoredText(text, best.score, tokens)]
-        for each, other in zip(others, texts, strict=True):
-            listed.append(ScoredText(other, each.score, tuple(self.target.pieces(each.ids))))
-        return Translation(text, best.score, alignment, tuple(listed), tokens, engine)
+        unique = {text: sample._replace(score=score) for text, sample, score in scored}
+        return sorted(unique.values(), key=lambda sample: -sample.score)
 
     def _aligned(
-        self, indexes: Sequence[int], chosen: Sequence[list[Hypothesis]], engine: str
-    ) -> list[Translation]:
-        """Translations with the alignments of their best hypotheses, piece by piece as they were found."""
-        targets = [self.target.decode_words(each[0].ids) for each in chosen]
+        self, indexes: Sequence[int], chosen: Sequence[list[Hypothesis]]
+    ) -> tuple[list[str], list[Alignment]]:
+        """The texts of the best hypotheses, and their alignments piece by piece as they were found."""
+        targets = [self.target.decode_words(best.ids) for best, *_ in chosen]
         pairs = [
-            EncodedPair.of(self.sources.pieces[index], words)
+            EncodedPair.of(self.pieces[index], words)
             for index, (_, words) in zip(indexes, targets, strict=True)
         ]
         recorded = [best.weights for best, *_ in chosen if best.weights is not None]
@@ -285,14 +308,69 @@ class BatchTranslator:
             alignments = align_recorded(pairs, self.choice, recorded)
         else:  # the engine does not show the chosen heads
             alignments = align(self.models[0], pairs, self.choice)
-        return [
-            self._result(each, text, alignment, engine)
-            for each, (text, _), alignment in zip(chosen, targets, alignments, strict=True)
-        ]
+        return [text for text, _ in targets], alignments
+
+    def _result(
+        self, hypotheses: list[Hypothesis], text: str, alignment: Alignment | None, engine: str
+    ) -> Translation:
+        """The translation with the best hypothesis, which has this text."""
+        best, *others = hypotheses[: self.options.n_best]
+        tokens = tuple(self.target.pieces(best.ids))
+        if self.options.n_best == 1:
+            return Translation(text, best.score, alignment, (), tokens, engine)
+        listed = [ScoredText(text, best.score, tokens)]
+        for hypothesis, other in zip(others, self.target.decode_all([o.ids for o in others]), strict=True):
+            listed.append(ScoredText(other, hypothesis.score, tuple(self.target.pieces(hypothesis.ids))))
+        return Translation(text, best.score, alignment, tuple(listed), tokens, engine)
+
+    def _carried(self, index: int, result: Translation) -> Translation:
+        """The translation with the source's markup, and source words for unknown ones."""
+        if not (self.options.markup or self.options.replace_unknown):
+            return result
+        assert result.alignment is not None
+        text, alignment = self._carry(index, result.text, result.alignment)
+        listed = result.n_best
+        if listed:
+            texts = [other.text for other in listed[1:]]
+            carried = [
+                replace(other, text=self._carry(index, other.text, found)[0])
+                for other, found in zip(listed[1:], self.align(index, texts), strict=True)
+            ]
+            listed = (replace(listed[0], text=text), *carried)
+        alignments = alignment if self.options.alignments else None
+        return replace(result, text=text, n_best=listed, alignment=alignments)
+
+    def _carry(self, index: int, text: str, alignment: Alignment) -> tuple[str, Alignment]:
+        source = self.marked[index]
+        if self.options.replace_unknown:
+            text, alignment = replace_unknown(text, alignment)
+        if not source.items:
+            return text, alignment
+        clean = read_markup(text)
+        if clean.items:  # made up by the model: only the source's own may stand in the translation
+            text = clean.text
+            (alignment,) = self.align(index, [text])
+        return one_line(place_markup(source, text, alignment)), alignment
+
+    def align(self, index: int, targets: Sequence[str]) -> list[Alignment]:
+        """The alignments of a source, as it was read, with targets that are as long as the model allows."""
+        limit = self.models[0].max_target_length
+        found = [self.target.encode_words(text) for text in targets]
+        found = found if limit is None else [pieces.cut(limit - 1) for pieces in found]
+        pairs = [EncodedPair.of(self.pieces[index], pieces) for pieces in found]
+        return align(self.models[0], pairs, self.choice, device=self.models[0].output_weight.device)
 
 
-def _has_ended(finished: Finished, unmet: list[int]) -> bool:
-    """Whether any hypothesis has ended; else the sentence is added to ``unmet``."""
-    if not finished.hypotheses:
-        unmet.append(finished.key)
-    return bool(finished.hypotheses)
+def _ended(found: Iterable[Finished], left: list[int]) -> Iterator[Finished]:
+    """The sentences of which any hypothesis has ended; the others are added to ``left``."""
+    for finished in found:
+        if finished.hypotheses:
+            yield finished
+        else:
+            left.append(finished.key)
+
+
+def _nothing(source: Pieces) -> Alignment:
+    """The alignment of a source whose translation has no words."""
+    words = [word.text for word in source.words]
+    return Alignment(words, [], np.zeros((0, len(words))), [(word.start, word.end) for word in source.words])

@@ -5,40 +5,30 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
-from typing import Any, Unpack
+from typing import Any
 
 import torch
 
 from translate.alignment.alignment import Alignment
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.extract import align
-from translate.alignment.pairs import EncodedPair, evaluation_mode
+from translate.alignment.pairs import EncodedPair
 from translate.alignment.transfer.markup import MAX_PLACED
 from translate.alignment.transfer.tags import Marked, read_markup
 from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq
-from translate.search import read_requests, share_out
+from translate.search import Previous, Request, SentenceReader, read_requests
 from translate.search.ctranslate2.choosing import EngineChoice, beyond
-from translate.source_reading import (
-    WITHOUT_CONTEXT,
-    Previous,
-    SentenceReader,
-    Sources,
-    check_sentences,
-    without_context,
-)
 from translate.text.documents import ALONE, ContextSize
 from translate.text.lines import LINE_CUT, MAX_CHARACTERS
 from translate.text.tokenizer import TokenizerPair
-from translate.translation import BatchTranslator, OptionKeywords, TranslateOptions, Translation
-from translate.work import Work
+from translate.translation import TranslateOptions, Translation, TranslationCall
 
-UNMET = "constraints that could not be met"
 BLANK = "blank, so the translation is empty"
 MANY_TAGS = f"more than {MAX_PLACED} tags, kept in order but not aligned"
-AT_LIMIT = "at the maximum length, where CTranslate2 would break off, so torch translated"
 UNBALANCED = "tags without a partner or crossing, kept as well as possible"
+WITHOUT_CONTEXT = "read without the previous sentences of their documents, on which the run was trained"
 
 
 @dataclass(repr=False)
@@ -53,8 +43,10 @@ class Translator:
         languages: of source and target.
         warnings: counts of sentences that were blank, cut or unknown, by kind of warning.
         partners: further members of an ensemble; see :meth:`join`.
-        context: how much of the previous sentences of a document the model reads.
         engine: what searches for translations; alignments of given pairs are torch's.
+        context: how much of the previous sentences of a document the model reads.
+        workers: threads that search side by side on a CPU; each has torch's own threads beside it, so more
+            than one are for a program that has set torch's threads to a share of the processor.
     """
 
     model: Seq2Seq
@@ -66,10 +58,11 @@ class Translator:
     partners: tuple["Translator", ...] = ()
     engine: EngineChoice = field(default_factory=EngineChoice)
     context: ContextSize = ALONE
+    workers: int = 1
 
     def __repr__(self) -> str:
         direction = "-".join(language or "?" for language in self.languages)
-        sizes = [f"{len(each):,}" for each in (self.tokenizers.source, self.tokenizers.target)]
+        sizes = [f"{len(side):,}" for side in (self.tokenizers.source, self.tokenizers.target)]
         ensemble = f", ensemble of {len(self._members)}" if self.partners else ""
         return (
             f"Translator({type(self.model).__name__}, {direction}, "
@@ -94,7 +87,7 @@ class Translator:
         """
         for number, other in enumerate(others, 2):
             if other.tokenizers.target.model != self.tokenizers.target.model:
-                sizes = [len(each.tokenizers.target) for each in (self, other)]
+                sizes = [len(run.tokenizers.target) for run in (self, other)]
                 raise UserError(
                     f"ensemble: run {number} has another target vocabulary ({sizes[1]} pieces) than the "
                     f"first ({sizes[0]}); train it with the first one's tokenizer"
@@ -107,66 +100,56 @@ class Translator:
         return replace(self, partners=tuple(others), warnings=Counter())
 
     def translate(
-        self,
-        sentences: Sequence[str],
-        *,
-        beam_size: int | None = None,
-        n_best: int = 1,
-        alignments: bool = False,
-        options: TranslateOptions | None = None,
-        **keywords: Unpack[OptionKeywords],
+        self, sentences: Sequence[str], *, options: TranslateOptions | None = None, **keywords: Any
     ) -> list[Translation]:
         """Translate sentences; a blank one gives an empty translation.
 
         Args:
             sentences: one sentence each. What lies behind the limits of docs/translating.md is not read.
-            beam_size: the run's own by default; 1 is greedy.
-            n_best: number of texts that each translation lists, at most the beam; any number of samples.
-            alignments: whether each translation carries its alignment, between words without markup.
             options: see :class:`TranslateOptions`.
-            keywords: fields of ``options``, in place of those given there.
+            keywords: fields of ``options``, in place of those given there: ``beam_size=5, alignments=True``.
 
         Raises:
             UserError: for settings that are impossible.
         """
-        work = self.begin(
-            sentences, beam_size=beam_size, n_best=n_best, alignments=alignments, options=options, **keywords
-        )
-        return work.finish(self._translate_all(work))
+        return self.begin(sentences, options=options, **keywords).translate(self.workers)
 
     def begin(
-        self,
-        sentences: Sequence[str],
-        *,
-        beam_size: int | None = None,
-        n_best: int = 1,
-        alignments: bool = False,
-        options: TranslateOptions | None = None,
-        **keywords: Unpack[OptionKeywords],
-    ) -> Work:
-        """The work of :meth:`translate` up to the search, which may run together with that of other calls."""
-        check_sentences("translate", sentences)
+        self, sentences: Sequence[str], *, options: TranslateOptions | None = None, **keywords: Any
+    ) -> TranslationCall:
+        """The sentences of :meth:`translate` before the search, which may run together with other calls."""
         options = replace(options or TranslateOptions(), **keywords)
-        self._warn(WITHOUT_CONTEXT, without_context("translate", sentences, options.context, self._members))
-        config = options.search_config(self.search, beam_size, n_best)
-        marked = self._marked(sentences, markup=options.markup)
-        aligned = alignments or options.markup or options.replace_unknown
-        batch = BatchTranslator(
-            [member.model for member in self._members],
-            self.tokenizers.target,
-            config,
-            self.choice,
-            self._sources(marked, options, config, words=aligned),
-            n_best,
-            options.mbr,
-            aligned,
-            self.engine_for(config, options).engine,
+        self._check_sentences("translate", sentences)
+        self.check_context("translate", sentences, options.context)
+        config = options.search_config(self.search)
+        marked, before = self._marked(sentences, markup=options.markup), options.context
+        if before is not None and options.markup:
+            before = [[read_markup(text).text for text in texts] for texts in before]
+        texts = [sentence.text for sentence in marked]
+        requests = self._requests(len(texts), options, config)
+        pieces = self._reader().read(texts, words=options.aligned, previous=before)
+        self._warn(BLANK, sum(not (own.ids or m.items) for own, m in zip(pieces, marked, strict=True)))
+        read = [other._reader().read(texts, words=False, previous=before) for other in self.partners]
+        return TranslationCall(
+            models=[member.model for member in self._members],
+            target=self.tokenizers.target,
+            choice=self.choice,
+            options=options,
+            config=config,
+            marked=marked,
+            pieces=pieces,
+            others=[[own.ids for own in sentences] for sentences in read],
+            requests=requests,
+            engine=self.engine_for(options).engine,
+            warnings=self.warnings,
         )
-        return Work(batch, marked, options, keep=alignments)
 
-    def engine_for(self, config: SearchConfig, options: TranslateOptions) -> EngineChoice:
+    def engine_for(self, options: TranslateOptions) -> EngineChoice:
         """The engine of one call; raises :class:`UserError` if one was demanded that has not all options."""
+        if self.engine.engine is None:
+            return self.engine
         given = options.beside_search + (["ensemble"] if self.partners else [])
+        config = options.search_config(self.search)
         return self.engine.without(beyond(config, given, len(self.tokenizers.target)))
 
     def stream(
@@ -201,8 +184,8 @@ class Translator:
             UserError: for unequal numbers of sources and targets, an unknown method, a pair longer than the
                 model can read, or a batch size below 1.
         """
-        check_sentences("align", sources)
-        check_sentences("align", targets)
+        self._check_sentences("align", sources)
+        self._check_sentences("align", targets)
         if len(sources) != len(targets):
             raise UserError(f"align: {len(sources)} sources but {len(targets)} targets")
         pairs = self.encode_pairs(sources, targets, whitespace=whitespace, context=context)
@@ -222,7 +205,7 @@ class Translator:
         context: Previous | None = None,
     ) -> list[EncodedPair]:
         """Pairs as pieces with their words; the sentences before a source, if given, have no words."""
-        self._warn(WITHOUT_CONTEXT, without_context("align", sources, context, self._members))
+        self.check_context("align", sources, context)
         before: Previous = [()] * len(sources) if context is None else context
         triples = zip(sources, targets, before, strict=True)
         return [self.encode_pair(s, t, whitespace=whitespace, previous=p) for s, t, p in triples]
@@ -242,52 +225,56 @@ class Translator:
     def _members(self) -> tuple["Translator", ...]:
         return (self, *self.partners)
 
-    def _sources(
-        self, marked: Sequence[Marked], options: TranslateOptions, config: SearchConfig, *, words: bool
-    ) -> Sources:
-        """The sentences as every member reads them, with their requests."""
+    def _requests(self, count: int, options: TranslateOptions, config: SearchConfig) -> list[Request]:
         limits = [member.model.max_target_length for member in self._members]
         most = min((limit for limit in limits if limit is not None), default=None)
-        tokenizer = self.tokenizers.target
-        requests = read_requests(tokenizer, len(marked), options.prefix, options.constraints, most)
+        target = self.tokenizers.target
+        requests = read_requests(target, count, options.prefix, options.constraints, most)
         if config.sample and any(request.phrases for request in requests):
             raise UserError("constraints: they need beam search; leave out sampling, or the constraints")
-        texts, before = [each.text for each in marked], options.context
-        if before is not None and options.markup:
-            before = [[read_markup(text).text for text in each] for each in before]
-        pieces = self._reader().read(texts, words=words, previous=before)
-        self._warn(BLANK, sum(not (each.ids or m.items) for each, m in zip(pieces, marked, strict=True)))
-        read = [other._reader().read(texts, words=False, previous=before) for other in self.partners]
-        others = [[each.ids for each in sentences] for sentences in read]
-        return Sources(pieces, others, requests)
-
-    def _translate_all(self, work: Work) -> list[Translation]:
-        """The translations of all sources, in order."""
-        results, batch, left = work.blank(), work.batch, list(range(len(work.batch.sources.pieces)))
-
-        def translate_left() -> None:
-            self._warn(AT_LIMIT, len(left) if batch.engine else 0)
-            groups, left[:] = batch.groups(left), []
-            for index, result, met in share_out(batch.translate, groups, self.device):
-                results[index] = result
-                self._warn(UNMET, not met)
-
-        with evaluation_mode(self.model):
-            if batch.engine is not None:
-                groups, left[:] = batch.groups(left), []
-                for index, result in batch.translate_elsewhere(groups, left, translate_left):
-                    results[index] = result
-            translate_left()
-        return results
+        return requests
 
     def _marked(self, sentences: Sequence[str], *, markup: bool) -> list[Marked]:
         """The sentences within the limit of a line, and without markup if it is to be carried over."""
-        self._warn(LINE_CUT, sum(len(each) > MAX_CHARACTERS for each in sentences))
+        self._warn(LINE_CUT, sum(len(sentence) > MAX_CHARACTERS for sentence in sentences))
         read = partial(read_markup, tags=self.tokenizers.source.tags) if markup else Marked
-        marked = [read(each[:MAX_CHARACTERS]) for each in sentences]
-        self._warn(UNBALANCED, sum(each.unbalanced > 0 for each in marked))
-        self._warn(MANY_TAGS, sum(len(each.items) > MAX_PLACED for each in marked))
+        marked = [read(sentence[:MAX_CHARACTERS]) for sentence in sentences]
+        self._warn(UNBALANCED, sum(sentence.unbalanced > 0 for sentence in marked))
+        self._warn(MANY_TAGS, sum(len(sentence.items) > MAX_PLACED for sentence in marked))
         return marked
+
+    def _check_sentences(self, what: str, sentences: Sequence[str]) -> None:
+        """Raise :class:`UserError` unless they are a list of texts."""
+        if isinstance(sentences, str):
+            raise UserError(f"{what}: expected a list of sentences, got one string; write [sentence]")
+        for number, sentence in enumerate(sentences, 1):
+            if not isinstance(sentence, str):
+                raise UserError(f"{what}: sentence {number} is no string, but {type(sentence).__name__}")
+            try:
+                sentence.encode()
+            except UnicodeEncodeError as error:
+                raise UserError(f"{what}: sentence {number} is no text: it has a lone surrogate") from error
+
+    def check_context(self, what: str, sentences: Sequence[str], previous: Previous | None) -> None:
+        """Count the sentences that lack the context that a member reads.
+
+        Raises:
+            UserError: for context that no member reads, or that does not fit the sentences.
+        """
+        reads = any(member.context.sentences for member in self._members)
+        if previous is None:
+            self._warn(WITHOUT_CONTEXT, sum(bool(sentence.strip()) for sentence in sentences) if reads else 0)
+            return
+        if len(previous) != len(sentences):
+            raise UserError(
+                f"{what}: context: {len(previous)} lists of previous sentences for {len(sentences)} sentences"
+            )
+        if any(previous) and not reads:
+            raise UserError(
+                f"{what}: context: this run reads no previous sentences (data.context_sentences=0)"
+            )
+        for texts in previous:
+            self._check_sentences(f"{what}: context", texts)
 
     def _warn(self, kind: str, count: int) -> None:
         if count:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tests.serve.client import eventually
-from translate.search import readers
+from translate.search import sources
 from translate.search.running import RunningBatch
 from translate.serve.batch import engine as engine_module
 from translate.serve.batch.calls import BULK_SENTENCES, Calculation, QueuedSentence, ServedCall
@@ -16,8 +16,8 @@ from translate.serve.batch.engine import BusyError, Engine, StoppedError
 from translate.serve.batch.lanes import CROWD, GROUP, LONG_STEP, PATIENCE, Feed, Lane
 from translate.serve.batch.turns import Turns
 from translate.serve.metrics import Metrics
-from translate.translation import Translation
-from translate.translator import UNMET, Translator
+from translate.translation import UNMET, Translation
+from translate.translator import Translator
 
 LINE, LONG = "I love you .", "the old woman sees the dog and the cat and the man and the boy ."
 
@@ -277,7 +277,7 @@ def test_newcomers_keep_to_the_bounds_of_a_batch(
         assert len(lane.next(40)) == 40
         lane.add(call.jobs())
         with monkeypatch.context() as patch:
-            patch.setattr(readers, limit, most * each + each // 2)
+            patch.setattr(sources, limit, most * each + each // 2)
             assert len(lane.next(40)) == most
 
 

@@ -26,7 +26,8 @@ from translate.serve.catalogue import Catalogue, Served
 from translate.serve.metrics import Metrics
 from translate.serve.opening import open_catalogue
 from translate.serve.web.keys import Keys
-from translate.translator import AT_LIMIT, Translator
+from translate.translation import AT_LIMIT
+from translate.translator import Translator
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,8 @@ from translate.serve.batch.handing import Handed, shared_memory
 from translate.serve.batch.processes import ProcessEngine
 from translate.serve.batch.worker import Given, Worker
 from translate.serve.metrics import Metrics
-from translate.translator import UNMET, Translator
+from translate.translation import UNMET
+from translate.translator import Translator
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="processes are given open files")
 

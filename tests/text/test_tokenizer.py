@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translate.errors import UserError
-from translate.source_reading import UNKNOWN_TAG, SentenceReader
+from translate.search.sources import UNKNOWN_TAG, SentenceReader
 from translate.text import tokenizer as tokenizer_module
 from translate.text.tokenizer import (
     BOS,

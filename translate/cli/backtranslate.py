@@ -121,7 +121,7 @@ def backtranslate(
         lines,
         out,
         _form(translators[0], pairs),
-        partial(_translations, translators, options, searching.n_best),
+        partial(_translations, translators, options),
         readable=lambda line: all(translator.reads_whole(line) for translator in translators),
         plan=_plan(runs, searching, samples, machine),
         progress=rate.add,
@@ -148,12 +148,15 @@ def _check_language(source: Path, run: str, languages: tuple[str, str]) -> None:
 
 
 def _translations(
-    translators: list["Translator"], options: list["TranslateOptions"], n_best: int, block: list[str]
+    translators: list["Translator"], options: list["TranslateOptions"], block: list[str]
 ) -> list[list[str]]:
-    """What all runs make of each line."""
+    """The translations of each line by all runs."""
+    from translate.runs.load import parallel_search
+
     found: list[list[str]] = [[] for _ in block]
     for translator, option in zip(translators, options, strict=True):
-        results = translator.translate(block, n_best=n_best, options=option)
+        with parallel_search(translator, len(block)):
+            results = translator.translate(block, options=option)
         for texts, result in zip(found, results, strict=True):
             texts += [each.text for each in result.n_best] or [result.text]
     return found
@@ -178,8 +181,10 @@ def _options(
     from translate.translation import TranslateOptions
 
     config = search_config(translator.search, search, LengthOptions(), samples)
-    options = TranslateOptions(batch_size=machine.batch_size, mbr=samples.mbr, search=config)
-    print_engine(translator.engine_for(options.search_config(config, None, searching.n_best), options))
+    options = TranslateOptions(
+        n_best=searching.n_best, batch_size=machine.batch_size, mbr=samples.mbr, search=config
+    )
+    print_engine(translator.engine_for(options))
     return options
 
 

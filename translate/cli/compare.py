@@ -104,6 +104,7 @@ def _results(
 ) -> Results:
     from translate.evaluation.differences import most_different, sentence_chrf
     from translate.evaluation.significance import compare as compared
+    from translate.runs.load import parallel_search
 
     # A file that does not fit is told before the runs translate.
     texts = {system.name: _read(system, test) for system in given if not system.is_run}
@@ -113,9 +114,10 @@ def _results(
         check_languages(languages, "compare")
     for name, translator in translators.items():
         print_engine(translator.engine)
-        found = translator.translate(
-            test.source, beam_size=comparing.beam_size, batch_size=machine.batch_size
-        )
+        with parallel_search(translator, len(test.source)):
+            found = translator.translate(
+                test.source, beam_size=comparing.beam_size, batch_size=machine.batch_size
+            )
         texts[name] = [each.text for each in found]
     texts = {system.name: texts[system.name] for system in given}
     target = next((pair[1] for pair in languages.values() if pair[1]), test.language)

@@ -215,10 +215,13 @@ def _translated(
     translator: "Translator", test: EvaluationSet, scoring: ScoreOptions, machine: TranslationMachine
 ) -> tuple[list[str], float]:
     """The translations of a test set, and the seconds that they took."""
+    from translate.runs.load import parallel_search
+
     begin = time.perf_counter()
-    results = translator.translate(
-        test.source, beam_size=scoring.beam_size, batch_size=machine.batch_size, context=test.context
-    )
+    with parallel_search(translator, len(test.source)):
+        results = translator.translate(
+            test.source, beam_size=scoring.beam_size, batch_size=machine.batch_size, context=test.context
+        )
     return [result.text for result in results], time.perf_counter() - begin
 
 

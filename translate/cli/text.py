@@ -63,6 +63,7 @@ Examples:
 MAX_SENTENCES = 1000  # of a line with --split-sentences; the rest is not read
 SENTENCES_CUT = f"line cut at {MAX_SENTENCES:,} sentences"
 SETTING = re.compile(r"[a-z_]+(\.[a-z_]+)+=\S*")  # of translate train
+UNREAD = "the name of a picture, which was translated as words"
 FAILED = 1  # the exit code if a line could not be translated
 
 Translate = Callable[[list[LineInDocument]], "list[Translation]"]
@@ -107,18 +108,9 @@ def text(
     sentences = pictures.lines(translator, sentences)
     check_whole_lines(translator, output)
     options = _options(translator, output, alignment, search, lengths, samples, machine)
-    aligned = alignment.align or (output.format == "jsonl" and not output.split_sentences)
     most = documents.most(translator, split_sentences=output.split_sentences)
 
-    def translate(block: list[LineInDocument]) -> "list[Translation]":
-        context = [line.previous for line in block] if reads_context(translator) else None
-        return translator.translate(
-            [line.text for line in block],
-            n_best=output.n_best,
-            alignments=aligned,
-            options=replace(options, context=context),
-        )
-
+    translate = partial(_translate, translator, options)
     is_stream = sentences is None or sentences == ["-"]
     tolerant: Tolerant[LineInDocument, Any]
     if output.split_sentences:
@@ -129,6 +121,19 @@ def text(
         show = partial(sentence_row, output.format, alignment.align, translator.engine.asked)
         tolerant = Tolerant(translate, show, translator.warnings, is_stream)
     _print_rows(partial(documents.follow, most=most), sentences, tolerant, translator)
+
+
+def _translate(
+    translator: "Translator", options: "TranslateOptions", block: list[LineInDocument]
+) -> "list[Translation]":
+    from translate.corpora.images.line import is_unread
+    from translate.runs.load import parallel_search
+
+    if unread := sum(is_unread(line.text, translator.reads) for line in block):
+        translator.warnings[UNREAD] += unread
+    context = [line.previous for line in block] if reads_context(translator) else None
+    with parallel_search(translator, len(block)):
+        return translator.translate([line.text for line in block], options=replace(options, context=context))
 
 
 def _options(
@@ -144,6 +149,8 @@ def _options(
     from translate.translation import TranslateOptions
 
     options = TranslateOptions(
+        n_best=output.n_best,
+        alignments=alignment.align or (output.format == "jsonl" and not output.split_sentences),
         batch_size=machine.batch_size,
         prefix=search.prefix,
         constraints=search.constraint or None,
@@ -152,9 +159,7 @@ def _options(
         markup=alignment.markup,
         replace_unknown=alignment.replace_unknown,
     )
-    print_engine(
-        translator.engine_for(options.search_config(translator.search, None, output.n_best), options)
-    )
+    print_engine(translator.engine_for(options))
     return options
 
 

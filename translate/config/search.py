@@ -44,7 +44,8 @@ class SearchConfig:
 
     def within_memory(self, hypotheses: int) -> "SearchConfig":
         """With fewer sentences at a time, if each has so many hypotheses that memory might not suffice."""
-        return replace(self, batch_size=min(self.batch_size, max(1, MAX_HYPOTHESES // hypotheses)))
+        most = max(1, MAX_HYPOTHESES // hypotheses)
+        return self if self.batch_size <= most else replace(self, batch_size=most)
 
     def longest(self, source_length: int) -> int:
         """The largest number of target pieces for a source of ``source_length`` pieces."""

@@ -18,7 +18,7 @@ from translate.evaluation import ambiguous_line, ambiguous_scores, corpus_scores
 from translate.runs.calibration import choose_alignment, pairs_of_corpus, store
 from translate.runs.encoding import gold_links
 from translate.runs.hooks import goodness
-from translate.runs.load import load_into
+from translate.runs.load import load_into, parallel_search
 from translate.runs.reports.progress_line import score_line
 from translate.runs.reports.run_card import write_card
 from translate.runs.reports.summary import closing_lines
@@ -88,7 +88,8 @@ def score_split(translator: Translator, split: Split, *, ambiguous: bool = False
     references.
     """
     context = split_context(split, translator.context.sentences)
-    texts = [result.text for result in translator.translate(split.source, context=context)]
+    with parallel_search(translator, len(split)):
+        texts = [result.text for result in translator.translate(split.source, context=context)]
     found = corpus_scores(texts, split.target, target_language=translator.languages[1])
     scores: dict[str, Any] = {
         "bleu": found.bleu,

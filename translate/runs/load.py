@@ -1,6 +1,7 @@
 """A trained run, read from its folder."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from translate.runs.storage.lock import at_work
 from translate.runs.storage.run_directory import RunDirectory
 from translate.runs.storage.run_path import check_is_run
 from translate.runs.storage.weights_file import differing
+from translate.search import MAX_WORKERS
 from translate.search.ctranslate2.choosing import choose
 from translate.text.bounded import read_json, read_yaml
 from translate.text.documents import ContextSize
@@ -96,6 +98,27 @@ def use_processor(translator: Translator, device: torch.device) -> None:
     use_float32_engine(device, search_work(translator.model))
     if device.type == "cpu":
         pack(translator.model)
+
+
+@contextmanager
+def parallel_search(translator: Translator, num_sentences: int) -> Iterator[None]:
+    """Let a command search with several workers on a CPU, which share torch's threads meanwhile.
+
+    A step of a search is many small operations, which threads share badly. The batches of the sentences are
+    spread over the workers, so there are not more workers than batches.
+    """
+    threads, batches = torch.get_num_threads(), -(-num_sentences // translator.search.batch_size)
+    workers = min(threads, MAX_WORKERS, batches)
+    if workers < 2 or translator.device.type != "cpu":
+        yield
+        return
+    torch.set_num_threads(threads // workers)
+    translator.workers = workers
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+        translator.workers = 1
 
 
 def _tokenizers(directory: RunDirectory, settings: Settings) -> TokenizerPair:

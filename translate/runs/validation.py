@@ -14,6 +14,7 @@ from translate.corpora.corpus import Split
 from translate.corpora.documents.context_rows import split_context, with_context
 from translate.evaluation import bleu_score, corpus_scores
 from translate.runs.encoding import encode, gold_links
+from translate.runs.load import parallel_search
 from translate.runs.reports.samples import SHOWN, Sample, sample_to_draw
 from translate.training.distributed import World
 from translate.training.losses import batch_loss
@@ -118,7 +119,9 @@ class Validation:
         """The translations of all processes, in the order of the sentences."""
         rank, size = self.world.rank, self.world.size
         context = None if self.context is None else self.context[rank::size]
-        results = self.translator.translate(self.source[rank::size], beam_size=1, context=context)
+        sources = self.source[rank::size]
+        with parallel_search(self.translator, len(sources)):
+            results = self.translator.translate(sources, beam_size=1, context=context)
         mine = [result.text for result in results]
         texts = [""] * len(self.source)
         for rank, share in enumerate(self.world.gather(mine)):

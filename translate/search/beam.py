@@ -14,11 +14,11 @@ from translate.config.search import SearchConfig
 from translate.models import Seq2Seq
 from translate.search.candidates import best_candidates, going_on
 from translate.search.constraints import Constraints
-from translate.search.hypothesis import Finished, Hypothesis, Request, SearchedSentence
-from translate.search.readers import Reader, SentenceGroup
+from translate.search.hypothesis import Finished, Hypothesis, SearchedSentence
 from translate.search.recording import Record
 from translate.search.rules import IMPOSSIBLE, forbid
 from translate.search.running import Chosen, Policy, RunningBatch
+from translate.search.sources import Reader, Request, SentenceGroup
 from translate.search.workers import Supply
 from translate.text.tokenizer import EOS
 

@@ -15,8 +15,8 @@ from torch.nn.functional import pad
 
 from translate.attention.memory import put_rows
 from translate.search.candidates import Candidates, best_candidates
-from translate.search.hypothesis import Request
 from translate.search.rules import IMPOSSIBLE
+from translate.search.sources import Request
 from translate.text.tokenizer import EOS
 
 NONE = -1

@@ -14,7 +14,7 @@ from torch import Tensor
 from translate.attention.memory import each_tensor
 from translate.models import Seq2Seq
 from translate.models.states import Encoded, rows_of
-from translate.search.readers import Reader
+from translate.search.sources import Reader
 
 
 class Decoders:

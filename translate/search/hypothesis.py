@@ -1,4 +1,4 @@
-"""The request of one sentence, its state in a search, and the hypotheses it ends with."""
+"""A sentence in a search, and the hypotheses that it ends with."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,23 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from torch import Tensor
 
-
-@dataclass(frozen=True)
-class Request:
-    """Pieces that a translation must have.
-
-    Attributes:
-        prefix: pieces that it begins with.
-        phrases: sequences of pieces that must appear in it, in any order.
-    """
-
-    prefix: Sequence[int] = ()
-    phrases: Sequence[Sequence[int]] = field(default_factory=tuple)
-
-    @property
-    def length(self) -> int:
-        """Pieces needed to fulfil it, without the end of sentence."""
-        return len(self.prefix) + sum(map(len, self.phrases))
+from translate.search.sources import Request
 
 
 class Hypothesis(NamedTuple):

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from translate.config.search import SearchConfig
 from translate.search.hypothesis import SearchedSentence
-from translate.search.readers import SentenceGroup
+from translate.search.sources import SentenceGroup
 from translate.text.documents import own_start
 from translate.text.tokenizer import BOS, EOS, PAD
 

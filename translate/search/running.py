@@ -16,9 +16,9 @@ from translate.search.candidates import Candidates
 from translate.search.constraints import Constraints
 from translate.search.decoders import Decoders
 from translate.search.hypothesis import Finished, Hypothesis, SearchedSentence
-from translate.search.readers import SentenceGroup, most_sentences
 from translate.search.recording import Record, Recorder
 from translate.search.rules import IMPOSSIBLE, begin_sentences
+from translate.search.sources import SentenceGroup, most_sentences
 from translate.text.tokenizer import BOS, PAD
 
 ENTER = 16  # sentences enter when one slot in this many is free

@@ -14,10 +14,10 @@ from translate.models import Seq2Seq
 from translate.search.beam import beam_search
 from translate.search.candidates import Candidates
 from translate.search.constraints import Constraints
-from translate.search.hypothesis import Hypothesis, Request, SearchedSentence
-from translate.search.readers import Reader
+from translate.search.hypothesis import Hypothesis, SearchedSentence
 from translate.search.rules import IMPOSSIBLE, forbid
 from translate.search.running import Chosen
+from translate.search.sources import Reader, Request
 from translate.text.tokenizer import EOS
 
 

@@ -46,22 +46,19 @@ class Supply(Generic[Item]):
 
 
 def share_out(
-    work: Callable[[Supply[Item]], Iterable[Result]], items: Iterable[Item], device: torch.device
+    work: Callable[[Supply[Item]], Iterable[Result]], items: Iterable[Item], workers: int
 ) -> Iterator[Result]:
-    """The results of ``work`` on all items, as they come; on a CPU by up to 4 workers, one a thread of torch.
+    """The results of ``work`` on all items, as they come, by up to ``workers`` threads that share the items.
 
-    The workers share the threads and the items out among themselves. Gradients are off in each of them. When
-    the caller stops early, or a worker fails, all workers have ended before control returns.
+    Gradients are off in each of them. When the caller stops early, or a worker fails, all workers have ended
+    before control returns.
     """
-    supply, threads = Supply(items), torch.get_num_threads()
-    workers = min(threads, len(supply), MAX_WORKERS)
-    if device.type != "cpu" or workers < 2:
+    supply = Supply(items)
+    workers = min(workers, len(supply))
+    if workers < 2:
         yield from work(supply)
         return
     results: SimpleQueue[tuple[Result] | BaseException | None] = SimpleQueue()  # None: a worker has ended
-
-    def begin() -> None:
-        torch.set_num_threads(threads // workers)  # of this worker alone
 
     def run() -> None:
         try:
@@ -74,7 +71,7 @@ def share_out(
         finally:
             results.put(None)
 
-    pool, busy = ThreadPoolExecutor(workers, "translate", begin), workers
+    pool, busy = ThreadPoolExecutor(workers, "translate"), workers
     try:
         for _ in range(workers):
             pool.submit(run)
@@ -89,4 +86,3 @@ def share_out(
     finally:
         supply.close()
         pool.shutdown()
-        torch.set_num_threads(threads)  # new threads of the process would begin with the workers' number

@@ -94,7 +94,7 @@ def open_catalogue(
                 f"{shown_path(paths[0])}: the run reads pictures, and a request holds text alone; "
                 "use translate text RUN --image FILE"
             )
-        translator = replace(translator, engine=translator.engine_for(translator.search, TranslateOptions()))
+        translator = replace(translator, engine=translator.engine_for(TranslateOptions()))
         source, target = languages.get(name, translator.languages)
         if not source or not target:
             raise UserError(

@@ -10,7 +10,7 @@ from torch import Tensor
 from translate.alignment.pairs import EncodedPair
 from translate.corpora.batching import pad
 from translate.models import Seq2Seq
-from translate.search.readers import read_sources
+from translate.search.sources import read_sources
 from translate.text.tokenizer import BOS, EOS, PAD, UNK
 
 TOGETHER = 16  # translations of a batch

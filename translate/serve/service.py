@@ -18,8 +18,7 @@ from translate.serve.web.keys import Keys
 from translate.serve.web.logs import Log
 from translate.serve.web.refusals import RefusalError
 from translate.text.documents import previous_sentences
-from translate.translation import Translation
-from translate.work import Work
+from translate.translation import Translation, TranslationCall
 
 Result = TypeVar("Result")
 
@@ -119,7 +118,9 @@ class Service:
         if characters > most:
             raise RefusalError(413, f"{characters:,} characters; expected at most {most:,} in one request")
 
-    async def begin(self, served: Served, sentences: Sequence[str], wish: Wish) -> tuple[Work, Counter[str]]:
+    async def begin(
+        self, served: Served, sentences: Sequence[str], wish: Wish
+    ) -> tuple[TranslationCall, Counter[str]]:
         """The sentences in pieces, and counts of those that were cut or unknown.
 
         Raises:
@@ -130,7 +131,7 @@ class Service:
         translator = replace(served.translator, warnings=Counter())
         search = replace(translator.search, sample=False) if translator.search.sample else None
 
-        def begin() -> Work:
+        def begin() -> TranslationCall:
             return translator.begin(
                 sentences,
                 beam_size=wish.beam_size,
@@ -152,14 +153,14 @@ class Service:
 
     @asynccontextmanager
     async def call(
-        self, served: Served, work: Work, warnings: Counter[str], *, growing: bool = False
+        self, served: Served, work: TranslationCall, warnings: Counter[str], *, growing: bool = False
     ) -> AsyncIterator[Pending]:
         """Sentences on their way through the batch; they leave it when the block ends.
 
         Raises:
             RefusalError: if the queue is full, or the server stops.
         """
-        missing = {index for index, each in enumerate(work.batch.sources.pieces) if each.ids}
+        missing = {index for index, each in enumerate(work.pieces) if each.ids}
         pending = Pending(work, missing)
         call = ServedCall(served.name, work, pending, growing, warnings=warnings)
         with refusing():

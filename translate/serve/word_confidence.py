@@ -140,7 +140,7 @@ def _translated(
     """For each pair the probabilities and the words of its translation, and the words of the reference."""
     results = translator.translate(sources)
     target = translator.tokenizers.target
-    pieces = translator.begin(sources, alignments=True).batch.sources.pieces
+    pieces = translator.begin(sources, alignments=True).pieces
     pairs = [
         EncodedPair.of(source, target.decode_words(target.ids(each.tokens))[1])
         for source, each in zip(pieces, results, strict=True)

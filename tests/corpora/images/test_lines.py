@@ -1,7 +1,5 @@
 """Source lines with pictures, and what a model of pictures reads of them."""
 
-from collections import Counter
-
 import pytest
 
 from translate.config.tokenizer import TokenizerConfig
@@ -9,7 +7,6 @@ from translate.corpora.images.line import is_unread, join_line, split_line
 from translate.corpora.images.picture_reader import PictureReader
 from translate.corpora.images.picture_tokenizer import PictureTokenizer, sentences_of
 from translate.errors import UserError
-from translate.source_reading import UNREAD, SentenceReader
 from translate.text.tokenizer import train_tokenizer
 
 SCENE = "scene:sand/circle.red.big.0.1.0.0"
@@ -114,8 +111,3 @@ def test_pictures_that_are_taken_for_words(text, line, unread):
     readers = {"text": text, "picture": tokenizer(text, "picture"), "both": tokenizer(text, "both")}
     assert {each.reads for each in readers.values()} == set(readers)
     assert {name for name in readers if is_unread(line, name)} == unread
-    for name in ("text", "both"):
-        warnings: Counter[str] = Counter()
-        if name == "text" or not line.startswith("!["):  # there is no photo.png
-            SentenceReader(readers[name], 99, warnings).read([line, "it is red ."], words=False)
-            assert warnings[UNREAD] == (name in unread)

@@ -12,10 +12,9 @@ import torch
 from tests.search.ctranslate2.conftest import Chosen
 from tests.search.test_beam import rescore
 from translate.alignment.choice import AlignmentChoice
-from translate.search.ctranslate2.ctranslate2_search import EngineSearch
 from translate.text.tokenizer import EOS
-from translate.translation import Translation
-from translate.translator import AT_LIMIT, Translator
+from translate.translation import AT_LIMIT, Translation
+from translate.translator import Translator
 
 # Last bits may decide between two hypotheses of nearly equal scores.
 MOST_DIFFERING = 0.02
@@ -172,18 +171,3 @@ def test_greedy_search_ends_at_the_maximum_length_as_torch_does(
     assert any(len(each.tokens) == max_length - 1 for each in found)
     assert {each.engine for each in found} == {"ctranslate2"}
     assert not theirs.warnings[AT_LIMIT]
-
-
-def test_torch_begins_while_the_last_groups_are_searched(
-    ours: Translator, engine_of: Chosen, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    engine = engine_of(ours).engine
-    assert engine is not None
-    monkeypatch.setattr(engine, "_has_ended", lambda pieces, limit: False)
-    left: list[int] = []
-    known: list[int] = []
-    wanted = EngineSearch(ours.search, 1, attention=False)
-    groups = [[index] for index in range(9)]
-    assert not list(engine.search(groups, [[5, 6, 7]] * 9, wanted, left, lambda: known.append(len(left))))
-    assert left == list(range(9))
-    assert known == [9 - engine.translator.num_translators]

@@ -9,8 +9,7 @@ Shapes: T target pieces, S source pieces.
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,21 +23,6 @@ from translate.text.tokenizer import BOS, EOS, PAD, TokenizerPair
 AHEAD = 3  # groups that wait for a worker, for each worker: it never waits for Python, and memory is bounded
 SCORED = 2048  # pieces whose scores of the whole vocabulary are held at a time
 MAX_WORKERS = 16  # of one thread each, which is faster than one of many threads
-
-
-@dataclass(frozen=True)
-class EngineSearch:
-    """How sentences are searched in one call.
-
-    Attributes:
-        config: of which CTranslate2 has every setting.
-        n_best: number of hypotheses wanted of each sentence.
-        attention: whether the best ones carry their attention.
-    """
-
-    config: SearchConfig
-    n_best: int
-    attention: bool
 
 
 class _Submitted(NamedTuple):
@@ -100,37 +84,41 @@ class CTranslate2Search:
         self,
         groups: Iterable[Sequence[int]],
         sources: Sequence[Sequence[int]],
-        wanted: EngineSearch,
-        left: list[int],
-        meanwhile: Callable[[], None] = lambda: None,
+        config: SearchConfig,
+        *,
+        n_best: int = 1,
+        attention: bool = False,
     ) -> Iterator[Finished]:
         """Search the sentences of each group together, and groups side by side.
+
+        A sentence without hypotheses is left to our own search.
 
         Args:
             groups: indexes of sentences of similar length.
             sources: ids of every sentence without the end of sentence.
-            wanted: see :class:`EngineSearch`.
-            left: the indexes of sentences that our own search has to find are added.
-            meanwhile: called once, when each worker is at its last group at most: cores are about to idle.
+            config: of which CTranslate2 has every setting.
+            n_best: number of hypotheses wanted of each sentence.
+            attention: whether the best ones carry their attention, if it is that of the run's choice.
         """
+        attention = attention and self.shows_heads
         waiting: deque[_Submitted] = deque()
         cut: dict[int, list[str]] = {}
-        workers = self.translator.num_translators
-        most = AHEAD * workers
         for group in groups:
-            waiting.append(self._submit(group, sources, wanted))
-            if len(waiting) > most:
-                yield from self._read(waiting.popleft(), wanted, left, cut)
+            waiting.append(self._submit(group, sources, config, attention=attention))
+            if len(waiting) > AHEAD * self.translator.num_translators:
+                yield from self._read(waiting.popleft(), config, n_best, cut, attention=attention)
         while waiting:
-            if len(waiting) == workers:
-                meanwhile()
-            yield from self._read(waiting.popleft(), wanted, left, cut)
-        yield from self._end(cut, sources, wanted.config, left)
+            yield from self._read(waiting.popleft(), config, n_best, cut, attention=attention)
+        yield from self._end(cut, sources, config)
 
     def _submit(
-        self, group: Sequence[int], sources: Sequence[Sequence[int]], wanted: EngineSearch
+        self,
+        group: Sequence[int],
+        sources: Sequence[Sequence[int]],
+        config: SearchConfig,
+        *,
+        attention: bool,
     ) -> "_Submitted":
-        config = wanted.config
         # A longer translation than the table of positions is left to our search, which needs none.
         limits = [min(config.longest(len(sources[i]) + 1), self.longest_target) for i in group]
         pieces = [[self.source_pieces[piece] for piece in sources[i]] for i in group]
@@ -147,10 +135,10 @@ class CTranslate2Search:
             min_decoding_length=0,
             return_scores=True,
             return_end_token=True,
-            return_attention=wanted.attention,
+            return_attention=attention,
         )
         firsts: Sequence[Any] = [None] * len(group)
-        if wanted.attention and config.beam_size > 1 and len(group) > 1 and self.choice.shift == 0:
+        if attention and config.beam_size > 1 and len(group) > 1 and self.choice.shift == 0:
             # With a beam, CTranslate2 4.8 returns another sentence's attention of the first step.
             firsts = self.translator.translate_batch(
                 pieces,
@@ -163,11 +151,16 @@ class CTranslate2Search:
         return _Submitted(group, limits, results, firsts)
 
     def _read(
-        self, submitted: "_Submitted", wanted: EngineSearch, left: list[int], cut: dict[int, list[str]]
+        self,
+        submitted: "_Submitted",
+        config: SearchConfig,
+        n_best: int,
+        cut: dict[int, list[str]],
+        *,
+        attention: bool,
     ) -> Iterator[Finished]:
         """The hypotheses of a group, once it is done; what is ``cut`` has no end yet."""
-        penalty = wanted.config.length_penalty
-        greedy = wanted.config.beam_size == 1 and not wanted.attention
+        greedy = config.beam_size == 1 and not attention
         for index, limit, waiting, first in zip(*submitted, strict=True):
             result = waiting.result()
             hypotheses, scores = result.hypotheses, result.scores
@@ -176,14 +169,14 @@ class CTranslate2Search:
                 if greedy and self._is_cut(hypotheses[0], limit):
                     cut[index] = hypotheses[0][: limit - 1]
                 else:
-                    left.append(index)
+                    yield Finished(index, [])
                 continue
             found = []
-            for pieces, score in zip(hypotheses[: wanted.n_best], scores):
+            for pieces, score in zip(hypotheses[:n_best], scores):
                 ids = [self.ids[piece] for piece in pieces]
                 ids.pop()  # the end of sentence
-                found.append(Hypothesis(ids, score * len(pieces) ** penalty, score))
-            if wanted.attention:
+                found.append(Hypothesis(ids, score * len(pieces) ** config.length_penalty, score))
+            if attention:
                 rows = result.attention[0]
                 if first is not None:
                     rows[0] = first.result().attention[0][0]
@@ -196,11 +189,7 @@ class CTranslate2Search:
         return allowed and limit <= len(pieces) and limit < self.longest_target
 
     def _end(
-        self,
-        cut: Mapping[int, list[str]],
-        sources: Sequence[Sequence[int]],
-        config: SearchConfig,
-        left: list[int],
+        self, cut: Mapping[int, list[str]], sources: Sequence[Sequence[int]], config: SearchConfig
     ) -> Iterator[Finished]:
         """The hypotheses with the end of sentence behind them."""
         if not cut:
@@ -210,11 +199,9 @@ class CTranslate2Search:
         results = self.translator.score_batch(read, list(cut.values()), **limits)
         for (index, pieces), result in zip(cut.items(), results, strict=True):
             score = sum(result.log_probs)  # the end's, too
-            if math.isfinite(score):
-                ids = [self.ids[piece] for piece in pieces]
-                yield Finished(index, [Hypothesis(ids, score, config.normalise(score, len(ids) + 1))])
-            else:
-                left.append(index)
+            ids = [self.ids[piece] for piece in pieces]
+            ended = [Hypothesis(ids, score, config.normalise(score, len(ids) + 1))]
+            yield Finished(index, ended if math.isfinite(score) else [])
 
     def _has_ended(self, pieces: list[str], limit: int) -> bool:
         """Whether a hypothesis has ended within the limit, by pieces that our search allows."""

@@ -12,15 +12,14 @@ from translate.serve.catalogue import Served
 from translate.serve.probabilities import next_pieces, word_probabilities
 from translate.serve.service import Service, Wish
 from translate.serve.web.refusals import RefusalError
-from translate.translation import Translation
+from translate.translation import Translation, TranslationCall
 from translate.translator import Translator
-from translate.work import Work
 
 MOST = 8  # pieces that are tried in place of the word's first one
 
 
 async def alternatives(
-    service: Service, served: Served, work: Work, results: Sequence[Translation], index: int
+    service: Service, served: Served, work: TranslationCall, results: Sequence[Translation], index: int
 ) -> list[dict[str, Any]]:
     """Words that could stand at ``index`` after the words before it, the most probable first.
 
@@ -28,7 +27,7 @@ async def alternatives(
     is always among them, whatever its first piece. The probability of a word is the product over its pieces,
     given the source and the words before.
     """
-    target, source = work.batch.target, work.batch.sources
+    target, source = work.target, work
     ids = target.ids(results[0].tokens) if results else []
     _, pieces = target.decode_words(ids)
     if index >= len(pieces.words):
@@ -43,8 +42,8 @@ async def alternatives(
     tried, warnings = await service.begin(served, [work.marked[0].text] * len(firsts), wish)
     requests = [Request([*prefix, piece]) for piece in firsts]
     # With a prefix, torch searches.
-    batch = replace(tried.batch, sources=replace(tried.batch.sources, requests=requests), engine=None)
-    async with service.call(served, replace(tried, batch=batch), Counter(warnings)) as pending:
+    tried = replace(tried, requests=requests, engine=None)
+    async with service.call(served, tried, Counter(warnings)) as pending:
         found = [target.ids(each.tokens) for each in await pending.all()] + [ids]
     pairs = [EncodedPair.of(source.pieces[0], target.decode_words(each)[1]) for each in found]
     sides = [[side] * len(found) for side in read]

@@ -23,8 +23,7 @@ from translate.serve.web.endpoint import Answer, Asked
 from translate.serve.web.events import Event, EventStream, to_json
 from translate.serve.web.refusals import RefusalError
 from translate.text.sentences import split
-from translate.translation import Translation
-from translate.work import Work
+from translate.translation import Translation, TranslationCall
 
 
 class OwnForm:
@@ -136,7 +135,7 @@ class _Request:
         body = self.body
         return body.alignments and body.method == "attention" and body.layer is None and body.heads is None
 
-    async def _begin(self) -> tuple[Work, Any]:
+    async def _begin(self) -> tuple[TranslationCall, Any]:
         body = self.body
         sentences = [sentence for each in self.segmented for sentence in each.sentences]
         wish = Wish(
@@ -192,14 +191,14 @@ class _Request:
         yield Event("done", {**done, "warnings": _told(warnings)})
 
     async def _details(
-        self, work: Work, indexes: Sequence[int], results: Sequence[Translation]
+        self, work: TranslationCall, indexes: Sequence[int], results: Sequence[Translation]
     ) -> list[tuple[Alignment | None, list[float] | None]]:
         """The alignment of each translation, and the probability of each of its words."""
-        body, batch = self.body, work.batch
+        body, batch = self.body, work
         if not body.alignments or not results:
             return [(None, None)] * len(results)
         ids = [batch.target.ids(each.tokens) for each in results]
-        sources = [batch.sources.pieces[index] for index in indexes]
+        sources = [batch.pieces[index] for index in indexes]
         pairs = [
             EncodedPair.of(source, batch.target.decode_words(target)[1])
             for source, target in zip(sources, ids, strict=True)
@@ -210,7 +209,7 @@ class _Request:
             alignments = [*await weigh(self.service, self.served, body, pairs)]
         scores: Sequence[list[float] | None] = [None] * len(results)
         if body.confidence:
-            others = [[other[index] for index in indexes] for other in batch.sources.others]
+            others = [[other[index] for index in indexes] for other in batch.others]
             scores = await confidences(
                 self.service, self.served, pairs, [[each.ids for each in sources], *others]
             )

@@ -8,9 +8,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from translate.config.search import SearchConfig
 from translate.search import Record, Request
-from translate.translation import Translation
+from translate.translation import Translation, TranslationCall
 from translate.translator import Translator
-from translate.work import Work
 
 Result = TypeVar("Result")
 
@@ -59,7 +58,7 @@ class ServedCall:
     """
 
     model: str
-    work: Work
+    work: TranslationCall
     receiver: Receiver
     growing: bool = False
     cancelled: bool = False
@@ -69,17 +68,17 @@ class ServedCall:
 
     def jobs(self) -> "list[QueuedSentence]":
         """A job for each sentence that is not blank."""
-        pieces = self.work.batch.sources.pieces
+        pieces = self.work.pieces
         times = self.arrived or [time.monotonic()] * len(pieces)
         return [QueuedSentence(self, i, arrived=times[i]) for i, each in enumerate(pieces) if each.ids]
 
     def lane(self, jobs: "Sequence[QueuedSentence]") -> LaneKey:
         """The batch in which the jobs of this call run."""
-        batch = self.work.batch
+        batch = self.work
         bulk = self.bulk
         if bulk is None:
             bulk = len(jobs) > BULK_SENTENCES or sum(job.cost for job in jobs) > BULK_PIECES
-        constrained = any(request.phrases for request in batch.sources.requests)
+        constrained = any(request.phrases for request in batch.requests)
         settings = tuple(vars(batch.config).values())
         # Only our own search shows how a translation grows.
         engine = "torch" if batch.engine is None or self.growing else batch.engine.name
@@ -109,22 +108,22 @@ class QueuedSentence:
     @property
     def cost(self) -> int:
         """Source pieces, with the end of sentence."""
-        return len(self.call.work.batch.sources.pieces[self.index].ids) + 1
+        return len(self.call.work.pieces[self.index].ids) + 1
 
     @property
     def request(self) -> Request:
         """What the translation must have."""
-        request = self.call.work.batch.sources.requests[self.index]
+        request = self.call.work.requests[self.index]
         return request if self.met else Request(request.prefix)
 
     def ids(self) -> list[Sequence[int]]:
         """The sentence as each model of the ensemble reads it."""
-        sources = self.call.work.batch.sources
+        sources = self.call.work
         return [sources.pieces[self.index].ids, *(other[self.index] for other in sources.others)]
 
     def held(self, record: Record | None) -> tuple[int, int]:
         """Weights that it may record, and numbers that its decoder may keep."""
-        batch = self.call.work.batch
+        batch = self.call.work
         steps = batch.config.longest(self.cost) * batch.config.beam_size
         heads = 0 if record is None or record.heads is None else len(record.heads)
         return self.cost * steps * heads, steps * batch.models[0].cached_numbers

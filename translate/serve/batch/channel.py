@@ -14,7 +14,7 @@ from translate.errors import UserError
 from translate.search import Request
 from translate.serve.batch.handing import Handed
 from translate.text.tokenizer import Pieces
-from translate.translation import Translation
+from translate.translation import TranslateOptions, Translation
 
 HEAD = struct.Struct("!Q")  # the bytes of a message, before it
 
@@ -29,16 +29,11 @@ class Begin(NamedTuple):
 
 @dataclass(frozen=True)
 class Shape:
-    """How the sentences of a call are searched and completed; see ``Work`` and ``BatchTranslator``."""
+    """How the sentences of a call are searched and completed; see ``TranslationCall``."""
 
     model: str
     config: SearchConfig
-    n_best: int
-    mbr: int | None
-    aligned: bool
-    keep: bool
-    markup: bool
-    replace_unknown: bool
+    options: TranslateOptions  # without prefix, constraints and context
     bulk: bool
     growing: bool
 

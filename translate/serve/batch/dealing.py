@@ -1,6 +1,7 @@
 """Which process has what to do: least loaded first, and documents leave room."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from translate.serve.batch.calls import LaneKey, QueuedSentence
 from translate.serve.batch.channel import Part, Shape
@@ -36,26 +37,15 @@ def part_of(number: int, key: LaneKey, jobs: Sequence[QueuedSentence]) -> Part:
     """The message that gives sentences of one call to a process."""
     call, indexes = jobs[0].call, [job.index for job in jobs]
     work = call.work
-    batch, options = work.batch, work.options
+    options = replace(work.options, prefix=None, constraints=None, context=None)
     completed = options.markup or options.replace_unknown
-    shape = Shape(
-        call.model,
-        batch.config,
-        batch.n_best,
-        batch.mbr,
-        batch.aligned,
-        work.keep,
-        options.markup,
-        options.replace_unknown,
-        key.bulk,
-        call.growing,
-    )
+    shape = Shape(call.model, work.config, options, key.bulk, call.growing)
     return Part(
         number,
         shape,
-        [batch.sources.pieces[index] for index in indexes],
-        [[other[index] for index in indexes] for other in batch.sources.others],
-        [batch.sources.requests[index] for index in indexes],
+        [work.pieces[index] for index in indexes],
+        [[other[index] for index in indexes] for other in work.others],
+        [work.requests[index] for index in indexes],
         [work.marked[index] for index in indexes] if completed else (),
         [job.arrived for job in jobs],
     )

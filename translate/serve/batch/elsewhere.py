@@ -7,7 +7,6 @@ end, so batches are small.
 from collections.abc import Callable, Iterator
 
 from translate.search import Finished
-from translate.search.ctranslate2.ctranslate2_search import EngineSearch
 from translate.serve.batch.calls import LaneKey, QueuedSentence
 from translate.serve.batch.lanes import Feed
 
@@ -21,15 +20,17 @@ def search_elsewhere(feed: Feed, leave: Callable[[QueuedSentence, LaneKey], None
     """
     key = feed.lane.key
     while jobs := feed.take():
-        batches = [job.call.work.batch for job in jobs]
-        engine = batches[0].engine
+        engine = jobs[0].call.work.engine
         assert engine is not None
-        most = max(batch.n_best for batch in batches)
-        wanted = EngineSearch(key.config, most, key.record is not None and engine.shows_heads)
+        most = max(job.call.work.options.n_best for job in jobs)
         sources = [job.ids()[0] for job in jobs]
         left: list[int] = []
-        for found in engine.search([range(len(jobs))], sources, wanted, left):
-            yield found._replace(key=jobs[found.key])
+        attention = key.record is not None
+        for found in engine.search([range(len(jobs))], sources, key.config, n_best=most, attention=attention):
+            if found.hypotheses:
+                yield found._replace(key=jobs[found.key])
+            else:
+                left.append(found.key)
         feed.leave([jobs[index] for index in left])
         for index in left:
             if not jobs[index].call.cancelled:

@@ -15,7 +15,8 @@ from translate.serve.batch.elsewhere import search_elsewhere
 from translate.serve.batch.lanes import Feed, Lane, begin
 from translate.serve.batch.turns import Party, Turns
 from translate.serve.metrics import Meter
-from translate.translator import AT_LIMIT, UNMET, Translator
+from translate.translation import AT_LIMIT, UNMET
+from translate.translator import Translator
 
 Result = TypeVar("Result")
 
@@ -245,7 +246,7 @@ class Engine:
         """Hand out the translation of a sentence."""
         job: QueuedSentence = found.key
         feed.leave([job])
-        call, batch = job.call, job.call.work.batch
+        call = job.call
         if call.cancelled:
             return
         if not found.hypotheses and job.met and job.request.phrases:
@@ -254,10 +255,7 @@ class Engine:
                 feed.lane.again(job)
             return
         try:
-            (_, result, _) = next(
-                batch.results([found._replace(key=job.index)], met=job.met, engine=feed.lane.key.engine)
-            )
-            result = call.work.finish_one(job.index, result)
+            _, result = next(call.work.results([found._replace(key=job.index)], engine=feed.lane.key.engine))
         except Exception as error:
             self.cancel(call)
             call.receiver.fail(error)

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from translate.search import SentenceGroup, Supply, read_sources
-from translate.search.readers import most_sentences
 from translate.search.running import RunningBatch
+from translate.search.sources import most_sentences
 from translate.serve.batch.calls import LaneKey, QueuedSentence, ServedCall
 from translate.serve.batch.turns import Party, Turns
 from translate.serve.metrics import Meter
@@ -115,7 +115,7 @@ class Lane(Party):
 
 def begin(jobs: Sequence[QueuedSentence]) -> SentenceGroup:
     """The sentences of jobs, to be encoded together."""
-    models = jobs[0].call.work.batch.models
+    models = jobs[0].call.work.models
     ids = [list(each) for each in zip(*(job.ids() for job in jobs), strict=True)]
     return SentenceGroup(jobs, read_sources(models, ids), [job.request for job in jobs])
 

@@ -5,8 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from translate.translation import Translation
-from translate.work import Work
+from translate.translation import Translation, TranslationCall
 
 
 class Growth(NamedTuple):
@@ -31,7 +30,7 @@ class Pending:
         missing: indexes of the sentences that are not blank.
     """
 
-    def __init__(self, work: Work, missing: set[int]) -> None:
+    def __init__(self, work: TranslationCall, missing: set[int]) -> None:
         self.results = work.blank()
         self._loop = asyncio.get_running_loop()
         self._missing = missing

@@ -8,6 +8,7 @@ import queue
 import signal
 import socket
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
@@ -33,10 +34,8 @@ from translate.serve.batch.channel import (
     sendable,
 )
 from translate.serve.batch.engine import Engine
-from translate.source_reading import Sources
-from translate.translation import BatchTranslator, TranslateOptions, Translation
-from translate.translator import UNMET, Translator
-from translate.work import Work
+from translate.translation import UNMET, Translation, TranslationCall
+from translate.translator import Translator
 
 _CPU = torch.device("cpu")
 MOST_STEPS = 32  # whose counts wait for something that somebody waits for
@@ -166,20 +165,21 @@ class Translating:
         self._calls[part.number] = call
         self._engine.submit(call)
 
-    def _work(self, part: Part) -> Work:
+    def _work(self, part: Part) -> TranslationCall:
         translator, shape = self._translators[part.shape.model], part.shape
-        batch = BatchTranslator(
-            [each.model for each in (translator, *translator.partners)],
-            translator.tokenizers.target,
-            shape.config,
-            translator.choice,
-            Sources(part.pieces, part.others, part.requests),
-            shape.n_best,
-            shape.mbr,
-            shape.aligned,
+        return TranslationCall(
+            models=[member.model for member in (translator, *translator.partners)],
+            target=translator.tokenizers.target,
+            choice=translator.choice,
+            options=shape.options,
+            config=shape.config,
+            marked=part.marked,
+            pieces=part.pieces,
+            others=part.others,
+            requests=part.requests,
+            engine=None,
+            warnings=Counter(),
         )
-        options = TranslateOptions(markup=shape.markup, replace_unknown=shape.replace_unknown)
-        return Work(batch, part.marked, options, shape.keep)
 
     def _answer(self, number: int, future: "Future[Any]") -> None:
         error = future.exception()

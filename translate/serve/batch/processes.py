@@ -32,7 +32,8 @@ from translate.serve.batch.lanes import Lane
 from translate.serve.batch.turns import RESERVED
 from translate.serve.batch.worker import Given, Worker
 from translate.serve.metrics import Meter
-from translate.translator import UNMET, Translator
+from translate.translation import UNMET
+from translate.translator import Translator
 
 Result = TypeVar("Result")
 

@@ -1,0 +1,274 @@
+"""Source sentences as models read them: in pieces, with what a translation must have, in padded batches."""
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from torch import Tensor
+
+from translate.config.names import listed
+from translate.config.tokenizer import TAG
+from translate.corpora.batching import pad
+from translate.errors import UserError
+from translate.models import Encoded, Seq2Seq
+from translate.text.documents import ALONE, ContextSize, in_context
+from translate.text.tokenizer import EOS, LONGEST_PIECE, UNK, Pieces, Tokenizer
+
+MAX_RECORDED = 1 << 26  # weights that a batch may record, 256 MiB; with more, it holds fewer sentences
+MAX_CACHED = 1 << 28  # numbers that the decoder of a batch may keep, 1 GiB; with more, it holds fewer, too
+MAX_BATCH_PIECES = 8192  # of padded sources: bounds the memory of batches of long sentences
+
+Ids = Sequence[int]
+Previous = Sequence[Sequence[str]]
+
+CUT = "source cut at {} pieces"
+UNKNOWN = "only characters that the vocabulary does not have"
+PARTLY_UNKNOWN = "some characters that the vocabulary does not have"
+UNKNOWN_TAG = "before the sentence a tag that the model was not trained with; it knows {}"
+
+
+@dataclass(frozen=True)
+class SentenceReader:
+    """Reads source sentences.
+
+    Attributes:
+        tokenizer: of the source.
+        limit: most pieces of a sentence; the rest is not read.
+        warnings: counts of sentences that were cut or unknown, which are added to.
+        context: how much of the previous sentences is read.
+    """
+
+    tokenizer: Tokenizer
+    limit: int
+    warnings: Counter[str]
+    context: ContextSize = ALONE
+
+    def read(
+        self, sentences: Sequence[str], *, words: bool, previous: Previous | None = None
+    ) -> list[Pieces]:
+        """The sentences in pieces, and in words on request.
+
+        Args:
+            sentences: the sources.
+            words: whether the words are wanted.
+            previous: the sentences before each one in its document, the nearest last.
+        """
+        starts = [sentence[: self.limit * LONGEST_PIECE] for sentence in sentences]  # more cannot fit
+        if self.tokenizer.tags:
+            self._count_unknown_tags(starts)
+        if words:
+            found = [self.tokenizer.encode_words(start) for start in starts]
+        else:
+            found = [Pieces(ids, [], []) for ids in self.tokenizer.encode_all(starts)]
+        for index, (sentence, start) in enumerate(zip(sentences, starts, strict=True)):
+            found[index] = self._within_limit(found[index], shortened=len(sentence) > len(start))
+        if previous is None or not self.context.sentences:
+            return found
+        before = self._previous_ids(previous)
+        return [in_context(own, self._nearest(own, ids)) for own, ids in zip(found, before, strict=True)]
+
+    def near(self, sentence: str, previous: Sequence[str]) -> list[str]:
+        """Those of the previous sentences that are read before a sentence of a given pair."""
+        (ids,) = self._previous_ids([previous])
+        count = len(self._nearest(self.tokenizer.encode_words(sentence), ids))
+        texts = [text for text in previous if text.strip()]
+        return texts[len(texts) - count :]
+
+    def encode_words(self, sentence: str, previous: Sequence[str], *, whitespace: bool) -> Pieces:
+        """A sentence of a given pair, whole, with its words."""
+        own = self.tokenizer.encode_words(sentence, whitespace=whitespace)
+        if not previous or not self.context.sentences:
+            return own
+        return in_context(own, self._nearest(own, *self._previous_ids([previous])))
+
+    def _previous_ids(self, previous: Previous) -> list[list[list[int]]]:
+        """The previous sentences of each source in pieces; blank ones are left out."""
+        near = [[text for text in texts if text.strip()] for texts in previous]
+        near = [texts[-self.context.sentences :] for texts in near]
+        known = dict.fromkeys(text for texts in near for text in texts)
+        starts = [text[: self.context.pieces * LONGEST_PIECE] for text in known]
+        ids = dict(zip(known, self.tokenizer.encode_all(starts), strict=True))
+        return [[ids[text] for text in texts] for texts in near]
+
+    def _nearest(self, own: Pieces, previous: Sequence[Ids]) -> Sequence[Ids]:
+        """The nearest of the previous sentences, as many as are read before a sentence."""
+        room = min(self.context.pieces, self.limit - len(own.ids))
+        count = self.context._replace(pieces=room).nearest(map(len, reversed(previous)))
+        return previous[len(previous) - count :]
+
+    def _count_unknown_tags(self, sentences: Sequence[str]) -> None:
+        """A model that was trained with tags reads any other one as words."""
+        known = self.tokenizer.tags
+        for sentence in sentences:
+            words = itertools.takewhile(TAG.fullmatch, sentence.split())
+            if any(word not in known for word in words):
+                self.warnings[UNKNOWN_TAG.format(listed(known))] += 1
+
+    def _within_limit(self, pieces: Pieces, *, shortened: bool) -> Pieces:
+        kept = pieces.cut(self.limit)
+        if shortened or kept is not pieces:
+            self.warnings[CUT.format(self.limit)] += 1
+        if UNK in kept.ids:
+            unknown = self.tokenizer.only_unknown(kept.ids)
+            self.warnings[UNKNOWN if unknown else PARTLY_UNKNOWN] += 1
+        return kept
+
+
+@dataclass(frozen=True)
+class Request:
+    """Pieces that a translation must have.
+
+    Attributes:
+        prefix: pieces that it begins with.
+        phrases: sequences of pieces that must appear in it, in any order.
+    """
+
+    prefix: Sequence[int] = ()
+    phrases: Sequence[Sequence[int]] = field(default_factory=tuple)
+
+    @property
+    def length(self) -> int:
+        """Pieces needed to fulfil it, without the end of sentence."""
+        return len(self.prefix) + sum(map(len, self.phrases))
+
+
+def read_requests(
+    tokenizer: Tokenizer,
+    count: int,
+    prefix: str | Sequence[str] | None,
+    constraints: Sequence[str] | Sequence[Sequence[str]] | None,
+    max_pieces: int | None,
+) -> list[Request]:
+    """One request for each sentence.
+
+    Args:
+        tokenizer: of the target.
+        count: number of sentences.
+        prefix: the beginning of every translation, or one for each sentence.
+        constraints: phrases that every translation must contain, or a list of phrases for each sentence.
+        max_pieces: most pieces of a translation that the model allows, with the end of sentence, or ``None``.
+
+    Raises:
+        UserError: for a text with pieces outside the vocabulary, or lists of a wrong length.
+    """
+    if prefix == "":
+        raise UserError("prefix: there is no word in it; leave it out")
+    if isinstance(constraints, str):
+        raise UserError("constraints: expected a list of phrases, got one string; write [phrase]")
+    if prefix is None and not constraints:
+        return [Request()] * count
+    prefixes = [prefix or ""] * count if prefix is None or isinstance(prefix, str) else list(prefix)
+    given = list(constraints or ())
+    alike = all(isinstance(phrase, str) for phrase in given)
+    phrases: list[Any] = [given] * count if alike else [list(texts) for texts in given]
+    for name, values in (("prefix", prefixes), ("constraints", phrases)):
+        if len(values) != count:
+            raise UserError(f"{name}: expected one a sentence, that is {count}, got {len(values)}")
+    known: dict[tuple[str, str], list[int]] = {}
+
+    def pieces(kind: str, text: str) -> list[int]:
+        if (kind, text) not in known:
+            known[kind, text] = _known_pieces(tokenizer, kind, text)
+        return known[kind, text]
+
+    found = [
+        Request(pieces("prefix", begin) if begin else (), [pieces("constraint", text) for text in texts])
+        for begin, texts in zip(prefixes, phrases, strict=True)
+    ]
+    longest = max((request.length + 1 for request in found), default=0)
+    if max_pieces is not None and longest > max_pieces:
+        raise UserError(f"prefix and constraints: {longest} pieces, but the model says {max_pieces} at most")
+    return found
+
+
+def _known_pieces(tokenizer: Tokenizer, kind: str, text: str) -> list[int]:
+    ids = tokenizer.encode(text)
+    if not ids:
+        raise UserError(f"{kind} {text!r}: there is no word in it")
+    if UNK in ids:
+        unknown = next((character for character in text if UNK in tokenizer.encode(character)), text)
+        raise UserError(f"{kind} {text!r}: {unknown!r} is not in the run's target vocabulary")
+    return ids
+
+
+class Reader(NamedTuple):
+    """A model with the sentences encoded in its own vocabulary."""
+
+    model: Seq2Seq  # in evaluation mode, on the device of ``source``
+    source: Tensor  # (B, S) ids, ending in end of sentence
+    source_mask: Tensor | None  # (B, S) bool, True = visible
+
+    @property
+    def lengths(self) -> list[int]:
+        """Source pieces of each sentence, with the end of sentence."""
+        if self.source_mask is None:
+            return [self.source.shape[1]] * len(self.source)
+        return [int(length) for length in self.source_mask.sum(1).tolist()]
+
+    def encode(self) -> Encoded:
+        """The encoded source."""
+        return self.model.encode(self.source, self.source_mask)
+
+
+class SentenceGroup(NamedTuple):
+    """Sentences that are encoded together and then searched one by one."""
+
+    keys: Sequence[Any]  # the caller's name of each sentence
+    readers: Sequence[Reader]  # one, or an ensemble with the same target vocabulary
+    requests: Sequence[Request]
+
+
+def read_sources(models: Sequence[Seq2Seq], sources: Sequence[Sequence[Ids]]) -> list[Reader]:
+    """Sentences padded to one batch, on the models' device.
+
+    Args:
+        models: one or an ensemble, in evaluation mode, on one device.
+        sources: for each model, ids of each sentence without the end of sentence.
+    """
+    readers = []
+    for model, sentences in zip(models, sources, strict=True):
+        source, mask = pad([[*ids, EOS] for ids in sentences])
+        device = model.output_weight.device
+        readers.append(Reader(model, source.to(device), None if mask is None else mask.to(device)))
+    return readers
+
+
+def most_sentences(batch_size: int, pieces: int, recorded: int = 0, cached: int = 0) -> int:
+    """How many sentences may run together.
+
+    Args:
+        batch_size: the most whatever their length.
+        pieces: of the longest source.
+        recorded: weights that a sentence may record.
+        cached: numbers that the decoder may keep of a sentence, if its translations become as long as they
+            may and share no beginning.
+    """
+    most = min(batch_size, MAX_BATCH_PIECES // pieces)
+    for numbers, limit in ((recorded, MAX_RECORDED), (cached, MAX_CACHED)):
+        most = min(most, limit // numbers) if numbers else most
+    return max(1, most)
+
+
+def length_batches(
+    lengths: Sequence[int],
+    batch_size: int,
+    held: Callable[[int], tuple[int, int]] = lambda length: (0, 0),
+) -> Iterator[list[int]]:
+    """Indexes of sources of similar lengths, shortest first; empty sources are left out.
+
+    Args:
+        lengths: pieces of each source.
+        batch_size: most sources of a batch.
+        held: weights that a sentence of this many pieces may record, and numbers that its decoder may keep.
+    """
+    batch: list[int] = []
+    for index in sorted((i for i, length in enumerate(lengths) if length), key=lambda i: lengths[i]):
+        length = lengths[index]
+        if len(batch) >= most_sentences(batch_size, length, *held(length)):
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch
