@@ -18,7 +18,7 @@ from typing import NamedTuple
 import yaml  # type: ignore[import-untyped]
 
 from translate.attention import mechanisms
-from translate.config import config_directory
+from translate.config.names import config_directory
 from translate.config.option_groups import flat_parameters
 
 # No links guide the attention here: it finds its own. Pairs and pieces are those that the demo once had.

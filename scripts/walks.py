@@ -102,7 +102,7 @@ def training_walk(directory: Path) -> Walk:
     """Train a tiny model into ``directory``; returns the walk from its second step to its third."""
     from torch.optim.optimizer import register_optimizer_step_post_hook
 
-    from translate.config import compose
+    from translate.config.composer import compose
     from translate.config.settings import check_config
     from translate.runs.life import train
 

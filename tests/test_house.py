@@ -17,7 +17,6 @@ LARGE_PACKAGES = {"grammar", "cli"}  # the lexicon of a language; a file for eac
 
 # One name for two files of different rooms: why it is one idea.
 SHARED_FILE_NAMES = {
-    "tokenizer.py": "the settings of the tokenizer, and the tokenizer",
     "corpus.py": "the command that writes a corpus, and the corpus",
     "calibrate.py": "the command that calibrates, and calibration",
     "symmetrise.py": "the command that symmetrises links, and how it is done",

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from translate.config.data import data_config
-from translate.config.tokenizer import TokenizerConfig
+from translate.config.data import TokenizerConfig, data_config
 from translate.corpora.corpus import load_corpus, write_corpus
 from translate.runs.calibration import pairs_of_files
 from translate.text.lines import read_lines, read_text

@@ -8,8 +8,8 @@ import torch
 
 from tests.tiny_models import BACKENDS, tiny_model
 from translate.alignment.choice import AlignmentChoice
+from translate.config.data import TokenizerConfig
 from translate.config.search import SearchConfig
-from translate.config.tokenizer import TokenizerConfig
 from translate.errors import UserError
 from translate.search import beam_search
 from translate.text.tokenizer import EOS, TokenizerPair

@@ -12,8 +12,8 @@ from tests.tiny_models import tiny_model
 from translate.alignment.choice import AlignmentChoice
 from translate.alignment.extract import align
 from translate.alignment.pairs import EncodedPair
+from translate.config.data import TokenizerConfig
 from translate.config.search import SearchConfig
-from translate.config.tokenizer import TokenizerConfig
 from translate.errors import UserError
 from translate.inspection import align_document
 from translate.models import Seq2Seq

@@ -9,7 +9,7 @@ import pytest
 from tests.test_translator import SOURCES, TARGETS, build
 from translate.alignment.alignment import Alignment
 from translate.alignment.transfer.markup import MAX_PLACED
-from translate.config.tokenizer import TokenizerConfig
+from translate.config.data import TokenizerConfig
 from translate.errors import UserError
 from translate.search.sources import CUT
 from translate.text.lines import MAX_CHARACTERS

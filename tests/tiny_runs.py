@@ -6,7 +6,7 @@ from typing import Any
 
 from filelock import FileLock
 
-from translate.config import compose
+from translate.config.composer import compose
 from translate.config.settings import check_config
 from translate.runs.life import train
 

@@ -7,7 +7,7 @@ import pytest
 
 import translate
 from tests.tiny_runs import overrides_of
-from translate.config import compose
+from translate.config.composer import compose
 from translate.config.settings import check_config
 from translate.errors import UserError
 from translate.runs.life import train

@@ -11,9 +11,10 @@ import translate.attention
 from scripts.mechanisms import mechanism_table, variants
 from tests.attention.cases import attends_within, missing_oracles
 from translate.attention import Attention, contract, create, mechanisms, names, register
-from translate.config import compose, config_directory
+from translate.config.composer import compose
+from translate.config.names import config_directory
 from translate.config.settings import check_config
-from translate.config.targets.resolving import resolve_target
+from translate.config.targets import resolve_target
 
 CHOICES = config_directory() / "model" / "attention"
 MODULE = '''
@@ -52,7 +53,7 @@ def test_every_mechanism_has_a_file_of_its_name() -> None:
 @pytest.mark.parametrize("name", names())
 def test_the_file_of_a_mechanism_builds_it_with_its_options(name: str) -> None:
     node = yaml.safe_load((CHOICES / f"{name}.yaml").read_text())
-    built = translate.config.targets.resolving.instantiate(node, "model.attention", [])(24, 24)
+    built = translate.config.targets.instantiate(node, "model.attention", [])(24, 24)
     assert type(built) is mechanisms()[name]
     for option in ("num_heads", "num_key_value_heads", "window", "max_length", "num_buckets", "gaussian"):
         if node.get(option) is not None:

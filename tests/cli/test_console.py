@@ -12,13 +12,13 @@ from translate.cli import console
 from translate.cli.console import (
     Rate,
     as_unicode,
-    load_translator,
     print_error,
     print_note,
     print_notices,
     print_warning,
 )
 from translate.cli.main import run
+from translate.cli.options import load_translator
 from translate.errors import UserError, UserNotice
 
 

@@ -102,11 +102,10 @@ def test_8_bits_cost_what_their_translations_lose(
         bleu[int8] = metric.corpus_score([result.text for result in texts], [files.lines("reference")]).score
     assert row["int8"]["bleu"] == pytest.approx(bleu[True])
     assert row["int8"]["cost"] == pytest.approx(bleu[False] - bleu[True])
-    assert row["int8"]["time_ratio"] > 0
     table = translate_command("evaluate", run, *arguments).out.splitlines()
     cost = bleu[False] - bleu[True]
     change = f"costs {cost:.2f}" if cost >= 0 else f"gains {-cost:.2f}"
-    assert table[-1].startswith(f"int8 BLEU {bleu[True]:.2f}, which {change}; ")
+    assert table[-1] == f"int8 BLEU {bleu[True]:.2f}, which {change}"
 
 
 def test_8_bits_are_compared_with_float32(run: Path, files: Files, translate_command: Command) -> None:

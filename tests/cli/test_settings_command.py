@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.commands import Command
 from translate.cli.settings import ORDER
-from translate.config import Composer
+from translate.config.composer import Composer
 from translate.config.settings import SECTIONS, TARGETS
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"

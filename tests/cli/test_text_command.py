@@ -18,8 +18,7 @@ from tests.cli.commands import Command
 from tests.tiny_runs import BACKENDS
 from translate.cli.console import input_lines
 from translate.cli.main import run as run_command
-from translate.config.data import data_config
-from translate.config.tokenizer import TokenizerConfig
+from translate.config.data import TokenizerConfig, data_config
 from translate.corpora.corpus import load_corpus
 from translate.errors import UserError
 from translate.text.tokenizer import TokenizerPair, train_tokenizer

@@ -1,5 +1,6 @@
 """`translate train` as a user meets it, with training itself replaced."""
 
+import logging
 import os
 import subprocess
 import sys
@@ -11,8 +12,8 @@ import pytest
 
 import translate.runs.life
 from translate.cli import main
-from translate.cli.train import job_suffix
-from translate.config import Composer
+from translate.cli.train import file_suffix
+from translate.config.composer import Composer
 from translate.errors import UserError
 
 
@@ -22,7 +23,9 @@ def trained(tmp_path, monkeypatch):
     configs: list[Any] = []
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(translate.runs.life, "train", configs.append)
-    return configs
+    yield configs
+    for name in (None, "hydra"):  # Hydra logs to the streams of this test
+        logging.getLogger(name).handlers.clear()
 
 
 def run(*arguments: str) -> int:
@@ -103,7 +106,7 @@ def test_a_sweep_over_choices_takes_keys_of_the_choice(trained):
         == 0
     )
     assert [each.run.name for each in trained] == [
-        f"grammar-{model}-model={model},model-attention={attention}"
+        f"grammar-{model}-model-attention={attention},model={model}"
         for model in ("rnn_luong", "rnn_bahdanau")
         for attention in ("general", "additive")
     ]
@@ -117,20 +120,20 @@ def test_no_job_of_a_sweep_starts_if_one_is_wrong(trained, capsys):
 
 
 @pytest.mark.parametrize(
-    ("overrides", "excluded", "suffix"),
+    ("overrides", "suffix"),
     [
-        (["training.seed=2", "model=a"], ["model"], "training.seed=2"),
-        (["++model.width=2", "+data.seed=3"], [], "model.width=2,data.seed=3"),
-        (["model/attention=dot", "data.path='a b/c'"], [], "model-attention=dot,data.path=-a-b-c"),
-        (["run.name=a"], [], ""),
+        ("training.seed=2", "training.seed=2"),
+        ("++data.seed=3,++model.width=2", "data.seed=3,model.width=2"),
+        ("data.path='a b/c',model/attention=dot", "data.path=-a-b-c-,model-attention=dot"),
+        ("", ""),
     ],
 )
-def test_the_suffix_of_a_job_is_fit_for_a_file_name(overrides, excluded, suffix):
-    assert job_suffix(overrides, excluded) == suffix
+def test_the_suffix_of_a_job_is_fit_for_a_file_name(overrides, suffix):
+    assert file_suffix(overrides) == suffix
 
 
 def test_long_suffixes_stay_short_and_apart():
-    first, second = (job_suffix([f"data.path={'x' * 300}", f"training.seed={seed}"], []) for seed in (1, 2))
+    first, second = (file_suffix(f"data.path={'x' * 300},training.seed={seed}") for seed in (1, 2))
     assert first != second
     assert len(first) < 200
 
@@ -142,6 +145,11 @@ def test_long_suffixes_stay_short_and_apart():
         (["--multrun"], "--multrun: no such option of translate train; did you mean --multirun?"),
         (["--cfg", "jobs"], "translate train: argument --cfg/-c: invalid choice"),
         (["--cfg", "job", "--multirun"], "--multirun and --cfg exclude each other"),
+        (
+            ["--config", "my.yaml"],
+            "my.yaml: settings are given as NAME=VALUE, or in a file DIR/experiment/my.yaml with ",
+        ),
+        (["--experimental-rerun", "x.pkl"], "--experimental-rerun: no such option of translate train"),
         (["--config-dir", "nowhere"], "nowhere: no such folder of configuration files"),
     ],
 )
@@ -206,12 +214,11 @@ def test_config_dir_adds_files_of_the_user(trained, tmp_path):
 
 
 @pytest.mark.slow
-def test_config_path_and_name_replace_the_files(trained, tmp_path):
+def test_config_name_replaces_the_primary_file(trained, tmp_path):
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "mine.yaml").write_text("defaults:\n  - config\n  - _self_\n")
     assert run("--config-dir", "own", "--config-name", "mine", "training.max_steps=3") == 0
     assert trained[0].training.max_steps == 3
-    assert run("--config-path", "own", "--config-name", "config") == 2
 
 
 @pytest.mark.slow
@@ -253,28 +260,12 @@ class TestMain:
         assert main.run(["--version"]) == 0
         assert capsys.readouterr().out == f"translate {main.__version__}\n"
 
-    @pytest.mark.parametrize(
-        ("arguments", "nearest"), [(["trian"], "train"), (["text", "--bem-size", "3", "x"], "--beam-size")]
-    )
-    def test_a_misspelt_command_or_option_gives_the_nearest(self, capsys, arguments, nearest):
-        assert main.run(arguments) == 2
-        error = capsys.readouterr().err
-        assert error.startswith("error: no such")
-        assert nearest in error
-        assert error.count("\n") == 1
-
     def test_interruption_is_exit_130(self, trained, monkeypatch):
         def interrupt(config: object) -> None:
             raise KeyboardInterrupt
 
         monkeypatch.setattr(translate.runs.life, "train", interrupt)
         assert run() == 130
-
-    def test_help_lists_the_commands_and_needs_no_torch(self):
-        code = "import sys; from translate.cli.main import run; run(['--help']); exit('torch' in sys.modules)"
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        assert "train" in done.stdout
 
     @pytest.mark.slow
     def test_a_reader_that_leaves_gets_no_traceback(self, tmp_path):
@@ -286,21 +277,6 @@ class TestMain:
         )
         os.close(writing)
         assert (done.returncode, done.stderr) == (main.READER_GONE, "")
-
-
-@pytest.mark.parametrize("option", [["--experimental-rerun", "x.pkl"], ["--experimental-re=x.pkl"]])
-def test_pickles_are_not_read(trained, tmp_path, option, capsys):
-    (tmp_path / "x.pkl").write_bytes(b"cos\nsystem\n(S'touch owned'\ntR.")
-    assert run(*option) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("error: --experimental-rerun: not supported, since it runs code of the file")
-    assert error.count("\n") == 1
-    assert not (tmp_path / "owned").exists()
-
-
-def test_the_help_of_train_fits_into_80_columns(capsys):
-    assert run("--help") == 0
-    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
 
 
 def test_a_full_standard_output_is_one_line(monkeypatch, capsys):

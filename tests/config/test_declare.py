@@ -6,12 +6,11 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 from tests.config.outer import FILE, Inner, Outer
-from translate.config import config_directory
-from translate.config.declare import DECLARED_IN, YAML, declared, is_open, section_of
+from translate.config.declare import DECLARED_IN, YAML, declared, is_open, section_of, to_section
+from translate.config.names import config_directory
 from translate.config.search import SearchConfig
 from translate.config.settings import SECTIONS
 from translate.config.training import TrainingConfig
-from translate.config.values import to_section
 from translate.errors import UserError
 
 

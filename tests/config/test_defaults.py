@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from translate.config import config_directory
-from translate.config.files import YAML, from_file
-from translate.config.listing import merged
+from translate.config.files import YAML, choice_of, from_file
+from translate.config.names import config_directory
 from translate.config.option_groups import groups_of
-from translate.config.targets.resolving import PACKAGE, options_of, resolve_target
+from translate.config.targets import PACKAGE, options_of, resolve_target
 from translate.training import schedules
 
 # `translate.attention.create(name, query_size=, key_size=)` serves without conf/: a mechanism may repeat a
@@ -61,7 +60,7 @@ def second_defaults(values: Mapping[str, Any]) -> dict[str, set[str]]:
 
 @pytest.mark.parametrize("file", FILES)
 def test_a_default_stands_once(file: str) -> None:
-    assert second_defaults(merged(file)) == {}
+    assert second_defaults(choice_of(*file.removesuffix(".yaml").rsplit("/", 1))) == {}
 
 
 class Planted:
@@ -76,7 +75,7 @@ def test_a_planted_default_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert inspect.signature(Planted).parameters["decay"].default == 0.5
     monkeypatch.setattr(Planted, "__module__", schedules.__name__)
     monkeypatch.setattr(schedules, "Plateau", Planted)
-    assert second_defaults(merged("schedule/plateau.yaml")) == {
+    assert second_defaults(choice_of("schedule", "plateau")) == {
         "translate.training.schedules.Plateau": {"patience", "warmup"}
     }
 
@@ -90,6 +89,6 @@ def test_an_option_that_no_file_has_is_refused() -> None:
 
 @pytest.mark.parametrize("file", FILES)
 def test_every_option_of_a_file_belongs_to_its_class(file: str) -> None:
-    for node in nodes(merged(file)):
+    for node in nodes(choice_of(*file.removesuffix(".yaml").rsplit("/", 1))):
         unknown = node.keys() - options_of(node["_target_"]).keys() - {"_target_", "_partial_", "name"}
         assert unknown == set()

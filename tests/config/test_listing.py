@@ -6,8 +6,10 @@ from typing import Literal, get_args, get_origin, get_type_hints
 import pytest
 
 from tests.config.outer import FILE
-from translate.config import Composer, config_directory
-from translate.config.listing import Setting, chosen_settings, closed_settings, comments_in, merged
+from translate.config.composer import Composer
+from translate.config.files import choice_of
+from translate.config.listing import Setting, chosen_settings, closed_settings, comments_in
+from translate.config.names import config_directory
 from translate.config.settings import SECTIONS, TARGETS
 
 OPEN = {
@@ -40,7 +42,7 @@ def test_type_limits_choices_default_and_comment() -> None:
 
 def test_a_choice_has_its_own_values() -> None:
     assert (
-        by_path(closed_settings("runtime", merged("runtime/ddp.yaml")))["runtime.parallel"].default == "ddp"
+        by_path(closed_settings("runtime", choice_of("runtime", "ddp")))["runtime.parallel"].default == "ddp"
     )
     assert by_path(chosen_settings("schedule", "halving"))["schedule.epochs"].default == 5
 

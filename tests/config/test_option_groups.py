@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from translate.config import check_target, instantiate
 from translate.config.option_groups import flat_hints, flat_options, flat_parameters, option_group
+from translate.config.targets import check_target, instantiate
 from translate.errors import UserError
 
 

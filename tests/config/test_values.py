@@ -4,7 +4,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from tests.config.outer import Inner, Outer
-from translate.config import to_section
+from translate.config.declare import to_section
 from translate.config.settings import check_section_names
 from translate.errors import UserError
 

@@ -10,10 +10,9 @@ import pyarrow
 import pytest
 
 from tests.corpora.written import config, message, write
-from translate.config import compose
-from translate.config.data import data_config
+from translate.config.composer import compose
+from translate.config.data import TokenizerConfig, data_config
 from translate.config.settings import check_config
-from translate.config.tokenizer import TokenizerConfig
 from translate.corpora.batching import collate
 from translate.corpora.columns import mapped
 from translate.corpora.columns.column import Column

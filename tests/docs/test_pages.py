@@ -61,7 +61,7 @@ def options() -> frozenset[str]:
         queue += getattr(command, "commands", {}).values()
         for parameter in command.params:
             found.update(parameter.opts, parameter.secondary_opts)
-    from translate.cli.train_help import HELP
+    from translate.cli.train import HELP
 
     found |= set(re.findall(r"--[\w-]+", HELP))
     for script in (*(ROOT / "scripts").glob("*.py"), *(ROOT / "tests" / "tools").glob("*.py")):

@@ -8,8 +8,8 @@ from torch import Tensor
 
 from tests.tiny_models import CASES, attention, tiny_model
 from translate.alignment.choice import AlignmentChoice
+from translate.config.data import TokenizerConfig
 from translate.config.search import SearchConfig
-from translate.config.tokenizer import TokenizerConfig
 from translate.export.contents import Contents, Rendered
 from translate.models import Transformer
 from translate.runs.storage.run_directory import RunDirectory

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.export.in_node import in_node, run_script
-from translate.config.tokenizer import TokenizerConfig
+from translate.config.data import TokenizerConfig
 from translate.errors import UserError
 from translate.export.browser_tokenizer import describe, write_tokenizer
 from translate.serve.content.segments import sentences

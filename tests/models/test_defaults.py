@@ -8,10 +8,10 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 from translate.attention import GroupedQuery, LocalM, MultiHead
-from translate.config import config_directory
 from translate.config.files import is_open
+from translate.config.names import config_directory
 from translate.config.option_groups import flat_parameters
-from translate.config.targets.resolving import resolve_target
+from translate.config.targets import resolve_target
 from translate.models import Transformer
 
 FILES = sorted((config_directory() / "model").rglob("*.yaml"))

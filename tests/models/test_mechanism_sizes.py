@@ -9,7 +9,7 @@ from tests.tiny_models import attention, random_sources
 from tests.tiny_runs import overrides_of, train_tiny
 from translate.attention import Attention, Memory
 from translate.attention.functional import dot_scores
-from translate.config import compose
+from translate.config.composer import compose
 from translate.config.settings import check_config
 from translate.errors import UserError
 from translate.models import BahdanauRNN

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from scripts.notebook import notebook
-from translate.config import compose
+from translate.config.composer import compose
 from translate.config.settings import check_config
 from translate.runs.life import train
 

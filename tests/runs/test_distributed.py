@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 import translate
 from tests.ranks import Ranks, surroundings
 from tests.tiny_runs import overrides_of, rows, train_tiny
-from translate.config import compose
+from translate.config.composer import compose
 from translate.config.settings import check_config
 from translate.errors import UserError
 from translate.runs import validation

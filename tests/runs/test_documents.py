@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.commands import Command, command
 from tests.tiny_runs import SIZES, train_tiny
-from translate.config import compose
+from translate.config.composer import compose
 from translate.config.settings import check_config
 from translate.errors import UserError
 from translate.runs.checks import check_buildable

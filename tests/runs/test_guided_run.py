@@ -9,10 +9,10 @@ import pytest
 import translate
 from tests.tiny_runs import overrides_of, train_tiny
 from translate.alignment.directions import symmetrised
-from translate.config import compose
+from translate.config.composer import compose
 from translate.config.data import data_config
+from translate.config.declare import plain
 from translate.config.settings import check_config
-from translate.config.values import plain
 from translate.corpora.corpus import Corpus, load_corpus
 from translate.corpora.linked.linkers import links_of_file
 from translate.corpora.split import Split

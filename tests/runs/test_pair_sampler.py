@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.tiny_runs import overrides_of, rows, train_tiny
-from translate.config import compose
+from translate.config.composer import compose
 from translate.config.settings import Settings, check_config
 from translate.corpora.batching import POSITION_BITS, EncodedCorpus
 from translate.corpora.corpus import Corpus, load_corpus

@@ -10,7 +10,7 @@ from PIL import Image
 
 import translate
 from translate.cli.main import run as command
-from translate.config import compose
+from translate.config.composer import compose
 from translate.config.settings import check_config
 from translate.corpora.images.drawing import draw
 from translate.corpora.images.line import join_line

@@ -7,7 +7,7 @@ import pytest
 
 import translate
 from tests.tiny_runs import BACKENDS, train_tiny
-from translate.config.targets.resolving import MOVED, resolve_target
+from translate.config.targets import MOVED, resolve_target
 from translate.training.progress import Progress, Window
 
 RUNS = Path(__file__).parents[1] / "fixtures" / "runs-0.1"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from translate.config.tokenizer import TokenizerConfig
+from translate.config.data import TokenizerConfig
 from translate.text.piece_words import SpanEncoder, offsets_of
 from translate.text.subword_sampling import sample_corpus
 from translate.text.tokenizer import Tokenizer, train_tokenizer

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from translate.config.tokenizer import TokenizerConfig
+from translate.config.data import TokenizerConfig
 from translate.text.subword_sampling import sample_corpus
 from translate.text.tokenizer import UNK, Tokenizer, train_tokenizer
 

@@ -285,7 +285,7 @@ def make_config(chance: random.Random, folder: Path, runs: Path) -> Case:
             replace_by_special(chance, own)
         group = own.parent.name
         arguments += ["--config-name", "mine"] if group == "conf" else [f"{group}=mine"]
-        arguments += [chance.choice(["--config-dir", "--config-dir", "--config-path"]), "conf"]
+        arguments += ["--config-dir", "conf"]
     # nothing is trained: the options end the command, or the last override is wrong
     return Case([*arguments, *(["training.seed=x", "--multirun"] if sweeps else ["--cfg", "job"])], folder)
 

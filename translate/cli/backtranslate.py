@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from translate.cli.console import Rate, as_unicode, print_note, print_warnings
-from translate.cli.options import AsJson, check_place, print_engine, with_groups
-from translate.cli.systems import check_languages, languages_of, run_names
+from translate.cli.options import (
+    AsJson,
+    BeamSize,
+    check_languages,
+    check_place,
+    languages_of,
+    print_engine,
+    run_names,
+    with_groups,
+)
 from translate.cli.text_options import (
     LengthOptions,
     SampleOptions,
@@ -66,10 +74,7 @@ class TranslationOptions:
 
     PANEL: ClassVar = "Search"
 
-    beam_size: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Hypotheses that the beam holds; 1 is greedy search."),
-    ] = None
+    beam_size: BeamSize = None
     n_best: Annotated[
         int,
         typer.Option(min=1, metavar="N", help="Translations of each line: beam size at most, or samples."),
@@ -113,8 +118,8 @@ def backtranslate(
     _check_language(source, names[0], languages_of(runs[0]))
     lines = stored_lines(source)
     translators = [machine.load(run, int8=machine.int8) for run in runs]
-    languages = {name: each.languages for name, each in zip(names, translators, strict=True)}
-    check_languages(languages, "backtranslate")
+    languages = [translator.languages for translator in translators]
+    check_languages(dict(zip(names, languages, strict=True)), "backtranslate")
     options = [_options(translator, search, searching, samples, machine) for translator in translators]
     rate = Rate(unit="lines", total=len(lines), quiet_meanwhile=True)
     counts = synthesise(
@@ -158,7 +163,7 @@ def _translations(
         with parallel_search(translator, len(block)):
             results = translator.translate(block, options=option)
         for texts, result in zip(found, results, strict=True):
-            texts += [each.text for each in result.n_best] or [result.text]
+            texts += [candidate.text for candidate in result.n_best] or [result.text]
     return found
 
 
@@ -184,6 +189,7 @@ def _options(
     options = TranslateOptions(
         n_best=searching.n_best, batch_size=machine.batch_size, mbr=samples.mbr, search=config
     )
+    options.search_config(translator.search)  # refuses impossible ones before a file is written
     print_engine(translator.engine_for(options))
     return options
 

@@ -1,18 +1,27 @@
 """``translate compare``: is one run better than another, and on which sentences do they differ most?"""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, NamedTuple
 
 import typer
 
 from translate.cli.comparison_output import Results, lines_of, page_of, record_of
 from translate.cli.console import print_warnings
-from translate.cli.options import AsJson, TranslationMachine, check_place, print_engine, with_groups
-from translate.cli.systems import System, check_languages, read_systems
+from translate.cli.options import (
+    AsJson,
+    BeamSize,
+    TranslationMachine,
+    check_languages,
+    check_place,
+    print_engine,
+    run_names,
+    with_groups,
+)
 from translate.cli.test_sets import EvaluationFiles, EvaluationSet
-from translate.config.names import shown_path
+from translate.config.names import listed, shorten, shown_path
 from translate.errors import UserError
 
 EXAMPLES = """
@@ -26,7 +35,7 @@ Examples:
 
 @dataclass(frozen=True)
 class ComparisonOptions:
-    """What is tested, and which sentences are shown."""
+    """The tests of significance, and the sentences that are shown."""
 
     PANEL: ClassVar = "Comparison"
 
@@ -40,12 +49,7 @@ class ComparisonOptions:
         10_000
     )
     ter: Annotated[bool, typer.Option("--ter", help="Test TER too, which takes longest.")] = False
-    beam_size: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help="Hypotheses that the beam holds. Default: search.beam_size of each run."
-        ),
-    ] = None
+    beam_size: BeamSize = None
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write all of it as a page (.html) that needs no network."),
@@ -80,7 +84,7 @@ def compare(
     randomisation, both of sacrebleu. p is the probability of a difference as large as this one if both
     systems were equally good. Then come the sentences that differ most, by their chrF.
     """
-    given = read_systems(systems)
+    given = _read_systems(systems)
     if len(given) < 2:
         raise UserError("compare: one system alone; expected at least two of RUN, NAME=RUN and NAME=FILE")
     if files.number != 1:
@@ -100,13 +104,13 @@ def compare(
 
 
 def _results(
-    given: list[System], test: EvaluationSet, comparing: ComparisonOptions, machine: TranslationMachine
+    given: "list[System]", test: EvaluationSet, comparing: ComparisonOptions, machine: TranslationMachine
 ) -> Results:
     from translate.evaluation.differences import most_different, sentence_chrf
     from translate.evaluation.significance import compare as compared
     from translate.runs.load import parallel_search
 
-    # A file that does not fit is told before the runs translate.
+    # A file that does not fit is refused before the runs translate.
     texts = {system.name: _read(system, test) for system in given if not system.is_run}
     translators = {system.name: machine.load(system.path) for system in given if system.is_run}
     languages = {name: translator.languages for name, translator in translators.items()}
@@ -118,7 +122,7 @@ def _results(
             found = translator.translate(
                 test.source, beam_size=comparing.beam_size, batch_size=machine.batch_size
             )
-        texts[name] = [each.text for each in found]
+        texts[name] = [result.text for result in found]
     texts = {system.name: texts[system.name] for system in given}
     target = next((pair[1] for pair in languages.values() if pair[1]), test.language)
     comparison = compared(
@@ -132,6 +136,44 @@ def _results(
     chrf = {name: sentence_chrf(lines, test.references) for name, lines in texts.items()}
     shown = most_different(list(chrf.values()), comparing.sentences)
     return Results(test, texts, translators, comparison, chrf, shown)
+
+
+class System(NamedTuple):
+    """A run, or a file of translations that some system wrote."""
+
+    name: str
+    path: Path
+    is_run: bool
+
+
+def _read_systems(arguments: Sequence[str]) -> list[System]:
+    """The systems of arguments ``RUN``, ``NAME=RUN`` and ``NAME=FILE``.
+
+    Raises:
+        UserError: if one is no run directory, or if two have the same name.
+    """
+    from translate.runs.storage.run_path import check_is_run
+
+    runs = [Path(argument) for argument in arguments if _is_run(argument)]
+    names = dict(zip(runs, run_names(runs, "compare"), strict=True))
+    systems = []
+    for argument in arguments:
+        name, _, path = argument.partition("=")
+        if _is_run(argument):
+            check_is_run(Path(argument))
+            systems.append(System(names[Path(argument)], Path(argument), True))
+        elif not name or not path:
+            raise UserError(f"compare: {shorten(argument)!r}: expected RUN, NAME=RUN or NAME=FILE")
+        else:
+            systems.append(System(name, Path(path), Path(path).is_dir()))
+    given = [system.name for system in systems]
+    if len(set(given)) < len(given):
+        raise UserError(f"compare: two systems have the same name: {listed(given)}; give others by NAME=RUN")
+    return systems
+
+
+def _is_run(argument: str) -> bool:
+    return "=" not in argument or Path(argument).is_dir()
 
 
 def _read(system: System, test: EvaluationSet) -> list[str]:

@@ -1,10 +1,11 @@
-"""What ``translate compare`` tells: lines for the terminal, JSON, and the page."""
+"""The results of ``translate compare`` as lines for the terminal, as JSON, and as the page."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from translate.cli.test_sets import EvaluationSet
 from translate.config.names import cut, escaped, shorten
+from translate.errors import UserError
 
 if TYPE_CHECKING:
     from translate.evaluation.differences import Wins
@@ -20,7 +21,7 @@ SHOWN = 1000  # characters of a sentence on the terminal
 
 @dataclass(frozen=True)
 class Results:
-    """The translations of all systems, and what was found out about them."""
+    """The translations of all systems, their scores and the tests of significance."""
 
     test: EvaluationSet
     texts: dict[str, list[str]]
@@ -31,7 +32,7 @@ class Results:
 
     @property
     def wins(self) -> "dict[str, Wins]":
-        """Of each system but the baseline."""
+        """Counts of the sentences that each system but the baseline translates better or worse."""
         from translate.evaluation.differences import wins
 
         baseline, *others = self.chrf
@@ -47,7 +48,7 @@ def lines_of(results: Results) -> list[str]:
 
 
 def _rows(results: Results) -> list[list[str]]:
-    """A row of cells for each metric and system; see ``COLUMNS``."""
+    """A row of cells for every metric and system; see ``COLUMNS``."""
     baseline, *_ = results.texts
     rows = []
     for metric, scores in results.comparison.scores.items():
@@ -89,7 +90,7 @@ def _sentences(results: Results) -> list[str]:
     """The sentences that differ most, with what each system wrote."""
     lines = []
     for index in results.shown:
-        first, *others = (each[index] for each in results.test.references)
+        first, *others = (texts[index] for texts in results.test.references)
         texts = {"source": results.test.source[index], "reference": first}
         texts |= {f"reference {number}": text for number, text in enumerate(others, 2)}
         for name, scores in results.chrf.items():
@@ -105,7 +106,7 @@ def _label(name: str) -> str:
 
 
 def record_of(results: Results) -> dict[str, Any]:
-    """Everything as JSON."""
+    """The scores, tests and sentences as a value that JSON can hold."""
     baseline, *_ = results.texts
     systems = []
     for name in results.texts:
@@ -129,7 +130,7 @@ def record_of(results: Results) -> dict[str, Any]:
             {
                 "line": index + 1,
                 "source": results.test.source[index],
-                "references": [each[index] for each in results.test.references],
+                "references": [texts[index] for texts in results.test.references],
                 "chrf": {name: scores[index] for name, scores in results.chrf.items()},
                 "texts": {name: lines[index] for name, lines in results.texts.items()},
             }
@@ -139,7 +140,7 @@ def record_of(results: Results) -> dict[str, Any]:
 
 
 def page_of(results: Results) -> "ComparisonPage":
-    """Everything as a page; each word of a run's translation names the source words that it is linked to."""
+    """The results as a page; each word of a run's translation names the source words that it is linked to."""
     from translate.figures.comparison_page import ComparisonPage
 
     test, count = results.test, len(results.test.source)
@@ -166,7 +167,7 @@ def _compared(results: Results, index: int) -> "ComparedSentence":
     for name, lines in results.texts.items():
         hints = _hints(results.translators.get(name), source, lines[index])
         texts.append(ComparedText(name, lines[index], results.chrf[name][index], hints))
-    references = [each[index] for each in results.test.references]
+    references = [lines[index] for lines in results.test.references]
     return ComparedSentence(f"line {index + 1}", source, references, texts)
 
 
@@ -174,8 +175,6 @@ def _hints(translator: "Translator | None", source: str, text: str) -> dict[tupl
     """For each word of a translation, by its place in the text, the source words that it is linked to."""
     if translator is None or not source.strip() or not text.strip():
         return {}
-    from translate.errors import UserError
-
     try:
         (alignment,) = translator.align([source], [text])
     except UserError:  # longer than the model can read

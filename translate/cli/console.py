@@ -1,4 +1,4 @@
-"""The terminal and the streams of a command: messages, progress and input lines; and loading a run."""
+"""The terminal and the streams of a command: messages, progress and input lines."""
 
 import codecs
 import errno
@@ -9,7 +9,6 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeVar
 
 from translate.config.names import escaped
@@ -180,49 +179,6 @@ def _raw_lines(stream: BinaryIO, most: int) -> Iterator[bytes]:
             parts, size = [part], len(part)
     if any(parts):
         yield b"".join(parts)[:most]
-
-
-def load_translator(
-    run: Path,
-    device: str,
-    threads: int | None,
-    plugins: list[str] | None = None,
-    *,
-    int8: bool = False,
-    precision: str = "float32",
-    engine: str = "torch",
-) -> "Translator":
-    """The translator of a run. Imports torch here, so that ``--help`` does not wait for it."""
-    from translate.runs.storage.run_path import check_is_run
-
-    check_is_run(run)
-    from translate.runs.load import load, use_processor
-    from translate.runs.runtime import bfloat16_engine, find_device, use_runtime
-
-    chosen = find_device(device)
-    use_runtime(chosen, threads)
-    if precision == "bfloat16" and chosen.type == "cpu" and bfloat16_engine() is None:
-        print_note("--precision bfloat16: this processor has no instructions for it; float32 is faster")
-    translator = load(
-        run, device=device, plugins=plugins or (), int8=int8, precision=precision, engine=engine
-    )
-    use_processor(translator, chosen)
-    _note_unfinished(run)
-    return translator
-
-
-def _note_unfinished(run: Path) -> None:
-    """Say that a run is still training, or has not ended: its alignments are not calibrated yet."""
-    from translate.runs.storage.lock import at_work
-    from translate.runs.storage.run_directory import RunDirectory
-
-    holder, calibrated = at_work(run), RunDirectory(run).alignment.exists()
-    heads = "its attention heads are not calibrated yet, so an alignment is the mean of all heads of a layer"
-    if holder is not None:
-        kept = "its attention heads were calibrated for an earlier checkpoint" if calibrated else heads
-        print_note(f"{run} is still training ({holder}): this is its best checkpoint so far, and {kept}")
-    elif not calibrated:
-        print_note(f"{run}: {heads}; translate align calibrate {run} chooses them")
 
 
 def print_warnings(translator: "Translator") -> None:

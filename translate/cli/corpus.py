@@ -25,7 +25,7 @@ def corpus(
     ] = None,
 ) -> None:
     """Write a corpus as text files that other tools read: one sentence a line, gold links beside it."""
-    from translate.config import compose
+    from translate.config.composer import compose
     from translate.config.names import shorten
     from translate.config.settings import check_config
     from translate.corpora.corpus import load_corpus, write_corpus

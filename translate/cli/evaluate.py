@@ -1,7 +1,6 @@
 """``translate evaluate``: BLEU, chrF and TER of test sets, and AER if gold links are known."""
 
 import json
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +10,15 @@ import typer
 
 from translate.cli.console import print_warnings
 from translate.cli.document_options import DocumentIds, NoContext, contexts_of
-from translate.cli.options import AsJson, Run, TranslationMachine, check_place, print_engine, with_groups
+from translate.cli.options import (
+    AsJson,
+    BeamSize,
+    Run,
+    TranslationMachine,
+    check_place,
+    print_engine,
+    with_groups,
+)
 from translate.cli.test_sets import EvaluationFiles, EvaluationSet
 from translate.errors import UserError
 
@@ -32,7 +39,6 @@ Examples:
   translate evaluate runs/documents --source law.en --reference law.fr \\
       --documents law.doc
 """
-WARM_UP = 16  # sentences translated before times are compared
 
 
 @dataclass(frozen=True)
@@ -69,16 +75,11 @@ class GoldOptions:
 
 @dataclass(frozen=True)
 class ScoreOptions:
-    """What is scored and written beside the usual."""
+    """Further scores, and the files that translations are written to."""
 
     PANEL: ClassVar = "Scores"
 
-    beam_size: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help="Hypotheses that the beam holds. Default: search.beam_size of the run."
-        ),
-    ] = None
+    beam_size: BeamSize = None
     lowercase: Annotated[
         bool,
         typer.Option("--lowercase", help="Add BLEU of lower-cased tokens, which some publications report."),
@@ -92,7 +93,7 @@ class ScoreOptions:
     ] = False
     int8: Annotated[
         bool,
-        typer.Option("--int8", help="Translate with 8-bit layers too: the loss in BLEU, the change in time."),
+        typer.Option("--int8", help="Translate with 8-bit layers too, and add the loss in BLEU."),
     ] = False
     out: Annotated[
         list[Path] | None,
@@ -156,9 +157,6 @@ def evaluate(
     print_engine(translator.engine)
     tests = context.read(translator, tests)
     rounded = machine.load(run, int8=True) if scoring.int8 else None
-    for warmed in () if rounded is None else (translator, rounded):
-        warmed.translate(tests[0].source[:WARM_UP], beam_size=scoring.beam_size)  # without context
-        warmed.warnings.clear()
     rows = []
     outs: Sequence[Path | None] = scoring.out or [None] * len(tests)
     for test, out in zip(tests, outs, strict=True):
@@ -186,7 +184,7 @@ def _row(
     from translate.evaluation.scores import lowercased_bleu
     from translate.text.aside import write_text
 
-    texts, seconds = _translated(translator, test, scoring, machine)
+    texts = _translated(translator, test, scoring, machine)
     if out is not None:
         write_text(out, "".join(f"{text}\n" for text in texts))
     scores = _scored(translator, texts, test)
@@ -205,24 +203,22 @@ def _row(
     if scoring.ambiguous:
         row["ambiguous"] = _ambiguous_scores(test, texts)
     if rounded is not None:
-        others, longer = _translated(rounded, test, scoring, machine)
-        found = _scored(rounded, others, test)
-        row["int8"] = {"bleu": found.bleu, "cost": scores.bleu - found.bleu, "time_ratio": longer / seconds}
+        found = _scored(rounded, _translated(rounded, test, scoring, machine), test)
+        row["int8"] = {"bleu": found.bleu, "cost": scores.bleu - found.bleu}
     return row
 
 
 def _translated(
     translator: "Translator", test: EvaluationSet, scoring: ScoreOptions, machine: TranslationMachine
-) -> tuple[list[str], float]:
-    """The translations of a test set, and the seconds that they took."""
+) -> list[str]:
+    """The translations of a test set."""
     from translate.runs.load import parallel_search
 
-    begin = time.perf_counter()
     with parallel_search(translator, len(test.source)):
         results = translator.translate(
             test.source, beam_size=scoring.beam_size, batch_size=machine.batch_size, context=test.context
         )
-    return [result.text for result in results], time.perf_counter() - begin
+    return [result.text for result in results]
 
 
 def _scored(translator: "Translator", texts: list[str], test: EvaluationSet) -> "CorpusScores":
@@ -279,7 +275,7 @@ def _table(row: dict[str, Any]) -> list[str]:
         measures = f"precision {row['precision']:.4f}, recall {row['recall']:.4f}"
         lines.append(f"AER  {100 * row['aer']:.2f} %   {measures}")
     if "int8" in row:
-        bleu, cost, ratio = (row["int8"][name] for name in ("bleu", "cost", "time_ratio"))
+        bleu, cost = row["int8"]["bleu"], row["int8"]["cost"]
         change = f"costs {cost:.2f}" if cost >= 0 else f"gains {-cost:.2f}"
-        lines.append(f"int8 BLEU {bleu:.2f}, which {change}; {ratio:.2f} times the seconds of float32")
+        lines.append(f"int8 BLEU {bleu:.2f}, which {change}")
     return lines

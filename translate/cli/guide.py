@@ -41,7 +41,7 @@ def guide(
     training.guided_layer (null: the middle layer). Their loss has the weight training.guided_alignment; if
     that is 0, the weight is 0.05.
     """
-    from translate.config import compose
+    from translate.config.composer import compose
     from translate.config.settings import check_config
     from translate.runs.guided_run import guide as train_guided
 

@@ -1,8 +1,8 @@
-"""The options that commands share, and how a command takes a group of options as one value."""
+"""The options and runs that commands share, and how a command takes a group of options as one value."""
 
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args, g
 
 import typer
 
-from translate.cli.console import load_translator, print_note
-from translate.config.names import shown_path
+from translate.cli.console import print_note
+from translate.config.names import listed, shown_path
 from translate.errors import UserError
 
 if TYPE_CHECKING:
@@ -29,20 +29,21 @@ Plugins = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-
-
-def print_engine(choice: "EngineChoice") -> None:
-    """Say on standard error which engine translates, if the user did not ask for torch."""
-    if choice.note is not None:
-        print_note(choice.note)
-
-
-def check_place(out: Path) -> None:
-    """Raise :class:`UserError` if no file of that name can be written, before anything is computed."""
-    if os.path.isdir(out):  # that of pathlib raises OSError for a name that is too long
-        raise UserError(f"{shown_path(out)}: expected a file; there is a folder of that name")
-    if not os.path.isdir(out.parent):
-        raise UserError(f"{shown_path(out)}: there is no folder {shown_path(out.parent)}")
+BeamSize = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Hypotheses that the beam holds; 1 is greedy search. Default: search.beam_size of the run.",
+    ),
+]
+Engine = Annotated[
+    Literal["torch", "ctranslate2", "auto"],
+    typer.Option(
+        metavar="NAME",
+        help="What searches for translations: torch; ctranslate2, faster, for Transformers on the CPU; auto: "
+        "ctranslate2 if it has every option that is given, otherwise torch.",
+    ),
+]
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
@@ -90,7 +91,7 @@ def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
 
 @dataclass(frozen=True)
 class MachineOptions:
-    """Where and with which code a run is computed."""
+    """The device that computes a run, and modules that the run needs."""
 
     PANEL: ClassVar = "Machine"
 
@@ -106,19 +107,9 @@ class MachineOptions:
         return load_translator(run, self.device, self.threads, self.plugin)
 
 
-Engine = Annotated[
-    Literal["torch", "ctranslate2", "auto"],
-    typer.Option(
-        metavar="NAME",
-        help="What searches for translations: torch; ctranslate2, faster, for Transformers on the CPU; auto: "
-        "ctranslate2 if it has every option that is given, otherwise torch.",
-    ),
-]
-
-
 @dataclass(frozen=True)
 class TranslationMachine(MachineOptions):
-    """Where, with which code and how exactly a run translates."""
+    """The device that translates, the size of a batch, the precision and the engine."""
 
     batch_size: Annotated[
         int | None,
@@ -149,3 +140,94 @@ class TranslationMachine(MachineOptions):
             precision=self.precision,
             engine=self.engine,
         )
+
+
+def load_translator(
+    run: Path,
+    device: str,
+    threads: int | None,
+    plugins: list[str] | None = None,
+    *,
+    int8: bool = False,
+    precision: str = "float32",
+    engine: str = "torch",
+) -> "Translator":
+    """The translator of a run. Imports torch here, so that ``--help`` does not wait for it."""
+    from translate.runs.storage.run_path import check_is_run
+
+    check_is_run(run)
+    from translate.runs.load import load, use_processor
+    from translate.runs.runtime import bfloat16_engine, find_device, use_runtime
+
+    chosen = find_device(device)
+    use_runtime(chosen, threads)
+    if precision == "bfloat16" and chosen.type == "cpu" and bfloat16_engine() is None:
+        print_note("--precision bfloat16: this processor has no instructions for it; float32 is faster")
+    translator = load(
+        run, device=device, plugins=plugins or (), int8=int8, precision=precision, engine=engine
+    )
+    use_processor(translator, chosen)
+    _note_unfinished(run)
+    return translator
+
+
+def _note_unfinished(run: Path) -> None:
+    """Say that a run is still training, or has not ended: its alignments are not calibrated yet."""
+    from translate.runs.storage.lock import at_work
+    from translate.runs.storage.run_directory import RunDirectory
+
+    holder, calibrated = at_work(run), RunDirectory(run).alignment.exists()
+    heads = "its attention heads are not calibrated yet, so an alignment is the mean of all heads of a layer"
+    if holder is not None:
+        kept = "its attention heads were calibrated for an earlier checkpoint" if calibrated else heads
+        print_note(f"{run} is still training ({holder}): this is its best checkpoint so far, and {kept}")
+    elif not calibrated:
+        print_note(f"{run}: {heads}; translate align calibrate {run} chooses them")
+
+
+def print_engine(choice: "EngineChoice") -> None:
+    """Say on standard error which engine translates, if the user did not ask for torch."""
+    if choice.note is not None:
+        print_note(choice.note)
+
+
+def check_place(out: Path) -> None:
+    """Raise :class:`UserError` if no file of that name can be written, before anything is computed."""
+    if os.path.isdir(out):  # that of pathlib raises OSError for a name that is too long
+        raise UserError(f"{shown_path(out)}: expected a file; there is a folder of that name")
+    if not os.path.isdir(out.parent):
+        raise UserError(f"{shown_path(out)}: there is no folder {shown_path(out.parent)}")
+
+
+def run_names(runs: Sequence[Path], command: str) -> list[str]:
+    """The names of the runs' folders; the paths as given where two names are equal.
+
+    Raises:
+        UserError: if a run is given twice.
+    """
+    names = [run.resolve().name for run in runs]
+    if len({run.resolve() for run in runs}) < len(runs):
+        raise UserError(f"{command}: a run is given twice: {listed(runs)}")
+    return names if len(set(names)) == len(names) else [str(run) for run in runs]
+
+
+def check_languages(languages: Mapping[str, tuple[str, str]], command: str) -> None:
+    """Raise :class:`UserError` if runs do not translate between the same languages, by name."""
+    first, *others = languages.items()
+    for other in others:
+        if all(first[1]) and all(other[1]) and first[1] != other[1]:
+            facts = [f"{name} translates {' to '.join(pair)}" for name, pair in (first, other)]
+            raise UserError(f"{command} needs the same languages; {', '.join(facts)}")
+
+
+def languages_of(run: Path) -> tuple[str, str]:
+    """The languages of a run by its settings, without loading it; empty where they are not known."""
+    from translate.runs.storage.run_path import CONFIG, check_is_run
+    from translate.text.bounded import read_yaml
+
+    check_is_run(run)
+    settings = read_yaml(run / CONFIG, root=run)
+    data = settings.get("data") if isinstance(settings, dict) else None
+    keys = ("source_language", "target_language")
+    source, target = (data.get(key) if isinstance(data, dict) else None for key in keys)
+    return source if isinstance(source, str) else "", target if isinstance(target, str) else ""

@@ -113,11 +113,12 @@ def _package(name: str) -> str | None:
 
 def _settings(section: str, chosen: dict[str, str]) -> "Iterator[Setting]":
     """The settings of a section with the values of the files that were chosen."""
-    from translate.config.listing import chosen_settings, closed_settings, merged
+    from translate.config.files import choice_of
+    from translate.config.listing import chosen_settings, closed_settings
     from translate.config.settings import SECTIONS
 
     if section in SECTIONS:
-        values = merged(f"{section}/{chosen[section]}.yaml") if section in chosen else None
+        values = choice_of(section, chosen[section]) if section in chosen else None
         yield from closed_settings(section, values)
         return
     for name, choice in sorted(chosen.items()):

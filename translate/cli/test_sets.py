@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 import typer
 
-from translate.cli.systems import languages_of
+from translate.cli.options import languages_of
 from translate.errors import UserError
 
 
@@ -91,23 +91,16 @@ class EvaluationFiles:
         Args:
             runs: the languages of the first of them choose the files of a name, unless they are given.
         """
-        from translate.corpora.local_files import language_of, pair_of
+        from translate.corpora.local_files import language_of
 
         sources, references = self.source or [], self.reference or []
-        each, found = len(references) // max(len(sources), 1), []
+        count, found = len(references) // max(len(sources), 1), []
         for index, source in enumerate(sources):
-            own = references[index * each : (index + 1) * each]
-            pairs = [pair_of(source, path) for path in own]
-            language = language_of(str(own[0])) or ""
-            found.append(
-                EvaluationSet(
-                    str(source), list(pairs[0].source), [list(one.target) for one in pairs], language
-                )
-            )
+            own = references[index * count : (index + 1) * count]
+            found.append(_read_set(str(source), source, own, language_of(str(own[0])) or ""))
         return found + [self._named(name, runs) for name in self.testset or []]
 
     def _named(self, name: str, runs: list[Path]) -> EvaluationSet:
-        from translate.corpora.local_files import pair_of
         from translate.evaluation.test_set_names import find_test_set
 
         languages = languages_of(runs[0]) if runs and self.language_pair is None else ("", "")
@@ -117,7 +110,11 @@ class EvaluationFiles:
                 f"--testset {name}: add --language-pair, such as en-de; no run tells the languages"
             )
         files = find_test_set(name, pair)
-        pairs = [pair_of(files.source, path) for path in files.references]
-        return EvaluationSet(
-            name, list(pairs[0].source), [list(one.target) for one in pairs], pair.rpartition("-")[2]
-        )
+        return _read_set(name, files.source, files.references, pair.rpartition("-")[2])
+
+
+def _read_set(name: str, source: Path, references: Sequence[Path], language: str) -> EvaluationSet:
+    from translate.corpora.local_files import pair_of
+
+    pairs = [pair_of(source, path) for path in references]
+    return EvaluationSet(name, list(pairs[0].source), [list(pair.target) for pair in pairs], language)

@@ -1,13 +1,12 @@
 """``translate train``: a Hydra application, checked before anything is read or built."""
 
-import io
 import re
 import sys
 import tempfile
+import textwrap
 import zlib
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext, redirect_stdout
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -21,7 +20,7 @@ from translate.cli.console import (
     silence_stdout,
     unbuffer_lines,
 )
-from translate.cli.train_help import help_text
+from translate.config.names import config_directory, did_you_mean, nearest, shorten
 from translate.errors import UserError
 from translate.version import __version__
 
@@ -35,29 +34,54 @@ CONTEXT_SETTINGS = {"ignore_unknown_options": True, "allow_extra_args": True, "h
 
 EXCLUDED = "hydra.job.config.override_dirname.exclude_keys"
 MAX_SUFFIX = 150  # characters; a file name has 255 bytes
+WIDTH = 80  # characters of the help
+HELP = """\
+Usage: translate train [NAME=VALUE ...] [OPTIONS]
 
-# The options of Hydra's command line that take a value, and those that are switches.
-VALUES = (
-    ("--cfg", "-c"),
-    ("--package", "-p"),
-    ("--config-path", "-cp"),
-    ("--config-name", "-cn"),
-    ("--config-dir", "-cd"),
-    ("--experimental-rerun",),
-    ("--info", "-i"),
-)
-SWITCHES = (
-    ("--help", "-h"),
-    ("--hydra-help",),
-    ("--resolve",),
-    ("--run", "-r"),
-    ("--multirun", "-m"),
-    ("--shell-completion", "-sc"),
-)
-CHOICES = {
-    "--cfg": ("job", "hydra", "all"),
-    "--info": ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath"),
+Train a translator. Each setting has a default; name the ones to change.
+`translate settings` lists them all.
+
+Examples:
+  translate train experiment=demo_transformer       a small Transformer on the
+                                                    embedded corpus: minutes
+  translate train                                   a larger one, 20,000 steps:
+                                                    hours on a CPU
+  translate train model=rnn_bahdanau data=multi30k  another model and corpus
+  translate train model=rnn_luong model/attention=concat
+                                                    another attention mechanism
+  translate train training.max_steps=500 optimizer.lr=2e-3 run.name=first
+                                                    other values
+  translate train --multirun training.seed=1,2,3    a sweep: three runs
+  translate train --config-dir my_conf experiment=mine
+                                                    your files beside conf/
+  translate train model=rnn_luong --cfg job         show the configuration
+
+Choices (* marks the default):
+{choices}
+
+Options:
+  -m, --multirun         train once for each combination of values with commas
+  -c, --cfg job          show the configuration and exit; with --resolve,
+                         --package training
+  -cd, --config-dir DIR  a folder with groups as in conf/, for example
+                         DIR/experiment/mine.yaml
+  -cn, --config-name F   the primary file, instead of config.yaml
+  --info                 show how Hydra composed the configuration
+  --hydra-help           show Hydra's own options
+  -h, --help             show this text
+
+The run is written to runs/NAME (run.name, run.directory). run.overwrite=true
+replaces a finished run; training.resume=true continues one.
+"""
+# The options of Hydra's command line: those that take a value, with the values allowed, and the switches.
+VALUES: dict[tuple[str, ...], tuple[str, ...] | None] = {
+    ("--cfg", "-c"): ("job", "hydra", "all"),
+    ("--package", "-p"): None,
+    ("--config-name", "-cn"): None,
+    ("--config-dir", "-cd"): None,
+    ("--info", "-i"): ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath"),
 }
+SWITCHES = (("--help", "-h"), ("--hydra-help",), ("--resolve",), ("--multirun", "-m"))
 
 
 def train(
@@ -66,16 +90,21 @@ def train(
     """Train a translator: translate train model=rnn_bahdanau data=multi30k."""
     unbuffer_lines()
     options = _parse(arguments or [])
-    if options.help:
-        composer = _composer(options)
-        print(help_text(composer.choices(), composer.chosen()), end="")
+    if options.hydra_help:
+        _run_hydra(options, options.overrides)
         return
-    config = None
-    if not (options.hydra_help or options.shell_completion):
-        options.overrides, config = _checked(options)
-    if config is None or _needs_hydra(options):
-        _run_hydra(options)
-    else:  # Hydra would compose the same configuration twice more, and do nothing else
+    from translate.config.composer import Composer
+
+    folders = [Path(options.config_dir)] if options.config_dir else []
+    composer = Composer(folders, config_name=options.config_name or "config")
+    if options.help:
+        print(_help_text(composer.choices(), composer.chosen()), end="")
+        return
+    overrides, config = _checked(composer, options.overrides, multirun=options.multirun)
+    shows = options.multirun or options.cfg or options.info
+    if shows or any(override.lstrip("+~").startswith("hydra") for override in overrides):
+        _run_hydra(options, overrides)
+    else:  # Hydra would compose the same configuration again, and do nothing else
         run_job(config)
 
 
@@ -85,8 +114,7 @@ def run_job(config: "DictConfig") -> None:
 
     from translate.runs.life import train as build_and_train
 
-    if HydraConfig.initialized():
-        _name_job(config, HydraConfig.get())
+    _name_job(config, HydraConfig.get())
     try:
         code: int | str | None = build_and_train(config)
     except SystemExit as leaving:
@@ -103,102 +131,95 @@ def run_job(config: "DictConfig") -> None:
         raise SystemExit(code)
 
 
-def job_suffix(overrides: Sequence[str], excluded: Sequence[str]) -> str:
-    """The overrides that vary in a sweep, as part of a file name: ``model=a,training.seed=2``."""
-    overrides = [override.lstrip("+") for override in overrides]
-    varied = [override for override in overrides if override.split("=")[0] not in (*excluded, "run.name")]
-    suffix = re.sub(r"[^\w.=,+@-]+", "-", ",".join(varied)).strip("-")
-    if len(suffix) <= MAX_SUFFIX:
-        return suffix
-    return f"{suffix[:MAX_SUFFIX]}-{zlib.crc32(suffix.encode()):08x}"  # jobs may differ in what is cut
-
-
 def _name_job(config: "DictConfig", hydra_config: Any) -> None:
+    """Give each job of a sweep a run of its own, named after the overrides that vary."""
     from hydra.types import RunMode
     from omegaconf import OmegaConf
 
     if hydra_config.mode != RunMode.MULTIRUN:
         return
-    excluded = hydra_config.job.config.override_dirname.exclude_keys
-    suffix = job_suffix(hydra_config.overrides.task, excluded)
+    suffix = file_suffix(hydra_config.job.override_dirname)
     if suffix:
         OmegaConf.update(config, "run.name", f"{config.run.name}-{suffix}")
     print(f"--- job {hydra_config.job.num}: {config.run.name}")
+
+
+def file_suffix(overrides: str) -> str:
+    """Overrides as part of a file name: ``model=a,training.seed=2``."""
+    suffix = re.sub(r"[^\w.=,@-]+", "-", overrides.replace("+", "")).strip("-")
+    if len(suffix) <= MAX_SUFFIX:
+        return suffix
+    return f"{suffix[:MAX_SUFFIX]}-{zlib.crc32(suffix.encode()):08x}"  # jobs may differ in what is cut
 
 
 class _Parser(ArgumentParser):
     """Reads the same options as Hydra, and raises ``UserError`` instead of exiting."""
 
     def __init__(self) -> None:
-        super().__init__(prog="translate train", add_help=False)
+        super().__init__(prog="translate train", add_help=False, allow_abbrev=False)
         self.add_argument("overrides", nargs="*", default=[])
-        for flags in SWITCHES:
-            self.add_argument(*flags, action="store_true", default=False)
-        for flags in VALUES:
+        for switch in SWITCHES:
+            self.add_argument(*switch, action="store_true")
+        for flags, choices in VALUES.items():
             optional: dict[str, Any] = {"nargs": "?", "const": "all"} if flags[0] == "--info" else {}
-            self.add_argument(*flags, choices=CHOICES.get(flags[0]), default=None, **optional)
+            self.add_argument(*flags, choices=choices, **optional)
 
     def error(self, message: str) -> NoReturn:
         raise UserError(f"translate train: {message}")
 
 
 def _parse(arguments: Sequence[str]) -> Namespace:
-    from translate.config.names import did_you_mean, nearest, shorten
-
     if "--version" in arguments:
         print(f"translate {__version__}")
         raise typer.Exit()
     options, unknown = _Parser().parse_known_intermixed_args(list(arguments))
     for option in unknown:
-        near = nearest(option, (flag for flags in (*SWITCHES, *VALUES) for flag in flags))
+        name, _, file = option.partition("=")
+        if name in ("--config", "--conf"):
+            from translate.config.composer import own_file_hint
+
+            raise UserError(own_file_hint(file or next(iter(options.overrides), name)))
+        near = nearest(name, (flag for flags in (*SWITCHES, *VALUES) for flag in flags))
         raise UserError(f"{shorten(option)}: no such option of translate train{did_you_mean(near)}")
-    modes = ("run", "multirun", "cfg", "info")
-    given = [f"--{mode}" for mode in modes if getattr(options, mode)]
+    given = [f"--{mode}" for mode in ("multirun", "cfg", "info") if getattr(options, mode)]
     if len(given) > 1:
         raise UserError(f"{' and '.join(given)} exclude each other")
     if options.resolve and not options.cfg:
         raise UserError("--resolve goes with --cfg only")
-    if options.experimental_rerun is not None:
-        raise UserError(
-            "--experimental-rerun: not supported, since it runs code of the file that it reads; give the "
-            "settings of the run instead (they are in its config.yaml)"
-        )
     return options
 
 
-def _composer(options: Namespace) -> "Composer":
-    from translate.config.composer import Composer
+def _help_text(choices: Mapping[str, Sequence[str]], defaults: Mapping[str, str]) -> str:
+    """The help, with the choices of each group and its default."""
+    lines = []
+    for group, names in choices.items():
+        marked = [f"{name}*" if defaults.get(group) == name else name for name in names]
+        text = f"  {group:<20} {', '.join(marked)}"
+        lines += textwrap.wrap(text, WIDTH, subsequent_indent=" " * 23, break_on_hyphens=False)
+    return HELP.format(choices="\n".join(lines))
 
-    return Composer(
-        [Path(options.config_dir)] if options.config_dir else [],
-        config_name=options.config_name or "config",
-        root=Path(options.config_path).absolute() if options.config_path else None,
-    )
 
-
-def _checked(options: Namespace) -> "tuple[list[str], DictConfig | None]":
+def _checked(
+    composer: "Composer", overrides: Sequence[str], *, multirun: bool
+) -> "tuple[list[str], DictConfig]":
     """The overrides as Hydra wants them, after every job that they make has been composed and checked.
 
     Returns:
         The overrides, and the configuration of the last job.
     """
-    composer = _composer(options)
-    overrides = list(options.overrides)
-    multirun = options.multirun or "hydra.mode=MULTIRUN" in overrides
     completed = composer.complete(overrides, multirun=multirun)
-    config = None
     for job in composer.jobs(overrides) if multirun else [overrides]:
         config = composer.compose(job, _check_job)
     if multirun:
-        completed.append(f"{EXCLUDED}=[{','.join(composer.fixed(overrides))}]")
+        completed.append(f"{EXCLUDED}=[{','.join(['run.name', *composer.fixed(overrides)])}]")
     return completed, config
 
 
 def _check_job(config: "DictConfig") -> None:
     """Check the settings; then that the files of the corpus are there, without waiting for torch."""
     from translate.config.data import data_config
+    from translate.config.declare import plain
     from translate.config.settings import check_config
-    from translate.config.values import plain
     from translate.corpora.presence import check_present
 
     values = plain(config)
@@ -208,37 +229,23 @@ def _check_job(config: "DictConfig") -> None:
     check_config(config)
 
 
-def _needs_hydra(options: Namespace) -> bool:
-    """Whether Hydra does more than compose: it shows, sweeps, or has settings or files of the user's own."""
-    given = (options.multirun, options.cfg, options.info, options.config_dir, options.config_path)
-    own = any(override.lstrip("+~").startswith("hydra") for override in options.overrides)
-    return own or any(given) or options.config_name is not None
-
-
-def _run_hydra(options: Namespace) -> None:
+def _run_hydra(options: Namespace, overrides: Sequence[str]) -> None:
     import hydra
-
-    from translate.config.names import config_directory
 
     application: Callable[[], None] = hydra.main(
         version_base="1.3", config_path=str(config_directory()), config_name="config"
     )(run_job)
     before = sys.argv
     with tempfile.TemporaryDirectory() as scratch:
-        overrides = list(options.overrides)
+        given = [*_flags(options), *overrides]
         own = any(override.startswith(("hydra.sweep.", "hydra/launcher")) for override in overrides)
         if options.multirun and not own:
-            overrides.append(f"hydra.sweep.dir='{scratch}'")  # where Hydra leaves its multirun.yaml
-        sys.argv = [f"{Path(before[0]).name} train", *_flags(options), *overrides]
-        shown = io.StringIO()
-        shows = options.cfg or options.info or options.hydra_help
+            given.append(f"hydra.sweep.dir='{scratch}'")  # where Hydra leaves its multirun.yaml
+        sys.argv = [f"{Path(before[0]).name} train", *given]
         try:
-            with redirect_stdout(shown) if shows else nullcontext():
-                application()
+            application()
         finally:
             sys.argv = before
-            # Printed here, not by Hydra, which would answer a reader that left with a traceback.
-            print(shown.getvalue(), end="")
 
 
 def _flags(options: Namespace) -> list[str]:
@@ -246,8 +253,6 @@ def _flags(options: Namespace) -> list[str]:
     found = []
     for flag, *_ in (*SWITCHES, *VALUES):
         value = getattr(options, flag.removeprefix("--").replace("-", "_"))
-        if flag == "--config-path" and value:
-            value = Path(value).absolute()  # Hydra would look beside this file
         if value not in (None, False):
             found.append(flag if value is True else f"{flag}={value}")
     return found

@@ -1,45 +1,42 @@
 """Composing ``conf/`` with Hydra; every error is one sentence with the path and the nearest valid name."""
 
-import copy
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import hydra
+import yaml  # type: ignore[import-untyped]
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
-from hydra.core.object_type import ObjectType
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override
-from hydra.core.plugins import Plugins
-from hydra.errors import HydraException
+from hydra.core.override_parser.types import Override, RangeSweep
+from hydra.errors import HydraException, MissingConfigException
 from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf.errors import OmegaConfBaseException
 
-from translate.config.messages import EXPERIMENT, for_another_choice, malformed
-from translate.config.names import config_directory, did_you_mean, display_path, nearest, shorten
-from translate.config.overrides import (
-    FAILURES,
-    MAX_JOBS,
-    MAX_OVERRIDES,
-    UserFiles,
-    UserFolders,
-    apply,
-    check_interpolations,
-    check_length,
-    explain,
-    is_unwritten,
-    sweep_values,
-)
+from translate.config.declare import plain
+from translate.config.names import config_directory, did_you_mean, display_path, listed, nearest, shorten
 from translate.config.settings import check_section_names
-from translate.config.values import plain
 from translate.errors import UserError
 
 VERSION_BASE = "1.3"
-MAX_CHECKED_JOBS = 100  # of a sweep, before it starts
+MAX_OVERRIDES, MAX_LENGTH, MAX_DEPTH = 1000, 10_000, 32  # overrides; characters and brackets of one
+MAX_NAME = 250  # characters of a key, which Hydra looks for as a file
+MAX_JOBS = 10_000  # of a sweep
+MAX_CHECKED_JOBS = 30  # of a sweep, before it starts
+EXPERIMENT = "experiment"  # the group whose files set keys of all sections
+# Malformed files make Hydra and OmegaConf raise the last four beside their own errors.
+FAILURES = (
+    *(HydraException, OmegaConfBaseException, yaml.YAMLError),
+    *(OSError, ValueError, TypeError, AssertionError, RecursionError),
+)
+_QUOTED = re.compile(r"\\.|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
+_SPECIAL = re.compile(r"[^\w.-]")
 
 Check = Callable[[DictConfig], Any]
 
@@ -67,55 +64,52 @@ class Composer:
     Args:
         config_dirs: the user's folders.
         config_name: the primary file.
-        root: replaces ``conf/``.
     """
 
-    def __init__(
-        self, config_dirs: Sequence[Path] = (), *, config_name: str = "config", root: Path | None = None
-    ) -> None:
+    def __init__(self, config_dirs: Sequence[Path] = (), *, config_name: str = "config") -> None:
         self.config_name = config_name.removesuffix(".yaml")
-        self.root = Path(root or config_directory()).resolve()
         for folder in config_dirs:
             if not Path(folder).is_dir():
                 raise UserError(f"{folder}: no such folder of configuration files")
-        self.folders = [Path(folder).resolve() for folder in config_dirs]
+        self.folders = [config_directory(), *(Path(folder).resolve() for folder in config_dirs)]
+        having = [folder for folder in self.folders if (folder / f"{self.config_name}.yaml").is_file()]
+        if not having:
+            raise UserError(f"{self.config_name}: no such file in {display_path(self.folders[-1])}")
+        self.root = having[0]
+        self._parsed: dict[str, Override] = {}
         with self._hydra() as loader:
-            self.loader = loader
-        self.parser = OverridesParser.create(config_loader=self.loader)
-        self._parsed: dict[str, list[Override]] = {}
-        self._composed: dict[tuple[str, ...], DictConfig] = {}
-        self._listed: dict[tuple[Any, ...], list[str]] = {}
-        if not self._has_file(self.config_name):
-            raise UserError(f"{self.config_name}: no such file in {display_path(self.root)}")
+            self.parser = OverridesParser.create(config_loader=loader)
 
     def choices(self) -> dict[str, list[str]]:
         """Every group (``model``, ``model/attention`` ...) and its choices; ``_*.yaml`` is no choice."""
-        found = {}
-        for group in self._groups():
-            options = [name for name in self._list(group) if not name.startswith("_")]
-            if options:
-                found[group] = options
-        return found
+        found: dict[str, set[str]] = {}
+        for folder in self.folders:
+            for file in itertools.chain(folder.glob("*/*.yaml"), folder.glob("*/*/*.yaml")):
+                if not file.name.startswith("_"):
+                    found.setdefault(file.relative_to(folder).parent.as_posix(), set()).add(file.stem)
+        return {group: sorted(found[group]) for group in sorted(found)}
 
     def compose(self, overrides: Sequence[str] = (), check: Check | None = None) -> DictConfig:
-        """As the function :func:`compose`."""
-        choices, keys = self._split(self.complete(overrides))
-        config = copy.deepcopy(self._chosen(choices))
+        """Compose as the function :func:`compose` does."""
+        config = self._composed(self.complete(overrides))
         with self._in_one_sentence():
-            for override in keys:
-                apply(override, config)
             with open_dict(config):
                 del config["hydra"]
             if EXPERIMENT in config:
                 raise UserError(f"{EXPERIMENT}: the first line of its file must be '# @package _global_'")
-            check_interpolations(config)
-            check_section_names(plain(config))
-            if check is not None:
-                try:
+            values = plain(config)
+            try:
+                check_section_names(values)
+                if check is not None:
                     check(config)
-                except UserError as error:
-                    raise for_another_choice(error, choices, keys, self._chosen) from error
+            except UserError as error:
+                raise UserError(self._with_hint(str(error), overrides, values)) from error
         return config
+
+    def chosen(self, overrides: Sequence[str] = ()) -> dict[str, str]:
+        """The choice of each group, for example ``model/attention: additive``."""
+        found = self._composed(self.complete(overrides)).hydra.runtime.choices
+        return {str(group): str(choice) for group, choice in found.items() if choice is not None}
 
     def jobs(self, overrides: Sequence[str]) -> list[list[str]]:
         """The overrides of each job of a sweep (``model=a,b`` are two), at most ``MAX_CHECKED_JOBS``.
@@ -123,10 +117,10 @@ class Composer:
         Ranges that only another sweeper than Hydra's own understands are left out.
 
         Raises:
-            UserError: if Hydra's own sweeper would make more than ``MAX_JOBS``.
+            UserError: if the sweep has no values, or would make more than ``MAX_JOBS`` jobs.
         """
         values: dict[str, list[str]] = {}
-        for override in self._parse(overrides):
+        for override in map(self._parse, overrides):
             key = override.get_key_element()
             if override.is_hydra_override():
                 continue
@@ -134,163 +128,197 @@ class Composer:
                 values[key] = [f"{key}={override.get_value_element_as_str()}"]
             elif override.is_discrete_sweep():
                 with self._in_one_sentence():
-                    values[key] = [f"{key}={value}" for value in sweep_values(override)]
+                    values[key] = [f"{key}={value}" for value in _sweep_values(override)]
                 if not values[key]:
                     raise UserError(f"{shorten(str(override.input_line))}: a sweep without values")
-        if math.prod(map(len, values.values())) > MAX_JOBS and self._sweeps_all(overrides):
+        own_sweeper = any(text.lstrip("+").startswith("hydra/sweeper") for text in overrides)
+        if math.prod(map(len, values.values())) > MAX_JOBS and not own_sweeper:
             raise UserError(f"--multirun: a sweep of more than {MAX_JOBS:,} runs; give fewer values")
         combinations = itertools.product(*values.values())
         return [list(job) for job in itertools.islice(combinations, MAX_CHECKED_JOBS)]
 
-    def _sweeps_all(self, overrides: Sequence[str]) -> bool:
-        """Whether the sweeper makes every combination, as Hydra's own does."""
-        own = [text for text, parsed in zip(overrides, self._parse(overrides)) if parsed.is_hydra_override()]
-        return self.chosen(own).get("hydra/sweeper", "basic") == "basic"
-
     def fixed(self, overrides: Sequence[str]) -> list[str]:
         """The keys that a sweep with ``overrides`` does not vary."""
-        parsed = self._parse(overrides)
+        parsed = map(self._parse, overrides)
         return [override.key_or_group for override in parsed if not override.is_sweep_override()]
 
-    def chosen(self, overrides: Sequence[str] = ()) -> dict[str, str]:
-        """The choice of each group, for example ``model/attention: additive``."""
-        choices, _ = self._split(overrides)
-        found = self._chosen(choices).hydra.runtime.choices
-        return {str(group): str(choice) for group, choice in found.items() if choice is not None}
-
     def complete(self, overrides: Sequence[str], *, multirun: bool = False) -> list[str]:
-        """The overrides with ``++`` before each valid key that no file mentions, as Hydra wants it.
+        """The overrides with ``++`` before each key, so that the sections' own checks judge it, not Hydra.
 
         Raises:
-            UserError: for a group, choice or key that does not exist.
+            UserError: for an override that cannot be read, and for a sweep without ``multirun``.
         """
-        parsed = self._parse(overrides)
-        for override in parsed:
-            if override.is_sweep_override() and not multirun:
-                raise UserError(
-                    f"{shorten(str(override.input_line))}: several values are a sweep and need --multirun; "
-                    f"a list is written {override.key_or_group}=[a,b]"
-                )
-        added: set[str] = set()
-        for job in self.jobs(overrides) if multirun else [list(overrides)]:
-            added |= self._unwritten(job)
-        if multirun:  # Hydra first composes a sweep without the choices that vary, and would miss their keys
-            added |= {override.key_or_group for override in self._split(overrides)[1]}
-        return [
-            f"++{text}" if override.key_or_group in added and not text.startswith(("+", "~")) else text
-            for text, override in zip(overrides, parsed)
-        ]
-
-    def _unwritten(self, overrides: Sequence[str]) -> set[str]:
-        """Keys that exist but stand in no file; checks all groups, choices and keys of ``overrides``."""
-        choices, keys = self._split(overrides)
-        for override in choices:
-            if not override.is_hydra_override() and override.package is None:
-                self._check_choice(override, choices)
-        if not keys:
-            return set()
-        written: Any = OmegaConf.to_container(self._chosen(choices), resolve=False)
-        return {override.key_or_group for override in keys if is_unwritten(override, written, self.choices)}
-
-    def _check_choice(self, override: Override, others: Sequence[Override]) -> None:
-        """Raise ``UserError`` if the group has no such choice."""
-        group, value = override.key_or_group, override.value()
-        if override.is_delete() or value is None:
-            return
-        for choice in value if isinstance(value, list) else [value]:
-            if not isinstance(choice, str) or not self._has_file(f"{group}/{choice}", others):
-                options = self.choices().get(group, [])
-                near = nearest(str(choice), options)
-                raise UserError(
-                    f"{group}={shorten(str(choice))}: no such choice"
-                    f"{did_you_mean(near and f'{group}={near}')} (there are {', '.join(options) or 'none'})"
-                )
-
-    def _split(self, overrides: Sequence[str]) -> tuple[list[Override], list[Override]]:
-        """Overrides that choose files (and Hydra's own), and those that set keys."""
-        parsed = self._parse(overrides)
-        choices: list[Override] = []
-        keys: list[Override] = []
-        for override in parsed:
-            parent, _, name = override.key_or_group.rpartition("/")
-            chooses = override.package is not None or override.is_hydra_override()
-            chooses = chooses or name in self._list(parent, ObjectType.GROUP, parsed)
-            (choices if chooses else keys).append(override)
-        return choices, keys
-
-    def _chosen(self, choices: Sequence[Override]) -> DictConfig:
-        """What the files say, before any key is set; kept, for a sweep asks again and again."""
-        texts = tuple(str(override.input_line) for override in choices)
-        if texts not in self._composed:
-            with self._in_one_sentence(), self._hydra():
-                config = hydra.compose(self.config_name, list(texts), return_hydra_config=True)
-                HydraConfig.instance().set_config(config)  # for ${hydra:...} in files of the user
-                self._composed[texts] = config
-        return self._composed[texts]
-
-    def _parse(self, overrides: Sequence[str]) -> list[Override]:
         if len(overrides) > MAX_OVERRIDES:
             raise UserError(f"{len(overrides):,} overrides; expected at most {MAX_OVERRIDES:,}")
+        groups, completed = self.choices(), []
         for text in overrides:
-            if text in self._parsed:
-                continue
-            check_length(text)
+            override = self._parse(text)
+            key = override.key_or_group
+            if override.is_sweep_override() and not multirun:
+                raise UserError(
+                    f"{shorten(text)}: several values are a sweep and need --multirun; "
+                    f"a list is written {key}=[a,b]"
+                )
+            if "/" in key and key not in groups and not override.is_hydra_override():
+                raise UserError(f"{shorten(key)}: no such group{did_you_mean(nearest(key, groups))}")
+            group, choice = key.replace(".", "/"), override.value()
+            if "." in key and group in groups and isinstance(choice, str):
+                raise UserError(f"{key}: this is a section; a choice is written {group}={shorten(choice)}")
+            if key in groups and isinstance(choice, str) and "/" not in choice and choice not in groups[key]:
+                raise UserError(_missing_choice(f"{key}/{choice}", groups))
+            is_choice = key in groups or "/" in key or override.package or override.is_hydra_override()
+            completed.append(text if is_choice or text.startswith(("+", "~")) else f"++{text}")
+        return completed
+
+    def _composed(self, overrides: Sequence[str]) -> DictConfig:
+        """The configuration with Hydra's own section, from overrides that are complete."""
+        given = list(overrides)
+        if len(self.folders) > 1:
+            paths = ",".join(f"'file://{folder}'" for folder in self.folders if folder != self.root)
+            given.append(f"hydra.searchpath=[{paths}]")
+        with self._in_one_sentence(), self._hydra():
+            config = hydra.compose(self.config_name, given, return_hydra_config=True)
+            HydraConfig.instance().set_config(config)  # for ${hydra:...} in files of the user
+            return config
+
+    def _parse(self, text: str) -> Override:
+        if text not in self._parsed:
+            _check_length(text)
             try:
-                self._parsed[text] = self.parser.parse_overrides([text])
+                (self._parsed[text],) = self.parser.parse_overrides([text])
             except (HydraException, ValueError, RecursionError) as error:
                 reason = (str(error).splitlines() or [""])[0]
-                raise UserError(malformed(text, reason, self.choices())) from error
-        return [override for text in overrides for override in self._parsed[text]]
+                raise UserError(_malformed(text, reason, self.choices())) from error
+        return self._parsed[text]
 
-    def _groups(self, parent: str = "") -> list[str]:
-        """Every group below ``parent``, each before those inside it."""
-        found = []
-        for name in self._list(parent, ObjectType.GROUP):
-            group = f"{parent}/{name}".removeprefix("/")
-            found += [group, *self._groups(group)]
-        return found
-
-    def _has_file(self, name: str, others: Sequence[Override] = ()) -> bool:
-        group, _, file = name.rpartition("/")
-        return file in self._list(group, ObjectType.CONFIG, others)
-
-    def _list(
-        self, group: str, kind: ObjectType = ObjectType.CONFIG, others: Sequence[Override] = ()
-    ) -> list[str]:
-        """Files or groups in a group, also where a ``hydra.searchpath`` among ``others`` leads."""
-        paths = [str(other.input_line) for other in others if other.key_or_group == "hydra.searchpath"]
-        asked = (group, kind, *paths)
-        if asked not in self._listed:
-            if paths:
-                found = self.loader.get_group_options(group, kind, self.config_name, paths)
-            else:  # as the loader does it, without its copies of all sources for each of some thirty groups
-                sources = [source for source in self.loader.get_sources() if source.is_group(group)]
-                found = [name for source in sources for name in source.list(group, kind)]
-            self._listed[asked] = sorted({name for name in found if f"{group}/{name}" != "/hydra"})
-        return self._listed[asked]
+    def _with_hint(self, message: str, overrides: Sequence[str], values: Mapping[str, Any]) -> str:
+        """The message about an unknown key, with the experiment that sets it, or the key that was meant."""
+        path, unknown, reason = message.partition(": unknown ")
+        if not unknown or "did you mean" in reason:
+            return message
+        given = [override.key_or_group for override in map(self._parse, overrides)]
+        if EXPERIMENT in given and path not in given:
+            return f"{message}; {EXPERIMENT} sets it for another choice: leave out one of both"
+        parent, _, leaf = path.rpartition(".")
+        leaves = {key.rpartition(".")[2]: key for key in _leaves(values) if key != path}
+        near = nearest(leaf, leaves, cutoff=0.8)
+        section = OmegaConf.select(OmegaConf.create(dict(values)), parent) if parent else None
+        if near is None and isinstance(section, Mapping):
+            names = [str(name) for name in section if name != leaf and not str(name).startswith("_")]
+            return f"{message}; {parent} has {listed(names)}"
+        return message + did_you_mean(near and leaves[near])
 
     @contextmanager
     def _hydra(self) -> Iterator[ConfigLoader]:
-        """Hydra with this composer's folders; afterwards the caller's Hydra, if any, is as it was."""
+        """Hydra with the folder of the primary file; afterwards the caller's Hydra, if any, is as it was."""
         current = GlobalHydra.instance()
         outer = current.hydra
         current.clear()
-        Plugins.instance().register(UserFolders)
-        Plugins.instance().register(UserFiles)
-        UserFolders.paths, UserFolders.own_root = self.folders, self.root != config_directory().resolve()
         try:
             with hydra.initialize_config_dir(str(self.root), job_name="train", version_base=VERSION_BASE):
                 yield GlobalHydra.instance().config_loader()
         finally:
-            UserFolders.paths, UserFolders.own_root = (), False
             GlobalHydra.instance().hydra = outer
 
     @contextmanager
     def _in_one_sentence(self) -> Iterator[None]:
-        """Turns the errors of Hydra, OmegaConf and YAML into ``UserError``."""
+        """Turn errors of Hydra, OmegaConf and YAML into ``UserError``."""
         try:
             yield
         except UserError:
             raise
         except FAILURES as error:
-            raise UserError(explain(error, self.choices)) from error
+            raise UserError(_explain(error, self.choices())) from error
+
+
+def _leaves(values: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}"
+
+
+def _sweep_values(override: Override) -> list[str]:
+    """The values of a discrete sweep, cut one after ``MAX_JOBS``."""
+    value = override.value()
+    if isinstance(value, RangeSweep):  # Hydra makes all of its values to shuffle it
+        numbers = list(itertools.islice(value.range(), MAX_JOBS + 1))
+        if len(numbers) > MAX_JOBS:
+            return [str(number) for number in numbers]
+    return [str(text) for text in itertools.islice(override.sweep_string_iterator(), MAX_JOBS + 1)]
+
+
+def _check_length(text: str) -> None:
+    """Raise ``UserError`` for an override that would take Hydra's parser long."""
+    if len(text) > MAX_LENGTH:
+        raise UserError(f"{shorten(text)!r}: {len(text):,} characters; expected at most {MAX_LENGTH:,}")
+    depth = deepest = 0
+    for character in _QUOTED.sub("", text):
+        depth += (character in "[{(") - (character in "]})")
+        deepest = max(deepest, depth)
+    name = text.partition("=")[0]
+    if len(name) > MAX_NAME and name.count(".") + name.count("/") < MAX_DEPTH and "=" in text:
+        raise UserError(f"{shorten(name)}: unknown key")
+    if max(deepest, name.count("."), name.count("/")) > MAX_DEPTH:
+        raise UserError(f"{shorten(text)!r}: nested too deeply; expected at most {MAX_DEPTH} levels")
+
+
+def _malformed(text: str, reason: str, choices: Mapping[str, list[str]]) -> str:
+    """The message for an override that Hydra cannot read."""
+    if text.endswith((".yaml", ".yml")) and "=" not in text:
+        return own_file_hint(text)
+    if "=" not in text and not text.startswith("~"):
+        known = " (for example model=transformer)"
+        for group, options in choices.items():
+            if text == group:
+                known = f" (for example {group}={options[0]})"
+            elif text in options:
+                known = f"; did you mean {group}={text}?"
+        return f"{shorten(text)!r}: an override is written name=value{known}"
+    name, _, value = text.partition("=")
+    if value.strip("<>") and not _SPECIAL.search(value.strip("<>")):  # a tag, as of a corpus
+        return f"{shorten(text)!r}: not a valid override; write \"{shorten(name)}='{shorten(value)}'\""
+    quoting = "a value with special characters is quoted: \"name='a b, c'\""
+    return f"{shorten(text)!r}: not a valid override ({shorten(reason)}); {quoting}"
+
+
+def own_file_hint(text: str) -> str:
+    """The message for a file of settings that is given as other toolkits take it."""
+    name = shorten(Path(text).stem)
+    return (
+        f"{shorten(text)}: settings are given as NAME=VALUE, or in a file DIR/experiment/{name}.yaml with "
+        f"--config-dir DIR experiment={name}"
+    )
+
+
+def _explain(error: BaseException, choices: Mapping[str, list[str]]) -> str:
+    """One sentence for an error of Hydra, OmegaConf or YAML."""
+    if isinstance(error, yaml.YAMLError):
+        mark = getattr(error, "problem_mark", None)
+        problem = shorten(getattr(error, "problem", None) or str(error).splitlines()[0])
+        where = "configuration" if mark is None else f"{display_path(Path(mark.name))}, line {mark.line + 1}"
+        return f"{where}: not valid YAML ({problem})"
+    if isinstance(error, MissingConfigException):
+        return _missing_choice(error.missing_cfg_file or "", choices)
+    if isinstance(error, RecursionError):
+        return f"configuration: nested too deeply; expected at most {MAX_DEPTH} levels"
+    causes = [cause for cause in (error, error.__cause__) if cause]
+    lines = [line.strip() for cause in causes for line in str(cause).splitlines()]
+    message = "; ".join(line for line in lines if line) or type(error).__name__
+    group = re.search(r"Could not override '(.+?)'\. No match", message)
+    if group is None:
+        return f"configuration: {shorten(message)}"
+    return f"{shorten(group[1])}: no such group{did_you_mean(nearest(group[1], choices))}"
+
+
+def _missing_choice(name: str, choices: Mapping[str, list[str]]) -> str:
+    """The message for ``group/choice``, which does not exist."""
+    group, _, choice = name.rpartition("/")
+    if group not in choices:
+        return f"{shorten(group or name)}: no such group{did_you_mean(nearest(group or name, choices))}"
+    near = nearest(choice, choices[group])
+    return (
+        f"{group}={shorten(choice)}: no such choice{did_you_mean(near and f'{group}={near}')} "
+        f"(there are {', '.join(choices[group])})"
+    )

@@ -1,62 +1,56 @@
-"""The ``data`` section; ``conf/data/_base.yaml`` holds defaults and meanings."""
+"""The ``data`` and ``tokenizer`` sections; their files below ``conf/`` hold defaults and meanings."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Annotated, Any, Literal, NamedTuple
 
 from annotated_types import Ge, Le
 
-from translate.config.data_checks import SPLITS, check_documents, check_pictures
-from translate.config.declare import Count, Fraction, Positive, declared
+from translate.config.declare import Count, Fraction, Positive, convert, declared, to_section
 from translate.config.files import YAML, choice_of, overlaid, section_of
 from translate.config.messages import LARGEST
 from translate.config.names import config_directory, did_you_mean, nearest, shorten
-from translate.config.tokenizer import RESERVED, TAG
-from translate.config.values import convert, to_section
 from translate.errors import UserError
 
+SPLITS = ("train", "validation", "test")
+MAX_PATCHES = 1 << 12  # of a picture: 64 rows and columns
+SCENE_SIDE = 48  # pixels
+NUM_SPECIAL = 4  # padding, unknown, begin and end of sentence
+RESERVED = ("<pad>", "<unk>", "<s>", "</s>")  # their names
+TAG = re.compile(r"<[\w:.+-]{1,40}>")  # of a corpus of a mixture, before its sources
 BESIDE = (".gold", ".pictures", ".documents")  # files that any corpus may have beside its own
 FILE = "data/_base.yaml"
 Generated = Annotated[int, Ge(0), Le(10_000_000)]  # pairs of the grammar, which are held in memory
 
 Weight = Annotated[float, Ge(0), Le(LARGEST)]
-READ = ("grammar", "scenes", "files", "hub")  # kinds of one corpus that is read and filtered
 LANGUAGES_DIFFER = "mul"  # the code of several languages, as a mixture may have them
 
 # Settings that only some kinds of corpus read; the other kinds refuse them.
-_READ_BY: dict[str, tuple[str, ...]] = {
-    "num_train": ("grammar", "scenes"),
-    "num_validation": ("grammar", "scenes"),
-    "num_test": ("grammar", "scenes"),
-    "read": ("scenes", "files", "hub"),
-    "images": ("files", "hub"),
-    "picture_field": ("files", "hub"),
-    "without_picture": ("scenes", "files", "hub"),
-    "without_sentence": ("scenes", "files", "hub"),
-    "path": ("files", "hub", "prepared"),
-    "test_name": ("files", "hub"),
-    "document_field": ("files", "hub"),
-    "context_sentences": ("files", "hub"),
-    "context_pieces": ("files", "hub"),
-    "source_field": ("files", "hub"),
-    "target_field": ("files", "hub"),
-    "validation_pairs": ("files", "hub"),
-    "test_pairs": ("files", "hub"),
-    "hub": ("hub",),
-    "streaming": ("hub",),
-    "max_length": READ,
-    "max_length_ratio": READ,
-    "drop_duplicates": READ,
-    "drop_identical": READ,
-    "max_train_pairs": READ,
-    "seed": READ,
-    "corpora": ("mixture",),
-    "temperature": ("mixture",),
-    "max_repetitions": ("mixture",),
-    "epoch_ends": ("mixture",),
-    "stages": ("mixture",),
-    "allow_missing_shards": ("prepared",),
+_READ_BY: dict[tuple[str, ...], str] = {
+    ("grammar", "scenes"): "num_train num_validation num_test",
+    ("scenes", "files", "hub"): "read without_picture without_sentence",
+    ("files", "hub"): "images picture_field test_name document_field context_sentences context_pieces "
+    "source_field target_field validation_pairs test_pairs",
+    ("files", "hub", "prepared"): "path",
+    ("hub",): "hub streaming",
+    ("grammar", "scenes", "files", "hub"): "max_length max_length_ratio drop_duplicates drop_identical "
+    "max_train_pairs seed",
+    ("mixture",): "corpora temperature max_repetitions epoch_ends stages",
+    ("prepared",): "allow_missing_shards",
 }
+
+
+@declared("tokenizer/unigram.yaml")
+class TokenizerConfig:
+    """Settings by which SentencePiece cuts text into pieces."""
+
+    model_type: Literal["unigram", "bpe", "word", "char"] = YAML
+    vocabulary_size: Annotated[int, Ge(NUM_SPECIAL + 1), Le(10_000_000)] = YAML
+    shared: bool = YAML
+    character_coverage: Annotated[float, Ge(0.9), Le(1)] = YAML
+    byte_fallback: bool = YAML
+    normalization: Literal["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"] = YAML
 
 
 class Stage(NamedTuple):
@@ -79,7 +73,7 @@ class FileSplit:
 
 @declared(FILE, "hub.splits")
 class HubSplits:
-    """What the hub calls each split; null for a split that the repository does not have."""
+    """Names of the splits on the hub; null for a split that the repository does not have."""
 
     train: str | None = YAML
     validation: str | None = YAML
@@ -88,7 +82,7 @@ class HubSplits:
 
 @declared(FILE, "hub")
 class HubConfig:
-    """Where a corpus lies on the hub; ``{source}``, ``{target}``, ``{language}`` stand for language codes."""
+    """The place of a corpus on the hub; ``{source}``, ``{target}``, ``{language}`` are language codes."""
 
     repository: str | None = YAML
     revision: str = YAML
@@ -147,12 +141,13 @@ class DataConfig:
 
     def __post_init__(self) -> None:
         neutral = section_of(FILE) | {"hub": HubConfig()}
-        for name, kinds in _READ_BY.items():
-            if self.kind not in kinds and getattr(self, name) != neutral[name]:
-                raise ValueError(
-                    f"{name}: it has no effect on the corpus {self.name!r}; "
-                    f"it is for the kinds {' and '.join(kinds)}"
-                )
+        for kinds, names in _READ_BY.items():
+            for name in names.split():
+                if self.kind not in kinds and getattr(self, name) != neutral[name]:
+                    raise ValueError(
+                        f"{name}: it has no effect on the corpus {self.name!r}; "
+                        f"it is for the kinds {' and '.join(kinds)}"
+                    )
         if self.corpora:
             stages_of(self)
         if self.streaming and self.max_train_pairs is None:
@@ -163,8 +158,8 @@ class DataConfig:
             for field in fields(getattr(self, split)):
                 if getattr(getattr(self, split), field.name) is not None:
                     self._check_file(f"{split}.{field.name}")
-        check_pictures(self)
-        check_documents(self)
+        _check_pictures(self)
+        _check_documents(self)
         same = self.source_language is not None and self.source_language == self.target_language
         if same and (self.kind == "hub" or self.path is not None):
             raise ValueError(
@@ -177,6 +172,49 @@ class DataConfig:
         if self.kind not in ("files", "hub") or not (from_files or setting.endswith(BESIDE)):
             when = "with data.path" if self.kind == "files" else f"on the corpus {self.name!r}"
             raise ValueError(f"{setting}: it has no effect {when}; use data=files without data.path")
+
+
+def _check_pictures(data: DataConfig) -> None:
+    """Raise ``ValueError`` for settings of pictures that do not fit together."""
+    left_out = {"without_picture": data.without_picture, "without_sentence": data.without_sentence}
+    for name, share in left_out.items():
+        if share and data.read != "both":
+            raise ValueError(f"{name}: it needs data.read=both, got read={data.read}; or set it to 0")
+    if sum(left_out.values()) > 1:
+        raise ValueError("without_sentence: with without_picture it is more than all pairs")
+    if data.kind != "scenes" and (data.read != "text") != (data.images is not None):
+        raise ValueError(
+            "images: data.images=DIR and data.read=picture or both go together; "
+            f"got images={data.images} and read={data.read}"
+        )
+    patches = (data.picture_size // data.patch_size) ** 2
+    if data.read != "text" and not 1 <= patches <= MAX_PATCHES:
+        raise ValueError(
+            f"picture_size: {data.picture_size} pixels are {patches:,} patches of {data.patch_size}; "
+            f"expected 1 to {MAX_PATCHES:,}"
+        )
+    given = [name for name in SPLITS if getattr(data, name).pictures is not None]
+    if given and data.images is None:
+        raise ValueError(f"{given[0]}.pictures: it needs the folder of the pictures, data.images=DIR")
+    if data.read == "picture" and data.max_length_ratio is not None:
+        raise ValueError("max_length_ratio: a picture has no length in words; set it to null")
+    if data.kind == "scenes" and data.picture_size != SCENE_SIDE:
+        raise ValueError(
+            f"picture_size: scenes have {SCENE_SIDE} x {SCENE_SIDE} pixels, got {data.picture_size}"
+        )
+    if data.kind == "scenes" and data.patch_size > 16:
+        raise ValueError(
+            f"patch_size: scenes of 48 x 48 pixels have patches of 4, 8 or 16, got {data.patch_size}"
+        )
+
+
+def _check_documents(data: DataConfig) -> None:
+    """Raise ``ValueError`` for settings of documents that do not fit together."""
+    given = [f"{name}.documents" for name in SPLITS if getattr(data, name).documents is not None]
+    if given and data.document_field is not None:
+        raise ValueError(f"{given[0]}: data.document_field names the documents already; give one of both")
+    if (data.context_sentences or given or data.document_field) and data.read != "text":
+        raise ValueError(f"read: documents are of text alone, got read={data.read}")
 
 
 class Member(NamedTuple):

@@ -1,17 +1,33 @@
-"""Sections of the configuration: types and limits in Python, defaults and meanings in YAML files."""
+"""Sections of the configuration: types and limits in Python, defaults and meanings in YAML files.
+
+Pydantic checks values against the types; every refusal is one sentence.
+"""
 
 import functools
-from collections.abc import Callable, Mapping
-from dataclasses import field
-from typing import Annotated, Any, Literal, TypeVar, dataclass_transform, get_type_hints
+import math
+import types
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import field, is_dataclass
+from pathlib import Path
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    TypeVar,
+    Union,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from annotated_types import Ge, Gt, Le, Lt
-from pydantic import AllowInfNan, ConfigDict, ValidationError
+from pydantic import AllowInfNan, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 from translate.config.files import YAML, is_open, section_of
 from translate.config.messages import LARGEST, explain
-from translate.config.values import understood
+from translate.config.names import shorten
 from translate.errors import UserError
 
 T = TypeVar("T")
@@ -86,3 +102,138 @@ def _refuse_in_one_sentence(cls: Any) -> None:
             raise UserError(explain(error, cls, "", values)) from None
 
     cls.__init__ = __init__
+
+
+def to_section(values: Mapping[str, Any], section: type[T], path: str) -> T:
+    """Build the dataclass ``section`` from a section of the configuration.
+
+    Args:
+        values: a dict or an OmegaConf node.
+        section: a dataclass made by :func:`declared`.
+        path: the name of the section in messages, for example ``training``.
+
+    Raises:
+        UserError: for an unknown key, a missing one, or a value that the section refuses.
+    """
+    checked: T = _checked(plain(values, path), section, path)
+    return checked
+
+
+def convert(value: Any, annotation: Any, path: str) -> Any:
+    """``value`` as ``annotation`` wants it (an integer may stand for a float, ``1e3`` for 1000).
+
+    Raises:
+        UserError: ``<path>: expected ..., got ...``. An annotation that is not understood accepts everything.
+    """
+    return _checked(value, understood(annotation), path)
+
+
+def _checked(value: Any, annotation: Any, path: str) -> Any:
+    try:
+        return TypeAdapter(annotation).validate_python(value)
+    except ValidationError as error:
+        raise UserError(explain(error, annotation, path, value)) from error
+
+
+def plain(node: Any, path: str = "") -> Any:
+    """``node`` as plain dicts, lists and scalars, with every interpolation resolved.
+
+    Raises:
+        UserError: for an interpolation of a key that does not exist, or a required value that is missing.
+    """
+    if node is None or isinstance(node, dict | list | str | int | float):
+        return node  # a run's stored configuration is plain: loading it does not wait for OmegaConf
+    from omegaconf import OmegaConf
+    from omegaconf.errors import (
+        InterpolationToMissingValueError,
+        MissingMandatoryValue,
+        OmegaConfBaseException,
+    )
+
+    if not OmegaConf.is_config(node):
+        return node
+    try:
+        return OmegaConf.to_container(node, resolve=True, throw_on_missing=True)
+    except OmegaConfBaseException as error:
+        where = shorten(str(error.full_key or path))
+        if isinstance(error, MissingMandatoryValue | InterpolationToMissingValueError):
+            raise UserError(f"{where}: a value is required (the file has ???)") from error
+        reason = shorten(str(error).splitlines()[0])
+        raise UserError(f"{where}: {reason[:1].lower()}{reason[1:]}") from error
+
+
+_LISTS: dict[Any, Any] = {Sequence: list, Iterable: list, Collection: list, Mapping: dict}
+_CONTAINERS = (list, tuple, set, frozenset, dict)
+
+
+def understood(annotation: Any) -> Any:
+    """``annotation`` for pydantic, with our rules for scalars; ``Any`` for a type that no YAML file holds.
+
+    Of ``float | Tensor`` this is ``float``: a file cannot hold a tensor.
+    """
+    origin, items = get_origin(annotation), get_args(annotation)
+    if annotation in _READERS:
+        return Annotated[annotation, BeforeValidator(_READERS[annotation])]
+    if origin is Annotated:
+        return Annotated[understood(items[0]), *items[1:]]
+    if origin is Literal:
+        return Annotated[annotation, BeforeValidator(functools.partial(_choice, items))]
+    if origin in (Union, types.UnionType):
+        members = [understood(member) for member in items]
+        known = [member for member in members if member is not Any]
+        return Any if Any in items or known in ([], [type(None)]) else Union[tuple(known)]  # noqa: UP007
+    kind = _LISTS.get(origin or annotation, origin or annotation)
+    if kind in _CONTAINERS:
+        return kind[tuple(item if item is ... else understood(item) for item in items)] if items else kind
+    is_section = isinstance(annotation, type) and is_dataclass(annotation)
+    return annotation if is_section or annotation is type(None) else Any
+
+
+def _integer(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
+        raise ValueError
+    return int(value)
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+        raise ValueError
+    try:
+        return float(value)
+    except OverflowError as error:  # an integer of more than 308 digits
+        raise ValueError from error
+
+
+def _text(value: Any) -> str:
+    """Text, also a name that YAML takes for a number: 2016, nan, inf."""
+    is_named = isinstance(value, float) and not math.isfinite(value)
+    if isinstance(value, bool) or not (isinstance(value, str | int) or is_named):
+        raise ValueError
+    return str(value)
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError
+    return value
+
+
+def _path(value: Any) -> Path:
+    if not isinstance(value, str | Path):
+        raise ValueError
+    return Path(value)
+
+
+def _choice(choices: tuple[Any, ...], value: Any) -> Any:
+    if not any(value == choice and type(value) is type(choice) for choice in choices):
+        raise ValueError
+    return value
+
+
+_READERS: dict[Any, Callable[[Any], Any]] = {
+    int: _integer,
+    float: _number,
+    str: _text,
+    bool: _flag,
+    Path: _path,
+}

@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import yaml  # type: ignore[import-untyped]
@@ -23,17 +23,25 @@ def section_of(file: str, section: str = "") -> dict[str, Any]:
 
 
 def choice_of(group: str, name: str) -> dict[str, Any]:
-    """The values of a choice of ``conf/``, with those of the files of its folder that it extends.
+    """The values of a choice of ``conf/``, with those of the choices that it extends.
 
     Raises:
         FileNotFoundError: if there is no such choice.
     """
-    file = f"{group}/{name}.yaml"
     found: dict[str, Any] = {}
-    for base in _read(file).get("defaults", []):
-        if base != "_self_":
-            found = overlaid(found, choice_of(group, base))
-    return overlaid(found, section_of(file))
+    for base in extended(group, name):
+        found = overlaid(found, choice_of(*base))
+    return overlaid(found, section_of(f"{group}/{name}.yaml"))
+
+
+def extended(group: str, name: str) -> Iterator[tuple[str, str]]:
+    """The choices that a choice extends: of its own group, or of another (``/group@_here_: choice``)."""
+    for entry in _read(f"{group}/{name}.yaml").get("defaults", []):
+        if isinstance(entry, str) and entry != "_self_":
+            yield group, entry
+        for other, choice in entry.items() if isinstance(entry, Mapping) else ():
+            if other.endswith("@_here_"):
+                yield other.removesuffix("@_here_").removeprefix("/"), choice
 
 
 def overlaid(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

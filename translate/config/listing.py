@@ -10,14 +10,13 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import yaml  # type: ignore[import-untyped]
 
-from translate.config.declare import DECLARED_IN
-from translate.config.files import section_of
+from translate.config.declare import DECLARED_IN, understood
+from translate.config.files import choice_of, extended, section_of
 from translate.config.messages import described
 from translate.config.names import config_directory
 from translate.config.option_groups import groups_of
 from translate.config.settings import SECTIONS, TARGETS
-from translate.config.targets.resolving import PACKAGE, options_of, resolve_target
-from translate.config.values import understood
+from translate.config.targets import PACKAGE, options_of, resolve_target
 
 _ELSEWHERE = ("as :class:", "see :class:")  # such a text leaves what a base class says
 SPECIAL = ("_target_", "_partial_", "name", "defaults")
@@ -64,40 +63,12 @@ def chosen_settings(group: str, choice: str, path: str = "") -> list[Setting]:
 
     Options that the file leaves out are listed too, if the class is ours.
     """
-    file = f"{group}/{choice}.yaml"
     path = path or group.replace("/", ".")
     inner = [entry.name for entry in (config_directory() / group).iterdir() if entry.is_dir()]
-    comments = dict(item for each in (*_extended(file), file) for item in comments_in(each).items())
-    return list(_options(merged(file), path, comments, "", (*TARGETS.get(path, ()), *inner)))
-
-
-def merged(file: str) -> dict[str, Any]:
-    """A file of ``conf/`` with the files that it extends."""
-    found: dict[str, Any] = {}
-    for other in _extended(file):
-        found = _merge(found, merged(other))
-    return _merge(found, section_of(file))
-
-
-def _extended(file: str) -> Iterator[str]:
-    """The files whose values a file takes: of its own folder, or of another (``/group@_here_: choice``)."""
-    for entry in _defaults_of(file):
-        if isinstance(entry, str) and entry != "_self_":
-            yield f"{file.rpartition('/')[0]}/{entry}.yaml"
-        for group, choice in entry.items() if isinstance(entry, Mapping) else ():
-            if group.endswith("@_here_"):
-                yield f"{group.removesuffix('@_here_').removeprefix('/')}/{choice}.yaml"
-
-
-def _defaults_of(file: str) -> list[Any]:
-    text = (config_directory() / file).read_text(encoding="utf-8")
-    found: list[Any] = (yaml.safe_load(text) or {}).get("defaults", [])
-    return found
-
-
-def _merge(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    both = [key for key in first if isinstance(first[key], Mapping) and isinstance(second.get(key), Mapping)]
-    return {**first, **second, **{key: _merge(first[key], second[key]) for key in both}}
+    comments: dict[str, str] = {}
+    for base in (*extended(group, choice), (group, choice)):
+        comments |= comments_in(f"{'/'.join(base)}.yaml")
+    return list(_options(choice_of(group, choice), path, comments, "", (*TARGETS.get(path, ()), *inner)))
 
 
 def _fields(section: type, path: str, values: Mapping[str, Any], file: str, inner: str) -> Iterator[Setting]:

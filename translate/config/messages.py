@@ -1,9 +1,8 @@
 """Types and mistakes of a configuration in words: what was expected, what came, and where."""
 
-import re
 import reprlib
 import types
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -12,12 +11,10 @@ from annotated_types import Ge, Gt, Le, Lt
 from pydantic import ValidationError
 
 from translate.config.names import SHOWN, did_you_mean, nearest, shorten
-from translate.errors import UserError
 
 if TYPE_CHECKING:
-    from hydra.core.override_parser.types import Override
+    pass
 
-EXPERIMENT = "experiment"  # the group whose files set keys of all sections
 LARGEST = 10**12  # of every number of a configuration that has no narrower limit
 _CONTAINERS = (list, tuple, set, frozenset, dict)
 _NAMES: dict[Any, str] = {
@@ -28,7 +25,6 @@ _NAMES: dict[Any, str] = {
     Path: "a path",
     type(None): "null",
 }
-_SPECIAL = re.compile(r"[^\w.-]")
 _BEYOND = ("greater_than_equal", "greater_than", "less_than_equal", "less_than")  # errors of pydantic
 _LIMITS: dict[type, tuple[str, str]] = {
     Ge: ("ge", "at least"),
@@ -186,49 +182,3 @@ def _walk(location: Sequence[Any], annotation: Any, path: str, value: Any) -> tu
 
 def _field_names(section: Any) -> list[str]:
     return [field.name for field in fields(section)] if is_dataclass(section) else []
-
-
-def malformed(text: str, reason: str, choices: Mapping[str, list[str]]) -> str:
-    """The message for an override that Hydra cannot read."""
-    if "=" not in text and not text.startswith("~"):
-        known = " (for example model=transformer)"
-        for group, options in choices.items():
-            if text == group:
-                known = f" (for example {group}={options[0]})"
-            elif text in options:
-                known = f"; did you mean {group}={text}?"
-        return f"{shorten(text)!r}: an override is written name=value{known}"
-    name, _, value = text.partition("=")
-    if value.strip("<>") and not _SPECIAL.search(value.strip("<>")):  # a tag, as of a corpus
-        return f"{shorten(text)!r}: not a valid override; write \"{shorten(name)}='{shorten(value)}'\""
-    quoting = "a value with special characters is quoted: \"name='a b, c'\""
-    return f"{shorten(text)!r}: not a valid override ({shorten(reason)}); {quoting}"
-
-
-def for_another_choice(
-    error: UserError,
-    choices: Sequence["Override"],
-    keys: Sequence["Override"],
-    chosen: Callable[[Sequence["Override"]], Any],
-) -> UserError:
-    """The error about an option; if the experiment sets it for a choice that was replaced, this is told.
-
-    Args:
-        error: of the check of the configuration.
-        choices, keys: the overrides that choose files, and those that set keys.
-        chosen: composes the files of choices.
-    """
-    path, _, reason = str(error).partition(": unknown option of ")
-    experiments = [override for override in choices if override.key_or_group == EXPERIMENT]
-    if not reason or not experiments or path in [override.key_or_group for override in keys]:
-        return error
-    own, now = (chosen(some).hydra.runtime.choices for some in (experiments, choices))
-    groups = [override.key_or_group for override in choices if override not in experiments]
-    replaced = [f"{group}={own[group]}" for group in groups if own.get(group) not in (None, now.get(group))]
-    if not replaced:
-        return error
-    name = f"{EXPERIMENT}={shorten(str(experiments[-1].value()))}"
-    return UserError(
-        f"{path}: {name} sets it for {' and '.join(replaced)}, and {reason.partition(';')[0]} has no such "
-        f"option; leave out {name}, or the other choice"
-    )

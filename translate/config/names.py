@@ -1,10 +1,9 @@
-"""Where ``conf/`` is, and which valid name is nearest to a wrong one."""
+"""The place of ``conf/``, the valid name nearest to a wrong one, and texts cut for a message."""
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 SHOWN = 100  # characters of a value or a name in a message
 LONGEST_NAME, MOST_NAMES = 200, 10_000  # among which the nearest is looked for
@@ -74,41 +73,3 @@ def shown_path(path: object, limit: int = 140) -> str:
     """A path in a message; of a long one the end, which tells most."""
     text = escaped(str(path))
     return text if len(text) <= limit else f"…{text[1 - limit :]}"
-
-
-def key_paths(values: Mapping[str, Any], prefix: str = "") -> list[str]:
-    """The dotted path of every key, sections included."""
-    paths = []
-    for key, value in values.items():
-        path = f"{prefix}{key}"
-        paths.append(path)
-        if isinstance(value, Mapping):
-            paths += key_paths(value, f"{path}.")
-    return paths
-
-
-def suggest(path: str, known: Iterable[str]) -> str | None:
-    """The known path that was probably meant by ``path``.
-
-    Each part is compared with what its section holds (``trainig.max_stepz`` is ``training.max_steps``);
-    failing that, a key of the same name in another section is taken (``training.lr`` is ``optimizer.lr``).
-    """
-    known = list(known)
-    found: list[str] = []
-    for part in path.split("."):
-        prefix = ".".join(found) + "." if found else ""
-        children = {name[len(prefix) :].split(".")[0] for name in known if name.startswith(prefix)}
-        near = part if part in children else nearest(part, children)
-        if near is None:
-            break
-        found.append(near)
-    else:
-        return ".".join(found)
-    leaf = path.rsplit(".", 1)[-1]
-    sections = {name.rpartition(".")[0] for name in known}
-    leaves: dict[str, str] = {}
-    for name in known:
-        if name not in sections:
-            leaves.setdefault(name.rsplit(".", 1)[-1], name)
-    near = nearest(leaf, leaves, cutoff=0.8)
-    return leaves[near] if near else None

@@ -18,7 +18,7 @@ Ratio = Annotated[float, Ge(0), Le(100)]
 
 @declared("search/beam.yaml")
 class SearchConfig:
-    """How translations are searched. Lengths are in pieces and include the end of the sentence."""
+    """Settings of the search for translations. Lengths are in pieces and include the end of the sentence."""
 
     beam_size: Annotated[int, Ge(1), Le(1_000)] = YAML
     length_penalty: Annotated[float, Ge(-10), Le(10)] = YAML

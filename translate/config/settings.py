@@ -4,16 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from translate.config.data import DataConfig
-from translate.config.declare import Fraction, Positive, Shift, declared
+from translate.config.data import DataConfig, TokenizerConfig
+from translate.config.declare import Fraction, Positive, Shift, declared, plain, to_section
 from translate.config.files import YAML
 from translate.config.messages import show
 from translate.config.names import did_you_mean, nearest, shorten
 from translate.config.search import SearchConfig
-from translate.config.targets.resolving import check_target
-from translate.config.tokenizer import TokenizerConfig
+from translate.config.targets import check_target
 from translate.config.training import RuntimeConfig, TrainingConfig
-from translate.config.values import plain, to_section
 from translate.errors import UserError
 
 if TYPE_CHECKING:
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
 
 @declared("alignment/calibrated.yaml")
 class AlignmentConfig:
-    """Which attention is shown. Calibration searches for the settings that are null."""
+    """The attention that alignments show. Calibration searches for the settings that are null."""
 
     calibration_pairs: Positive = YAML
     layer: int | None = YAML
@@ -33,7 +31,7 @@ class AlignmentConfig:
 
 @declared("config.yaml", "run")
 class RunConfig:
-    """What the run is called, and where its folder is."""
+    """The name of the run and its folder."""
 
     name: str
     directory: str

@@ -4,9 +4,8 @@ from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt, Le
 
-from translate.config.declare import Count, Fraction, Positive, declared
+from translate.config.declare import Count, Fraction, Positive, declared, to_section
 from translate.config.files import YAML
-from translate.config.values import to_section
 from translate.errors import UserError
 
 FILE, CORPUS_FILE = "prepare.yaml", "prepare_corpus.yaml"

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import torch
 
-from translate.config import did_you_mean, instantiate, nearest, resolve_target
+from translate.config.names import did_you_mean, nearest
 from translate.config.settings import Settings
+from translate.config.targets import instantiate, resolve_target
 from translate.corpora.batching import EncodedCorpus
 from translate.corpora.corpus import Corpus, Split
 from translate.corpora.documents.context_rows import with_context

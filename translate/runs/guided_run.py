@@ -10,8 +10,8 @@ from omegaconf import DictConfig, OmegaConf
 from translate.alignment.alignment import Alignment
 from translate.alignment.directions import symmetrised
 from translate.config.data import SPLITS
+from translate.config.declare import plain
 from translate.config.settings import Settings, check_config
-from translate.config.values import plain
 from translate.corpora.corpus import Split, load_corpus
 from translate.corpora.encoded_cache import cache_directory
 from translate.corpora.linked.linkers import Linker

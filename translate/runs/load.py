@@ -8,10 +8,9 @@ from typing import Any
 import torch
 
 from translate.alignment.choice import AlignmentChoice
-from translate.config import instantiate
 from translate.config.names import shorten
 from translate.config.settings import Settings, check_config
-from translate.config.targets.plugins import find_plugin
+from translate.config.targets import find_plugin, instantiate
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.models.packing import pack, store_by_columns

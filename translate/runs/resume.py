@@ -8,7 +8,7 @@ import torch
 
 from translate.config.names import shorten
 from translate.config.settings import Settings
-from translate.config.targets.resolving import MOVED
+from translate.config.targets import MOVED
 from translate.config.training import RuntimeConfig
 from translate.corpora.columns.fingerprint import fingerprint
 from translate.corpora.corpus import Corpus, Split

@@ -6,8 +6,8 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 from torch import Tensor
 
+from translate.config.declare import plain
 from translate.config.settings import Settings
-from translate.config.values import plain
 from translate.corpora.augmentation.augmenter import Augmenter
 from translate.corpora.corpus import Corpus
 from translate.corpora.images.picture_tokenizer import sentences_of

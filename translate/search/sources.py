@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
+from translate.config.data import TAG
 from translate.config.names import listed
-from translate.config.tokenizer import TAG
 from translate.corpora.batching import pad
 from translate.errors import UserError
 from translate.models import Encoded, Seq2Seq

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import sentencepiece
 
-from translate.config.tokenizer import TAG, TokenizerConfig
+from translate.config.data import TAG, TokenizerConfig
 from translate.errors import UserError
 from translate.text.bounded import read_bounded, read_json
 from translate.text.lines import evenly

@@ -13,7 +13,7 @@ import pytest
 from translate.alignment.alignment import Alignment
 from translate.alignment.transfer.markup import MAX_PLACED, place_markup
 from translate.alignment.transfer.tags import MARKUP, read_markup
-from translate.config.tokenizer import TokenizerConfig
+from translate.config.data import TokenizerConfig
 from translate.text.lines import MAX_CHARACTERS
 from translate.text.sentences import split
 from translate.text.tokenizer import train_tokenizer

@@ -2,7 +2,7 @@
 
 import pytest
 
-from translate.config.tokenizer import TokenizerConfig
+from translate.config.data import TokenizerConfig
 from translate.corpora.images.line import is_unread, join_line, split_line
 from translate.corpora.images.picture_reader import PictureReader
 from translate.corpora.images.picture_tokenizer import PictureTokenizer, sentences_of

@@ -14,9 +14,8 @@ from translate.cli.align.options import (
     translated,
 )
 from translate.cli.align.output import PICTURES, check_out
-from translate.cli.options import Run, with_groups
+from translate.cli.options import Run, check_languages, run_names, with_groups
 from translate.cli.picture_input import check_words_alone
-from translate.cli.systems import check_languages, run_names
 
 EXAMPLES = """
 Example:

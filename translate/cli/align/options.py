@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import typer
 
-from translate.cli.console import as_unicode, load_translator, print_note
-from translate.cli.options import Engine, MachineOptions
+from translate.cli.console import as_unicode, print_note
+from translate.cli.options import Engine, MachineOptions, load_translator
 from translate.errors import UserError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ percent-encoded.
 import re
 from typing import NamedTuple
 
-from translate.config.data_checks import MAX_PATCHES
+from translate.config.data import MAX_PATCHES
 from translate.corpora.images.scene import PREFIX
 
 _LINE = re.compile(r"!\[[^\]]*\]\(([^()]*)\)[ \t]*(.*)", re.DOTALL)

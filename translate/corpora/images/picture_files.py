@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from translate.config.data_checks import MAX_PATCHES
+from translate.config.data import MAX_PATCHES
 from translate.config.names import shown_path
 from translate.corpora.images.patches import Picture
 from translate.errors import UserError

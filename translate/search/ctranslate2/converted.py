@@ -17,13 +17,8 @@ from translate.corpora.columns.fingerprint import fingerprint
 from translate.corpora.encoded_cache import cache_directory
 from translate.errors import UserError
 from translate.models import Transformer
-from translate.search.ctranslate2.conversion import (
-    Convertible,
-    convert,
-    norm_of,
-    num_heads_of,
-    pre_norm_of,
-)
+from translate.search.ctranslate2.architecture import norm_of, num_heads_of, pre_norm_of
+from translate.search.ctranslate2.conversion import Convertible, convert
 from translate.text.aside import scratch
 
 VERSION = "1"  # changes with the way a model is converted

@@ -2,16 +2,18 @@
 
 import functools
 import importlib
+import importlib.util
 import inspect
+import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from translate.config.declare import convert, plain
 from translate.config.messages import LARGEST, beyond, join_message, show
 from translate.config.names import did_you_mean, nearest, shorten
 from translate.config.option_groups import flat_hints, flat_parameters
-from translate.config.targets.plugins import import_plugin
-from translate.config.values import convert, plain
 from translate.errors import UserError
 
 PACKAGE = "translate"
@@ -63,7 +65,7 @@ def resolve_target(name: Any, plugins: Sequence[str] = (), path: str = "_target_
             f"{path}: {show(name)} may not be named here; a target is a class of {PACKAGE}, "
             f"{', '.join(TORCH)}, or of a module listed in run.plugins"
         )
-    found: Any = import_plugin(root) if root in plugins else importlib.import_module(root)
+    found: Any = _import_plugin(root) if root in plugins else importlib.import_module(root)
     reached = root
     for part in name[len(root) + 1 :].split("."):
         found = _child(found, part, reached, path)
@@ -71,7 +73,7 @@ def resolve_target(name: Any, plugins: Sequence[str] = (), path: str = "_target_
     suits = isinstance(found, type) or (root in plugins and callable(found))
     defined = getattr(found, "__module__", None) or ""
     homes = (*plugins, *FAMILIES, *TORCH)
-    if not suits or not any(f"{defined}.".startswith(f"{each}.") for each in homes):
+    if not suits or not any(f"{defined}.".startswith(f"{home}.") for home in homes):
         raise UserError(f"{path}: {shorten(name)} is not a class of {root}")
     return found
 
@@ -92,12 +94,12 @@ def check_target(
         UserError: for a target that may not be named, an unknown or missing option, or a wrong type.
     """
     for key, value in _bind(node, path, plugins, provided).options.items():
-        nested = [(f"{path}.{key}", value)]
+        nested = {f"{path}.{key}": value}
         if isinstance(value, list):
-            nested = [(f"{path}.{key}[{index}]", each) for index, each in enumerate(value)]
-        for where, each in nested:
-            if _is_target(each):
-                check_target(each, where, plugins)
+            nested = {f"{path}.{key}[{index}]": item for index, item in enumerate(value)}
+        for where, inner in nested.items():
+            if _is_target(inner):
+                check_target(inner, where, plugins)
 
 
 def instantiate(node: Mapping[str, Any], path: str, plugins: Sequence[str], *args: Any, **kwargs: Any) -> Any:
@@ -134,14 +136,6 @@ class Construct:
             raise UserError(join_message(self.path, shorten(message, 200), names)) from error
 
 
-def parameters_of(node: Mapping[str, Any], plugins: Sequence[str]) -> list[str]:
-    """The names of the options that the target of ``node`` takes; none if it cannot be resolved."""
-    try:
-        return list(_parameters(resolve_target(node.get("_target_"), plugins)))
-    except UserError:
-        return []
-
-
 def options_of(name: str) -> dict[str, tuple[Any, Any]]:
     """Annotation and default of each option of a target; ``inspect.Parameter.empty`` if it has no default."""
     target = resolve_target(name)
@@ -151,6 +145,29 @@ def options_of(name: str) -> dict[str, tuple[Any, Any]]:
 
 def _is_target(value: Any) -> bool:
     return isinstance(value, Mapping) and "_target_" in value
+
+
+def find_plugin(name: str) -> bool:
+    """Whether a module that the user named exists, in the working directory or on Python's path."""
+    # The console script, unlike ``python -m``, does not search the working directory.
+    if str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):  # of the package that should hold it, or of a malformed name
+        return False
+
+
+def _import_plugin(name: str) -> ModuleType:
+    """Import a module of ``run.plugins``, also from the working directory. Raises ``UserError``."""
+    find_plugin(name)
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        raise UserError(
+            f"run.plugins: cannot import {name!r} ({error}); "
+            f"it is sought in the working directory and on PYTHONPATH"
+        ) from error
 
 
 def _child(found: Any, part: str, reached: str, path: str) -> Any:
@@ -209,9 +226,9 @@ def _converted(
 
 def _check_numbers(value: Any, path: str) -> None:
     """Raise ``UserError`` for a number that no honest configuration has."""
-    for each in value if isinstance(value, list | tuple) else (value,):
-        if isinstance(each, int | float) and not abs(each) <= LARGEST:
-            raise UserError(f"{path}: {beyond(each)}")
+    for number in value if isinstance(value, list | tuple) else (value,):
+        if isinstance(number, int | float) and not abs(number) <= LARGEST:
+            raise UserError(f"{path}: {beyond(number)}")
 
 
 def _check_names(
@@ -246,5 +263,5 @@ def _build(value: Any, path: str, plugins: Sequence[str]) -> Any:
     if _is_target(value):
         return instantiate(value, path, plugins)
     if isinstance(value, list):
-        return [_build(each, f"{path}[{i}]", plugins) for i, each in enumerate(value)]
+        return [_build(item, f"{path}[{i}]", plugins) for i, item in enumerate(value)]
     return value

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from translate.attention import MultiHead
-from translate.config import check_target, instantiate, resolve_target
+from translate.config.targets import check_target, instantiate, resolve_target
 from translate.errors import UserError
 from translate.models import Transformer
 
@@ -27,8 +27,8 @@ class TestTargets:
             "torch.load",
             "torch.hub.load",
             "translate",
-            "translate.config.targets.resolving.importlib.import_module",
-            "translate.config.targets.resolving.Path",
+            "translate.config.targets.importlib.import_module",
+            "translate.config.targets.Path",
             "translate.config.names.nearest",
             "torch.nn.functional.relu",
             "torch.optim.lr_scheduler.partial",

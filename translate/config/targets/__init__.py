@@ -1,1 +1,0 @@
-"""Classes that a configuration names by ``_target_``: found, checked, built."""
