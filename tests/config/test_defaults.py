@@ -48,9 +48,10 @@ def second_defaults(values: Mapping[str, Any]) -> dict[str, set[str]]:
     """By class the options that have a default in Python beside the value of a file."""
     found: dict[str, set[str]] = {}
     for node in nodes(values):
-        target, known = node["_target_"], options_of(node["_target_"])
+        target = node["_target_"]
+        known = options_of(resolve_target(target))
         for name in own_defaults(resolve_target(target)) & node.keys():
-            value, default = node[name], known[name][1]
+            value, default = node[name], known[name].default
             by_name = target.removeprefix(f"{PACKAGE}.").startswith(CREATED_BY_NAME)
             derived = default is None and (by_name or value is None)  # left out, or null in the file, too
             if not ("${" in str(value) or derived or (by_name and default == value)):
@@ -90,5 +91,6 @@ def test_an_option_that_no_file_has_is_refused() -> None:
 @pytest.mark.parametrize("file", FILES)
 def test_every_option_of_a_file_belongs_to_its_class(file: str) -> None:
     for node in nodes(choice_of(*file.removesuffix(".yaml").rsplit("/", 1))):
-        unknown = node.keys() - options_of(node["_target_"]).keys() - {"_target_", "_partial_", "name"}
+        known = options_of(resolve_target(node["_target_"])).keys()
+        unknown = node.keys() - known - {"_target_", "_partial_", "name"}
         assert unknown == set()

@@ -1,1 +1,1 @@
-"""The command line: a file for each command, a package for each command with subcommands."""
+"""The command line: a file for a command, a package for a command with subcommands."""

@@ -48,7 +48,7 @@ Examples:
 
 @dataclass(frozen=True)
 class PairOptions:
-    """What the pairs look like."""
+    """The form of the pairs."""
 
     PANEL: ClassVar = "Pairs"
 
@@ -90,7 +90,10 @@ def backtranslate(
     *,
     source: Annotated[Path, typer.Option(metavar="FILE", help="Monolingual text, one sentence a line.")],
     out: Annotated[
-        Path, typer.Option(metavar="FILE", help="Table to write: .tsv or .jsonl, a column for each language.")
+        Path,
+        typer.Option(
+            metavar="FILE", help="Table to write: .tsv or .jsonl, with a column for either language."
+        ),
     ],
     as_json: AsJson = False,
     pairs: PairOptions,

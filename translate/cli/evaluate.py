@@ -98,7 +98,8 @@ class ScoreOptions:
     out: Annotated[
         list[Path] | None,
         typer.Option(
-            metavar="FILE", help="Write the translations to this file; one for each test set, in their order."
+            metavar="FILE",
+            help="Write the translations to this file; as many files as test sets, in the same order.",
         ),
     ] = None
 
@@ -109,9 +110,7 @@ class ScoreOptions:
                 f"evaluate: --int8 is compared with float32; leave out --precision {machine.precision}"
             )
         if self.out and len(self.out) != number:
-            raise UserError(
-                f"evaluate: {len(self.out)} files of --out for {number} test sets; give one for each"
-            )
+            raise UserError(f"evaluate: {len(self.out)} files of --out for {number} test sets; give as many")
         for out in self.out or []:
             check_place(out)
 

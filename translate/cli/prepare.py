@@ -70,7 +70,7 @@ def prepare(
         str, typer.Option(metavar="SIZE", help="Memory for a process; what does not fit goes to the disk.")
     ] = "2G",
     workers: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Processes. Default: one for each processor.")
+        int | None, typer.Option(min=1, metavar="N", help="Processes. Default: as many as processors.")
     ] = None,
 ) -> None:
     """Clean, deduplicate and shuffle corpora of any size, and report what was dropped and why.

@@ -76,8 +76,8 @@ class EvaluationFiles:
             raise UserError("there is no test set: give --source FILE --reference FILE, or --testset NAME")
         if sources and len(references) % len(sources):
             raise UserError(
-                f"{len(sources)} files of --source but {len(references)} of --reference; expected as many "
-                f"references for each source, in the same order"
+                f"{len(sources)} files of --source but {len(references)} of --reference; every "
+                f"source needs the same number of references"
             )
 
     @property

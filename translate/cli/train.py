@@ -60,7 +60,7 @@ Choices (* marks the default):
 {choices}
 
 Options:
-  -m, --multirun         train once for each combination of values with commas
+  -m, --multirun         train every combination of values with commas
   -c, --cfg job          show the configuration and exit; with --resolve,
                          --package training
   -cd, --config-dir DIR  a folder with groups as in conf/, for example

@@ -83,20 +83,19 @@ def _fields(section: type, path: str, values: Mapping[str, Any], file: str, inne
 def _options(
     node: Mapping[str, Any], path: str, comments: Mapping[str, str], inner: str, provided: tuple[str, ...]
 ) -> Iterator[Setting]:
-    target = str(node["_target_"])
-    known = options_of(target)
-    documented = _documented(resolve_target(target))
-    ours = target.startswith(f"{PACKAGE}.")
+    target = resolve_target(node["_target_"])
+    known, documented = options_of(target), _documented(target)
+    ours = target.__module__.startswith(f"{PACKAGE}.")
     for name in [*known, *(key for key in node if key not in known)]:
         if name in SPECIAL or (name not in node and not ours):
             continue
-        annotation, default = known.get(name, (Any, inspect.Parameter.empty))
         key = f"{inner}.{name}".removeprefix(".")
+        option = known.get(name, inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=Any))
         if isinstance(node.get(name), Mapping) and "_target_" in node[name]:
             yield from _options(node[name], f"{path}.{name}", comments, key, ())
-        elif name in node or (default is not inspect.Parameter.empty and name not in provided):
+        elif name in node or (option.default is not option.empty and name not in provided):
             meaning = comments.get(key) or documented.get(name, "")
-            yield _setting(f"{path}.{name}", annotation, node.get(name, default), meaning)
+            yield _setting(f"{path}.{name}", option.annotation, node.get(name, option.default), meaning)
 
 
 def _setting(path: str, annotation: Any, default: Any, meaning: str) -> Setting:

@@ -1,19 +1,16 @@
-"""Types and mistakes of a configuration in words: what was expected, what came, and where."""
+"""Types and mistakes of a configuration in words: the path, the value expected and the value given."""
 
 import reprlib
 import types
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import ValidationError
 
 from translate.config.names import SHOWN, did_you_mean, nearest, shorten
-
-if TYPE_CHECKING:
-    pass
 
 LARGEST = 10**12  # of every number of a configuration that has no narrower limit
 _CONTAINERS = (list, tuple, set, frozenset, dict)
@@ -55,7 +52,7 @@ def show(value: Any) -> str:
 
 
 def expected(annotation: Any) -> str:
-    """What a value of this type is called in messages: ``an integer or null``, ``one of a, b``."""
+    """The words for a value of this type: ``an integer or null``, ``one of a, b``."""
     kinds = _members(annotation)
     names = [_expected_kind(kind) for kind in kinds if kind is not type(None)]
     if len(names) < len(kinds):
@@ -73,9 +70,8 @@ def limits(annotation: Any) -> str:
     if get_origin(annotation) in (Union, types.UnionType):
         return next(filter(None, map(limits, get_args(annotation))), "")
     metadata = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
-    numbers = {
-        type(each): getattr(each, _LIMITS[type(each)][0]) for each in metadata if type(each) in _LIMITS
-    }
+    known = {type(limit): limit for limit in metadata if type(limit) in _LIMITS}
+    numbers = {kind: getattr(limit, _LIMITS[kind][0]) for kind, limit in known.items()}
     found = {kind: number for kind, number in numbers.items() if abs(number) != LARGEST}
     if Ge in found and Le in found:
         return f"{found[Ge]:,} to {found[Le]:,}"
@@ -108,7 +104,7 @@ def explain(error: ValidationError, annotation: Any, path: str, value: Any) -> s
 
 
 def beyond(value: Any) -> str:
-    """What is wrong with a number beyond ``LARGEST``."""
+    """The message about a number beyond ``LARGEST``."""
     return f"expected a number of at most {LARGEST:,}, got {show(value)}"
 
 

@@ -59,32 +59,23 @@ def groups_of(target: Callable[..., Any]) -> Mapping[str, type[Any]]:
 
 
 def flat_parameters(target: Callable[..., Any]) -> dict[str, Parameter]:
-    """The parameters of a callable, with the options of a group in the place of the group.
+    """The parameters of a callable with their annotations; the options of a group replace the group.
 
     Raises:
         ValueError: for a callable without a signature, such as one written in C.
     """
-    groups, found = groups_of(target), {}
+    hints, groups, found = type_hints(target), groups_of(target), {}
     for name, parameter in inspect.signature(target).parameters.items():
         if name not in groups:
-            found[name] = parameter
+            found[name] = parameter.replace(annotation=hints.get(name, Any))
             continue
-        hints = get_type_hints(groups[name], include_extras=True)
+        group_hints = get_type_hints(groups[name], include_extras=True)
         for field in fields(groups[name]):
             default = getattr(parameter.default, field.name)
             found[field.name] = Parameter(
-                field.name, Parameter.KEYWORD_ONLY, default=default, annotation=hints[field.name]
+                field.name, Parameter.KEYWORD_ONLY, default=default, annotation=group_hints[field.name]
             )
     return found
-
-
-def flat_hints(target: Callable[..., Any]) -> dict[str, Any]:
-    """The annotation of each of :func:`flat_parameters` that has one."""
-    hints = type_hints(target)
-    for name, group in groups_of(target).items():
-        hints.pop(name)
-        hints.update(get_type_hints(group, include_extras=True))
-    return hints
 
 
 def type_hints(target: Callable[..., Any]) -> dict[str, Any]:

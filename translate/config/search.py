@@ -43,7 +43,7 @@ class SearchConfig:
             raise ValueError(f"min_length: {self.min_length} is more than max_length={self.max_length}")
 
     def within_memory(self, hypotheses: int) -> "SearchConfig":
-        """With fewer sentences at a time, if each has so many hypotheses that memory might not suffice."""
+        """A copy with fewer sentences at a time, if their hypotheses might not fit into memory."""
         most = max(1, MAX_HYPOTHESES // hypotheses)
         return self if self.batch_size <= most else replace(self, batch_size=most)
 

@@ -1,4 +1,4 @@
-"""``_target_`` nodes: which classes they may name, their options checked before anything is built."""
+"""``_target_`` nodes: the classes that they may name, and their options, checked before anything is built."""
 
 import functools
 import importlib
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from translate.config.declare import convert, plain
 from translate.config.messages import LARGEST, beyond, join_message, show
 from translate.config.names import did_you_mean, nearest, shorten
-from translate.config.option_groups import flat_hints, flat_parameters
+from translate.config.option_groups import flat_parameters
 from translate.errors import UserError
 
 PACKAGE = "translate"
@@ -85,7 +85,7 @@ def check_target(
 
     Args:
         node: with ``_target_``, perhaps ``_partial_``, and options.
-        path: what the node is called in messages.
+        path: the name of the node in messages.
         plugins: ``run.plugins``.
         provided: names of the arguments that the program itself will give. What a ``_partial_`` node still
             lacks is not checked: the caller gives it.
@@ -112,35 +112,32 @@ def instantiate(node: Mapping[str, Any], path: str, plugins: Sequence[str], *arg
         UserError: as :func:`check_target`, or when the constructor refuses a value.
     """
     target = resolve_target(plain(node, path).get("_target_"), plugins, f"{path}._target_")
-    positional = list(_parameters(target))[: len(args)]
+    positional = list(options_of(target))[: len(args)]
     call = _bind(node, path, plugins, (*positional, *kwargs))
     options = {key: _build(value, f"{path}.{key}", plugins) for key, value in call.options.items()}
-    construct = Construct(call.target, path, options)
+    construct = functools.partial(_construct, call.target, path, options)
     return functools.partial(construct, *args, **kwargs) if call.partial else construct(*args, **kwargs)
 
 
-class Construct:
-    """Calls a target; its refusal becomes a ``UserError`` with the path of the node."""
-
-    def __init__(self, target: Callable[..., Any], path: str, options: dict[str, Any]) -> None:
-        self.target, self.path, self.options = target, path, options
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return self.target(*args, **kwargs, **self.options)
-        except UserError:
-            raise
-        except REFUSALS as error:
-            message = str(error).strip().split("\n")[0] or type(error).__name__
-            names = _parameters(self.target)
-            raise UserError(join_message(self.path, shorten(message, 200), names)) from error
+def _construct(
+    target: Callable[..., Any], path: str, options: dict[str, Any], *args: Any, **kwargs: Any
+) -> Any:
+    """Call a target; its refusal becomes a ``UserError`` with the path of the node."""
+    try:
+        return target(*args, **kwargs, **options)
+    except UserError:
+        raise
+    except REFUSALS as error:
+        message = str(error).strip().split("\n")[0] or type(error).__name__
+        raise UserError(join_message(path, shorten(message, 200), options_of(target))) from error
 
 
-def options_of(name: str) -> dict[str, tuple[Any, Any]]:
-    """Annotation and default of each option of a target; ``inspect.Parameter.empty`` if it has no default."""
-    target = resolve_target(name)
-    hints = flat_hints(target)
-    return {key: (hints.get(key, Any), parameter.default) for key, parameter in _parameters(target).items()}
+def options_of(target: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """The options of a target by name; a default of ``inspect.Parameter.empty`` is none."""
+    try:
+        return flat_parameters(target)
+    except (ValueError, TypeError):  # written in C, without a signature
+        return {"kwargs": inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD)}
 
 
 def _is_target(value: Any) -> bool:
@@ -185,43 +182,26 @@ def _child(found: Any, part: str, reached: str, path: str) -> Any:
     return getattr(found, part)
 
 
-def _parameters(target: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    try:
-        return flat_parameters(target)
-    except (ValueError, TypeError):  # written in C, without a signature
-        return {"kwargs": inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD)}
-
-
 def _bind(node: Mapping[str, Any], path: str, plugins: Sequence[str], provided: Collection[str]) -> Call:
+    """The target of a node and its options as their annotations want them."""
     values = plain(node, path)
     if not _is_target(values):
         raise UserError(f"{path}: expected a section with _target_, got {show(values)}")
     target = resolve_target(values["_target_"], plugins, f"{path}._target_")
-    options, partial = _converted(values, path, _parameters(target), flat_hints(target), provided)
-    if target.__module__.split(".")[0] in (PACKAGE, "torch"):  # of a plugin, the user knows the limits
-        for key, value in options.items():
-            _check_numbers(value, f"{path}.{key}")
-    return Call(target, options, partial)
-
-
-def _converted(
-    values: Mapping[str, Any],
-    path: str,
-    parameters: Mapping[str, inspect.Parameter],
-    hints: Mapping[str, Any],
-    provided: Collection[str],
-) -> tuple[dict[str, Any], bool]:
-    """The options of a node as their annotations want them, and whether the node is ``_partial_``."""
-    name = str(values["_target_"])
+    parameters = options_of(target)
     options = {key: value for key, value in values.items() if key not in ("_target_", "_partial_")}
     if path == LABELLED and "name" not in parameters:
         options.pop("name", None)
     partial = convert(values.get("_partial_", False), bool, f"{path}._partial_")
-    _check_names(options, parameters, path, name, provided, partial=partial)
-    return {
-        key: value if _is_target(value) else convert(value, hints.get(key, Any), f"{path}.{key}")
-        for key, value in options.items()
-    }, partial
+    _check_names(options, parameters, path, values["_target_"], provided, partial=partial)
+    is_ours = target.__module__.split(".")[0] in (PACKAGE, "torch")  # of a plugin, the user knows the limits
+    for key, value in options.items():
+        if not _is_target(value):
+            annotation = parameters[key].annotation if key in parameters else Any
+            options[key] = convert(value, annotation, f"{path}.{key}")
+            if is_ours:
+                _check_numbers(options[key], f"{path}.{key}")
+    return Call(target, options, partial)
 
 
 def _check_numbers(value: Any, path: str) -> None:

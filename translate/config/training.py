@@ -19,7 +19,7 @@ from translate.config.declare import (
 
 @declared("training/default.yaml", "teacher_forcing")
 class TeacherForcingConfig:
-    """How often a recurrent decoder reads the reference piece in training instead of its own prediction."""
+    """The share of reference pieces, instead of its own, that a recurrent decoder reads in training."""
 
     decay: Literal["linear", "exponential", "inverse_sigmoid"] | None = YAML
     steps: Positive | None = YAML
@@ -43,7 +43,7 @@ class TeacherForcingConfig:
 
 @declared("training/default.yaml", "augment")
 class AugmentConfig:
-    """Probabilities of changes that pairs get anew in each epoch; all of them 0: pairs stay as they are."""
+    """Probabilities of changes to pairs, drawn again in every epoch; with all of them 0, no pair changes."""
 
     uppercase: Fraction = YAML
     titlecase: Fraction = YAML
@@ -70,7 +70,7 @@ class AugmentConfig:
 
 @declared("training/default.yaml")
 class TrainingConfig:
-    """How long to train, on how much at a time, with which losses, and how often to validate and save."""
+    """The length of training, the size of a batch, the losses, and the steps that validate and save."""
 
     batch_tokens: Positive = YAML
     accumulate: Positive = YAML
@@ -145,7 +145,7 @@ class TrainingConfig:
 
 @declared("runtime/auto.yaml")
 class RuntimeConfig:
-    """On which device, in which precision and in how many processes the run computes."""
+    """The device, the precision and the processes of a run."""
 
     device: str = YAML
     threads: Positive | None = YAML
