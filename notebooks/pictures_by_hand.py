@@ -17,9 +17,8 @@ import torch
 import translate
 from translate.alignment.regions import region_scores, regions
 from translate.corpora.batching import pad
-from translate.corpora.images.drawing import draw
-from translate.corpora.images.scene import read_scene
 from translate.corpora.images.scene_corpus import generate_scenes, pair_of
+from translate.corpora.images.scenes import draw, read_scene
 from translate.links.links import parse_gold
 from translate.text.tokenizer import BOS, EOS
 

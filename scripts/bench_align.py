@@ -20,7 +20,8 @@ import torch
 
 import translate
 from translate.alignment.pairs import BATCH_TOKENS, evaluation_mode
-from translate.corpora.batching import EncodedCorpus, Ragged, collate, sequential_batches
+from translate.corpora.batching import collate, sequential_batches
+from translate.corpora.encoded import EncodedCorpus, Ragged
 from translate.corpora.local_files import pair_of
 from translate.runs.runtime import use_runtime
 from translate.training.losses import batch_loss
@@ -36,7 +37,7 @@ def score(translator: Translator, sources: Sequence[str], targets: Sequence[str]
     )
     total = 0.0
     with evaluation_mode(model):
-        for indices in sequential_batches(corpus.source.lengths, corpus.target.lengths, BATCH_TOKENS):
+        for indices in sequential_batches(*corpus.lengths(), BATCH_TOKENS):
             batch = collate(corpus, indices.tolist()).to(translator.device)
             total -= batch_loss(model, batch).likelihood.item()
     return total

@@ -23,7 +23,8 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from translate.attention import create
-from translate.corpora.batching import Batch, EncodedCorpus, Ragged
+from translate.corpora.batching import Batch
+from translate.corpora.encoded import EncodedCorpus, Ragged
 from translate.models import BahdanauRNN, LuongRNN, Seq2Seq, Transformer
 from translate.runs.runtime import find_device, use_float32_engine, use_runtime, work_of
 from translate.training.loop import Training

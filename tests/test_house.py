@@ -30,6 +30,7 @@ SHARED_CLASS_NAMES = {
 
 # A record of values, built by name and with defaults, may have more fields than a constructor parameters.
 RECORDS = {
+    "corpora/corpus.py: Corpus": "the parts that a corpus may have",
     "grammar/meaning.py: Clause": "the parts that a clause may have",
     "training/progress.py: Progress": "the state of a run that a checkpoint holds",
     "translation.py: TranslateOptions": "every option of a translation, declared once",

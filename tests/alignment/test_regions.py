@@ -5,7 +5,7 @@ import pytest
 
 from translate.alignment.alignment import Alignment
 from translate.alignment.regions import alignment_scores, region_scores, regions, words_alone
-from translate.corpora.images.patches import Picture
+from translate.corpora.images.patches import Image
 from translate.errors import UserError
 from translate.links.links import parse_gold
 
@@ -13,7 +13,7 @@ PIXELS = np.random.default_rng(1).integers(0, 256, (8, 12, 3), dtype=np.uint8)
 
 
 def alignment(weights, words=()):
-    picture = Picture(PIXELS, 4)  # 2 rows, 3 columns
+    picture = Image(PIXELS, 4)  # 2 rows, 3 columns
     names = [f"{row},{column}" for row in (1, 2) for column in (1, 2, 3)]
     targets = [f"w{i}" for i in range(len(weights))]
     return Alignment([*names, *words], targets, np.array(weights), method="attention", picture=picture)

@@ -5,7 +5,10 @@ import numpy as np
 import pytest
 import torch
 
-from translate.corpora.batching import EncodedCorpus, Ragged, collate, pad, plan_batches, sequential_batches
+from translate.corpora.batching import collate, pad, piece_links, plan_batches, sequential_batches
+from translate.corpora.encoded import EncodedCorpus, Ragged
+from translate.text.tokenizer import NO_WORD, Pieces
+from translate.text.words import Word
 
 
 def lengths_like_multi30k(count: int = 29_000, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -114,14 +117,6 @@ def corpus() -> EncodedCorpus:
     )
 
 
-def test_ragged_rows() -> None:
-    ragged = Ragged.of([[5, 6], [], [7]])
-    assert [ragged.row(i).tolist() for i in range(3)] == [[5, 6], [], [7]]
-    assert ragged.lengths.tolist() == [2, 0, 1]
-    assert len(corpus()) == 4
-    assert Ragged.of([]).lengths.tolist() == []
-
-
 def test_collated_pairs() -> None:
     batch = collate(corpus(), [1, 0, 2])
     assert batch.source.tolist() == [[14, 3, 0, 0], [11, 12, 13, 3], [3, 0, 0, 0]]
@@ -151,3 +146,34 @@ def test_padding_with_another_number() -> None:
     assert ids.tolist() == [[5, -1], [6, 7]]
     assert mask.tolist() == [[True, False], [True, True]]
     assert pad([[], []])[0].shape == (2, 0)
+
+
+def _pieces(piece_words: list[int], num_words: int) -> Pieces:
+    return Pieces(list(range(10, 10 + len(piece_words))), piece_words, [Word("x", 0, 1)] * num_words)
+
+
+def test_rows_are_uniform_over_the_pieces_of_linked_words() -> None:
+    source = _pieces([0, 0, 1, 2, NO_WORD], 3)  # the first word has two pieces
+    target = _pieces([0, 1, 1], 2)
+    packed = piece_links(source, target, frozenset({(0, 1), (2, 1)}))
+    corpus = EncodedCorpus(Ragged.of([source.ids]), Ragged.of([target.ids]), Ragged.of([packed]))
+    guide = collate(corpus, [0]).guide
+    assert guide is not None
+    third = 1 / 3
+    expected: list[list[float]] = [
+        [0, 0, 0, 0, 0, 0],  # not linked: nothing is known
+        [third, third, 0, third, 0, 0],
+        [third, third, 0, third, 0, 0],
+        [0, 0, 0, 0, 0, 0],  # the end of sentence
+    ]
+    np.testing.assert_allclose(guide[0].numpy(), expected, rtol=1e-6)
+
+
+def test_guide_follows_its_pair_into_a_padded_batch() -> None:
+    corpus = EncodedCorpus(
+        Ragged.of([[5, 6, 7], [5]]), Ragged.of([[8], [8, 9, 4]]), Ragged.of([[2], [(2 << 16) | 0]])
+    )
+    guide = collate(corpus, [1, 0]).guide
+    assert guide is not None
+    assert guide.shape == (2, 4, 4)
+    assert guide.nonzero().tolist() == [[0, 2, 0], [1, 0, 2]]

@@ -3,12 +3,16 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow
 import pytest
 
 from tests.corpora.written import write
 from translate.config.data import data_config
+from translate.corpora import filters
+from translate.corpora.columns import Column
 from translate.corpora.corpus import Corpus, load_corpus
-from translate.corpora.filters import count_words
+from translate.corpora.filters import count_words, hashes_of, repeated, repeated_texts
 
 
 def load(tmp_path: Path, source: list[str], target: list[str], **values: Any) -> Corpus:
@@ -103,3 +107,20 @@ def test_given_validation_is_used_and_overlap_is_told(tmp_path: Path) -> None:
     assert corpus.validation is not None
     assert (len(corpus.train), corpus.validation.source) == (3, ["b", "q"])
     assert corpus.notes == ("validation pairs that are also in train: 1",)
+
+
+@pytest.mark.parametrize("at_once", [1 << 20, 13])
+def test_repetitions_are_those_that_a_set_finds(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+    monkeypatch.setattr(filters, "AT_ONCE", at_once)
+    generator = np.random.default_rng(3)
+    pairs = [(f"a{n}", f"b{n % 5}") for n in generator.integers(0, 60, 200)]
+    pairs += [("ab", "c"), ("a", "bc")]  # not the same
+    hashes = [pyarrow.array(hashes_of(pairs[begin : begin + 17])) for begin in range(0, len(pairs), 17)]
+    found = repeated(Column(pyarrow.chunked_array(hashes)))
+    assert found.tolist() == [pair in pairs[:number] for number, pair in enumerate(pairs)]
+
+
+def test_texts_that_repeat_an_earlier_one() -> None:
+    texts = ["a", " b", "", "b ", "a b", " ", "a", "ab"]
+    assert repeated_texts(Column.of(texts)).tolist() == [n in (3, 5, 6) for n in range(8)]
+    assert repeated_texts(Column.of([])).tolist() == []

@@ -64,7 +64,7 @@ def column(path: Path, name: str) -> list[str]:
         (
             "a.tsv",
             "en\tfr\ten\na\tb\tc\n",
-            "a.tsv, line 1: 2 fields are called 'en'; expected each name once",
+            "a.tsv, line 1: 2 fields are called 'en'; expected every name once",
         ),
         ("a.tsv", "en\tfr\r" + "a\tb\r" * 9000, "its lines end in carriage returns"),
         ("a.tsv", "\t".join(f"column {n}" for n in range(50_000)) + "\n", "no field 'en'; it has column 0"),

@@ -7,7 +7,7 @@ import pytest
 
 import translate.text.lines
 from translate.config.data import data_config
-from translate.corpora.presence import check_present
+from translate.corpora.local_files import check_present
 from translate.errors import UserError
 
 

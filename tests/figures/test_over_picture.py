@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from translate.corpora.images.patches import Picture
+from translate.corpora.images.patches import Image
 from translate.errors import UserError
 from translate.figures.over_picture import draw_regions, glow
 
-WHITE = Picture(np.full((8, 12, 3), 255, np.uint8), 4)
+WHITE = Image(np.full((8, 12, 3), 255, np.uint8), 4)
 
 
 def test_the_light_lies_where_the_weight_is():

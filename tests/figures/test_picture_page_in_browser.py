@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.figures.browser import Browser, in_chromium
-from translate.corpora.images.patches import Picture
+from translate.corpora.images.patches import Image
 from translate.figures.picture_page import PicturePage
 
 pytestmark = in_chromium
@@ -30,7 +30,7 @@ LIGHT = """[...Array(6).keys()].map(place => {
 
 @pytest.fixture
 def opened(browser: Browser, tmp_path: Path) -> Browser:
-    white = Picture(np.full((8, 12, 3), 255, np.uint8), 4)
+    white = Image(np.full((8, 12, 3), 255, np.uint8), 4)
     page = PicturePage(white, ["rouge"], WORDS, WEIGHTS)
     browser.call("Emulation.clearDeviceMetricsOverride")
     browser.hover("body")

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from translate.attention import mechanisms
 from translate.corpora.batching import pad
-from translate.corpora.images.patches import Picture
+from translate.corpora.images.patches import Image
 from translate.models import (
     BahdanauRNN,
     ConvolutionalEncoder,
@@ -25,9 +25,9 @@ BACKENDS = (BahdanauRNN, LuongRNN, Transformer)
 ENCODERS = (PatchEncoder, ConvolutionalEncoder)
 
 
-def picture(rows: int, columns: int, seed: int = 0) -> Picture:
+def picture(rows: int, columns: int, seed: int = 0) -> Image:
     pixels = np.random.default_rng(seed).integers(0, 256, (rows * PATCH, columns * PATCH, 3), dtype=np.uint8)
-    return Picture(pixels, PATCH)
+    return Image(pixels, PATCH)
 
 
 def encoder(kind: type, gate: str = "none", **options) -> torch.nn.Module:
@@ -47,11 +47,11 @@ def wave(position: int, width: int) -> list[float]:
     return [*map(math.sin, angles), *map(math.cos, angles)][:width]
 
 
-def pixel(image: Picture, y: int, x: int, colour: int) -> float:
+def pixel(image: Image, y: int, x: int, colour: int) -> float:
     return (float(image.pixels[y, x, colour]) - 128) / 64
 
 
-def loop_patches(model: PatchEncoder, image: Picture) -> list[Tensor]:
+def loop_patches(model: PatchEncoder, image: Image) -> list[Tensor]:
     """E p of each patch, number by number."""
     found = []
     for row in range(image.rows):
@@ -70,7 +70,7 @@ def loop_patches(model: PatchEncoder, image: Picture) -> list[Tensor]:
     return found
 
 
-def loop_convolutions(model: ConvolutionalEncoder, image: Picture) -> list[Tensor]:
+def loop_convolutions(model: ConvolutionalEncoder, image: Image) -> list[Tensor]:
     """Convolutions of stride 2 with the norm over channels and GELU, place by place."""
     height, width = image.pixels.shape[:2]
     maps = {
@@ -135,7 +135,7 @@ def loop_layer(states: list[Tensor], layer) -> list[Tensor]:
     return result
 
 
-def oracle(model, image: Picture, ids: list[int], *, summary: bool = False) -> Tensor:
+def oracle(model, image: Image, ids: list[int], *, summary: bool = False) -> Tensor:
     """The states, or those whose mean is the summary."""
     patches = (loop_patches if isinstance(model, PatchEncoder) else loop_convolutions)(model, image)
     states = []
@@ -150,7 +150,7 @@ def oracle(model, image: Picture, ids: list[int], *, summary: bool = False) -> T
     return torch.stack([model.output.weight @ x + model.output.bias for x in loop_norm(states, model.norm)])
 
 
-def source(*pairs: tuple[Picture | None, list[int]]) -> tuple[Tensor, Tensor | None]:
+def source(*pairs: tuple[Image | None, list[int]]) -> tuple[Tensor, Tensor | None]:
     return pad([[*(image.ids() if image else []), *ids] for image, ids in pairs])
 
 
@@ -220,7 +220,7 @@ def test_pictures_of_other_sizes_in_the_batch_change_nothing(kind, gate):
 @pytest.mark.parametrize("kind", ENCODERS)
 def test_moved_patches_give_other_states(kind):
     model, image = encoder(kind), picture(2, 2)
-    moved = Picture(image.pixels[::-1].copy(), PATCH)
+    moved = Image(image.pixels[::-1].copy(), PATCH)
     one, two = (read(model, source((each, [3]))[0]) for each in (image, moved))
     assert (one[:, -1] - two[:, -1]).abs().max() > 1e-4
 
@@ -262,7 +262,7 @@ def test_a_state_reads_around_the_middle_of_its_patch(patch_size):
     middle = 12
 
     def state(pixels):
-        cells = pad([Picture(pixels, patch_size).ids()])[0]
+        cells = pad([Image(pixels, patch_size).ids()])[0]
         return model.embed(cells, table)[0, middle]
 
     before = state(image)
@@ -275,7 +275,7 @@ def test_a_state_reads_around_the_middle_of_its_patch(patch_size):
 
 
 def test_a_patch_of_another_size_is_refused():
-    cells = pad([Picture(np.zeros((8, 8, 3), np.uint8), 8).ids()])[0]
+    cells = pad([Image(np.zeros((8, 8, 3), np.uint8), 8).ids()])[0]
     with pytest.raises(ValueError, match="patch_size: expected patches of 48 numbers, got 192"):
         encoder(PatchEncoder).embed(cells, table)
 

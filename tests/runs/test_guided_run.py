@@ -14,7 +14,7 @@ from translate.config.data import data_config
 from translate.config.declare import plain
 from translate.config.settings import check_config
 from translate.corpora.corpus import Corpus, load_corpus
-from translate.corpora.linked.linkers import links_of_file
+from translate.corpora.linkers import links_of_file
 from translate.corpora.split import Split
 from translate.errors import UserError
 from translate.links.links import read_pharaoh, swapped

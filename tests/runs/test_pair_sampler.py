@@ -9,8 +9,9 @@ import pytest
 from tests.tiny_runs import overrides_of, rows, train_tiny
 from translate.config.composer import compose
 from translate.config.settings import Settings, check_config
-from translate.corpora.batching import POSITION_BITS, EncodedCorpus
+from translate.corpora.batching import POSITION_BITS
 from translate.corpora.corpus import Corpus, load_corpus
+from translate.corpora.encoded import EncodedCorpus
 from translate.errors import UserError
 from translate.runs.encoding import encode_training
 from translate.runs.pair_sampler import PairSampler, pair_sampler

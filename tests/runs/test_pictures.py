@@ -12,9 +12,8 @@ import translate
 from translate.cli.main import run as command
 from translate.config.composer import compose
 from translate.config.settings import check_config
-from translate.corpora.images.drawing import draw
 from translate.corpora.images.line import join_line
-from translate.corpora.images.scene import read_scene
+from translate.corpora.images.scenes import draw, read_scene
 from translate.errors import UserError
 from translate.runs.life import train
 
@@ -227,13 +226,13 @@ def test_links_of_two_directions_are_those_of_the_words(captions, grounded, tmp_
 WRONG = {
     "no picture at all": (
         ["text", "{captions}", "it is red ."],
-        "it is red .: no such picture; this run describes pictures, and reads no sentences",
+        "it is red .: no such image; this run describes images, and reads no sentences",
     ),
     "a sentence beside a picture": (
         ["text", "{captions}", "it is red .", "--image", "{photo}"],
-        "this run describes pictures (data.read=picture) and reads no sentence: leave out 'it is red .'",
+        "this run describes images (data.read=picture) and reads no sentence: leave out 'it is red .'",
     ),
-    "a missing picture": (["text", "{captions}", "--image", "gone.png"], "gone.png: no such picture"),
+    "a missing picture": (["text", "{captions}", "--image", "gone.png"], "gone.png: no such image"),
     "too many pictures": (
         ["text", "{grounded}", "a", "--image", "{photo}", "--image", "{photo}"],
         "--image: 2 pictures for 1 sentence; expected one, or as many",
@@ -379,7 +378,7 @@ def test_a_folder_of_photos_in_the_layout_of_multi30k(tmp_path, capsys):
         run = tmp_path / f"run{attempt}"
         assert train(compose([*overrides, *rest, f"run.directory={run}"], check=check_config)) == 0
         shown = capsys.readouterr().out
-        assert "2 whose picture cannot be read" in shown
-        assert "train3.jpg: not a picture" in shown
-        assert ("pictures from " in shown) == (attempt == 2)
+        assert "2 whose image cannot be read" in shown
+        assert "train3.jpg: not an image" in shown
+        assert ("images from " in shown) == (attempt == 2)
     assert translate.load(run).translate([join_line(str(images / "val0.jpg"), "a dog .")])[0].text is not None

@@ -14,7 +14,7 @@ import torch
 from tests.disks import largest_file
 from tests.tiny_runs import files, overrides_of, rows, train_tiny
 from translate.config.training import RuntimeConfig
-from translate.corpora.columns.cache_folder import one_at_a_time
+from translate.corpora.caches import one_at_a_time
 from translate.errors import UserError
 from translate.figures import plots
 from translate.runs import encoding, finish

@@ -37,7 +37,8 @@ from translate.alignment.extract import METHODS, align
 from translate.alignment.pairs import EncodedPair
 from translate.attention import create
 from translate.config.search import SearchConfig
-from translate.corpora.batching import Batch, EncodedCorpus, Ragged, collate, moved
+from translate.corpora.batching import Batch, collate, moved
+from translate.corpora.encoded import EncodedCorpus, Ragged
 from translate.models import BahdanauRNN, LuongRNN, Seq2Seq, Transformer
 from translate.search import Reader, Record, Request, SentenceGroup, Supply, search
 from translate.text.tokenizer import EOS

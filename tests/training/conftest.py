@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from tests.training.steps import LENGTHS
-from translate.corpora.batching import EncodedCorpus, Ragged
+from translate.corpora.encoded import EncodedCorpus, Ragged
 
 
 @pytest.fixture

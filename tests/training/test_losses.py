@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 import torch
 
-from translate.corpora.batching import EncodedCorpus, Ragged, collate
+from translate.corpora.batching import collate
+from translate.corpora.encoded import EncodedCorpus, Ragged
 from translate.training import losses
-from translate.training.losses import divergence, twice
+from translate.training.losses import divergence, guided_alignment_loss, twice
 
 N, D, V = 37, 5, 23
 
@@ -51,3 +52,28 @@ def test_twice_is_each_pair_two_times_and_counts_once() -> None:
         assert torch.equal(one, getattr(batch, name))
         assert torch.equal(two, getattr(batch, name))
     assert (doubled.num_tokens, doubled.guide) == (batch.num_tokens, None)
+
+
+def test_guided_loss_equals_plain_loops_and_has_its_gradient() -> None:
+    generator = torch.Generator().manual_seed(3)
+    scores = torch.randn(2, 3, 5, generator=generator, dtype=torch.float64, requires_grad=True)
+    guide = torch.zeros(2, 3, 5, dtype=torch.float64)
+    guide[0, 1, 4] = 1.0
+    guide[1, 0, 0] = guide[1, 0, 2] = 0.5
+    weights = scores.softmax(-1)
+    loss = guided_alignment_loss(weights, guide)
+    rows = weights.detach()
+    expected = -rows[0, 1, 4].log() - 0.5 * rows[1, 0, 0].log() - 0.5 * rows[1, 0, 2].log()
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-6)
+    (gradient,) = torch.autograd.grad(loss, scores)
+    known = guide.sum(-1, keepdim=True)
+    torch.testing.assert_close(gradient, known * rows - guide, rtol=1e-5, atol=1e-7)
+
+
+def test_guided_loss_of_shifted_rows_is_that_of_the_rows_that_read_a_piece() -> None:
+    generator = torch.Generator().manual_seed(4)
+    weights = torch.randn(1, 3, 4, generator=generator, dtype=torch.float64).softmax(-1)
+    guide = torch.zeros(1, 3, 4, dtype=torch.float64)
+    guide[0, 0, 2] = guide[0, 1, 3] = 1.0  # of y1 and y2; the third row is that of end-of-sentence
+    expected = -weights[0, 1, 2].log() - weights[0, 2, 3].log()
+    assert guided_alignment_loss(weights[:, 1:], guide).item() == pytest.approx(expected.item(), rel=1e-6)

@@ -12,7 +12,8 @@ from torch import nn
 from tests.ranks import SIZE, Ranks
 from tests.tiny_models import tiny_model
 from translate.config.training import RuntimeConfig
-from translate.corpora.batching import POSITION_BITS, EncodedCorpus, Ragged, collate
+from translate.corpora.batching import POSITION_BITS, collate
+from translate.corpora.encoded import EncodedCorpus, Ragged
 from translate.models import Seq2Seq
 from translate.models.dropout import Dropout
 from translate.training import update as update_module

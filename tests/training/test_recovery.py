@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from tests.training.steps import SMOOTHED, undropped, updater, weights
-from translate.corpora.batching import EncodedCorpus, collate
+from translate.corpora.batching import collate
+from translate.corpora.encoded import EncodedCorpus
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.training.progress import StepReport

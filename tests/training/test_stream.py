@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from translate.corpora.batching import EncodedCorpus, Ragged, collate
-from translate.corpora.columns import orders
+from translate.corpora import orders
+from translate.corpora.batching import collate
+from translate.corpora.encoded import EncodedCorpus, Ragged
 from translate.text.tokenizer import BOS, EOS, PAD, UNK
 from translate.training import stream as stream_module
 from translate.training.stream import BatchGroup, BatchStream, Position, drop_words
@@ -77,8 +78,9 @@ def test_noise_and_sampled_pieces_go_on_from_anywhere_identically(stream: BatchS
         assert rows.tolist() == list(range(PAIRS))
         target = stream.corpus.target
         assert isinstance(target, Ragged)
-        cut = target.values + 100 * epoch + seed  # other pieces, told by their numbers
-        return replace(stream.corpus, target=target._replace(values=cut))
+        ((values, offsets),) = target.parts
+        other = Ragged([(values + 100 * epoch + seed, offsets)])  # other pieces, told by their numbers
+        return replace(stream.corpus, target=other)
 
     noisy = replace(stream, word_dropout=0.3, sample=sample)
     whole = take(noisy, Position(), 25)

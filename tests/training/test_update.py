@@ -7,7 +7,8 @@ import torch
 from tests.tiny_models import BACKENDS, tiny_model
 from tests.training.steps import LENGTHS, SMOOTHED, undropped, updater, weights
 from translate.config.training import TeacherForcingConfig
-from translate.corpora.batching import Batch, EncodedCorpus, collate
+from translate.corpora.batching import Batch, collate
+from translate.corpora.encoded import EncodedCorpus
 from translate.errors import UserError
 from translate.training.loop import Training
 from translate.training.losses import LossTerms

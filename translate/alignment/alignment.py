@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from translate.corpora.images.patches import Picture
+from translate.corpora.images.patches import Image
 from translate.errors import UserError
 from translate.links.links import Gold, Links, format_pharaoh, format_weighted
 
@@ -35,7 +35,7 @@ class Alignment:
     target_offsets: Sequence[tuple[int, int]] = ()
     method: str = ""
     threshold: float = 0.0
-    picture: Picture | None = None
+    picture: Image | None = None
 
     def __post_init__(self) -> None:
         check_threshold(self.threshold)

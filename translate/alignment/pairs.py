@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from translate.alignment.pool import piece_to_word
 from translate.corpora.batching import pad, sequential_batches
-from translate.corpora.images.patches import Picture
+from translate.corpora.images.patches import Image
 from translate.errors import UserError
 from translate.models.seq2seq import Seq2Seq
 from translate.models.states import Encoded
@@ -57,7 +57,7 @@ class EncodedPair:
                 raise ValueError(f"{side}: a piece belongs to a word that does not exist")
 
     @property
-    def picture(self) -> Picture | None:
+    def picture(self) -> Image | None:
         """Whose patches are the first source words."""
         return None
 
@@ -82,12 +82,12 @@ class EncodedPair:
 class PicturedPair(EncodedPair):
     """A pair with a picture, whose patches are the first source words."""
 
-    def __init__(self, picture: Picture, **parts: Any) -> None:
+    def __init__(self, picture: Image, **parts: Any) -> None:
         super().__init__(**parts)
         object.__setattr__(self, "_picture", picture)
 
     @property
-    def picture(self) -> Picture | None:
+    def picture(self) -> Image | None:
         return self._picture  # type: ignore[attr-defined]
 
 

@@ -108,7 +108,7 @@ def backtranslate(
 
     An interrupted command goes on where it was when you give it again, and ends with the same file.
     """
-    from translate.corpora.columns.spill import stored_lines
+    from translate.corpora.columns import stored_lines
     from translate.runs.synthesis import check_free, synthesise
 
     check_free(out)

@@ -238,7 +238,7 @@ def _alignment_scores(
 
 
 def _ambiguous_scores(test: EvaluationSet, texts: list[str]) -> dict[str, float]:
-    from translate.corpora.images.picture_tokenizer import sentences_of
+    from translate.corpora.images.line import sentences_of
     from translate.evaluation.ambiguous import ambiguous_scores
 
     found = ambiguous_scores(sentences_of(test.source), texts, test.references[0])

@@ -92,7 +92,7 @@ def check_words_alone(what: str, translator: "Translator", source: str) -> None:
     """Raise :class:`UserError` for a source with a picture, whose patches ``what`` would draw as words."""
     from translate.corpora.images.line import split_line
 
-    with_picture = translator.reads == "both" and split_line(source).picture is not None
+    with_picture = translator.reads == "both" and split_line(source).image is not None
     if translator.reads == "picture" or with_picture:
         raise UserError(
             f"{what}: it draws the words of a sentence, and the patches of a picture are none; "

@@ -220,7 +220,7 @@ def _check_job(config: "DictConfig") -> None:
     from translate.config.data import data_config
     from translate.config.declare import plain
     from translate.config.settings import check_config
-    from translate.corpora.presence import check_present
+    from translate.corpora.local_files import check_present
 
     values = plain(config)
     data, training = values.get("data"), values.get("training")

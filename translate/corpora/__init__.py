@@ -1,1 +1,1 @@
-"""Parallel corpora: read, filtered, encoded and cut into batches."""
+"""Parallel corpora: pairs from any source become one Arrow table, filtered, encoded and cut into batches."""

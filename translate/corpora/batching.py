@@ -1,44 +1,21 @@
 """Batches of pairs with similar lengths, within a budget of target tokens."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from translate.corpora.columns.ragged import Ragged as Ragged
-from translate.corpora.columns.ragged import Rows
-from translate.corpora.images.patches import end_source, has_patches
-from translate.corpora.pictured.cells import pad_cells
+from translate.corpora.encoded import EncodedCorpus, Rows
+from translate.corpora.images.patches import all_cells, end_source, has_patches
 from translate.links.links import Links
 from translate.text.documents import own_start
 from translate.text.tokenizer import BOS, EOS, NO_WORD, PAD, Pieces
 
-if TYPE_CHECKING:
-    from translate.corpora.columns.mapped import Mapped
-
 POSITION_BITS = 16  # a link of pieces is packed as target position << POSITION_BITS | source position
 ROUNDING = 1e-9  # so that an exactly full batch counts as one
-
-
-@dataclass(frozen=True)
-class EncodedCorpus:
-    """A split as piece ids, without begin and end of sentence."""
-
-    source: Rows
-    target: Rows
-    links: Rows | None = None  # packed links of pieces, for guided attention: see `piece_links`
-    mapped: Sequence["Mapped"] = field(default=(), kw_only=True)  # files that hold the ids
-
-    def __len__(self) -> int:
-        return self.target.num_rows
-
-    def release(self) -> None:
-        """Give back the pages of large files that have been read."""
-        for each in self.mapped:
-            each.release()
 
 
 @dataclass(frozen=True)
@@ -61,16 +38,13 @@ class Batch:
         def move(tensor: Tensor | None) -> Tensor | None:
             return None if tensor is None else moved(tensor, device)
 
-        return Batch(
-            moved(self.source, device),
-            move(self.source_mask),
-            moved(self.target_in, device),
-            moved(self.target_out, device),
-            self.target_mask,
-            self.indices,
-            self.num_tokens,
-            self.num_source_tokens,
-            move(self.guide),
+        return replace(
+            self,
+            source=moved(self.source, device),
+            source_mask=move(self.source_mask),
+            target_in=moved(self.target_in, device),
+            target_out=moved(self.target_out, device),
+            guide=move(self.guide),
         )
 
     def real_targets(self, states: Tensor) -> tuple[Tensor, Tensor]:
@@ -97,12 +71,13 @@ def pad(
 ) -> tuple[Tensor, Tensor | None]:
     """Stack sequences: ids (B, L) int64 and a mask (B, L), ``None`` if all are equally long.
 
-    Sources with patches become cells (B, L, C), see `translate/corpora/images/patches.py`.
+    Sources with patches become cells (B, L, C) int32, see `translate/corpora/images/patches.py`.
     """
+    kind: type = np.int64
     if any(map(has_patches, sequences)):
-        return pad_cells(sequences)
+        sequences, pad_id, kind = all_cells(sequences), 0, np.int32
     longest = max(len(sequence) for sequence in sequences)
-    ids = np.full((len(sequences), longest), pad_id, dtype=np.int64)
+    ids = np.full((len(sequences), longest, *np.shape(sequences[0])[1:]), pad_id, dtype=kind)
     for row, sequence in enumerate(sequences):
         ids[row, : len(sequence)] = sequence
     lengths = np.fromiter((len(sequence) for sequence in sequences), np.int64, len(sequences))

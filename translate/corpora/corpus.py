@@ -1,4 +1,4 @@
-"""Loads a parallel corpus from the embedded grammar, local files or the hub, and filters it; writes one."""
+"""Loads a parallel corpus from any source, and filters it; writes one."""
 
 import os
 import re
@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from translate.config.data import SPLITS, DataConfig, members_of
 from translate.config.names import shorten, shown_path
-from translate.corpora.columns.collector import seldom_collected
-from translate.corpora.documents.ids import context_notes, with_documents
-from translate.corpora.filtered_cache import filtered
-from translate.corpora.filters import REASONS, hold_out, overlap_of
-from translate.corpora.generated.grammar import load_grammar
-from translate.corpora.local_files import has_side_by_side, load_directory, load_files
-from translate.corpora.mixtures import joining
-from translate.corpora.mixtures.shares import Mixture
-from translate.corpora.presence import check_present
+from translate.corpora import mixture
+from translate.corpora.document_rows import context_notes, with_documents
+from translate.corpora.filters import REASONS, filter_pairs, hold_out, overlap_of
+from translate.corpora.hub import load_clone, load_hub
+from translate.corpora.local_files import check_present, has_side_by_side, load_directory, load_files
+from translate.corpora.mixture import Mixture
+from translate.corpora.prepared import read_prepared
 from translate.corpora.split import RawCorpus, Split, SplitReader, check_gold
 from translate.errors import UserError
+from translate.grammar.generator import generate
 from translate.text.aside import scratch, told
 from translate.text.lines import read_lines
 from translate.text.reading import user_path
@@ -48,6 +48,7 @@ class Corpus:
     notes: tuple[str, ...] = ()
     num_read: int = 0  # training pairs before any was filtered or held out
     mixture: Mixture | None = None
+    images: Any = None  # an ImageStore with the files that source lines name
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -67,119 +68,117 @@ class Corpus:
         return [*lines, *self.notes]
 
 
-@seldom_collected()
-def load_corpus(data: DataConfig, cache: Path | None = None) -> Corpus:
+def load_corpus(data: DataConfig) -> Corpus:
     """Read, check and filter the corpus that ``data`` describes; only the training split is filtered.
 
-    Args:
-        data: the settings.
-        cache: folder in which large corpora are kept; ``None`` for files without a name.
     Raises:
         UserError: for wrong settings or files, or a full disk.
     """
     check_present(data)
     if data.kind == "mixture":
-        return _load_mixture(data, cache)
-    if data.kind == "prepared":
-        return _load_prepared(data)
+        return _load_mixture(data)
+    return _without_overlap(_load_prepared(data) if data.kind == "prepared" else _load_one(data), data)
+
+
+def _load_prepared(data: DataConfig) -> Corpus:
+    languages, splits, notes = read_prepared(data)
+    return Corpus(
+        data.name,
+        *languages,
+        train=splits["train"],
+        validation=splits.get("validation"),
+        test=splits.get("test"),
+        dropped={"train": {}},
+        notes=tuple(notes),
+        num_read=len(splits["train"]),
+    )
+
+
+def _load_one(data: DataConfig) -> Corpus:
+    """Read a corpus that is not prepared, with pairs held out of it, and filter its training pairs."""
     raw = _read(data)
     if data.images is not None:
-        from translate.corpora.pictured.picture_names import name_pictures
+        from translate.corpora.images.image_names import name_images
 
-        raw = name_pictures(raw, data)
+        raw = name_images(raw, data)
     readers = with_documents(_with_gold(raw.splits, data), data)
     splits = {name: reader.whole() for name, reader in readers.items() if name != "train"}
     for name, split in splits.items():
         if where := _where_gold(data, name):
             check_gold(split, where)
-    found = filtered(readers["train"], data, cache, _where_gold(data, "train"))
-    train, dropped = found.split, found.dropped
-    if not len(train):
+    found = filter_pairs(readers["train"], data, _where_gold(data, "train"))
+    if not len(found.split):
         raise UserError(
             f"the corpus {shorten(data.name, 100)!r} has no training pair left; "
-            f"dropped: {_describe(dropped) or 'none'}"
+            f"dropped: {_describe(found.dropped) or 'none'}"
         )
     notes = [*raw.notes, *context_notes(data)]
     if found.num_cleaned:
         notes.append(f"training lines with control characters replaced by spaces: {found.num_cleaned:,}")
-    validation_pairs = 0 if "validation" in splits else data.validation_pairs
-    test_pairs = 0 if "test" in splits else data.test_pairs
-    train, held = hold_out(train, {"validation": validation_pairs, "test": test_pairs}, data.seed)
+    wanted = {"validation": data.validation_pairs, "test": data.test_pairs}
+    wanted = {name: count for name, count in wanted.items() if name not in splits}
+    train, held = hold_out(found.split, wanted, data.seed)
     documents = "" if train.documents is None else ", whole documents"
     for name, split in held.items():
         notes.append(f"{name} pairs held out of train with data.seed={data.seed}: {len(split):,}{documents}")
     splits |= held
-    overlap, told = overlap_of(train, splits)
-    notes += told
+    return Corpus(
+        data.name,
+        raw.source_language,
+        raw.target_language,
+        train=train,
+        validation=splits.get("validation"),
+        test=splits.get("test"),
+        dropped={"train": found.dropped},
+        notes=tuple(notes),
+        num_read=found.num_read,
+    )
+
+
+def _without_overlap(corpus: Corpus, data: DataConfig) -> Corpus:
+    """The corpus without training pairs of other splits, if wanted, or beyond the limit; counts them."""
+    others = {name: split for name in SPLITS[1:] if (split := getattr(corpus, name)) is not None}
+    overlap, told = overlap_of(corpus.train, others)
+    train, dropped = corpus.train, dict(corpus.dropped["train"])
     if data.drop_overlap and overlap:
         dropped["overlap"] = len(overlap)
         train = train.without(overlap)
     if data.max_train_pairs is not None and len(train) > data.max_train_pairs:
         dropped["beyond_limit"] = len(train) - data.max_train_pairs
         train = train.part(0, data.max_train_pairs)
-    return Corpus(
-        name=data.name,
-        source_language=raw.source_language,
-        target_language=raw.target_language,
-        train=train,
-        validation=splits.get("validation"),
-        test=splits.get("test"),
-        dropped={"train": dropped},
-        notes=tuple(notes),
-        num_read=found.num_read,
+    return replace(corpus, train=train, dropped={"train": dropped}, notes=(*corpus.notes, *told))
+
+
+def _load_mixture(data: DataConfig) -> Corpus:
+    members = members_of(data)
+    mixture.check_no_context(members)
+    found = {name: load_corpus(member.data) for name, member in members.items()}
+    tags = {name: member.tag for name, member in members.items()}
+    languages = {name: (corpus.source_language, corpus.target_language) for name, corpus in found.items()}
+    source_language, target_language = mixture.joined_languages(languages, tags)
+    mixture.check_tokenised(members, tokenised=data.tokenised)
+    others: dict[str, dict[str, Split]] = {split: {} for split in SPLITS[1:]}
+    for split, splits in others.items():
+        splits |= {
+            name: there for name, corpus in found.items() if (there := getattr(corpus, split)) is not None
+        }
+    trains, overlap, told = mixture.without_overlap(
+        {name: corpus.train for name, corpus in found.items()}, others, drop=data.drop_overlap
     )
-
-
-def _load_prepared(data: DataConfig) -> Corpus:
-    from translate.corpora.prepared import read_prepared  # pyarrow takes a moment to import
-
-    languages, splits, notes = read_prepared(data)
-    train, others = splits["train"], {name: split for name, split in splits.items() if name != "train"}
-    overlap, told = overlap_of(train, others)
-    dropped = {"overlap": len(overlap)} if data.drop_overlap and overlap else {}
+    notes = [f"{name}: {line}" for name, corpus in found.items() for line in corpus.summary_lines()]
+    sizes = {name: len(train) for name, train in trains.items()}
+    shares = Mixture(data, sizes, tuple(dict.fromkeys(filter(None, tags.values()))))
     return Corpus(
         data.name,
-        *languages,
-        train=train.without(overlap) if dropped else train,
-        validation=splits.get("validation"),
-        test=splits.get("test"),
-        dropped={"train": dropped},
-        notes=(*notes, *told),
-        num_read=len(train),
-    )
-
-
-def _load_mixture(data: DataConfig, cache: Path | None) -> Corpus:
-    members = members_of(data)
-    joining.check_no_context(members)
-    found = {name: load_corpus(member.data, cache) for name, member in members.items()}
-    tags = {name: member.tag for name, member in members.items()}
-    languages = {name: (each.source_language, each.target_language) for name, each in found.items()}
-    source_language, target_language = joining.joined_languages(languages, tags)
-    joining.check_tokenised(members, tokenised=data.tokenised)
-    others = {
-        split: {
-            name: getattr(each, split) for name, each in found.items() if getattr(each, split) is not None
-        }
-        for split in SPLITS[1:]
-    }
-    trains, overlap, told = joining.without_overlap(
-        {name: each.train for name, each in found.items()}, others, drop=data.drop_overlap
-    )
-    notes = [f"{name}: {line}" for name, each in found.items() for line in each.summary_lines()]
-    sizes = {name: len(train) for name, train in trains.items()}
-    mixture = Mixture(data, sizes, tuple(dict.fromkeys(filter(None, tags.values()))))
-    return Corpus(
-        name=data.name,
-        source_language=source_language,
-        target_language=target_language,
-        train=joining.joined_train(trains, tags),
-        validation=joining.joined_others(others["validation"], tags),
-        test=joining.joined_others(others["test"], tags),
+        source_language,
+        target_language,
+        train=mixture.joined_train(trains, tags),
+        validation=mixture.joined_others(others["validation"], tags),
+        test=mixture.joined_others(others["test"], tags),
         dropped={"train": {"overlap": overlap} if overlap else {}},
-        notes=(*notes, *told, *mixture.lines()),
-        num_read=sum(each.num_read for each in found.values()),
-        mixture=mixture,
+        notes=(*notes, *told, *shares.lines()),
+        num_read=sum(corpus.num_read for corpus in found.values()),
+        mixture=shares,
     )
 
 
@@ -189,9 +188,9 @@ def _describe(reasons: dict[str, int]) -> str:
 
 def _read(data: DataConfig) -> RawCorpus:
     if data.kind == "grammar":
-        return load_grammar(data)
+        return _load_grammar(data)
     if data.kind == "scenes":
-        from translate.corpora.generated.scenes import load_scenes
+        from translate.corpora.images.scene_corpus import load_scenes
 
         return load_scenes(data)
     if data.kind == "files" and data.path is None:
@@ -200,15 +199,35 @@ def _read(data: DataConfig) -> RawCorpus:
         raise UserError("data.source_language and data.target_language must both be set, such as en and fr")
     languages = data.source_language, data.target_language
     if data.path is None:
-        from translate.corpora.hub import load_hub  # datasets takes seconds to import
-
         return load_hub(data, *languages)
     root = user_path(data.path)
     if has_side_by_side(root):
         return load_directory(root, *languages, data.test_name, data.document_field)
-    from translate.corpora.clone import load_clone
-
     return load_clone(root, data, *languages)
+
+
+def _load_grammar(data: DataConfig) -> RawCorpus:
+    """The splits of `data=grammar` and `data=grammar_sov`; raises :class:`UserError` for other languages."""
+    source_language, target_language = data.source_language or "en", data.target_language or "fr"
+    backward = target_language == "en"
+    other = source_language if backward else target_language
+    if "en" not in (source_language, target_language) or other not in ("fr", "sov"):
+        raise UserError(
+            f"the grammar corpus translates between en and fr or sov, not {shorten(source_language, 100)} to "
+            f"{shorten(target_language, 100)}; use data=grammar or data=grammar_sov"
+        )
+    if data.num_train < 1:
+        raise UserError(f"data.num_train={data.num_train}: expected at least 1")
+    sizes = data.num_train, data.num_validation, data.num_test
+    splits = {
+        name: Split([e.source for e in examples], [e.target for e in examples], [e.gold for e in examples])
+        for name, examples in generate(*sizes, data.seed, target=other).items()
+        if examples
+    }
+    if backward:
+        splits = {name: split.swapped() for name, split in splits.items()}
+    readers = {name: SplitReader.of(split) for name, split in splits.items()}
+    return RawCorpus(source_language, target_language, readers)
 
 
 def _with_gold(readers: dict[str, SplitReader], data: DataConfig) -> dict[str, SplitReader]:
@@ -227,7 +246,7 @@ def _with_gold(readers: dict[str, SplitReader], data: DataConfig) -> dict[str, S
 
 
 def _where_gold(data: DataConfig, name: str) -> str:
-    """What the gold links of a split are called in messages; empty if they need no check."""
+    """The name of the gold links of a split in messages; empty if they need no check."""
     if data.kind in ("grammar", "scenes"):
         return ""
     gold: str | None = getattr(data, name).gold

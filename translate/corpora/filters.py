@@ -1,18 +1,23 @@
-"""Filters training pairs, with the number dropped for each reason, and holds pairs out for other splits."""
+"""Filters training pairs, counts the dropped ones by reason, and holds pairs out for other splits."""
 
 import random
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from hashlib import blake2b
+
+import numpy as np
+import pyarrow
+from pyarrow import compute
 
 from translate.config.data import DataConfig
-from translate.corpora.columns.column import Column, rows_where
-from translate.corpora.documents.ids import draw_documents, numbers_of, shared_documents
+from translate.corpora.columns import DOCUMENT, NUMBER, TEMPORARY, TEXTS, Column, Spill, rows_where
+from translate.corpora.document_rows import draw_documents, numbers_of, shared_documents
 from translate.corpora.split import Split, SplitReader
 from translate.errors import UserError
 from translate.links.links import parse_gold
+from translate.text.aside import told
 from translate.text.words import UNSPACED
 
 REASONS = {
@@ -23,9 +28,12 @@ REASONS = {
     "duplicate": "repeated",
     "control_characters": "with gold links broken by control characters",
     "overlap": "that are also in validation or test",
-    "picture": "whose picture cannot be read",
+    "image": "whose image cannot be read",
     "beyond_limit": "beyond data.max_train_pairs",
 }
+
+AT_ONCE = 1 << 21  # hashes that are compared at a time
+HASHES = pyarrow.schema([("hash", pyarrow.uint64())])
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _UNSPACED = re.compile(f"[{UNSPACED}]")
@@ -55,28 +63,25 @@ class Filtered:
     num_cleaned: int = 0
 
 
-def filter_pairs(
-    reader: SplitReader, data: DataConfig, path: Path | None = None, where: str = ""
-) -> Filtered:
+def filter_pairs(reader: SplitReader, data: DataConfig, where: str = "") -> Filtered:
     """Filter pairs in their order; control characters and Unicode line separators become spaces.
 
     Args:
         reader: of the pairs.
         data: which filters are on.
-        path: for a table too large for memory; ``None`` for a file without a name.
-        where: the gold links are, for messages.
+        where: the name of the gold links in messages; empty if they need no check.
     Raises:
-        UserError: for gold links that do not fit.
-        OSError: if the disk is full.
+        UserError: for gold links that do not fit, or a full disk.
     """
-    from translate.corpora.columns.duplicates import DIGESTS, digests_of, repeated  # pyarrow takes a moment
-    from translate.corpora.columns.spill import DOCUMENT, PAIRS, Spill
-
-    schema = PAIRS.append(DOCUMENT) if reader.has_documents else PAIRS
+    schema = TEXTS.append(NUMBER)
     found = Filtered(Split([], []))
     dropped: Counter[str] = Counter()
     gold: list[str] | None = None if reader.gold is None else []
-    with Spill(schema, None if data.drop_duplicates else path) as spill, Spill(DIGESTS) as digests:
+    with (
+        told(TEMPORARY),
+        Spill(schema.append(DOCUMENT) if reader.has_documents else schema) as spill,
+        Spill(HASHES) as hashes,
+    ):
         for block in reader.blocks():
             kept: list[int] = []
             source, target = (_clean(side, found) for side in block[:2])
@@ -95,16 +100,16 @@ def filter_pairs(
             if gold is not None:
                 gold += [links[index] for index in kept if index < len(links)]
             if data.drop_duplicates:
-                digests.add_batch(digests_of(zip(*pairs)))
+                hashes.add([hashes_of(zip(*pairs)).tolist()])
             found.num_read += len(source)
             if data.streaming and found.num_read - dropped.total() >= _enough(data):
                 break
         _check_count(reader.gold, found.num_read, where)
         stored = spill.finish()
-        if data.drop_duplicates and (mask := repeated(digests.finish())).any():
+        if data.drop_duplicates and (mask := repeated(hashes.finish().column("hash"))).any():
             dropped["duplicate"] = int(mask.sum())
             gold = None if gold is None else [line for line, again in zip(gold, mask) if not again]
-            stored = stored.filtered(~mask, path)
+            stored = stored.filtered(~mask)
     found.dropped = dict(dropped)
     found.split = Split(
         stored.column("source"),
@@ -117,10 +122,50 @@ def filter_pairs(
     return found
 
 
+def hashes_of(pairs: Iterable[tuple[str, str]]) -> np.ndarray:
+    """64 bits of each pair (uint64); two of 20 million different pairs share them once in 100,000 corpora."""
+    found = (
+        blake2b(f"{len(source)} {source}{target}".encode(), digest_size=8).digest()
+        for source, target in pairs
+    )
+    return np.frombuffer(b"".join(found), np.uint64)
+
+
+def repeated(hashes: Column[int]) -> np.ndarray:
+    """For each row, whether an earlier one is equal (bool), in little memory whatever the number of rows."""
+    parts = max(1, -(-len(hashes) // AT_ONCE))
+    found = np.zeros(len(hashes), bool)
+    for part in range(parts):
+        rows, values, begin = [np.empty(0, np.int64)], [np.empty(0, np.uint64)], 0
+        for array in hashes.values.chunks:
+            own = array.to_numpy()
+            chosen = np.flatnonzero(own % np.uint64(parts) == part)
+            rows.append(chosen + begin)
+            values.append(own[chosen])
+            begin += len(own)
+        hashes.release()
+        order = np.argsort(value := np.concatenate(values), kind="stable")
+        value, row = value[order], np.concatenate(rows)[order]
+        found[row[1:][value[1:] == value[:-1]]] = True
+    return found
+
+
+def repeated_texts(texts: Column[str]) -> np.ndarray:
+    """For each text, whether an earlier one is equal but for white space around it; bool.
+
+    Raises:
+        UserError: if the folder of temporary files is full.
+    """
+    with told(TEMPORARY), Spill(HASHES) as hashes:
+        for block in texts.blocks():
+            hashes.add([hashes_of((text.strip(), "") for text in block).tolist()])
+        return repeated(hashes.finish().column("hash"))
+
+
 def hold_out(split: Split, wanted: Mapping[str, int], seed: int) -> tuple[Split, dict[str, Split]]:
     """Draw pairs of ``split`` at random for other splits; the same seed gives the same pairs.
 
-    Each split takes at most a tenth (but at least one pair), so that a small corpus keeps its training data.
+    A split takes at most a tenth (but at least one pair), so that a small corpus keeps its training data.
     If documents are known, they are drawn whole.
 
     Args:
@@ -147,9 +192,6 @@ def hold_out(split: Split, wanted: Mapping[str, int], seed: int) -> tuple[Split,
 
 def overlapping(train: Split, others: Sequence[Split]) -> list[int]:
     """The rows of ``train`` whose pairs are also in one of the others, sorted."""
-    import pyarrow
-    from pyarrow import compute
-
     wanted = {pair for other in others for pair in zip(other.source, other.target)}
     sources = pyarrow.array(sorted({source for source, _ in wanted}), pyarrow.string())
     rows = rows_where(Column.of(train.source), lambda array: compute.is_in(array, value_set=sources))
@@ -157,7 +199,7 @@ def overlapping(train: Split, others: Sequence[Split]) -> list[int]:
 
 
 def overlap_of(train: Split, others: dict[str, Split]) -> tuple[list[int], list[str]]:
-    """The rows of ``train`` whose pairs are also in other splits, and how many pairs of each that are."""
+    """The rows of ``train`` whose pairs are in other splits, too, and sentences for the user about them."""
     rows = overlapping(train, list(others.values()))
     found = {(train.source[row], train.target[row]) for row in rows}
     counts = {name: sum(pair in found for pair in zip(s.source, s.target)) for name, s in others.items()}
@@ -200,7 +242,7 @@ def _check_count(gold: Sequence[str] | None, num_pairs: int, where: str) -> None
     if gold is not None and len(gold) != num_pairs:
         raise UserError(
             f"{where}: {len(gold)} lines of gold links for {num_pairs} sentence pairs; "
-            f"expected one line for each pair"
+            f"expected one line a pair"
         )
 
 

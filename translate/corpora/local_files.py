@@ -1,19 +1,22 @@
-"""Reads parallel corpora from local files: two parallel files, one table, or a directory of splits."""
+"""Reads parallel corpora from local files: two parallel files, one table, or a folder of splits."""
 
 import os
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from translate.config.data import SPLITS, DataConfig, FileSplit
+from translate.config.data import SPLITS, DataConfig, FileSplit, members_of
 from translate.config.names import did_you_mean, listed, nearest, shorten
-from translate.corpora.documents.ids import beside, numbered
+from translate.corpora.document_rows import beside, numbered
 from translate.corpora.split import RawCorpus, Split, SplitReader
 from translate.corpora.tables import SUFFIXES, Table, is_table, pick, read_table
 from translate.errors import UserError
 from translate.text.lines import read_line_blocks, read_lines
-from translate.text.reading import user_path
+from translate.text.reading import check_file, user_path
 
 ROWS = 1 << 12  # pairs of a block of two files
 _PREFIXES = {
@@ -60,29 +63,19 @@ def pair_of(source: str | Path, target: str | Path) -> Split:
     return Split(source_lines, target_lines)
 
 
-def _pair_reader(source: Path, target: Path, gold: Path | None = None) -> SplitReader:
-    """As :func:`pair_of`, for files of any size."""
-    links = None if gold is None else read_lines(gold)
-    return SplitReader(lambda: _pair_blocks(source, target), links, (source, target))
-
-
 def _pair_blocks(source: Path, target: Path) -> Iterator[tuple[list[str], list[str]]]:
-    """As many lines of one file as of the other, again and again."""
-    sides = read_line_blocks(source), read_line_blocks(target)
-    held: tuple[list[str], list[str]] = ([], [])
-    counts = [0, 0]
+    """The lines of two files, as many of one as of the other, some thousands at a time."""
+    sides = [(line for block in read_line_blocks(path) for line in block) for path in (source, target)]
+    count = 0
     while True:
-        for side, waiting in enumerate(held):
-            while len(waiting) < ROWS and (block := next(sides[side], None)) is not None:
-                waiting += block
-                counts[side] += len(block)
-        both = min(map(len, held))
-        if not both:
+        first, second = (list(islice(side, ROWS)) for side in sides)
+        both = min(len(first), len(second))
+        if both:
+            yield first[:both], second[:both]
+        count += both
+        if both < ROWS:
             break
-        yield held[0][:both], held[1][:both]
-        for waiting in held:
-            del waiting[:both]
-    counts = [count + sum(map(len, rest)) for count, rest in zip(counts, sides)]
+    counts = [count + len(read) - both + sum(1 for _ in side) for read, side in zip((first, second), sides)]
     if counts[0] != counts[1]:
         raise UserError(
             f"{_short(source)} has {counts[0]} lines but {_short(target)} has {counts[1]}; "
@@ -130,7 +123,10 @@ def load_directory(
         for prefix in prefixes[name]:
             source, target = _find(root, prefix, source_language), _find(root, prefix, target_language)
             if source is not None and target is not None:
-                reader = _pair_reader(source, target, _find(root, prefix, "gold"))
+                gold = _find(root, prefix, "gold")
+                reader = SplitReader(
+                    partial(_pair_blocks, source, target), None if gold is None else read_lines(gold)
+                )
                 splits[name] = _with_ids(reader, root, prefix, document_field)
                 if name == "test" and prefix != "test":
                     notes.append(f"test is {prefix}")
@@ -202,7 +198,7 @@ def _reader_of(data: DataConfig, files: FileSplit, source_language: str, target_
                 f"data.document_field={_short(data.document_field)}: two files have no columns; give a file "
                 "with the id of each pair's document, data.train.documents=FILE"
             )
-        return _pair_reader(source, user_path(files.target))
+        return SplitReader(partial(_pair_blocks, source, user_path(files.target)))
     return table_reader([source], data, source_language, target_language)
 
 
@@ -217,35 +213,27 @@ def table_reader(
     def blocks() -> Iterator[Sequence[Sequence[Any]]]:
         for path in paths:
             table, count = read_table(path), 0
-            names = both_sides(table, data, source_language, target_language)
-            if data.document_field is not None:
-                names.append(pick(table, [data.document_field], "choose another data.document_field"))
-            for block in numbered(table, names):
+            for block in numbered(table, chosen_columns(table, data, source_language, target_language)):
                 count += len(block[0])
                 yield block
             if not count:
                 raise UserError(f"{_short(path)}: the table has no rows; expected sentence pairs")
 
-    return SplitReader(blocks, files=tuple(paths), has_documents=data.document_field is not None)
+    return SplitReader(blocks, has_documents=data.document_field is not None)
 
 
-def both_sides(table: Table, data: DataConfig, source_language: str, target_language: str) -> list[str]:
-    """The columns of both languages in a table; raises ``UserError`` if one is missing."""
-    return [
-        pick(table, columns(data, field, language), f"choose one with data.{side}_field")
-        for side, field, language in (
-            ("source", data.source_field, source_language),
-            ("target", data.target_field, target_language),
-        )
-    ]
-
-
-def columns(data: DataConfig, explicit: str | None, language: str) -> list[str]:
-    """Names of columns that may hold the sentences of a language, the likeliest first."""
-    if explicit is not None:
-        return [explicit]
-    usual = (data.hub.column.replace("{language}", language), language, f"translation.{language}")
-    return list(dict.fromkeys(usual))
+def chosen_columns(table: Table, data: DataConfig, source_language: str, target_language: str) -> list[str]:
+    """The columns of both languages and of the documents, if wanted; raises ``UserError`` without one."""
+    names = []
+    for side, field, language in (
+        ("source", data.source_field, source_language),
+        ("target", data.target_field, target_language),
+    ):
+        usual = [data.hub.column.replace("{language}", language), language, f"translation.{language}"]
+        names.append(pick(table, usual if field is None else [field], f"choose one with data.{side}_field"))
+    if data.document_field is not None:
+        names.append(pick(table, [data.document_field], "choose another data.document_field"))
+    return names
 
 
 def _languages_in(root: Path, prefixes: tuple[str, ...]) -> set[str]:
@@ -273,3 +261,32 @@ def _find(root: Path, prefix: str, suffix: str) -> Path | None:
 
 def _short(name: object) -> str:
     return shorten(str(name), 150)
+
+
+def check_present(data: DataConfig, where: str = "data") -> None:
+    """Raise ``UserError`` for the first file or folder of ``data`` that cannot be read; opens none."""
+    for name, member in members_of(data).items() if data.kind == "mixture" else ():
+        check_present(member.data, f"{where}.corpora.{shorten(name)}")
+    for split in SPLITS:
+        files = getattr(data, split)
+        for field in fields(files):
+            name = getattr(files, field.name)
+            if name is not None:
+                check_readable(f"{where}.{split}.{field.name}", name)
+    if data.path is None:
+        return
+    root = user_path(data.path)
+    if not os.path.isdir(root):  # that of pathlib raises OSError for a name that is too long
+        problem = "is a file" if os.path.exists(root) else "does not exist"
+        raise UserError(
+            f"{where}.path={shorten(data.path, 150)}: {problem}; expected the directory of the corpus "
+            f"{shorten(data.name, 100)!r}"
+        )
+
+
+def check_readable(setting: str, name: str) -> None:
+    """Raise ``UserError`` if the file that ``setting`` names is missing, a folder or a special file."""
+    try:
+        check_file(user_path(name))
+    except UserError as error:
+        raise UserError(f"{setting}: {error}") from error

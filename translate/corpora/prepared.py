@@ -11,9 +11,8 @@ import pyarrow.ipc
 
 from translate.config.data import SPLITS, DataConfig
 from translate.config.names import shorten, shown_path
-from translate.corpora.columns.column import Column
-from translate.corpora.columns.fingerprint import fingerprint
-from translate.corpora.columns.mapped import Mapped
+from translate.corpora.caches import fingerprint
+from translate.corpora.columns import Column, Mapped
 from translate.corpora.split import Split
 from translate.errors import UserError
 from translate.text.bounded import check_regular, read_bounded
@@ -48,9 +47,8 @@ def read_prepared(data: DataConfig) -> tuple[tuple[str, str], dict[str, Split], 
                         f"{error}; prepare it again, or go on without it: data.allow_missing_shards=true"
                     ) from error
                 left_out[name].append(str(error))
-        notes += [f"{name} goes on without a shard: {each}" for each in left_out[name]]
+        notes += [f"{name} goes on without a shard: {reason}" for reason in left_out[name]]
         if tables:
-            Mapped.join(tables)
             splits[name] = _split(tables, names, scored=name != "train")
     if "train" not in splits:
         if left_out["train"]:
@@ -83,8 +81,8 @@ def _manifest(root: Path) -> dict[str, Any]:
     if not all(
         isinstance(entry, Mapping) and {"file", "pairs", "sha256"} <= entry.keys() for entry in entries
     ):
-        raise UserError(f"{shown_path(path)}: expected file, pairs and sha256 for each shard of each split")
-    if not (isinstance(languages, list) and [type(each) for each in languages] == [str, str]):
+        raise UserError(f"{shown_path(path)}: expected file, pairs and sha256 for all shards of all splits")
+    if not (isinstance(languages, list) and [type(language) for language in languages] == [str, str]):
         raise UserError(f"{shown_path(path)}: expected two languages, got {shorten(languages)}")
     return found
 
@@ -118,7 +116,7 @@ def _shard(root: Path, shard: Mapping[str, Any]) -> Mapped:
         mapped = Mapped.open(path)
         for batch in mapped.table.to_batches():
             batch.validate(full=True)
-            mapped.give_back()
+            mapped.release()
     except FileNotFoundError as error:
         raise UserError(f"{where}: the shard is missing") from error
     except (pyarrow.ArrowException, OSError) as error:
@@ -145,9 +143,11 @@ def _check_table(table: pyarrow.Table, shard: Mapping[str, Any], where: str) -> 
 
 def _split(shards: list[Mapped], names: list[str], *, scored: bool) -> Split:
     def column(name: str) -> Column[str] | None:
-        if not all(name in each.table.column_names for each in shards):
+        if not all(name in shard.table.column_names for shard in shards):
             return None
-        return Column((chunk for each in shards for chunk in each.table.column(name).chunks), mapped=shards)
+        kind = shards[0].table.schema.field(name).type
+        chunks = (chunk.cast(kind) for shard in shards for chunk in shard.table.column(name).chunks)
+        return Column(pyarrow.chunked_array(chunks, kind), shards)
 
     source, target = column("source"), column("target")
     assert source is not None

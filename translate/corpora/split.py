@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
-from translate.corpora.columns.column import Column
-from translate.corpora.columns.fingerprint import fingerprint
+import pyarrow
+
+from translate.corpora.caches import fingerprint
+from translate.corpora.columns import DOCUMENT, TEXTS, Column, Spill
 from translate.errors import UserError
 from translate.links.links import parse_gold
 
@@ -21,13 +22,13 @@ class Split:
     """Parallel sentences: columns of an Arrow table, or lists of a few.
 
     Attributes:
-        gold: a Pharaoh line for each pair ("0-0 1p2"), if links are known.
+        gold: a Pharaoh line a pair ("0-0 1p2"), if links are known.
         numbers: the indexes of the pairs before some were left out; ``None`` if all are there, or nobody
             counted.
         name: a fingerprint of a large table, from which those of its parts follow.
         corpora: the name of each pair's corpus, if a split to be scored has pairs of several.
-        links: estimated ones, a Pharaoh line for each training pair, if it was prepared with them.
-        documents: the number of each pair's document, see `documents/ids.py`, if they are known.
+        links: estimated ones, a Pharaoh line a training pair, if it was prepared with them.
+        documents: the number of each pair's document, see `document_rows.py`, if they are known.
     """
 
     source: Sequence[str]
@@ -46,15 +47,15 @@ class Split:
         """A few pairs, in the order of ``indices``."""
         chosen = list(indices)
         numbers = chosen if self.numbers is None else [self.numbers[i] for i in chosen]
-        return replace(self._each(lambda column: column.take(chosen)), numbers=numbers, name=None)
+        return replace(self._changed(lambda column: column.take(chosen)), numbers=numbers, name=None)
 
     def part(self, begin: int, end: int) -> "Split":
         """The pairs from ``begin`` to ``end``, which stay where they are."""
-        return self._each(lambda column: column.part(begin, end), "part", begin, end)
+        return self._changed(lambda column: column.part(begin, end), "part", begin, end)
 
     def without(self, rows: Sequence[int]) -> "Split":
         """All pairs but some, which are sorted; the others stay where they are."""
-        return self._each(lambda column: column.without(rows), "without", *rows)
+        return self._changed(lambda column: column.without(rows), "without", *rows)
 
     def swapped(self) -> "Split":
         """The split with source and target exchanged, also in the gold links."""
@@ -70,16 +71,20 @@ class Split:
         """A name for the text of all pairs in their order."""
         return self.name or fingerprint(chain(self.source, self.target))
 
-    def _each(self, change: Callable[[Column[Any]], Column[Any]], *how: object) -> "Split":
+    def _changed(self, change: Callable[[Column[Any]], Column[Any]], *how: object) -> "Split":
         """The split with every column changed; lists become columns."""
+
+        def column(values: Sequence[Any] | None, kind: pyarrow.DataType = None) -> Any:
+            return None if values is None else change(Column.of(values, kind))
+
         return Split(
-            change(Column.of(self.source)),
-            change(Column.of(self.target)),
-            None if self.gold is None else change(Column.of(self.gold)),
-            None if self.numbers is None else change(Column.of(self.numbers, text=False)),
-            links=None if self.links is None else change(Column.of(self.links)),
+            column(self.source),
+            column(self.target),
+            column(self.gold),
+            column(self.numbers, pyarrow.int64()),
+            links=column(self.links),
             name=None if self.name is None else fingerprint([self.name, *map(str, how)]),
-            documents=None if self.documents is None else change(Column.of(self.documents, text=False)),
+            documents=column(self.documents, pyarrow.int64()),
         )
 
 
@@ -90,14 +95,12 @@ class SplitReader:
     Attributes:
         blocks: gives sources and targets of equal number, and the numbers of their documents if these are
             known, some thousands at a time.
-        gold: a Pharaoh line for each pair, if links are known.
-        files: that it is read from; their state tells whether it is the same text as before.
+        gold: a Pharaoh line a pair, if links are known.
         has_documents: whether blocks have the numbers of documents.
     """
 
     blocks: Callable[[], Iterator[Sequence[Sequence[Any]]]]
     gold: Sequence[str] | None = None
-    files: tuple[Path, ...] = ()
     has_documents: bool = False
 
     @classmethod
@@ -107,8 +110,6 @@ class SplitReader:
 
     def whole(self) -> Split:
         """The split as a table."""
-        from translate.corpora.columns.spill import DOCUMENT, TEXTS, Spill  # pyarrow takes a moment to import
-
         with Spill(TEXTS.append(DOCUMENT) if self.has_documents else TEXTS) as spill:
             for block in self.blocks():
                 spill.add(block)
@@ -129,7 +130,7 @@ class RawCorpus:
 
 
 def check_gold(split: Split, where: str) -> None:
-    """Raise ``UserError`` unless ``split.gold`` holds one valid line of links for each pair.
+    """Raise ``UserError`` unless ``split.gold`` holds one valid line of links a pair.
 
     Links index the words between white space, from 0.
     """
@@ -138,7 +139,7 @@ def check_gold(split: Split, where: str) -> None:
     if len(split.gold) != len(split):
         raise UserError(
             f"{where}: {len(split.gold)} lines of gold links for {len(split)} sentence pairs; "
-            f"expected one line for each pair"
+            f"expected one line a pair"
         )
     for number, (line, source, target) in enumerate(zip(split.gold, split.source, split.target), start=1):
         parse_gold(

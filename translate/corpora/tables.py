@@ -1,23 +1,31 @@
-"""Reads tables, files with both sides of a corpus in named columns: TSV, JSON, parquet, Arrow."""
+"""Reads tables, files with both sides of a corpus in named columns: TSV, JSON, parquet, Arrow.
+
+A table may be a stranger's: every batch is validated, and all are bounded.
+"""
 
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import pyarrow
+import pyarrow.compute
+import pyarrow.ipc
+import pyarrow.parquet
 
 from translate.config.names import did_you_mean, listed, nearest, shorten, shown_path
 from translate.corpora.json_records import json_records
 from translate.errors import UserError
 from translate.text.lines import read_line_blocks
-from translate.text.reading import MAX_LINE
-
-if TYPE_CHECKING:
-    import pyarrow
+from translate.text.reading import MAX_LINE, check_expansion, expansion_bound, opened
 
 SUFFIXES = (".tsv", ".jsonl", ".json", ".ndjson", ".parquet", ".arrow")
 ROWS = 1 << 12  # of a block of JSON
+ARROW_ROWS = 1024  # decoded at a time: one long value may stand for a million rows
+_FILE = b"ARROW1"  # the file format of Arrow; the other is a stream
+_POINTER = b"version https://git-lfs"
 _BREAKS = re.compile(r"[\r\n]+")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -44,7 +52,7 @@ def is_table(path: Path) -> bool:
 
 
 def read_table(path: Path) -> Table:
-    """Open a table.
+    """Open a table, whose rows are read later.
 
     Raises:
         UserError: if it is missing or malformed, with the line; also while it is read.
@@ -53,9 +61,8 @@ def read_table(path: Path) -> Table:
     if suffix == ".tsv":
         return _read_tsv(path)
     if suffix in (".parquet", ".arrow"):
-        from translate.corpora.arrow_files import read_arrow  # pyarrow takes a moment to import
-
-        return from_arrow(*read_arrow(path, suffix), shown_path(path))
+        found = _read_arrow(path, suffix)
+        return from_arrow(next(found), found, shown_path(path))
     return _read_json(path)
 
 
@@ -70,15 +77,12 @@ def pick(table: Table, candidates: Sequence[str], advice: str) -> str:
     )
 
 
-def from_arrow(schema: "pyarrow.Schema", batches: Iterable["pyarrow.RecordBatch"], where: str) -> Table:
+def from_arrow(schema: pyarrow.Schema, batches: Iterable[pyarrow.RecordBatch], where: str) -> Table:
     """Columns of Arrow's batches, with dotted names for the parts of structs.
 
     Raises:
         UserError: for a name that two columns have.
     """
-    import pyarrow
-    import pyarrow.compute
-
     places: list[tuple[str, list[int]]] = []
     for index, field in enumerate(schema):
         places.append((field.name, [index]))
@@ -88,7 +92,7 @@ def from_arrow(schema: "pyarrow.Schema", batches: Iterable["pyarrow.RecordBatch"
     check_names((name for name, _ in places), where)
     found = dict(places)
 
-    def values(batch: "pyarrow.RecordBatch", name: str, first: int) -> list[str]:
+    def values(batch: pyarrow.RecordBatch, name: str, first: int) -> list[str]:
         column = batch.column(found[name][0])
         try:
             if len(found[name]) > 1:
@@ -113,8 +117,64 @@ def check_names(names: Iterable[str], where: str) -> None:
     for name, count in Counter(names).items():
         if count > 1 and name:  # a column without a name cannot be chosen
             raise UserError(
-                f"{where}: {count} fields are called {shorten(name, 100)!r}; expected each name once"
+                f"{where}: {count} fields are called {shorten(name, 100)!r}; expected every name once"
             )
+
+
+def _read_arrow(path: Path, suffix: str) -> Iterator[Any]:
+    """The schema, then the batches, of a ``.parquet`` or ``.arrow`` file, which gzip may have packed.
+
+    Raises:
+        UserError: if the file cannot be read, holds damaged values or text that is not UTF-8, or expands to
+            many times its size; also while the batches are read.
+    """
+    where = shown_path(path)
+    with opened(path) as (file, bound):
+        if file.peek(len(_POINTER)).startswith(_POINTER):
+            raise UserError(f"{where}: this is a Git LFS pointer; fetch the content with 'git lfs pull'")
+        try:
+            source = pyarrow.OSFile(str(path)) if bound is None else _unpacked(file, bound, path)
+            schema, batches = _batches(source, suffix)
+            yield schema
+            bound = bound or expansion_bound(path.stat().st_size)
+            for batch in _bounded(batches, bound, path):
+                batch.validate(full=True)
+                yield batch
+        except UserError:
+            raise
+        except (pyarrow.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
+            reason = shorten(str(error).split("\n")[0], 100)
+            raise UserError(f"{where}: not a readable {suffix[1:]} file ({reason})") from None
+
+
+def _unpacked(file: Any, bound: int, path: Path) -> pyarrow.BufferReader:
+    content = bytearray()
+    while piece := file.read(MAX_LINE):
+        content += piece
+        check_expansion(len(content), bound, path)
+    return pyarrow.BufferReader(content)
+
+
+def _batches(source: Any, suffix: str) -> tuple[pyarrow.Schema, Iterable[pyarrow.RecordBatch]]:
+    if suffix == ".parquet":
+        parquet = pyarrow.parquet.ParquetFile(source, pre_buffer=False)  # or all that was read stays
+        return parquet.schema_arrow, parquet.iter_batches(batch_size=ARROW_ROWS)
+    if source.read(len(_FILE)) == _FILE:
+        file = pyarrow.ipc.open_file(source)
+        return file.schema, (file.get_batch(number) for number in range(file.num_record_batches))
+    source.seek(0)
+    stream = pyarrow.ipc.open_stream(source)
+    return stream.schema, stream
+
+
+def _bounded(batches: Iterable[pyarrow.RecordBatch], bound: int, path: Path) -> Iterator[pyarrow.RecordBatch]:
+    """The batches; raises ``UserError`` as soon as their values take more than ``bound`` bytes."""
+    size = 0
+    for batch in batches:
+        # a dictionary is shared between batches, and counted by none
+        size += sum(column.nbytes for column in batch if not pyarrow.types.is_dictionary(column.type))
+        check_expansion(size, bound, path)
+        yield batch
 
 
 def _read_tsv(path: Path) -> Table:

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from translate.corpora.images.patches import Picture
+from translate.corpora.images.patches import Image
 from translate.errors import UserError
 from translate.figures.figure import check_extension, drawing, save, text_sizes
 from translate.figures.matrix import label
@@ -26,7 +26,7 @@ _DIM = 0.3  # brightness of a picture where a word did not look
 _MOST_TILES = 400
 
 
-def glow(picture: Picture, weights: np.ndarray) -> np.ndarray:
+def glow(picture: Image, weights: np.ndarray) -> np.ndarray:
     """The picture (H, W, 3), bright where a word looked: weights (R, C), by the greatest of them.
 
     Between the middles of patches the light is interpolated, as in the paper.
@@ -53,7 +53,7 @@ def _enlarge(values: np.ndarray, size: int) -> np.ndarray:
 
 
 def draw_regions(
-    picture: Picture,
+    picture: Image,
     words: Sequence[str],
     weights: np.ndarray,
     path: str | Path,
@@ -109,7 +109,7 @@ def _notes(weights: np.ndarray, beside: np.ndarray | None, sentence: Sequence[st
 
 
 def _compose(
-    picture: Picture,
+    picture: Image,
     labels: Sequence[str],
     notes: Sequence[str],
     weights: np.ndarray,

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from translate.corpora.images.patches import Picture
+from translate.corpora.images.patches import Image
 from translate.errors import UserError
 from translate.figures.matrix import WordMatrix, label
 from translate.figures.page import asset, content_hash, embed, escape, fill
@@ -35,7 +35,7 @@ class PicturePage:
         ValueError: for weights of another shape.
     """
 
-    picture: Picture
+    picture: Image
     source_words: Sequence[str]
     target_words: Sequence[str]
     weights: np.ndarray
@@ -92,7 +92,7 @@ class PicturedMatrix(WordMatrix, Protocol):
     """Weights whose first columns are the patches of a picture, row by row."""
 
     @property
-    def picture(self) -> Picture | None: ...
+    def picture(self) -> Image | None: ...
 
 
 def show_regions(

@@ -10,10 +10,9 @@ import torch
 from translate.config.names import did_you_mean, nearest
 from translate.config.settings import Settings
 from translate.config.targets import instantiate, resolve_target
-from translate.corpora.batching import EncodedCorpus
 from translate.corpora.corpus import Corpus, Split
-from translate.corpora.documents.context_rows import with_context
-from translate.corpora.pictured.unreadable import PicturedCorpus
+from translate.corpora.document_rows import with_context
+from translate.corpora.encoded import EncodedCorpus
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.runs.encoding import encode_training, read_pictures
@@ -65,7 +64,7 @@ class Assembly(NamedTuple):
 def assemble(job: Job, corpus: Corpus, tokenizers: TokenizerPair, model: Seq2Seq) -> Assembly:
     """Everything that trains ``model``, whose weights are set already, on its device."""
     settings, world = job.settings, job.world
-    store = corpus.pictures if isinstance(corpus, PicturedCorpus) else None
+    store = corpus.images
     tokenizers = read_pictures(tokenizers, settings.data, store)
     freeze(model, settings.training.freeze)
     model.read_documents(settings.data.context_sentences)

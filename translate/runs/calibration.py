@@ -15,7 +15,7 @@ from translate.config.data import DataConfig
 from translate.config.names import shorten
 from translate.config.settings import AlignmentConfig
 from translate.corpora.corpus import Corpus, load_corpus
-from translate.corpora.documents.context_rows import split_context
+from translate.corpora.document_rows import split_context
 from translate.corpora.images.line import most_words
 from translate.corpora.local_files import pair_of
 from translate.errors import UserError

@@ -8,7 +8,7 @@ import torch
 from translate.alignment.choice import AlignmentChoice
 from translate.config.settings import Settings
 from translate.corpora.corpus import Corpus
-from translate.corpora.presence import check_present, check_readable
+from translate.corpora.local_files import check_present, check_readable
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.models.sizes import check_mechanism

@@ -6,17 +6,14 @@ from pathlib import Path
 
 from translate.config.data import DataConfig
 from translate.config.settings import Settings
-from translate.corpora.batching import EncodedCorpus, Ragged, piece_links
-from translate.corpora.columns.cache_folder import one_at_a_time
-from translate.corpora.columns.collector import seldom_collected
-from translate.corpora.columns.column import Column
-from translate.corpora.columns.fingerprint import fingerprint
+from translate.corpora.batching import piece_links
+from translate.corpora.caches import cache_directory, fingerprint, one_at_a_time
+from translate.corpora.columns import Column
 from translate.corpora.corpus import Corpus, Split
-from translate.corpora.encoded_cache import cache_directory, collect_encoded, read_encoded
-from translate.corpora.images.picture_reader import PictureReader
-from translate.corpora.images.picture_store import PictureStore
-from translate.corpora.images.picture_tokenizer import PictureTokenizer
-from translate.corpora.linked.linkers import (
+from translate.corpora.encoded import EncodedCorpus, Ragged, collect_encoded, read_encoded
+from translate.corpora.images.image_store import ImageStore
+from translate.corpora.images.image_tokenizer import ImageReader, ImageTokenizer
+from translate.corpora.linkers import (
     Linker,
     WrittenLinks,
     estimated,
@@ -31,18 +28,18 @@ from translate.text.tokenizer import TokenizerPair
 
 
 def read_pictures(
-    tokenizers: TokenizerPair, data: DataConfig, store: PictureStore | None = None
+    tokenizers: TokenizerPair, data: DataConfig, store: ImageStore | None = None
 ) -> TokenizerPair:
     """The tokenizers; the source's reads pictures too if ``data.read`` says so, a corpus's from ``store``."""
     if data.read == "text":
         return tokenizers
-    reader = PictureReader(data.patch_size, data.picture_size, store)
-    return TokenizerPair(PictureTokenizer(tokenizers.source, data.read, reader), tokenizers.target)
+    reader = ImageReader(data.patch_size, data.picture_size, store)
+    return TokenizerPair(ImageTokenizer(tokenizers.source, data.read, reader), tokenizers.target)
 
 
 def encode(split: Split, tokenizers: TokenizerPair, path: Path | None = None) -> EncodedCorpus:
     """A split as ids, in a file if it is large or has a ``path``; raises ``OSError`` if the disk is full."""
-    if isinstance(tokenizers.source, PictureTokenizer):
+    if isinstance(tokenizers.source, ImageTokenizer):
         return EncodedCorpus(
             tokenizers.source.encode_sources(split.source),
             Ragged.of(tokenizers.target.encode_corpus(split.target)),
@@ -74,7 +71,7 @@ def _encode_linked(
             yield [[each.ids for each in source], [each.ids for each in target], packed]
             begin += len(packed)
 
-    return collect_encoded(blocks(), path)
+    return collect_encoded(blocks(), path, linked=True)
 
 
 def _whitespace(settings: Settings, split: Split) -> bool:
@@ -84,7 +81,6 @@ def _whitespace(settings: Settings, split: Split) -> bool:
     return settings.data.tokenised or settings.training.guided_whitespace
 
 
-@seldom_collected()
 def encode_training(settings: Settings, corpus: Corpus, tokenizers: TokenizerPair) -> EncodedCorpus:
     """The training split as ids, from the cache if possible.
 
@@ -95,7 +91,7 @@ def encode_training(settings: Settings, corpus: Corpus, tokenizers: TokenizerPai
     config, split = settings.training, corpus.train
     guided = config.needs_links
     folder = cache_directory(settings.runtime.cache)
-    pictures = isinstance(tokenizers.source, PictureTokenizer)  # they have a cache of their own
+    pictures = isinstance(tokenizers.source, ImageTokenizer)  # they have a cache of their own
     if folder is None or config.guided_links is not None or pictures:
         linker = linker_of(settings, corpus, tokenizers) if guided else None
         return _encode_aside(settings, split, tokenizers, linker)

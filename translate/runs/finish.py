@@ -12,8 +12,8 @@ from translate.alignment.alignment import Alignment
 from translate.alignment.regions import alignment_scores
 from translate.config.settings import Settings
 from translate.corpora.corpus import Corpus, Split
-from translate.corpora.documents.context_rows import split_context
-from translate.corpora.images.picture_tokenizer import sentences_of
+from translate.corpora.document_rows import split_context
+from translate.corpora.images.line import sentences_of
 from translate.evaluation import ambiguous_line, ambiguous_scores, corpus_scores
 from translate.runs.calibration import choose_alignment, pairs_of_corpus, store
 from translate.runs.encoding import gold_links

@@ -13,8 +13,7 @@ from translate.config.data import SPLITS
 from translate.config.declare import plain
 from translate.config.settings import Settings, check_config
 from translate.corpora.corpus import Split, load_corpus
-from translate.corpora.encoded_cache import cache_directory
-from translate.corpora.linked.linkers import Linker
+from translate.corpora.linkers import Linker
 from translate.errors import UserError
 from translate.links.links import Links, format_pharaoh, swapped
 from translate.links.symmetrise import majority
@@ -100,7 +99,7 @@ def write_links(forward: Path, backward: Path, path: Path, symmetrisation: str, 
     """
     use_runtime(find_device("auto"))
     there, back = (load(run, plugins=settings.run.plugins) for run in (forward, backward))
-    corpus = load_corpus(settings.data, cache_directory(settings.runtime.cache))
+    corpus = load_corpus(settings.data)
     pairs = pairs_of_corpus(corpus, settings.alignment.calibration_pairs)
     if pairs.golds is None:
         turned = pairs._replace(source=pairs.target, target=pairs.source)

@@ -9,10 +9,9 @@ from pathlib import Path
 from omegaconf import DictConfig
 
 from translate.config.settings import Settings, check_config
-from translate.corpora.columns.cache_folder import tidy
+from translate.corpora.caches import cache_directory, tidy
 from translate.corpora.corpus import Corpus, Split, load_corpus
-from translate.corpora.encoded_cache import cache_directory
-from translate.corpora.pictured.unreadable import read_all_pictures
+from translate.corpora.images.image_store import read_images
 from translate.errors import UserError
 from translate.runs.assembly import Assembly, Job
 from translate.runs.checks import (
@@ -88,8 +87,8 @@ def live(job: Job, config: DictConfig) -> int:
     opened = time.time()
     with job.world.main_first():
         cache = cache_directory(job.settings.runtime.cache)
-        corpus = load_corpus(job.settings.data, cache)
-        corpus = read_all_pictures(corpus, job.settings.data, cache)
+        corpus = load_corpus(job.settings.data)
+        corpus = read_images(corpus, job.settings.data, cache)
     print(*corpus.summary_lines(), sep="\n", flush=True)
     check_validation(job.settings, corpus)
     job = job._replace(settings=with_languages(job.settings, corpus))

@@ -7,11 +7,10 @@ from functools import cached_property
 import numpy as np
 
 from translate.config.settings import Settings
-from translate.corpora.augmentation.augmenter import DRAWN, Augmenter
-from translate.corpora.augmentation.changes import marks
-from translate.corpora.augmentation.linked_pair import LinkedPair, PairToken, text_of
-from translate.corpora.batching import POSITION_BITS, EncodedCorpus, Ragged, piece_links
-from translate.corpora.columns.column import Column
+from translate.corpora.augmentation import DRAWN, Augmenter, LinkedPair, PairToken, marks, text_of
+from translate.corpora.batching import POSITION_BITS, piece_links
+from translate.corpora.columns import Column
+from translate.corpora.encoded import EncodedCorpus, Ragged
 from translate.corpora.split import Split
 from translate.errors import UserError
 from translate.links.links import Links

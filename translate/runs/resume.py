@@ -10,7 +10,7 @@ from translate.config.names import shorten
 from translate.config.settings import Settings
 from translate.config.targets import MOVED
 from translate.config.training import RuntimeConfig
-from translate.corpora.columns.fingerprint import fingerprint
+from translate.corpora.caches import fingerprint
 from translate.corpora.corpus import Corpus, Split
 from translate.errors import UserError
 from translate.runs.assembly import Assembly, Job, assemble

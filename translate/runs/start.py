@@ -8,9 +8,9 @@ from torch import Tensor
 
 from translate.config.declare import plain
 from translate.config.settings import Settings
-from translate.corpora.augmentation.augmenter import Augmenter
+from translate.corpora.augmentation import Augmenter
 from translate.corpora.corpus import Corpus
-from translate.corpora.images.picture_tokenizer import sentences_of
+from translate.corpora.images.line import sentences_of
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.runs.assembly import Assembly, Job, assemble

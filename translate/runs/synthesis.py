@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from translate.config.names import listed, shown_path
-from translate.corpora.columns.column import Column
-from translate.corpora.columns.duplicates import repeated_texts
+from translate.corpora.columns import Column
+from translate.corpora.filters import repeated_texts
 from translate.errors import UserError
 from translate.runs.storage.lock import at_work, locked
 from translate.text.aside import aside, told, write_text

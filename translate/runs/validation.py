@@ -11,7 +11,7 @@ from translate.alignment.pairs import evaluation_mode
 from translate.config.settings import Settings
 from translate.corpora.batching import collate, sequential_batches
 from translate.corpora.corpus import Split
-from translate.corpora.documents.context_rows import split_context, with_context
+from translate.corpora.document_rows import split_context, with_context
 from translate.evaluation import bleu_score, corpus_scores
 from translate.runs.encoding import encode, gold_links
 from translate.runs.load import parallel_search
@@ -132,9 +132,8 @@ class Validation:
         """Negative log-likelihood of the references, nats a token."""
         model, device = self.translator.model, self.translator.device
         total, tokens = 0.0, 0
-        lengths = self.corpus.source.lengths, self.corpus.target.lengths
         with evaluation_mode(model):
-            batches = list(sequential_batches(*lengths, self.settings.training.batch_tokens))
+            batches = list(sequential_batches(*self.corpus.lengths(), self.settings.training.batch_tokens))
             for indices in batches[self.world.rank :: self.world.size]:
                 batch = collate(self.corpus, indices.tolist()).to(device)
                 total += batch_loss(model, batch).likelihood.item()

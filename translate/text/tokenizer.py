@@ -40,7 +40,7 @@ class Pieces(NamedTuple):
     piece_words: list[int]
     words: list[Word]
     further: tuple[tuple[int, int], ...] = ()
-    picture: Any = None  # translate.corpora.images.patches.Picture
+    picture: Any = None  # translate.corpora.images.patches.Image
 
     def cut(self, length: int) -> "Pieces":
         """The first ``length`` pieces and their words, at most ``WORDS_A_PIECE`` times as many."""

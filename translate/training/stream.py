@@ -11,9 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from translate.corpora.batching import Batch, EncodedCorpus, collate, plan_batches
-from translate.corpora.columns.orders import EveryRow, Staged
+from translate.corpora.batching import Batch, collate, plan_batches
+from translate.corpora.encoded import EncodedCorpus
 from translate.corpora.images.patches import PATCH
+from translate.corpora.orders import EveryRow, Staged
 from translate.text.tokenizer import BOS, EOS, PAD, UNK
 
 PREPARED = 4  # groups of batches kept ready

@@ -3,9 +3,8 @@
 import pytest
 
 from translate.config.data import TokenizerConfig
-from translate.corpora.images.line import is_unread, join_line, split_line
-from translate.corpora.images.picture_reader import PictureReader
-from translate.corpora.images.picture_tokenizer import PictureTokenizer, sentences_of
+from translate.corpora.images.image_tokenizer import ImageReader, ImageTokenizer
+from translate.corpora.images.line import is_unread, join_line, sentences_of, split_line
 from translate.errors import UserError
 from translate.text.tokenizer import train_tokenizer
 
@@ -19,7 +18,7 @@ SCENE = "scene:sand/circle.red.big.0.1.0.0"
 def test_a_line_gives_back_its_parts(name, sentence):
     line = join_line(name, sentence)
     found = split_line(line)
-    assert (found.picture, found.sentence) == (name, sentence)
+    assert (found.image, found.sentence) == (name, sentence)
     assert not sentence or line[found.start :] == sentence
     assert "\n" not in line
 
@@ -42,14 +41,14 @@ def text():
 
 
 def tokenizer(text, reads):
-    return PictureTokenizer(text, reads, PictureReader(16, 48))
+    return ImageTokenizer(text, reads, ImageReader(16, 48))
 
 
 def test_patches_come_first_and_every_patch_is_a_word(text):
     line = join_line(SCENE, "it is red .")
     found = tokenizer(text, "both").encode_words(line)
     plain = text.encode_words("it is red .")
-    assert [isinstance(each, bytes) for each in found.ids] == [True] * 9 + [False] * len(plain.ids)
+    assert [isinstance(piece, bytes) for piece in found.ids] == [True] * 9 + [False] * len(plain.ids)
     assert found.ids[9:] == plain.ids
     assert [word.text for word in found.words] == [
         "1,1", "1,2", "1,3", "2,1", "2,2", "2,3", "3,1", "3,2", "3,3", "it", "is", "red", ".",
@@ -71,7 +70,7 @@ def test_a_corpus_is_encoded_as_its_lines_are(text):
     both = tokenizer(text, "both")
     lines = [join_line(SCENE, "it is red ."), "they are red .", join_line(SCENE)]
     sources = both.encode_sources(lines)
-    assert len(sources) == 3
+    assert sources.num_rows == 3
     from translate.corpora.images.patches import cells_of, piece_cells
 
     for index, line in enumerate(lines):
@@ -84,11 +83,11 @@ def test_a_corpus_is_encoded_as_its_lines_are(text):
 def test_a_run_of_captions_reads_a_plain_name_and_refuses_sentences(text):
     captions = tokenizer(text, "picture")
     assert captions.encode(SCENE) == captions.encode(join_line(SCENE))
-    with pytest.raises(UserError, match=r"this run describes pictures .* leave out 'it is red \.'"):
+    with pytest.raises(UserError, match=r"this run describes images .* leave out 'it is red \.'"):
         captions.encode(join_line(SCENE, "it is red ."))
-    with pytest.raises(UserError, match=r"it is red \.: no such picture; this run .* reads no sentences$"):
+    with pytest.raises(UserError, match=r"it is red \.: no such image; this run .* reads no sentences$"):
         captions.encode("it is red .")
-    with pytest.raises(UserError, match=r"gone\.png: no such picture$"):
+    with pytest.raises(UserError, match=r"gone\.png: no such image$"):
         captions.encode(join_line("gone.png"))
 
 
@@ -109,5 +108,5 @@ def test_a_run_of_captions_reads_a_plain_name_and_refuses_sentences(text):
 def test_pictures_that_are_taken_for_words(text, line, unread):
     """They are counted for a warning: the run cannot read them, or reads them another way."""
     readers = {"text": text, "picture": tokenizer(text, "picture"), "both": tokenizer(text, "both")}
-    assert {each.reads for each in readers.values()} == set(readers)
+    assert {reader.reads for reader in readers.values()} == set(readers)
     assert {name for name in readers if is_unread(line, name)} == unread

@@ -6,11 +6,20 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 
-from translate.corpora.images import drawing
-from translate.corpora.images.drawing import draw
+from translate.corpora.images import scenes
 from translate.corpora.images.line import split_line
-from translate.corpora.images.scene import MAX_THINGS, PLACE, PLACES, ROOM, SIDE, Scene, Thing, read_scene
 from translate.corpora.images.scene_corpus import generate_scenes, pair_of
+from translate.corpora.images.scenes import (
+    MAX_THINGS,
+    PLACE,
+    PLACES,
+    ROOM,
+    SIDE,
+    Scene,
+    Thing,
+    draw,
+    read_scene,
+)
 from translate.errors import UserError
 from translate.grammar.scene_words import COLOURS, GROUNDS, SHAPES, SIZES, Named, there_is
 
@@ -37,8 +46,8 @@ def test_the_same_seed_gives_the_same_scenes_and_another_one_others(captions):
 
 
 def test_splits_share_no_scene(captions):
-    scenes = [example.scene for split in captions.values() for example in split]
-    assert len(set(scenes)) == len(scenes) == 300
+    found = [example.scene for split in captions.values() for example in split]
+    assert len(set(found)) == len(found) == 300
 
 
 def test_a_scene_is_written_as_one_word_and_read_again(riddles):
@@ -106,8 +115,8 @@ def test_scenes_differ_by_every_word():
         assert one.shape == (SIDE, SIDE, 3)
         for other in drawn[:i]:
             assert np.abs(one.astype(int) - other).mean() > 0.3
-    assert set(drawing.COLOURS) == set(COLOURS)
-    assert set(drawing.GROUNDS) == set(GROUNDS)
+    assert set(scenes.COLOURS) == set(COLOURS)
+    assert set(scenes.GROUNDS) == set(GROUNDS)
 
 
 def test_what_english_leaves_open_the_scene_decides(riddles):
@@ -240,7 +249,7 @@ def test_more_scenes_than_there_are_end_with_an_error(monkeypatch):
 def test_nothing_is_cut_off_at_the_edge_of_a_things_window(shape, size):
     for right in (-ROOM[size], ROOM[size]):
         for down in (-ROOM[size], ROOM[size]):
-            cover = drawing._covers(shape, size, right, down)[0]
+            cover = scenes._covers(shape, size, right, down)[0]
             assert cover.max() == 1
             assert not any(edge.any() for edge in (cover[0], cover[-1], cover[:, 0], cover[:, -1]))
 

@@ -112,7 +112,7 @@ def _combined_links(
     """A line of links for each pair."""
     from translate.alignment.directions import symmetrised
     from translate.alignment.regions import words_alone
-    from translate.corpora.images.picture_tokenizer import sentences_of
+    from translate.corpora.images.line import sentences_of
     from translate.links.links import format_pharaoh
 
     forward, backward = translators

@@ -1,14 +1,15 @@
-"""A source line with a picture: `![](PICTURE) SENTENCE` as in Markdown, or PICTURE, a tab, SENTENCE.
+"""A source line with an image: `![](IMAGE) SENTENCE` as in Markdown, or IMAGE, a tab, SENTENCE.
 
-Either part may be missing. PICTURE is a file, or a scene that is described; signs that would end it are
+Either part may be missing. IMAGE is a file, or a scene that is described; signs that would end it are
 percent-encoded.
 """
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from translate.config.data import MAX_PATCHES
-from translate.corpora.images.scene import PREFIX
+from translate.corpora.images.scenes import PREFIX
 
 _LINE = re.compile(r"!\[[^\]]*\]\(([^()]*)\)[ \t]*(.*)", re.DOTALL)
 _CODED = {sign: f"%{ord(sign):02X}" for sign in "%()\n\r\t\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029<>"}
@@ -20,26 +21,41 @@ class SourceLine(NamedTuple):
     """The parts of a source line.
 
     Attributes:
-        picture: a file or a description; ``None`` without a picture.
+        image: a file or a description; ``None`` without an image.
         sentence: may be empty.
         start: where the sentence begins in the line.
     """
 
-    picture: str | None
+    image: str | None
     sentence: str
     start: int = 0
 
 
-def join_line(picture: str | None, sentence: str = "") -> str:
-    """The line of a picture and a sentence."""
-    if picture is None:
+def join_line(image: str | None, sentence: str = "") -> str:
+    """The line of an image and a sentence."""
+    if image is None:
         return sentence
-    coded = "".join(_CODED.get(sign, sign) for sign in picture)
+    coded = "".join(_CODED.get(sign, sign) for sign in image)
     return f"![]({coded}) {sentence}".rstrip(" ")
 
 
+def split_line(line: str) -> SourceLine:
+    """The inverse of :func:`join_line`; a line that does not begin with an image is a sentence."""
+    found = _LINE.fullmatch(line.lstrip())
+    if found is None:
+        name, tab, sentence = line.partition("\t")
+        return SourceLine(name.strip() or None, sentence, len(name) + 1) if tab else SourceLine(None, line)
+    image = _CODE.sub(lambda code: _CODES[code.group()], found.group(1))
+    return SourceLine(image or None, found.group(2), len(line) - len(found.group(2)))
+
+
+def sentences_of(lines: Sequence[str]) -> list[str]:
+    """The sentences of source lines, without their images."""
+    return [split_line(line).sentence for line in lines]
+
+
 def is_unread(line: str, reads: str) -> bool:
-    """Whether a line names a picture that a model takes for words.
+    """Whether a line names an image that a model takes for words.
 
     Args:
         line: of the source.
@@ -53,17 +69,7 @@ def is_unread(line: str, reads: str) -> bool:
     return reads == "text" and _LINE.fullmatch(line) is not None
 
 
-def split_line(line: str) -> SourceLine:
-    """The inverse of :func:`join_line`; a line that does not begin with a picture is a sentence."""
-    found = _LINE.fullmatch(line.lstrip())
-    if found is None:
-        name, tab, sentence = line.partition("\t")
-        return SourceLine(name.strip() or None, sentence, len(name) + 1) if tab else SourceLine(None, line)
-    picture = _CODE.sub(lambda code: _CODES[code.group()], found.group(1))
-    return SourceLine(picture or None, found.group(2), len(line) - len(found.group(2)))
-
-
 def most_words(line: str) -> int:
-    """The words of a line; those of a picture are its patches, whose number only the run knows."""
+    """The words of a line; those of an image are its patches, whose number only the run knows."""
     parts = split_line(line)
-    return len(parts.sentence.split()) + (MAX_PATCHES if parts.picture is not None else 0)
+    return len(parts.sentence.split()) + (MAX_PATCHES if parts.image is not None else 0)

@@ -1,4 +1,4 @@
-"""A picture as a grid of patches, and a source of patches and pieces as rows of integers.
+"""An image as a grid of patches, and a source of patches and pieces as rows of integers.
 
 A *cell* is one source position: a piece or a patch. A row of cells is int32: the id of the piece or
 ``PATCH``; the position, ``row << 16 | column`` of a patch and the number of a piece in its sentence; and the
@@ -18,7 +18,7 @@ ROW_BITS = 16  # a patch's position is row << ROW_BITS | column
 
 
 @dataclass(frozen=True, eq=False)
-class Picture:
+class Image:
     """Pixels whose height and width are multiples of the patch size.
 
     Attributes:
@@ -57,7 +57,7 @@ class Picture:
 
 
 def cell_size(patch_size: int) -> int:
-    """C."""
+    """C, the numbers of a cell."""
     return HEAD + 3 * patch_size**2 // 4
 
 
@@ -71,14 +71,28 @@ def piece_cells(ids: Sequence[int] | np.ndarray, size: int) -> np.ndarray:
 
 def cells_of(ids: Sequence[int | bytes]) -> np.ndarray:
     """A list of patches (bytes) and then pieces (int) as cells (S, C)."""
-    patches = [each for each in ids if isinstance(each, bytes)]
-    pieces = [each for each in ids if not isinstance(each, bytes)]
+    patches = [cell for cell in ids if isinstance(cell, bytes)]
     joined = np.frombuffer(b"".join(patches), np.int32).reshape(len(patches), -1)
+    pieces = [piece for piece in ids[len(patches) :] if isinstance(piece, int)]
     return np.concatenate([joined, piece_cells(pieces, joined.shape[1])])
 
 
+def all_cells(sources: Sequence[Sequence[int | bytes] | np.ndarray]) -> list[np.ndarray]:
+    """Sources as cells (S, C), if some of them have patches."""
+    cells = [
+        source
+        if isinstance(source, np.ndarray)
+        else cells_of(source)
+        if has_patches(source)
+        else np.array(source)
+        for source in sources
+    ]
+    size = max(source.shape[1] for source in cells if source.ndim == 2)
+    return [source if source.ndim == 2 else piece_cells(source, size) for source in cells]
+
+
 def has_patches(source: Sequence[int | bytes] | np.ndarray) -> bool:
-    """Whether a source starts with patches, as one with a picture does."""
+    """Whether a source starts with patches, as one with an image does."""
     if isinstance(source, np.ndarray):
         return source.ndim == 2
     return len(source) > 0 and isinstance(source[0], bytes)
@@ -95,5 +109,5 @@ def end_source(source: np.ndarray, end: int) -> np.ndarray:
 
 
 def names(rows: int, columns: int) -> Iterator[str]:
-    """What patches are called among source words: `1,1`, `1,2` ..., row and column."""
+    """The names of patches among source words: `1,1`, `1,2` ..., row and column."""
     return (f"{row},{column}" for row in range(1, rows + 1) for column in range(1, columns + 1))

@@ -1,6 +1,6 @@
-"""The embedded corpus of scenes: pictures, what is said of them in English and French, and exact regions.
+"""The embedded corpus of scenes: images, sentences said of them in English and French, and exact regions.
 
-Half of the sentences beside a picture are ambiguous in English; captions never are.
+Half of the sentences beside an image are ambiguous in English; captions never are.
 """
 
 import random
@@ -9,9 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from translate.corpora.images.drawing import draw
+from translate.config.data import DataConfig
+from translate.config.names import shorten
+from translate.corpora.images.image_names import LANGUAGE, leave_out
 from translate.corpora.images.line import join_line
-from translate.corpora.images.scene import PLACES, ROOM, SIDE, Scene, Thing
+from translate.corpora.images.scenes import PLACES, ROOM, SIDE, Scene, Thing, draw
+from translate.corpora.split import RawCorpus, Split, SplitReader
 from translate.errors import UserError
 from translate.grammar import english, french
 from translate.grammar import scene_words as words
@@ -29,7 +32,7 @@ class SceneExample(NamedTuple):
     """A scene and what is said of it.
 
     Attributes:
-        groups: for the first letter of a concept's path, the things of which it speaks.
+        groups: the things of which a concept speaks, by the first letter of its path.
     """
 
     scene: Scene
@@ -38,7 +41,7 @@ class SceneExample(NamedTuple):
 
     @property
     def is_description(self) -> bool:
-        """Whether the sentence can be told from the scene alone."""
+        """Whether the scene alone decides the sentence."""
         return "O" in self.groups or "K" in self.groups
 
     def tokens(self, language: str) -> list[Token]:
@@ -51,6 +54,36 @@ class ScenePair(NamedTuple):
     source: str
     target: str
     gold: str
+
+
+def load_scenes(data: DataConfig) -> RawCorpus:
+    """The splits of `data=scenes`; raises :class:`UserError` for other languages than English and French."""
+    source, target = data.source_language or "en", data.target_language or "fr"
+    if data.read == "picture":
+        source = LANGUAGE
+    asked = (target,) if data.read == "picture" else (source, target)
+    if not set(asked) <= set(LANGUAGES) or source == target:
+        raise UserError(
+            f"the corpus of scenes has en and fr, not {shorten(source, 100)} and {shorten(target, 100)}; set "
+            "data.source_language and data.target_language"
+        )
+    if data.num_train < 1:
+        raise UserError(f"data.num_train={data.num_train}: expected at least 1")
+    sizes = {"test": data.num_test, "validation": data.num_validation, "train": data.num_train}
+    examples = generate_scenes(sizes, data.seed, captions=data.read == "picture")
+    splits = {}
+    for name, found in examples.items():
+        # Gold regions need the drawings; nothing reads those of the training split.
+        grid = None if name == "train" else data.patch_size
+        pairs = [pair_of(example, (source, target), data.read, grid) for example in found]
+        if pairs:
+            gold = None if name == "train" else [pair.gold for pair in pairs]
+            splits[name] = Split([pair.source for pair in pairs], [pair.target for pair in pairs], gold)
+    if data.read == "both":
+        described = {row for row, example in enumerate(examples["train"]) if example.is_description}
+        splits["train"] = leave_out(splits["train"], data, described)
+    readers = {name: SplitReader.of(split) for name, split in splits.items()}
+    return RawCorpus(source, target, readers)
 
 
 def generate_scenes(sizes: Mapping[str, int], seed: int, *, captions: bool) -> dict[str, list[SceneExample]]:
@@ -77,7 +110,7 @@ def pair_of(
     """The pair in two languages.
 
     Args:
-        languages: of source and target; the first does not matter if only the picture is read.
+        languages: of source and target; the first does not matter if only the image is read.
         read: ``picture``, ``text`` or ``both``.
         patch_size: pixels of a patch of the grid that the gold links count; ``None`` for no links.
     """
@@ -157,8 +190,8 @@ class _Chooser:
         lines = sorted(self.random.sample(range(PLACES), 2))
         across = self._facing(first.number, second.number)
         placed = [
-            self.placed(named, [(line, each) if above else (each, line) for each in each_across])
-            for named, line, each_across in zip((first, second), lines, across)
+            self.placed(named, [(line, place) if above else (place, line) for place in places])
+            for named, line, places in zip((first, second), lines, across)
         ]
         sentence = words.stands(first, words.ABOVE if above else words.LEFT_OF, second)
         count = len(placed[0])
@@ -166,7 +199,7 @@ class _Chooser:
         return SceneExample(Scene(ground, (*placed[0], *placed[1])), sentence, groups)
 
     def riddle(self) -> SceneExample:
-        """A sentence whose English leaves open what the picture decides."""
+        """A sentence whose English leaves open what the image decides."""
         kind = self.random.choice(("it", "place", "side", "shape"))
         ground, named = self.random.choice(list(words.GROUNDS)), self.named()
         look = self.random.choice(_LOOKS) if kind == "shape" or self.random.random() < 0.4 else ""

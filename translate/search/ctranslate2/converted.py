@@ -13,8 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from translate.corpora.columns.fingerprint import fingerprint
-from translate.corpora.encoded_cache import cache_directory
+from translate.corpora.caches import cache_directory, fingerprint
 from translate.errors import UserError
 from translate.models import Transformer
 from translate.search.ctranslate2.architecture import norm_of, num_heads_of, pre_norm_of

@@ -1,0 +1,266 @@
+"""Every change by hand, and for all of them: words that were linked stay linked; and how they are drawn."""
+
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+
+from translate.config.training import AugmentConfig
+from translate.corpora import augmentation
+from translate.corpora.augmentation import Augmenter, LinkedPair, LinkedPhrase, phrase_at, text_of, tokens_of
+from translate.text.words import split_words
+
+
+def pair(source: str, target: str, links: str) -> LinkedPair:
+    first, second = (tokens_of(text, split_words(text)) for text in (source, target))
+    numbers = [[int(end) for end in link.split("-")] for link in links.split()]
+    return LinkedPair(first, second, frozenset((s, t) for s, t in numbers))
+
+
+HOUSE = pair("I see the old house.", "je vois la vieille maison.", "0-0 1-1 2-2 3-3 4-4 5-5")
+CROSSED = pair("the red car stops", "la voiture rouge s'arrête", "0-0 1-2 2-1 3-3 3-4")
+
+
+def texts(one: LinkedPair) -> tuple[str, str]:
+    return text_of(one.source)[0], text_of(one.target)[0]
+
+
+def linked(one: LinkedPair) -> set[tuple[str, str]]:
+    return {(one.source[s].text, one.target[t].text) for s, t in one.links}
+
+
+def test_tokens_spell_the_text_and_know_their_places() -> None:
+    for text in ("I see the old house.", "l'arbre, n'est-ce pas ?", "x", "東京 に"):
+        tokens = tokens_of(text, split_words(text))
+        found, words = text_of(tokens)
+        assert found == text
+        assert words == split_words(text)
+    assert text_of(tokens_of("  two  words ", split_words("  two  words ")))[0] == "two  words"
+    assert text_of(()) == ("", [])
+
+
+def test_letters() -> None:
+    assert texts(augmentation.upper(HOUSE)) == ("I SEE THE OLD HOUSE.", "JE VOIS LA VIEILLE MAISON.")
+    assert texts(augmentation.title(HOUSE)) == ("I See The Old House.", "Je Vois La Vieille Maison.")
+    assert texts(augmentation.upper(pair("street", "straße", "0-0"))) == ("STREET", "STRASSE")
+    assert augmentation.upper(HOUSE).links == HOUSE.links
+
+
+def test_a_merge_shifts_the_links_of_the_second_pair() -> None:
+    both = augmentation.merged(HOUSE, CROSSED)
+    assert texts(both) == (
+        "I see the old house. the red car stops",
+        "je vois la vieille maison. la voiture rouge s'arrête",
+    )
+    assert linked(both) == linked(HOUSE) | linked(CROSSED)
+    assert both.links == HOUSE.links | {(s + 6, t + 6) for s, t in CROSSED.links}
+
+
+def test_a_copy_is_linked_to_itself() -> None:
+    copy = augmentation.copied(CROSSED)
+    assert texts(copy) == ("la voiture rouge s'arrête",) * 2
+    assert copy.links == {(n, n) for n in range(5)}
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ((0, 1), LinkedPhrase(0, 1, 0, 1)),
+        ((1, 3), LinkedPhrase(1, 3, 1, 3)),
+        ((1, 2), LinkedPhrase(1, 2, 2, 3)),
+        ((0, 2), None),  # la ... rouge also covers voiture, which is car
+        ((3, 4), LinkedPhrase(3, 4, 3, 5)),
+    ],
+)
+def test_phrases_are_linked_to_each_other_alone(words: tuple[int, int], found: LinkedPhrase | None) -> None:
+    assert phrase_at(CROSSED, *words) == found
+    assert phrase_at(pair("a b", "c", "1-0"), 0, 1) is None
+
+
+def test_placeholders_replace_words_that_are_linked_alone() -> None:
+    seen = set()
+    for seed in range(40):
+        changed = augmentation.placeholders(CROSSED, Random(seed))
+        assert changed.links == CROSSED.links
+        new = [(s, t) for s, t in changed.links if changed.source[s].fixed]
+        assert len(new) in (1, 2)
+        assert all(changed.source[s].text == changed.target[t].text for s, t in new)
+        assert all(changed.source[s].text in augmentation.PLACEHOLDERS for s, _ in new)
+        assert not any(s == 3 for s, _ in new)  # it is linked to two words
+        assert len({changed.source[s].text for s, _ in new}) == len(new)
+        seen |= {s for s, _ in new}
+    assert seen == {0, 1, 2}
+
+
+def test_tags_stand_around_a_phrase_and_its_translation() -> None:
+    for seed in range(40):
+        changed = augmentation.tags(CROSSED, Random(seed), spaced=False)
+        source, _ = texts(changed)
+        assert linked(changed) >= linked(CROSSED)
+        marks = linked(changed) - linked(CROSSED)
+        assert len(marks) == 2
+        assert all(s == t and s.startswith("<") for s, t in marks)
+        inside = []
+        for tokens in (changed.source, changed.target):
+            begin, end = (n for n, token in enumerate(tokens) if token.fixed)
+            inside.append(range(begin + 1, end))
+        crossing = {(s, t) for s, t in changed.links if (s in inside[0]) != (t in inside[1])}
+        assert crossing == set()
+        assert ">" + source.split(">")[1].split("<")[0] + "<" in source  # no space inside the tags
+        assert not source.split(">")[1].startswith(" ")
+        spaced = texts(augmentation.tags(CROSSED, Random(seed), spaced=True))
+        assert [" ".join(text.split()) for text in spaced] == list(spaced)
+        assert len(spaced[0].split()) == len(text_of(CROSSED.source)[0].split()) + 2
+
+
+def test_a_term_is_followed_by_its_translation() -> None:
+    one = pair("the house .", "la maison .", "0-0 1-1 2-2")
+    found = {texts(augmentation.terms(one, Random(seed))) for seed in range(40)}
+    assert ("the house <term> maison </term> .", "la maison .") in found
+    assert ("the house <term> la maison </term> .", "la maison .") in found
+    assert {target for _, target in found} == {"la maison ."}
+    for seed in range(40):
+        changed = augmentation.terms(one, Random(seed))
+        for s, token in enumerate(changed.source):
+            if token.fixed and token.text.isalpha():
+                targets = [t for source, t in changed.links if source == s]
+                assert [changed.target[t].text for t in targets] == [token.text]
+        assert linked(changed) >= linked(one)
+
+
+def test_typing_errors_stay_in_long_source_words() -> None:
+    one = pair("the house is there , 2024 x1y2", "la maison est là", "1-1")
+    seen = set()
+    for seed in range(60):
+        changed = augmentation.typos(one, 1.0, Random(seed))
+        assert (changed.target, changed.links) == (one.target, one.links)
+        before, after = text_of(one.source)[0].split(), text_of(changed.source)[0].split()
+        different = [b for b, a in zip(before, after, strict=True) if a != b]
+        assert set(different) <= {"house", "there"}
+        seen |= set(after)
+        for word in ("house", "there"):
+            mistyped = after[before.index(word)]
+            assert abs(len(mistyped) - len(word)) <= 1
+            assert sum(a != b for a, b in zip(sorted(mistyped), sorted(word), strict=False)) <= len(word)
+    assert {"huose", "hous", "houuse"} & seen
+    assert augmentation.typos(one, 0.0, Random(1)) == one
+
+
+def test_what_is_fixed_stays() -> None:
+    tagged = augmentation.tags(HOUSE, Random(3), spaced=False)
+    loud = augmentation.upper(tagged)
+    marks = [token.text for token in tagged.source if token.fixed]
+    assert [token.text for token in loud.source if token.fixed] == marks
+    assert all(mark.islower() for mark in marks)
+    unlinked = LinkedPair(HOUSE.source, HOUSE.target)
+    for change in (augmentation.placeholders, augmentation.terms):
+        assert change(unlinked, Random(1)) == unlinked
+    assert augmentation.tags(unlinked, Random(1), spaced=True) == unlinked
+    assert augmentation.placeholders(LinkedPair((), ()), Random(1)) == LinkedPair((), ())
+
+
+LINES = [f"the {word} house stands near number {n} ." for n, word in enumerate(["old", "red", "tall"] * 50)]
+EVERYTHING: dict[str, Any] = {
+    "uppercase": 0.1, "titlecase": 0.1, "typos": 0.02, "merge": 0.2, "copies": 0.05, "placeholders": 0.2,
+    "tags": 0.2, "terms": 0.2,
+}  # fmt: skip
+
+
+def read(place: int) -> LinkedPair:
+    other = LINES[place].replace("the", "le")
+    source, target = (tokens_of(text, split_words(text)) for text in (LINES[place], other))
+    return LinkedPair(source, target, frozenset((n, n) for n in range(len(source))))
+
+
+def drawn(config: dict[str, Any], key: list[int]) -> list[LinkedPair | None]:
+    augmenter = Augmenter(AugmentConfig(**config))
+    return [augmenter.pair(read, place, len(LINES), [*key, place]) for place in range(len(LINES))]
+
+
+def test_the_same_key_draws_the_same_and_others_do_not() -> None:
+    first, again, later = drawn(EVERYTHING, [1, 0]), drawn(EVERYTHING, [1, 0]), drawn(EVERYTHING, [1, 1])
+    assert first == again
+    assert first != later
+    assert 0 < sum(pair is None for pair in first) < len(LINES)
+
+
+def test_a_pair_is_drawn_alone() -> None:
+    """What a pair becomes depends on no pair before it, so that any order and any process gives the same."""
+    augmenter = Augmenter(replace(AugmentConfig(), **EVERYTHING))
+    backwards = [augmenter.pair(read, p, len(LINES), [1, 0, p]) for p in reversed(range(len(LINES)))]
+    assert backwards[::-1] == drawn(EVERYTHING, [1, 0])
+
+
+@pytest.mark.parametrize("name", [name for name in EVERYTHING if name != "typos"])
+def test_probabilities_are_shares(name: str) -> None:
+    share = sum(pair is not None for pair in drawn({name: 0.3}, [5, 2])) / len(LINES)
+    assert share == pytest.approx(0.3, abs=4 * (0.3 * 0.7 / len(LINES)) ** 0.5)
+    assert drawn({name: 0.0}, [5, 2]) == [None] * len(LINES)
+    everywhere = drawn({name: 1.0, "merge_words": 100}, [5, 2])
+    assert sum(pair is not None for pair in everywhere) >= 0.9 * len(LINES)
+
+
+def test_a_change_does_not_move_the_draws_of_another() -> None:
+    alone = [pair is not None for pair in drawn({"copies": 0.3}, [5, 2])]
+    both = drawn({"copies": 0.3, "merge": 0.5}, [5, 2])
+    copied = [
+        pair is not None
+        and pair.source == pair.target
+        and not pair.links - {(n, n) for n in range(len(pair.source))}
+        for pair in both
+    ]
+    assert [a for a, b in zip(alone, copied, strict=True) if a and not b] == []
+
+
+def test_merged_sides_have_a_longest_length() -> None:
+    assert drawn({"merge": 1.0, "merge_words": 9}, [3]) == [None] * len(LINES)
+    lengths = {len(pair.source) for pair in drawn({"merge": 1.0, "merge_words": 16}, [3]) if pair}
+    assert lengths == {16}
+
+
+def test_a_tokenizer_sees_what_will_occur() -> None:
+    lines = Augmenter(AugmentConfig(tags=0.1, uppercase=0.1)).tokenizer_lines(LINES, 10**6)
+    assert list(lines[: len(LINES)]) == LINES
+    assert LINES[0].upper() in lines
+    assert any("<b>" in line and "</b>" in line for line in lines)
+    assert not any("{0}" in line for line in lines)
+    assert Augmenter(AugmentConfig(merge=0.5, copies=0.5)).tokenizer_lines(LINES, 10**6) is LINES
+    few = Augmenter(AugmentConfig(terms=0.1)).tokenizer_lines(LINES * 100, 10_000)
+    assert len(few) < 2000
+
+
+def test_white_space_alone_splits_where_gold_does() -> None:
+    augmenter = Augmenter(AugmentConfig(tags=1.0), whitespace=True)
+    assert [token.text for token in augmenter.tokens("je t' aime.")] == ["je", "t'", "aime."]
+    pair = augmenter.pair(read, 0, len(LINES), [1])
+    assert pair is not None
+    text, _ = text_of(pair.source)
+    assert all(mark in text.split() for mark in [token.text for token in pair.source if token.fixed])
+
+
+def test_the_tag_of_a_corpus_stays_where_it_is() -> None:
+    """A mixture writes the tag of each corpus before its sources."""
+
+    def tagged(place: int) -> LinkedPair:
+        source = augmenter.tokens(f"<law{place % 2}> {LINES[place]}")
+        target = augmenter.tokens(LINES[place].replace("the", "le"))
+        return LinkedPair(source, target, frozenset((n + 1, n) for n in range(len(target))))
+
+    for probabilities in (EVERYTHING, {"copies": 1.0}, {"uppercase": 1.0}, {"merge": 1.0}, {"typos": 1.0}):
+        augmenter = Augmenter(replace(AugmentConfig(), **probabilities))
+        for place in range(len(LINES)):
+            pair = augmenter.pair(tagged, place, len(LINES), [1, place])
+            if pair is None:
+                continue
+            text = text_of(pair.source)[0]
+            assert text.startswith(f"<law{place % 2}> ")
+            assert text.count("<law") == 1
+            assert not any(s == 0 for s, _ in pair.links)
+            if (
+                "typos" not in probabilities
+                and "terms" not in probabilities
+                and "copies" not in probabilities
+            ):
+                words = {pair.source[s].text.replace("the", "le").replace("THE", "LE") for s, _ in pair.links}
+                assert words == {token.text for token in pair.target}

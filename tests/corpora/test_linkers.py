@@ -1,0 +1,97 @@
+"""Links of training pairs: written ones, and those that a sample teaches."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from translate.corpora import linkers
+from translate.corpora.columns import Column
+from translate.corpora.linkers import WrittenLinks, estimated, has_gaps, sample_of
+from translate.corpora.split import Split
+from translate.errors import UserError
+from translate.grammar.generator import generate
+from translate.links.error_rate import score
+from translate.links.frozen import Words
+from translate.links.links import Links, parse_gold
+from translate.links.statistical import KnownLinks
+
+
+def words_of(lines: Iterable[str]) -> list[list[str]]:
+    return [line.split() for line in lines]
+
+
+@pytest.fixture(scope="module")
+def grammar() -> tuple[Split, list[str]]:
+    found = generate(1500, 0, 0, 1, target="fr")["train"]
+    return Split([each.source for each in found], [each.target for each in found]), [
+        each.gold or "" for each in found
+    ]
+
+
+def test_a_small_corpus_is_its_own_sample() -> None:
+    split = Split(["Un chat"] * 3, ["A cat !"] * 3)
+    sample = sample_of(split, 18, whitespace=True)
+    assert sample.whole
+    assert (sample.sources, sample.targets) == ([["Un", "chat"]] * 3, [["A", "cat", "!"]] * 3)
+    assert not sample_of(split, 17, whitespace=True).whole
+
+
+def test_a_sample_is_of_pairs_at_equal_distances(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linkers, "ROWS", 7)
+    lines = [f"A{number} b" for number in range(100)]
+    lines[95] = "c " * (linkers.LONGEST + 1)  # no pair to learn from
+    sample = sample_of(Split(lines, lines), 4 * 10, whitespace=True)
+    assert not sample.whole
+    taken = [int(words[0].removeprefix("a")) for words in sample.sources]
+    assert sample.sources == sample.targets == [[f"a{number}", "b"] for number in taken]
+    assert taken == [*range(0, 100, 10)]
+
+
+def test_links_that_a_sample_teaches_are_those_of_the_corpus(grammar: tuple[Split, list[str]]) -> None:
+    split, gold = grammar
+    sample = sample_of(split, 20_000, whitespace=True)
+    assert len(sample.sources) < 700
+    linker = estimated(sample, None)
+    sides = words_of(split.source), words_of(split.target)
+    found = linker(0, *sides)
+    assert score(found, [parse_gold(line, where="gold") for line in gold]).aer < 0.2
+    parts = [linker(begin, *(side[begin : begin + 400] for side in sides)) for begin in range(0, 1500, 400)]
+    assert [links for part in parts for links in part] == found
+
+
+def test_known_links_join_the_estimate_of_a_sample() -> None:
+    """Nothing but the known pairs says which of two words that always stand together is which."""
+    lines = ["a B", "b a"] * 30
+    targets = ["X y", "y x"] * 30
+    known = KnownLinks([["A", "b"]] * 20, [["Y", "X"]] * 20, [frozenset({(0, 1), (1, 0)})] * 20)
+    sample = sample_of(Split(lines, targets), 200, whitespace=True)
+    assert not sample.whole
+    crossed = frozenset({(0, 0), (1, 1)})
+    assert estimated(sample, known)(0, words_of(["a b"]), words_of(["x y"])) == [crossed]
+
+
+def test_a_corpus_without_short_pairs_is_told() -> None:
+    long = "word " * (linkers.LONGEST + 1)
+    sample = sample_of(Split([long] * 9, [long] * 9), 10_000, whitespace=True)
+    with pytest.raises(UserError, match=r"links cannot be estimated: no training pair .* 1 to 60 words"):
+        estimated(sample, None)
+
+
+def test_pairs_without_written_links_are_left_to_others() -> None:
+    lines: Column[str | None] = Column.of(["0-0", None, "", None, "1p0"])
+    assert has_gaps(Split(["a"] * 5, ["b"] * 5, links=lines))
+    assert not has_gaps(Split(["a"], ["b"], links=[""]))
+    sides = words_of(["a b"] * 3), words_of(["x"] * 3)
+    asked = []
+
+    def others(begin: int, sources: Words, targets: Words) -> list[Links]:
+        asked.append(begin)
+        return [frozenset({(begin, number)}) for number in range(3)]
+
+    linker = WrittenLinks(lines, "links of pair ", others=others)
+    assert linker(1, *sides) == [{(1, 0)}, frozenset(), {(1, 2)}]
+    assert linker(2, *sides) == [frozenset(), {(2, 1)}, {(1, 0)}]
+    assert asked == [1, 2]
+    assert WrittenLinks(lines, "links of pair ")(1, *sides) == [frozenset()] * 3
+    with pytest.raises(UserError, match="links of pair 5: link '1p0' points to source word 1"):
+        linker(2, words_of(["a"] * 3), sides[1])

@@ -1,1 +1,0 @@
-"""Columns of Arrow tables, in memory or mapped from files: sentences, ids, and orders of rows."""

@@ -1,0 +1,227 @@
+"""Corpora with documents: the document of every pair, and sources after its previous sentences."""
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow
+
+from translate.config.data import SPLITS, DataConfig
+from translate.config.names import shorten, shown_path
+from translate.corpora.columns import Column
+from translate.corpora.encoded import EncodedCorpus, Rows
+from translate.corpora.split import Split, SplitReader
+from translate.corpora.tables import Table
+from translate.errors import UserError
+from translate.text.documents import ContextSize, join_sentences
+from translate.text.lines import read_line_blocks
+from translate.text.reading import user_path
+
+NO_DOCUMENT = 0  # the number of a pair that is in no document
+
+
+def document_numbers(ids: Sequence[str]) -> list[int]:
+    """The number of each document by its id, a hash of 63 bits; ``NO_DOCUMENT`` for a blank one."""
+    found, known = [], {"": NO_DOCUMENT}
+    for name in map(str.strip, ids):
+        if name not in known:
+            digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+            known[name] = (int.from_bytes(digest, "little") >> 1) or 1
+        found.append(known[name])
+    return found
+
+
+def with_documents(readers: Mapping[str, SplitReader], data: DataConfig) -> dict[str, SplitReader]:
+    """Add the files of ids in the settings to their splits.
+
+    Raises:
+        UserError: for a file of a split that does not exist, or if context is wanted and the documents of a
+            split are not known; while reading, if there are more or fewer ids than pairs.
+    """
+    found = dict(readers)
+    for name in SPLITS:
+        file: str | None = getattr(data, name).documents
+        if file is None:
+            continue
+        if name not in readers:
+            raise UserError(
+                f"data.{name}.documents={shorten(file, 150)}: the corpus {shorten(data.name, 100)!r} has no "
+                f"{name} split"
+            )
+        found[name] = beside(readers[name], user_path(file))
+    for name, reader in found.items():
+        if data.context_sentences and not reader.has_documents:
+            raise UserError(
+                f"data.context_sentences={data.context_sentences}: the documents of the {name} split are not "
+                f"known; give data.{name}.documents=FILE with an id a pair, or data.document_field, the "
+                "column of tables, or the ending of files of a folder"
+            )
+    return found
+
+
+def context_notes(data: DataConfig) -> list[str]:
+    """A sentence for the user about the previous sentences that are read."""
+    if not data.context_sentences:
+        return []
+    return [
+        f"sources stand after up to {data.context_sentences} previous sentences of their documents, "
+        f"{data.context_pieces:,} pieces at most"
+    ]
+
+
+def beside(reader: SplitReader, path: Path) -> SplitReader:
+    """A reader that also gives the ids of documents, from a file with one line a pair."""
+
+    def blocks() -> Iterator[Sequence[Sequence[Any]]]:
+        ids = (line for block in read_line_blocks(path) for line in block)
+        pairs, count = reader.blocks(), 0
+        for source, target, *_ in pairs:
+            own = list(islice(ids, len(source)))
+            if len(own) < len(source):
+                there = count + len(source) + sum(len(block[0]) for block in pairs)
+                raise _other_length(path, count + len(own), there)
+            count += len(source)
+            yield source, target, document_numbers(own)
+        if further := sum(1 for _ in ids):
+            raise _other_length(path, count + further, count)
+
+    return replace(reader, blocks=blocks, has_documents=True)
+
+
+def numbered(table: Table, names: Sequence[str]) -> Iterator[Sequence[Sequence[Any]]]:
+    """The named columns of a table, in blocks: source, target, and ids of documents, which become numbers."""
+    for source, target, *ids in table.read(names):
+        yield (source, target, *map(document_numbers, ids))
+
+
+def _other_length(path: Path, ids: int, pairs: int) -> UserError:
+    return UserError(
+        f"{shown_path(path)}: {ids:,} ids of documents for {pairs:,} sentence pairs; expected one line a pair"
+    )
+
+
+def numbers_of(documents: Sequence[int]) -> np.ndarray:
+    """The column of a split as an array, int64."""
+    found: np.ndarray = Column.of(documents, pyarrow.int64()).values.to_numpy()
+    return found
+
+
+def draw_documents(documents: np.ndarray, sizes: Mapping[str, int], seed: int) -> dict[str, np.ndarray]:
+    """Rows of whole documents drawn at random, sorted, for every split.
+
+    Args:
+        documents: the number of each row's; a row that is ``NO_DOCUMENT`` is a document of its own.
+        sizes: name of a split -> most rows.
+        seed: the same one draws the same documents.
+
+    Raises:
+        UserError: if every document is larger than what is wanted.
+    """
+    keys = documents.copy()
+    alone = np.flatnonzero(documents == NO_DOCUMENT)
+    keys[alone] = -1 - alone
+    _, group, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    order = list(range(len(counts)))
+    random.Random(seed).shuffle(order)
+    owner = np.full(len(counts), -1)
+    for number, (name, size) in enumerate(sizes.items()):
+        left = size
+        for index in order:
+            if owner[index] == -1 and counts[index] <= left:
+                owner[index] = number
+                left -= int(counts[index])
+            if not left:
+                break
+        if left == size:
+            raise UserError(
+                f"data.{name}_pairs: every document has more than {size:,} pairs (at most a tenth of train "
+                f"is held out), and documents are not divided; give {name} files, or data.{name}_pairs=0"
+            )
+    return {name: np.flatnonzero(owner[group] == number) for number, name in enumerate(sizes)}
+
+
+def shared_documents(train: Split, others: Mapping[str, Split]) -> list[str]:
+    """How many documents of other splits are also in train, for the user."""
+    if train.documents is None:
+        return []
+    found, known = [], numbers_of(train.documents)
+    for name, split in others.items():
+        if split.documents is None:
+            continue
+        numbers = np.unique(numbers_of(split.documents))
+        both = int(np.isin(numbers[numbers != NO_DOCUMENT], known).sum())
+        if both:
+            found.append(f"{name} documents that are also in train: {both:,}")
+    return found
+
+
+@dataclass(frozen=True)
+class ContextRows:
+    """The sources of a split after the previous sentences of their documents, joined when a batch needs them.
+
+    Attributes:
+        rows: the sentences alone.
+        before: how many rows before each one are of the same document, ``size.sentences`` at most; uint8.
+        size: how much is read.
+    """
+
+    rows: Rows
+    before: np.ndarray
+    size: ContextSize
+
+    @property
+    def num_rows(self) -> int:
+        return self.rows.num_rows
+
+    def row(self, index: int) -> np.ndarray:
+        """The ids of a source, without the end of sentence."""
+        previous = [self.rows.row(index - back) for back in range(1, int(self.before[index]) + 1)]
+        kept = previous[: self.size.nearest(map(len, previous))]
+        own = self.rows.row(index)
+        if not kept:
+            return own
+        return np.array(join_sentences([ids.tolist() for ids in kept[::-1]], own.tolist()), np.int32)
+
+    def lengths_of(self, rows: np.ndarray) -> np.ndarray:
+        """The lengths of some rows."""
+        context = np.zeros(len(rows), np.int64)
+        going = np.arange(len(rows))  # the places whose context may still grow
+        for back in range(1, self.size.sentences + 1):
+            going = going[self.before[rows[going]] >= back]
+            longer = context[going] + self.rows.lengths_of(rows[going] - back) + 1
+            fits = longer <= self.size.pieces
+            going = going[fits]
+            context[going] = longer[fits]
+        return self.rows.lengths_of(rows) + context
+
+
+def with_context(encoded: EncodedCorpus, split: Split, size: ContextSize) -> EncodedCorpus:
+    """An encoded split whose sources are read after the previous sentences of their documents."""
+    if not size.sentences:
+        return encoded
+    assert split.documents is not None
+    before = rows_before(numbers_of(split.documents), size.sentences)
+    return replace(encoded, source=ContextRows(encoded.source, before, size))
+
+
+def split_context(split: Split, most: int, count: int | None = None) -> list[list[str]] | None:
+    """The previous sentences of the first ``count`` pairs, the nearest last; ``None`` if none are read."""
+    if not most:
+        return None
+    assert split.documents is not None
+    source = split.source[:count]
+    before = rows_before(numbers_of(split.documents[:count]), most)
+    return [list(source[row - int(before[row]) : row]) for row in range(len(source))]
+
+
+def rows_before(documents: np.ndarray, most: int) -> np.ndarray:
+    """How many rows before each one are of the same document, ``most`` (below 256) at most: uint8."""
+    rows = np.arange(len(documents))
+    is_first = np.diff(documents, prepend=documents[:1] - 1) != 0
+    begins = np.maximum.accumulate(np.where(is_first, rows, 0))
+    return np.where(documents == NO_DOCUMENT, 0, np.minimum(rows - begins, most)).astype(np.uint8)

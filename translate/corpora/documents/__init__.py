@@ -1,1 +1,0 @@
-"""Corpora with documents: ids of documents beside the pairs, and sources with previous sentences."""

@@ -1,1 +1,0 @@
-"""The corpora that this package generates, as splits."""

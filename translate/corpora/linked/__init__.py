@@ -1,1 +1,0 @@
-"""Word links of training pairs: read, or estimated."""

@@ -1,0 +1,183 @@
+"""Word links of training pairs, block after block: those of the corpus, of a file, or estimated ones."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from translate.corpora.columns import ROWS, Column, stored_lines
+from translate.corpora.corpus import Corpus
+from translate.corpora.split import Split
+from translate.errors import UserError
+from translate.links.frozen import FrozenAligner, Words, first_pairs, learn_frozen
+from translate.links.links import Links, parse_gold
+from translate.links.statistical import KnownLinks, estimate_links
+from translate.text.words import split_words
+
+MEASURED = 10_000  # pairs whose lengths tell how many possible links a corpus has
+LONGEST = 60  # words of a side of a pair of the sample; longer pairs say little for their many links
+
+
+class Linker(Protocol):
+    """Gives the links of the pairs of a block."""
+
+    def __call__(self, begin: int, sources: Words, targets: Words) -> list[Links]:
+        """The links of each pair, by its words; the first pair is the training pair ``begin``.
+
+        Raises:
+            UserError: for written links that do not fit.
+        """
+
+
+@dataclass(frozen=True)
+class WrittenLinks:
+    """Links that were written down, of which a target word takes its sure ones, or else its possible ones.
+
+    Attributes:
+        lines: in Pharaoh format; ``None`` for a pair that ``others`` has to link.
+        where: begins the name of a pair in messages; its number follows.
+        numbers: the line of each pair; ``None`` for as many lines as pairs.
+        others: of pairs without a line.
+    """
+
+    lines: Column[str | None] | Column[str]
+    where: str
+    numbers: Sequence[int] | None = None
+    others: Linker | None = None
+
+    def __call__(self, begin: int, sources: Words, targets: Words) -> list[Links]:
+        end = begin + len(sources)
+        if self.numbers is None:
+            numbers: Sequence[int] = range(begin, end)
+            lines: Sequence[str | None] = self.lines[begin:end]
+        else:
+            numbers = self.numbers[begin:end]
+            lines = self.lines.gather(np.array(numbers, np.int64))
+        others: list[Links] = [frozenset()] * len(lines)
+        if self.others is not None and None in lines:
+            others = self.others(begin, sources, targets)
+        found: list[Links] = []
+        for number, line, source, target, other in zip(numbers, lines, sources, targets, others, strict=True):
+            if line is None:
+                found.append(other)
+                continue
+            gold = parse_gold(
+                line,
+                where=f"{self.where}{number + 1}",
+                source_length=len(source),
+                target_length=len(target),
+            )
+            found.append(gold.to_teach(1))
+        return found
+
+
+@dataclass(frozen=True)
+class EstimatedLinks:
+    """Links that were estimated for all pairs of a corpus together."""
+
+    links: Sequence[Links]
+
+    def __call__(self, begin: int, sources: Words, targets: Words) -> list[Links]:
+        return list(self.links[begin : begin + len(sources)])
+
+
+@dataclass(frozen=True)
+class LearntLinks:
+    """Links by parameters that were learnt on a sample of a corpus, and stay."""
+
+    aligner: FrozenAligner
+
+    def __call__(self, begin: int, sources: Words, targets: Words) -> list[Links]:
+        return self.aligner.links(_folded(sources), _folded(targets))
+
+
+def links_of_file(path: Path, corpus: Corpus) -> WrittenLinks:
+    """The links of a file with one line a pair, of the training split as it is or before it was filtered.
+
+    Raises:
+        UserError: if the file cannot be read, or the number of its lines is another.
+    """
+    lines, split = stored_lines(path), corpus.train
+    numbers = None
+    if len(lines) != len(split):
+        if len(lines) != corpus.num_read or split.numbers is None:
+            before = f" ({corpus.num_read:,} before filtering)" if corpus.num_read != len(split) else ""
+            raise UserError(
+                f"training.guided_links={path}: {len(lines):,} lines of links, but the training split has "
+                f"{len(split):,} pairs{before}; expected one line a pair"
+            )
+        numbers = split.numbers
+    return WrittenLinks(lines, f"{path}, line ", numbers)
+
+
+def has_gaps(split: Split) -> bool:
+    """Whether some pairs of a split bring no links along."""
+    return split.links is None or Column.of(split.links).values.null_count > 0
+
+
+class LinkSample(NamedTuple):
+    """The pairs from which the links of a corpus are estimated, in words.
+
+    Attributes:
+        whole: whether these are all pairs.
+    """
+
+    sources: Words
+    targets: Words
+    whole: bool
+
+
+def sample_of(split: Split, most_links: int, *, whitespace: bool) -> LinkSample:
+    """All pairs, if they have at most ``most_links`` possible links, or else pairs at equal distances.
+
+    A pair of 20 and 30 words has 600 possible links. Each takes some 40 bytes while the links are estimated.
+    """
+
+    def words(line: str) -> list[str]:
+        return line.split() if whitespace else [word.text for word in split_words(line)]
+
+    def pairs(count: int) -> Iterator[tuple[list[str], list[str]]]:
+        for begin in range(0, count, ROWS):
+            rows = np.arange(begin, min(begin + ROWS, count)) * len(split) // count
+            sides = (Column.of(side).gather(rows) for side in (split.source, split.target))
+            yield from ((words(source), words(target)) for source, target in zip(*sides, strict=True))
+
+    measured = [(len(source), len(target)) for source, target in pairs(min(MEASURED, len(split)))]
+    possible = sum(there * here for there, here in measured)
+    if possible * len(split) <= most_links * len(measured):
+        sides = list(pairs(len(split)))
+        return LinkSample([source for source, _ in sides], [target for _, target in sides], whole=True)
+    short = [there * here for there, here in measured if max(there, here) <= LONGEST]
+    count = min(len(split), most_links * len(measured) // max(1, sum(short)))
+    chosen = (pair for pair in pairs(count) if max(map(len, pair)) <= LONGEST)
+    source, target = first_pairs(chosen, most_links)
+    return LinkSample(_folded(source), _folded(target), whole=False)
+
+
+def estimated(sample: LinkSample, known: KnownLinks | None) -> Linker:
+    """Links from the words of a sample, for all pairs of its corpus.
+
+    Args:
+        sample: of the training pairs.
+        known: pairs with known links, which join the estimate.
+
+    Raises:
+        UserError: if the sample is empty.
+    """
+    if sample.whole:
+        return EstimatedLinks(estimate_links(sample.sources, sample.targets, known=known))
+    if known is not None:
+        known = KnownLinks(_folded(known.sources), _folded(known.targets), known.links)
+    try:
+        return LearntLinks(learn_frozen(sample.sources, sample.targets, known=known))
+    except ValueError:
+        raise UserError(
+            f"links cannot be estimated: no training pair of the sample has 1 to {LONGEST} words on each "
+            f"side; give a file of links (training.guided_links)"
+        ) from None
+
+
+def _folded(lines: Words) -> list[list[str]]:
+    return [[word.casefold() for word in line] for line in lines]
