@@ -27,7 +27,7 @@ result.text
 # %% [markdown]
 # ## The source, read once
 #
-# The encoder reads the pieces of the sentence and gives one state for each piece.
+# The encoder reads the pieces of the sentence and gives one state a piece.
 
 # %%
 source_ids = [*translator.tokenizers.source.encode(sentence), EOS]
@@ -69,7 +69,7 @@ for token in [BOS, *target_ids[:position]]:
     _, state = model.step(torch.tensor([token]), state, encoded)
 
 # %% [markdown]
-# $e_j = v^\top \tanh(W q + U h_j)$ with the query $q$: one number for each source piece.
+# $e_j = v^\top \tanh(W q + U h_j)$ with the query $q$: one number a source piece.
 
 # %%
 projected = query @ attention.query_projection.weight.T + attention.query_projection.bias  # (1, A)

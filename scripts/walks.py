@@ -143,7 +143,7 @@ def walks() -> dict[str, Walk]:
 
 
 def stale(page: str, name: str, walk: Walk) -> str | None:
-    """How the files of a table in the page differ from a walk; ``None`` if they are the same."""
+    """The difference between the files of a table in the page and of a walk, or ``None``."""
     table = page.split(f"<!-- walk: {name} -->")[1]
     listed = [
         file for file in re.findall(r"^\| `([\w/]+\.py)` \|", table, re.MULTILINE) if KERNELS not in file

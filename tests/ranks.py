@@ -14,7 +14,7 @@ SIZE = 2
 
 
 class Ranks:
-    """Processes that wait for work; where they meet listens on a port that the system chose."""
+    """Processes that wait for functions to call; they meet at a port that the system chooses."""
 
     def __init__(self) -> None:
         spawn = get_context("spawn")
@@ -46,7 +46,7 @@ class Ranks:
 
 
 def surroundings(rank: int, size: int) -> dict[str, str]:
-    """What torchrun tells a process on one machine, but for the port."""
+    """The environment that torchrun gives a process on one machine, without the port."""
     return {
         "RANK": str(rank),
         "LOCAL_RANK": str(rank),

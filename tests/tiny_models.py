@@ -139,7 +139,7 @@ def random_targets(count: int, length: int, seed: int = 3, vocabulary: int = TAR
 
 
 def padded(sentences: list[list[int]], extra: int = 0) -> tuple[Tensor, Tensor]:
-    """Ids (B, S + extra) and mask; at padded places stands an ordinary word, which must not matter."""
+    """Ids (B, S + extra) and mask; padded positions hold an ordinary word, which must not matter."""
     width = max(map(len, sentences)) + extra
     ids, mask = torch.full((len(sentences), width), 4), torch.zeros(len(sentences), width, dtype=torch.bool)
     for row, sentence in enumerate(sentences):

@@ -57,9 +57,9 @@ TRAINED = [
 
 
 def overrides_of(directory: Path, backend: str = "transformer", *overrides: str) -> list[str]:
-    """What follows `translate train` on the command line; later overrides win."""
+    """The arguments of `translate train`; later overrides win."""
     own = any(override.startswith("data=") for override in overrides)
-    common = [each for each in COMMON if not own or not each.startswith("data.")]
+    common = [value for value in COMMON if not own or not value.startswith("data.")]
     chosen = [f"model={backend}", f"run.directory={directory}", *SIZES[backend], *common, *overrides]
     return list({override.split("=")[0]: override for override in chosen}.values())
 

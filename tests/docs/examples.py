@@ -1,4 +1,4 @@
-"""Runs the examples of the documentation as a reader would: in order, in one folder for each page."""
+"""Runs the examples of the documentation as a reader would: in order, in one folder a page."""
 
 import io
 import re
@@ -115,7 +115,7 @@ class Reader:
     ran: int = 0  # examples: commands, pieces of Python, and files
 
     def follow(self, block: Block) -> None:
-        """Run one block.
+        """Run one block of the page.
 
         Raises:
             AssertionError: if a command fails, or prints something else than the page shows.
@@ -253,7 +253,7 @@ def _corpus_of(words: list[str]) -> str:
 
 
 def _look_at(words: list[str]) -> tuple[int, str]:
-    """What can be said of a command without running it: scripts have the options, make has the target."""
+    """Check a command without running it: the script has the options, make has the target."""
     if words[0] == "make":
         found = re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
         return (0, "") if found else (1, f"make has no target {words[1]}")
@@ -272,7 +272,7 @@ def furnish(folder: Path, runs: dict[str, Path]) -> None:
 
     Args:
         folder: the reader's working directory, to be made.
-        runs: a finished run for each name.
+        runs: finished runs by name.
     """
     for name, run in runs.items():
         shutil.copytree(run, folder / name)
@@ -304,7 +304,7 @@ def furnish(folder: Path, runs: dict[str, Path]) -> None:
 
 
 def _add_photos(captions: Path, photos: Path) -> None:
-    """Pictures by the names that the captions' folder has for each pair."""
+    """Photos, and the lists of their names beside the captions."""
     from PIL import Image
 
     photos.mkdir()

@@ -1,4 +1,4 @@
-"""What README and the documents mention exists: files, headings, options, settings; tables are current."""
+"""The files, headings, options and settings that the pages mention exist; tables are current."""
 
 import json
 import re
