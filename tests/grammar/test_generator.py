@@ -82,12 +82,12 @@ def test_there_are_enough_words_and_none_is_rare(examples: list[Example]) -> Non
 
 
 @pytest.mark.slow
-def test_a_hundred_thousand_distinct_pairs() -> None:
-    examples = generate(100_000, 1000, 1000)["train"]
-    assert len({example.source for example in examples}) == len({e.target for e in examples}) == 100_000
+def test_tens_of_thousands_of_distinct_pairs_in_which_no_word_is_rare() -> None:
+    examples = generate(30_000, 1000, 1000)["train"]
+    assert len({example.source for example in examples}) == len({e.target for e in examples}) == 30_000
     english = Counter(word for example in examples for word in set(example.source.split()))
-    assert sum(count < 20 for count in english.values()) <= 13
-    assert min(english.values()) >= 4
+    assert sum(count < 6 for count in english.values()) <= 13  # 20 in 100,000
+    assert min(english.values()) >= 2
 
 
 def test_lengths_and_ends(examples: list[Example]) -> None:
