@@ -7,7 +7,7 @@ import pyarrow
 import pyarrow.ipc
 
 from translate.grammar.generator import generate
-from translate.prepare.engines.one_machine import OneMachine
+from translate.prepare.executors import OneMachine
 from translate.prepare.preparation import Preparation
 from translate.prepare.recipe import Recipe, recipe_of
 
@@ -40,9 +40,11 @@ def recipe(corpora: dict[str, Any], **settings: Any) -> Recipe:
 def prepare(given: Recipe, out: Path, *, workers: int = 1, memory: int = 2**29) -> dict[str, Any]:
     """The report of a preparation on this machine."""
     notes: list[str] = []
-    return Preparation(
-        given, out, lambda folder: OneMachine(folder, memory=memory, workers=workers), notes.append
-    ).run()
+
+    def make(folder: Path) -> OneMachine:
+        return OneMachine(folder, memory=memory, workers=workers)
+
+    return Preparation(given, out, make, notes.append).run()
 
 
 def rows(out: Path, split: str = "train") -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ if shutil.which("java") is None:
     pytest.skip("Java is not installed", allow_module_level=True)
 
 from tests.prepare.corpora import grammar_pairs, prepare, recipe, write_pairs
-from translate.prepare.engines.cluster import Cluster
+from translate.prepare.executors import Cluster
 from translate.prepare.preparation import Preparation
 
 

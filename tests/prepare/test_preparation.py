@@ -3,9 +3,9 @@
 import gzip
 import hashlib
 import json
-import os
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,9 +14,8 @@ pytest.importorskip("duckdb", reason="DuckDB is not installed")
 from tests.disks import largest_file
 from tests.prepare.corpora import grammar_pairs, pairs_of, prepare, recipe, rows, write_pairs
 from translate.errors import UserError
-from translate.prepare import preparation, shard_files
-from translate.prepare.engines import one_machine
-from translate.prepare.engines.tables_and_views import ShardOrder
+from translate.prepare import executors, preparation
+from translate.prepare.shards import ShardOrder
 
 PAIRS = grammar_pairs(400)
 NEAR = {"near_duplicates": None}  # the sentences of the grammar resemble each other
@@ -29,13 +28,13 @@ def test_clean_pairs_are_kept_once_in_a_new_order(tmp_path: Path) -> None:
     assert Counter(found) == Counter(PAIRS)
     assert found != PAIRS
     assert report["dropped"] == {"a": {"empty": 2, "duplicate": 50}}
+    assert report["read"]["a"]["train"] == 452 == 52 + report["kept"]["a"]
     assert report["splits"] == {"train": 400, "validation": 0, "test": 0}
     assert {row["corpus"] for row in rows(tmp_path / "out")} == {"a"}
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "manifest.json",
         "report.html",
         "report.json",
-        "report.md",
         "train-00000-of-00001.arrow",
     ]
 
@@ -100,7 +99,12 @@ def test_documents_keep_their_lines(tmp_path: Path) -> None:
 
 def test_pairs_are_held_out_where_no_files_are_given(tmp_path: Path) -> None:
     files = write_pairs(tmp_path, "a", PAIRS)
-    prepare(recipe({"a": files}, validation_pairs=30, test_pairs=1000, **NEAR), tmp_path / "out")
+    report = prepare(recipe({"a": files}, validation_pairs=30, test_pairs=1000, **NEAR), tmp_path / "out")
+    assert (report["read"]["a"], report["held_out"], report["kept"]) == (
+        {"train": 400},
+        {"a": 70},
+        {"a": 330},
+    )
     sizes = [len(pairs_of(tmp_path / "out", split)) for split in ("train", "validation", "test")]
     assert sizes == [330, 30, 40]  # a tenth at most
     together = [
@@ -134,6 +138,11 @@ def test_near_duplicates_and_sentences_with_many_translations(tmp_path: Path) ->
     report = prepare(given, tmp_path / "out")
     assert sorted(pairs_of(tmp_path / "out")) == sorted(long)
     assert report["dropped"]["a"] == {"near_duplicate": 2, "partners": 6}
+    shown = report["examples"]["near_duplicate"]
+    assert [(pair["line"], pair["kept"]["line"]) for pair in shown] == [(3, 1), (4, 2)]
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert f"{changed[0]}\n{changed[1]}" in page
+    assert all(f"a, line {line}\n" in page for line in (1, 2, 3, 4))
 
 
 def test_pairs_whose_words_do_not_link_are_dropped(tmp_path: Path) -> None:
@@ -160,29 +169,22 @@ def test_pairs_whose_words_do_not_link_are_dropped(tmp_path: Path) -> None:
 def test_an_interrupted_preparation_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given = recipe({"a": write_pairs(tmp_path, "a", PAIRS)}, shard_pairs=90, **NEAR)
     expected = prepare(given, tmp_path / "whole")["hash"]
-    out = tmp_path / "out"
-    original, written = shard_files.write_shard, Counter[str]()
+    out, original = tmp_path / "out", ShardOrder.write
 
-    def killed(parts: object, order: ShardOrder, number: int, notes: Path) -> object:
-        written[order.name(number)] += 1
-        if len(written) == 3:
+    def killed(order: ShardOrder, number: int, batches: Any) -> None:
+        if number == 2:
             raise KeyboardInterrupt
-        return original(parts, order, number, notes)  # type: ignore[arg-type]
+        original(order, number, batches)
 
-    monkeypatch.setattr(shard_files, "write_shard", killed)
+    monkeypatch.setattr(ShardOrder, "write", killed)
     with pytest.raises(KeyboardInterrupt):
         prepare(given, out)
     assert not (out / "manifest.json").exists()
-    assert len(list(out.glob("train-*"))) == 2
-    monkeypatch.setattr(preparation, "write_chunks", None)  # nothing is read again
-    written.clear()
-    written.update(["two", "more"])
-    monkeypatch.setattr(one_machine, "map_file", None)  # and no pair is judged again
-    with pytest.raises(KeyboardInterrupt):
-        prepare(given, out)
-    monkeypatch.setattr(shard_files, "write_shard", original)
     whole = {path: path.stat().st_mtime_ns for path in out.glob("train-*")}
     assert len(whole) == 2
+    monkeypatch.setattr(ShardOrder, "write", original)
+    monkeypatch.setattr(preparation, "write_chunks", None)  # nothing is read again
+    monkeypatch.setattr(executors, "map_file", None)  # and no pair is judged again
     assert prepare(given, out)["hash"] == expected
     assert all(path.stat().st_mtime_ns == time for path, time in whole.items())
 
@@ -219,18 +221,6 @@ def test_a_source_that_changes_meanwhile_is_named(tmp_path: Path, monkeypatch: p
     with pytest.raises(UserError, match=r"a\.en: changed while"):
         prepare(recipe({"a": files}, **NEAR), tmp_path / "out")
     assert not (tmp_path / "out" / "manifest.json").exists()
-
-
-def test_a_touched_source_has_not_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = write_pairs(tmp_path, "a", PAIRS[:50])
-    original = preparation.write_splits
-
-    def touch(*arguments: object) -> object:
-        os.utime(files["source"], (1, 1))
-        return original(*arguments)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(preparation, "write_splits", touch)
-    assert prepare(recipe({"a": files}, **NEAR), tmp_path / "out")["splits"]["train"] == 50
 
 
 def test_a_damaged_file_is_named_and_left_out_on_request(tmp_path: Path) -> None:

@@ -1,11 +1,8 @@
 """``translate prepare``: from corpora to clean, deduplicated, shuffled shards with a report."""
 
-import os
 import re
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -54,16 +51,12 @@ def prepare(
             help="A setting of the recipe, such as filters.max_words=100; may be given several times.",
         ),
     ] = None,
-    engine: Annotated[
-        Literal["duckdb", "spark"],
-        typer.Option(
-            metavar="NAME", help="duckdb, on this machine; or spark, on a cluster: the same result."
-        ),
-    ] = "duckdb",
-    master: Annotated[
+    spark: Annotated[
         str | None,
         typer.Option(
-            metavar="URL", help="The Spark cluster, such as spark://host:7077. Default: this machine."
+            metavar="URL",
+            help="A Spark cluster that does the work, such as spark://host:7077: the same result. "
+            "Default: DuckDB on this machine.",
         ),
     ] = None,
     memory: Annotated[
@@ -79,37 +72,23 @@ def prepare(
     their words; repeated and nearly repeated ones are dropped. The shards are Arrow files in a random order
     that only the seed decides. An interrupted command goes on when you start it again.
     """
+    from translate.prepare.executors import Cluster, Executor, OneMachine, check_duckdb
     from translate.prepare.preparation import Preparation
-    from translate.prepare.readable import NAMES, summary
+    from translate.prepare.report import PAGE, summary
 
     unbuffer_lines()
     chosen = _recipe(corpora or [], recipe, source_language, target_language, settings or [])
-    make = _engine(engine, master, _bytes(memory), workers)
-    for line in summary(Preparation(chosen, out, make, print_note).run()):
-        print(line)
-    print(out / NAMES[0])
-
-
-def _engine(name: str, master: str | None, memory: int, workers: int | None) -> Callable[[Path], Any]:
-    """Makes the engine, given a folder for what it spills."""
-    if master is not None and name != "spark":
-        raise UserError("--master: only --engine spark has one")
-    if name == "duckdb":
-        from translate.prepare.engines.one_machine import check_duckdb
-
+    bound = _bytes(memory)
+    if spark is None:
         check_duckdb()  # before a corpus is read
 
-    def make(folder: Path) -> Any:
-        if name == "spark":
-            from translate.prepare.engines.cluster import Cluster
+    def make_executor(folder: Path) -> Executor:
+        if spark is not None:
+            return Cluster(folder, master=spark, memory=bound)
+        return OneMachine(folder, memory=bound, workers=workers)
 
-            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # which Spark's workers start
-            return Cluster(folder, master=master or f"local[{workers or '*'}]", memory=memory)
-        from translate.prepare.engines.one_machine import OneMachine, processors
-
-        return OneMachine(folder, memory=memory, workers=workers or processors())
-
-    return make
+    report = Preparation(chosen, out, make_executor, print_note).run()
+    print("\n".join([*summary(report), str(out / PAGE)]))
 
 
 def _recipe(

@@ -1,54 +1,202 @@
-"""Stages in which rows meet: repetitions, near-duplicates and boilerplate."""
+"""What rows must exchange, in SQL that DuckDB and Spark both understand: duplicates, overlaps, splits.
 
+Every statement is over keys of fixed size. It groups by a key with ``min(row)`` before it joins: groups of
+long values run out of memory.
+"""
+
+import math
 from pathlib import Path
 
-from translate.prepare.engines import statements
-from translate.prepare.engines.tables_and_views import DataEngine
-from translate.prepare.judging.scoring import SIMILAR, SimilarFunction
+import pyarrow
+
+from translate.errors import UserError
+from translate.prepare.executors import Executor
+from translate.prepare.inputs import SPLITS, Input
+from translate.prepare.keys import PERMUTATIONS
 from translate.prepare.recipe import Recipe
+from translate.prepare.rows import BAND_NAMES, BYTE_NAMES, REASONS
+from translate.prepare.shards import Shard, ShardOrder
+from translate.text.aside import told
+
+_TYPES = {"document": pyarrow.int64(), "line": pyarrow.int64()}
 
 
-class Dropped:
-    """The tables of dropped rows, and the view of the rows that are left."""
-
-    def __init__(self, engine: DataEngine, work: Path) -> None:
-        self.engine, self.work, self.view = engine, work, "train_rows"
-        self.reasons: dict[str, str] = {}  # of each table
-
-    def add(self, name: str, reason: str, statement: str) -> None:
-        """Drop the rows of a statement from the view."""
-        store(self.engine, self.work, name, statement, ordered=True)
-        self.reasons[name] = reason
-        self.engine.add_view(f"after_{name}", statements.view_without(self.view, name))
-        self.view = f"after_{name}"
-
-    def folders(self) -> list[Path]:
-        """The folders of the tables."""
-        return [self.work / name for name in self.reasons]
-
-
-def store(engine: DataEngine, work: Path, name: str, statement: str, *, ordered: bool = False) -> None:
+def store(executor: Executor, work: Path, name: str, statement: str) -> None:
     """Make a table of a statement, unless an earlier process has."""
     if not (work / name).exists():
-        engine.store(statement, work / name, ordered=ordered)
-    engine.add_table(name, work / name)
+        executor.store(statement, work / name)
+    executor.add_table(name, work / name)
 
 
-def drop_repeated(engine: DataEngine, work: Path, recipe: Recipe) -> Dropped:
-    """Find equal pairs, similar ones, and sentences with too many translations."""
-    dropped = Dropped(engine, work)
+class Remaining:
+    """The training pairs that are left, and the tables of those that were dropped.
+
+    Attributes:
+        view: the rows that are left.
+        reasons: the reason of each table; its rows have ``row``, and ``first``, the row that is kept instead.
+    """
+
+    def __init__(self, executor: Executor, work: Path) -> None:
+        self.executor, self.work, self.view = executor, work, "train_rows"
+        self.reasons: dict[str, str] = {}
+        executor.add_view(self.view, "SELECT * FROM rows WHERE split = 0 AND reason IS NULL")
+
+    def drop(self, name: str, reason: str, statement: str) -> None:
+        """Drop the rows of a statement, which are stored as a table with this name."""
+        store(self.executor, self.work, name, statement)
+        self.reasons[name] = reason
+        self.executor.add_view(f"after_{name}", _without(self.view, name))
+        self.view = f"after_{name}"
+
+
+def drop_repeated(executor: Executor, work: Path, recipe: Recipe) -> Remaining:
+    """Drop equal pairs, similar ones, and sentences with too many translations."""
+    left = Remaining(executor, work)
     if recipe.duplicates:
-        dropped.add("duplicates", "duplicate", statements.repeated(dropped.view, "pair_key"))
+        left.drop("duplicates", "duplicate", _repeated(left.view, "pair_key"))
     if recipe.near_duplicates is not None:
-        dropped.add(
-            "same_forms", "near_duplicate", statements.repeated(dropped.view, "source_key", "target_key")
-        )
-        store(engine, work, "signed", statements.signed(dropped.view))
-        store(engine, work, "candidates", statements.candidates("signed"))
-        function = SimilarFunction(recipe.near_duplicates)
-        engine.map(function, work / "candidates", work / "similar_pairs", SIMILAR)
-        engine.add_table("similar_pairs", work / "similar_pairs")
-        dropped.add("similar_rows", "near_duplicate", statements.similar("similar_pairs"))
+        left.drop("same_forms", "near_duplicate", _repeated(left.view, "source_key", "target_key"))
+        columns = ", ".join(["row", *BAND_NAMES, *BYTE_NAMES])
+        store(executor, work, "signatures", f"SELECT {columns} FROM {left.view} WHERE signed = 1")
+        left.drop("similar_rows", "near_duplicate", _similar("signatures", recipe.near_duplicates))
     if recipe.max_partners is not None:
-        dropped.add("partners", "partners", statements.many_partners(dropped.view, recipe.max_partners))
-    return dropped
+        left.drop("partners", "partners", _many_partners(left.view, recipe.max_partners))
+    return left
+
+
+def _without(view: str, dropped: str) -> str:
+    return f"SELECT v.* FROM {view} v ANTI JOIN {dropped} d ON v.row = d.row"
+
+
+def _repeated(view: str, *keys: str) -> str:
+    """The rows with the same keys as an earlier row."""
+    group = ", ".join(keys)
+    same = " AND ".join(f"v.{key} = f.{key}" for key in keys)
+    return (
+        f"SELECT v.row, f.first FROM {view} v "
+        f"JOIN (SELECT {group}, min(row) AS first FROM {view} GROUP BY {group} HAVING count(*) > 1) f "
+        f"ON {same} WHERE v.row <> f.first"
+    )
+
+
+def _similar(table: str, at_least: float) -> str:
+    """The rows that share a band with an earlier row, and ``at_least`` this part of the signature."""
+    candidates = " UNION ".join(
+        f"SELECT v.row, f.first FROM {table} v JOIN (SELECT {band}, min(row) AS first FROM {table} "
+        f"GROUP BY {band} HAVING count(*) > 1) f ON v.{band} = f.{band} WHERE v.row <> f.first"
+        for band in BAND_NAMES
+    )
+    equal = " + ".join(f"CAST(a.{byte} = b.{byte} AS INT)" for byte in BYTE_NAMES)
+    return (
+        f"SELECT c.row, min(c.first) AS first FROM ({candidates}) c JOIN {table} a ON c.row = a.row "
+        f"JOIN {table} b ON c.first = b.row WHERE {equal} >= {math.ceil(at_least * PERMUTATIONS)} "
+        f"GROUP BY c.row"
+    )
+
+
+def _many_partners(view: str, limit: int) -> str:
+    """The rows of sentences that stand with more than ``limit`` different translations."""
+    pairs = f"SELECT DISTINCT source_key, target_key FROM {view}"
+    return " UNION ".join(
+        f"SELECT v.row, CAST(NULL AS BIGINT) AS first FROM {view} v JOIN (SELECT {side} FROM ({pairs}) p "
+        f"GROUP BY {side} HAVING count(*) > {limit}) m ON v.{side} = m.{side}"
+        for side in ("source_key", "target_key")
+    )
+
+
+def _overlapping(kind: str) -> str:
+    """The rows of train that share both sides (``pair``) or one (``side``) with a held pair, but for form."""
+    chosen = "SELECT v.row, CAST(NULL AS BIGINT) AS first FROM train v SEMI JOIN held_keys h ON "
+    if kind == "pair":
+        return chosen + "v.source_key = h.source_key AND v.target_key = h.target_key"
+    return f"{chosen}v.source_key = h.source_key UNION {chosen}v.target_key = h.target_key"
+
+
+def columns_of(recipe: Recipe, inputs: list[Input]) -> list[str]:
+    """The columns of the shards."""
+    has_documents = any(given.document is not None for given in inputs)
+    found = ["source", "target", "corpus", *(("document", "line") if has_documents else ())]
+    return [*found, "links"] if recipe.links.write else found
+
+
+def write_splits(
+    executor: Executor, recipe: Recipe, inputs: list[Input], out: Path, work: Path
+) -> dict[str, list[Shard]]:
+    """Hold pairs out where no files are given, drop what overlaps, and write the shards of every split.
+
+    Raises:
+        UserError: if no pair is left to train on.
+    """
+    executor.add_view("kept", "SELECT * FROM clean WHERE reason IS NULL")
+    cuts = _cuts(executor, recipe, inputs)
+    executor.add_view("held_out", f"SELECT * FROM kept WHERE order_key <= {cuts[-1]}")
+    executor.add_view("train", f"SELECT * FROM kept WHERE order_key > {cuts[-1]}")
+    keys = "SELECT source_key, target_key FROM"
+    executor.add_view("held_keys", f"{keys} rows WHERE split > 0 UNION {keys} held_out")
+    for kind in ("pair", "side"):
+        store(executor, work, f"overlap_{kind}", _overlapping(kind))
+    is_kept = recipe.overlap == "keep"
+    executor.add_view(
+        "chosen", "SELECT * FROM train" if is_kept else _without("train", f"overlap_{recipe.overlap}")
+    )
+    num_train = number_of(executor, "chosen")
+    if not num_train:
+        raise UserError(f"no training pair is left: {_why(executor)}; are the files and languages right?")
+    names, notes = columns_of(recipe, inputs), work / "shards"
+    schema = pyarrow.schema([(name, _TYPES.get(name, pyarrow.string())) for name in names])
+    with told(notes):
+        notes.mkdir(exist_ok=True)
+    shards: dict[str, list[Shard]] = {}
+    for number, split in enumerate(SPLITS):
+        order = ShardOrder(out, split, 1, schema, notes)
+        columns, key = ", ".join(["row", *names]), "order_key"
+        if split == "train":
+            count = -(-num_train // recipe.shard_pairs)
+            order, rows = ShardOrder(out, split, count, schema, notes, cuts[-1] + 1), "chosen"
+        elif any(given.split == number for given in inputs):
+            columns = columns.replace("links", "CAST(NULL AS STRING) AS links")
+            key, rows = "CAST(0 AS BIGINT)", f"rows WHERE split = {number}"  # in the order of the files
+        elif cuts[number] > cuts[number - 1]:
+            rows = f"kept WHERE order_key > {cuts[number - 1]} AND order_key <= {cuts[number]}"
+        else:
+            shards[split] = []
+            continue
+        statement = f"SELECT {columns}, {key} AS order_key FROM {rows}"
+        shards[split] = _write(executor, f"SELECT *, {order.number()} AS shard FROM ({statement}) r", order)
+    return shards
+
+
+def _write(executor: Executor, statement: str, order: ShardOrder) -> list[Shard]:
+    if len(order.whole()) < order.count:
+        executor.write_shards(statement, order)
+    for number in set(range(order.count)) - set(order.whole()):  # a range without a pair, of a small corpus
+        order.write(number, [])
+    return [shard for _, shard in sorted(order.whole().items())]
+
+
+def _cuts(executor: Executor, recipe: Recipe, inputs: list[Input]) -> list[int]:
+    """The last positions of the order that are held out: for nothing, validation, validation and test."""
+    total, held, cuts = number_of(executor, "kept"), 0, [-1]
+    for number, wanted in ((1, recipe.validation_pairs), (2, recipe.test_pairs)):
+        if wanted and not any(given.split == number for given in inputs):
+            held += min(wanted, max(1, total // 10))
+        if not 0 < held < total:
+            cuts.append(-1)
+            continue
+        last = f"SELECT order_key FROM kept ORDER BY order_key LIMIT {held}"
+        cuts.append(executor.query(f"SELECT max(order_key) AS last FROM ({last}) t")[0]["last"])
+    return cuts
+
+
+def number_of(executor: Executor, view: str) -> int:
+    """How many rows a table or a view has."""
+    count: int = executor.query(f"SELECT count(*) AS n FROM {view}")[0]["n"]
+    return count
+
+
+def _why(executor: Executor) -> str:
+    """The reasons for which rows were dropped, the most frequent first."""
+    both = "SELECT reason FROM rows WHERE split = 0 UNION ALL SELECT reason FROM clean"
+    counted = f"SELECT reason, count(*) AS n FROM ({both}) r WHERE reason IS NOT NULL GROUP BY reason"
+    rows = sorted(executor.query(counted), key=lambda row: (-row["n"], row["reason"]))
+    return ", ".join(f"{row['n']:,} {REASONS[row['reason']]}" for row in rows) or "all were repeated"

@@ -1,31 +1,52 @@
-"""The files of a recipe, and whether they are still the same when everything is read."""
+"""The files of a recipe: which there are, whether they stay the same, and their pairs in chunks."""
 
 import glob
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any
 
-from translate.config.names import listed, shorten, shown_path
-from translate.corpora.tables import SUFFIXES, is_table
+import pyarrow
+import pyarrow.parquet
+
+from translate.config.names import shorten, shown_path
+from translate.corpora.tables import SUFFIXES, is_table, pick, read_table
 from translate.errors import UserError
+from translate.prepare.keys import text_key
 from translate.prepare.recipe import CorpusFiles, HeldFiles, Recipe
+from translate.text.lines import read_line_blocks
 from translate.text.reading import check_file, user_path
 
 SPLITS = ("train", "validation", "test")
-_BLOCK = 1 << 20  # bytes
+CHUNK_PAIRS, CHUNK_CHARACTERS = 20_000, 1 << 23
+INPUT_BITS = 40  # the lower bits of a pair's number hold its line, those above them the number of its input
+RAW = pyarrow.schema(
+    [
+        ("row", pyarrow.int64()),
+        ("split", pyarrow.int8()),
+        ("corpus", pyarrow.string()),
+        ("source", pyarrow.string()),
+        ("target", pyarrow.string()),
+        ("document", pyarrow.int64()),
+        ("line", pyarrow.int64()),
+    ]
+)
+_FIELDS = "choose one with source_field and target_field of the corpus in a recipe"
+_DOCUMENT = "choose one with document of the corpus in a recipe"
+
+RawPair = tuple[str, str, str | None]  # source, target, document
 
 
 @dataclass(frozen=True)
 class Input:
-    """One file of pairs, or two with the lines of each side.
+    """One table of pairs, or two files with the lines of each side.
 
     Attributes:
-        number: of the input in the recipe; with the line it numbers every pair.
+        number: of the input in the recipe; together with the line it numbers every pair.
         split: index in ``SPLITS``.
-        document: a file with the document of each line, or the name of a column.
-        fields: the columns of the sides that the recipe names.
+        document: a file with the document of each line, or the name of a column of the table.
+        fields: the columns of both sides that the recipe names.
     """
 
     number: int
@@ -46,7 +67,7 @@ class Input:
 
 
 def list_inputs(recipe: Recipe) -> list[Input]:
-    """Every input, in the order of the recipe; patterns are expanded, in the order of their names.
+    """Every input in the order of the recipe; a pattern gives its files in the order of their names.
 
     Raises:
         UserError: for a recipe without a corpus, or files that are no pairs.
@@ -75,23 +96,23 @@ def _inputs_of(
             f"{where}.target is not set and {shown_path(wrong[0])} is not a table; give the file of "
             f"translations, or one table ({', '.join(SUFFIXES)})"
         )
-    targets: list[Path] | list[None] = [None] * len(sources)
+    targets: list[Path | None] = [None] * len(sources)
+    documents: list[Path | str | None] = [None] * len(sources)
     if part.target is not None:
-        targets = _paths(part.target, f"{where}.target")
-    documents: list[Any] = [None] * len(sources)
+        targets = [*_paths(part.target, f"{where}.target")]
     if split == 0 and files.document is not None:
-        in_table = part.target is None
-        documents = (
-            [files.document] * len(sources) if in_table else _paths(files.document, f"{where}.document")
-        )
-    for side, others in (("target", targets), ("document", documents)):
-        if len(others) != len(sources):
+        if part.target is None:
+            documents = [str(files.document)] * len(sources)
+        else:
+            documents = [*_paths(files.document, f"{where}.document")]
+    for side, count in (("target", len(targets)), ("document", len(documents))):
+        if count != len(sources):
             raise UserError(
-                f"{where}: {len(sources)} source files but {len(others)} {side} files; expected "
-                f"as many of each"
+                f"{where}: {len(sources)} source files but {count} {side} files; expected as many of each"
             )
+    fields = files.source_field, files.target_field
     return [
-        Input(first + index, name, split, *paths, (files.source_field, files.target_field))
+        Input(first + index, name, split, *paths, fields)
         for index, paths in enumerate(zip(sources, targets, documents))
     ]
 
@@ -110,57 +131,85 @@ def _paths(given: str | list[str], where: str) -> list[Path]:
     return found
 
 
-@dataclass(frozen=True)
-class Stamp:
-    """What a file was when it was first looked at."""
-
-    size: int
-    mtime_ns: int
-    sha256: str
-
-
-def stamp(path: Path, known: Stamp | None = None) -> Stamp:
-    """The stamp of a regular file; ``known`` is trusted if size and time are the same.
-
-    Raises:
-        UserError: if the file cannot be read, or is a pipe, which cannot be read again.
-    """
+def digest_of(path: Path) -> str:
+    """The SHA-256 of a file; raises ``UserError`` if it cannot be read, or is a pipe."""
     check_file(path)
     if not path.is_file():
         raise UserError(
             f"{shown_path(path)}: expected a file, got a pipe; prepare reads a source again to see whether "
             f"it has changed"
         )
-    status = path.stat()
-    if known is not None and (known.size, known.mtime_ns) == (status.st_size, status.st_mtime_ns):
-        return known
-    digest = hashlib.sha256()
     try:
         with path.open("rb") as file:
-            while block := file.read(_BLOCK):
-                digest.update(block)
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise UserError(f"{shown_path(path)}: cannot be read ({error.strerror})") from error
-    return Stamp(status.st_size, status.st_mtime_ns, digest.hexdigest())
 
 
-def check_unchanged(stamps: Mapping[Path, Stamp]) -> None:
-    """Raise ``UserError`` naming the files whose content is no longer that of their stamps."""
-    changed = [path for path, before in stamps.items() if not _same(path, before)]
-    if changed:
-        raise UserError(
-            f"{listed(map(shown_path, changed))}: changed while the corpora were prepared; nothing was "
-            f"published; start again once nobody writes there"
+def write_chunks(given: Input, languages: tuple[str, str], folder: Path) -> int:
+    """Write the pairs of an input as parquet files of bounded size into ``folder``; returns their number.
+
+    Raises:
+        UserError: for a file that is missing, damaged, or of another length than its translation.
+    """
+    pairs = _side_by_side(given) if given.target is not None else _of_table(given, languages)
+    total = 0
+    for number, chunk in enumerate(_chunks(pairs)):
+        lines = range(total + 1, total + len(chunk) + 1)
+        total += len(chunk)
+        sources, targets, documents = zip(*chunk)
+        columns = (
+            [given.number << INPUT_BITS | line for line in lines],
+            [given.split] * len(chunk),
+            [given.corpus] * len(chunk),
+            sources,
+            targets,
+            [None if name is None else text_key(f"{given.corpus}\n{name}") for name in documents],
+            lines,
         )
+        table = pyarrow.table([pyarrow.array(c, f.type) for c, f in zip(columns, RAW)], RAW)
+        path = folder / f"{given.number:06}-{number:06}.parquet"
+        pyarrow.parquet.write_table(table, path, compression="zstd")
+    if not total:
+        raise UserError(f"{given}: no sentence pair in it; expected one a line")
+    return total
 
 
-def _same(path: Path, before: Stamp) -> bool:
-    try:
-        return stamp(path, before).sha256 == before.sha256
-    except UserError:
-        return False
+def _chunks(pairs: Iterable[RawPair]) -> Iterator[list[RawPair]]:
+    chunk: list[RawPair] = []
+    characters = 0
+    for pair in pairs:
+        chunk.append(pair)
+        characters += len(pair[0]) + len(pair[1])
+        if len(chunk) >= CHUNK_PAIRS or characters >= CHUNK_CHARACTERS:
+            yield chunk
+            chunk, characters = [], 0
+    if chunk:
+        yield chunk
 
 
-def all_paths(inputs: Iterable[Input]) -> list[Path]:
-    """Every file of the inputs once."""
-    return list(dict.fromkeys(path for each in inputs for path in each.paths()))
+def _side_by_side(given: Input) -> Iterator[RawPair]:
+    paths = given.paths()
+    sides = [chain.from_iterable(read_line_blocks(path)) for path in paths]
+    for number, lines in enumerate(zip_longest(*sides), start=1):
+        if None in lines:
+            short = paths[lines.index(None)]
+            long = next(path for path, line in zip(paths, lines) if line is not None)
+            raise UserError(
+                f"{shown_path(short)} has {number - 1:,} lines but {shown_path(long)} has more; line n "
+                f"of one must belong to line n of the other"
+            )
+        yield lines[0], lines[1], lines[2] if len(lines) > 2 else None
+
+
+def _of_table(given: Input, languages: tuple[str, str]) -> Iterator[RawPair]:
+    table = read_table(given.source)
+    names = [
+        pick(table, [field] if field is not None else [language, f"translation.{language}"], _FIELDS)
+        for field, language in zip(given.fields, languages)
+    ]
+    if given.document is not None:
+        names.append(pick(table, [str(given.document)], _DOCUMENT))
+    for columns in table.read(names):
+        for values in zip(*columns):
+            yield values[0], values[1], values[2] if len(values) > 2 else None

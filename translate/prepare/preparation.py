@@ -11,26 +11,20 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from translate.config.names import shown_path
+from translate.config.names import listed, shown_path
 from translate.errors import UserError
-from translate.prepare.chunks import write_chunks
-from translate.prepare.engines import statements
-from translate.prepare.engines.tables_and_views import DataEngine, Shard
-from translate.prepare.exchange import Dropped, drop_repeated
-from translate.prepare.findings import find
-from translate.prepare.inputs import Input, Stamp, all_paths, check_unchanged, list_inputs, stamp
-from translate.prepare.judging.rows import SCHEMA as ROWS
-from translate.prepare.judging.rows import RowFunction
-from translate.prepare.judging.scoring import CLEAN, LinkFunction
-from translate.prepare.learning import learn_sample
-from translate.prepare.manifest import MANIFEST, REPORT, columns, write_manifest, write_splits
-from translate.prepare.readable import write_readable
+from translate.prepare.exchange import Remaining, columns_of, drop_repeated, store, write_splits
+from translate.prepare.executors import Executor
+from translate.prepare.inputs import Input, digest_of, list_inputs, write_chunks
+from translate.prepare.links import CLEAN, LEFT, UNJUDGED, LinkFunction, learn_sample
 from translate.prepare.recipe import Recipe
+from translate.prepare.report import PAGE, page_of, report_of
+from translate.prepare.rows import ROWS, RowFunction
+from translate.prepare.shards import MANIFEST, REPORT, Shard, write_manifest
 from translate.text.aside import scratch, told, write_text
 
-VERSION = "2"  # changes when the same recipe would give other shards
+VERSION = "3"  # changes when the same recipe would give other shards
 WORK = ".preparing"  # the folder of an unfinished preparation, inside that of the shards
-EngineMaker = Callable[[Path], DataEngine]
 
 
 class Preparation:
@@ -39,16 +33,21 @@ class Preparation:
     Args:
         recipe: what to prepare.
         out: folder of the shards.
-        engine: makes the engine, given a folder for what it spills.
+        make_executor: makes the executor, given a folder for what it spills.
         note: tells the user what happens.
     """
 
-    def __init__(self, recipe: Recipe, out: Path, engine: EngineMaker, note: Callable[[str], None]) -> None:
-        self.recipe, self.make_engine, self.note = recipe, engine, note
+    def __init__(
+        self,
+        recipe: Recipe,
+        out: Path,
+        make_executor: Callable[[Path], Executor],
+        note: Callable[[str], None],
+    ) -> None:
+        self.recipe, self.make_executor, self.note = recipe, make_executor, note
         self.out = Path(os.path.abspath(out))  # the processes of a cluster have other working directories
         self.work = self.out / WORK
         self.inputs = list_inputs(recipe)
-        self.damaged: list[dict[str, str]] = []
 
     def run(self) -> dict[str, Any]:
         """Prepare everything, and return the report.
@@ -58,54 +57,44 @@ class Preparation:
         """
         if self.out.exists() and not self.out.is_dir():
             raise UserError(f"{shown_path(self.out)}: expected a folder for the shards, got a file")
-        known = self._known_stamps()
-        stamps = self._stamps(known)
-        identity = self._identity(stamps)
+        digests = self._digests()
+        files = {str(path): digest for path, digest in digests.items()}
+        identity = sha256(
+            json.dumps([VERSION, asdict(self.recipe), files], sort_keys=True).encode()
+        ).hexdigest()
         if (self.out / MANIFEST).exists():
             return self._finished(identity)
-        with _working(self.work):
-            self._begin(identity, stamps)
-            self._read()
-            engine = self.make_engine(self.work / "spill")
+        with _locked(self.work):
+            self._begin(identity)
+            damaged = self._read()
+            executor = self.make_executor(self.work / "spill")
             try:
-                self.note("judging every pair")
-                engine.map(RowFunction(self.recipe), self.work / "raw", self.work / "rows", ROWS)
-                engine.add_table("rows", self.work / "rows")
-                engine.add_view("train_rows", statements.TRAIN)
-                self.note("looking for repeated pairs")
-                dropped = drop_repeated(engine, self.work, self.recipe)
-                self._links(engine, dropped)
-                self.note("writing the shards in their random order")
-                splits = write_splits(engine, self.recipe, self.inputs, self.out, self.work)
-                report = find(engine, self.recipe, dropped, self.damaged, splits)
+                splits, report = self._exchange(executor, damaged)
             finally:
-                engine.close()
-            check_unchanged(stamps)
-            self._publish(identity, splits, report)
+                executor.close()
+            again = self._digests()
+            if changed := [path for path, digest in digests.items() if again.get(path) != digest]:
+                raise UserError(
+                    f"{listed(map(shown_path, changed))}: changed while the corpora were prepared; nothing "
+                    f"was published; start again once nobody writes there"
+                )
+            write_text(self.out / REPORT, json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+            write_text(self.out / PAGE, page_of(report))
+            columns = columns_of(self.recipe, self.inputs)
+            write_manifest(self.out, self.recipe, identity, splits, columns)  # last: it stands for everything
         shutil.rmtree(self.work, ignore_errors=True)
         return report
 
-    def _known_stamps(self) -> dict[str, Stamp]:
-        try:
-            plan = json.loads((self.work / "plan.json").read_text(encoding="utf-8"))
-            return {path: Stamp(**values) for path, values in plan["stamps"].items()}
-        except (OSError, ValueError, KeyError, TypeError):
-            return {}
-
-    def _stamps(self, known: dict[str, Stamp]) -> dict[Path, Stamp]:
+    def _digests(self) -> dict[Path, str]:
+        """The hash of every file of the recipe; of those that can be read, if others are to be left out."""
         found = {}
-        for path in all_paths(self.inputs):
+        for path in dict.fromkeys(path for given in self.inputs for path in given.paths()):
             try:
-                found[path] = stamp(path, known.get(str(path)))
+                found[path] = digest_of(path)
             except UserError as error:
                 if not self.recipe.skip_damaged:
                     raise UserError(f"{error}; skip_damaged=true leaves such files out") from error
         return found
-
-    def _identity(self, stamps: dict[Path, Stamp]) -> str:
-        files = [[str(path), each.sha256] for path, each in stamps.items()]
-        text = json.dumps([VERSION, asdict(self.recipe), files], sort_keys=True)
-        return sha256(text.encode()).hexdigest()
 
     def _finished(self, identity: str) -> dict[str, Any]:
         manifest = json.loads((self.out / MANIFEST).read_text(encoding="utf-8"))
@@ -118,7 +107,7 @@ class Preparation:
         report: dict[str, Any] = json.loads((self.out / REPORT).read_text(encoding="utf-8"))
         return report
 
-    def _begin(self, identity: str, stamps: dict[Path, Stamp]) -> None:
+    def _begin(self, identity: str) -> None:
         plan = self.work / "plan.json"
         if plan.exists():
             if json.loads(plan.read_text(encoding="utf-8")).get("identity") != identity:
@@ -127,48 +116,62 @@ class Preparation:
                     f"delete that folder to begin anew, or choose another --out"
                 )
             self.note("going on with what an earlier process left")
-        content = {"identity": identity, "stamps": {str(path): asdict(each) for path, each in stamps.items()}}
-        write_text(plan, json.dumps(content))
+        write_text(plan, json.dumps({"identity": identity}))
 
-    def _read(self) -> None:
-        """Cut the inputs to chunks; an input that is damaged half-way leaves nothing."""
-        raw, notes = self.work / "raw", self.work / "inputs"
-        languages = self.recipe.source_language, self.recipe.target_language
+    def _read(self) -> list[dict[str, str]]:
+        """Cut the inputs to chunks; returns those that are damaged, which leave nothing."""
+        raw, notes, damaged = self.work / "raw", self.work / "inputs", []
         with told(self.work):
             raw.mkdir(exist_ok=True)
             notes.mkdir(exist_ok=True)
         for given in self.inputs:
             done = notes / f"{given.number:06}.json"
             if not done.exists():
-                write_text(done, json.dumps(self._read_one(given, languages, raw)))
-            found = json.loads(done.read_text(encoding="utf-8"))
-            if "error" in found:
-                self.damaged.append({"corpus": given.corpus, "file": str(given), "error": found["error"]})
-                self.note(f"left out: {found['error']}")
-        if len(self.damaged) == len(self.inputs):
+                write_text(done, json.dumps(self._read_one(given, raw)))
+            if error := json.loads(done.read_text(encoding="utf-8")):
+                damaged.append({"corpus": given.corpus, "file": str(given), "error": error})
+                self.note(f"left out: {error}")
+        if len(damaged) == len(self.inputs):
             raise UserError("every file of the recipe is missing or damaged; nothing is left to prepare")
+        return damaged
 
-    def _read_one(self, given: Input, languages: tuple[str, str], raw: Path) -> dict[str, Any]:
+    def _read_one(self, given: Input, raw: Path) -> str:
+        """Why an input is left out; empty if it was read."""
+        languages = self.recipe.source_language, self.recipe.target_language
         with told(self.work), scratch(self.work) as folder:
             try:
                 pairs = write_chunks(given, languages, folder)
             except UserError as error:
                 if not self.recipe.skip_damaged:
                     raise UserError(f"corpus {given.corpus}: {error}") from error
-                return {"error": str(error)}
+                return str(error)
             for chunk in sorted(folder.iterdir()):
                 chunk.replace(raw / chunk.name)
         self.note(f"read {pairs:,} pairs of {given.corpus}: {given}")
-        return {"pairs": pairs}
+        return ""
 
-    def _links(self, engine: DataEngine, dropped: Dropped) -> None:
-        """Judge the pairs that are left by the links between their words."""
+    def _exchange(
+        self, executor: Executor, damaged: list[dict[str, str]]
+    ) -> tuple[dict[str, list[Shard]], dict[str, Any]]:
+        """Judge the rows, drop what is repeated, write the shards: returns them, and the report."""
+        self.note("judging every pair")
+        executor.map(RowFunction(self.recipe), self.work / "raw", self.work / "rows", ROWS)
+        executor.add_table("rows", self.work / "rows")
+        self.note("looking for repeated pairs")
+        remaining = drop_repeated(executor, self.work, self.recipe)
+        self._judge_links(executor, remaining)
+        self.note("writing the shards in their random order")
+        splits = write_splits(executor, self.recipe, self.inputs, self.out, self.work)
+        return splits, report_of(executor, self.recipe, remaining, damaged, splits)
+
+    def _judge_links(self, executor: Executor, remaining: Remaining) -> None:
+        """Make the table ``clean``: the remaining pairs, judged by the links between their words."""
         links, parameters, judge = self.recipe.links, self.work / "links.npz", self.work / "judge.npz"
-        judged = links.min_coverage is not None or links.min_probability is not None
-        wanted = judged or links.write
+        store(executor, self.work, "left_pairs", f"SELECT {', '.join(LEFT.names)} FROM {remaining.view}")
+        wanted = links.min_coverage is not None or links.min_probability is not None or links.write
         if wanted and not parameters.exists():
             self.note(f"learning the translations of words from at most {links.sample_pairs:,} pairs")
-            learnt = learn_sample(engine, dropped.view, links, parameters, judge)
+            learnt = learn_sample(executor, "left_pairs", links, parameters, judge)
             if learnt.limited:
                 self.note(
                     f"learnt from {learnt.pairs:,} pairs, for which --memory has room; more of it teaches "
@@ -176,20 +179,17 @@ class Preparation:
                 )
             if learnt.pairs and not learnt.judge and links.min_probability is not None:
                 self.note("too few pairs to tell what a translation looks like: no links.min_probability")
-        self.note("judging links between words" if wanted else "collecting what is left")
-        function = LinkFunction(links, *(path if path.exists() else None for path in (parameters, judge)))
-        engine.map(function, self.work / "rows", self.work / "clean", CLEAN, dropped.folders())
-        engine.add_table("clean", self.work / "clean")
-
-    def _publish(self, identity: str, splits: dict[str, list[Shard]], report: dict[str, Any]) -> None:
-        """Write the report, and the manifest last: with it the shards are whole."""
-        write_text(self.out / REPORT, json.dumps(report, indent=1, ensure_ascii=False) + "\n")
-        write_readable(self.out, report)
-        write_manifest(self.out, self.recipe, identity, splits, columns(self.recipe, self.inputs))
+        if not parameters.exists():
+            executor.add_view("clean", f"SELECT *, {UNJUDGED} FROM left_pairs")
+            return
+        self.note("judging links between words")
+        function = LinkFunction(links, parameters, judge if judge.exists() else None)
+        executor.map(function, self.work / "left_pairs", self.work / "clean", CLEAN)
+        executor.add_table("clean", self.work / "clean")
 
 
 @contextmanager
-def _working(folder: Path) -> Iterator[None]:
+def _locked(folder: Path) -> Iterator[None]:
     """Hold the lock of a preparation: two processes must not write the same parts."""
     with told(folder):
         folder.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from translate.prepare.learning import LEAST_LINKS, LINK_BYTES, PROCESS_BYTES, links_within
+from translate.prepare.links import LEAST_LINKS, LINK_BYTES, PROCESS_BYTES, links_within
 from translate.prepare.recipe import recipe_of
 
 LIMIT = 256 << 20
@@ -17,17 +17,17 @@ import json, random, resource, sys
 from pathlib import Path
 import pyarrow
 from translate.links import statistical
-from translate.prepare import learning
+from translate.prepare import links as learning
 from translate.prepare.recipe import recipe_of
 
 statistical.MODEL_1_ROUNDS = learning.HMM_ROUNDS = 1
 rng = random.Random(1)
 side = [" ".join(f"w{int(rng.paretovariate(0.7))}" for _ in range(60)) for _ in range(3500)]
 table = pyarrow.table({"source": side, "target": side})
-links = recipe_of({"source_language": "en", "target_language": "fr"}).links
+config = recipe_of({"source_language": "en", "target_language": "fr"}).links
 folder, limit = Path(sys.argv[1]), int(sys.argv[2])
 found = learning.learn(
-    table, links, learning.links_within(limit), folder / "links.npz", folder / "judge.npz"
+    table, config, learning.links_within(limit), folder / "links.npz", folder / "judge.npz"
 )
 status = Path("/proc/self/status")
 if status.exists():  # what the process before this program held counts in ru_maxrss, too

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from translate.prepare.engines.one_machine import OneMachine
+from translate.prepare.executors import OneMachine
 
 WAITING = """
 import os, sys, time
 from multiprocessing import active_children
-from translate.prepare.worker_pool import uninterrupted, worker_processes
+from translate.prepare.workers import uninterrupted, worker_processes
 
 try:
     with worker_processes(2) as pool:
@@ -41,7 +41,7 @@ def _started(when: str) -> tuple["subprocess.Popen[str]", list[int]]:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stdout is not None
-    return process, [int(each) for each in process.stdout.readline().split()]
+    return process, [int(word) for word in process.stdout.readline().split()]
 
 
 def _runs(process: int) -> bool:
@@ -84,9 +84,9 @@ def test_workers_of_a_killed_process_end() -> None:
 
 
 def test_an_interrupted_statement_is_an_interrupt(tmp_path: Path) -> None:
-    engine = OneMachine(tmp_path, memory=1 << 28, workers=1)
+    executor = OneMachine(tmp_path, memory=1 << 28, workers=1)
     endless = "SELECT count(*) AS n FROM range(1000000000) a, range(1000000000) b"
     code = f"import os, signal, time; time.sleep(1); os.kill({os.getpid()}, signal.SIGINT)"
     with subprocess.Popen([sys.executable, "-c", code]), pytest.raises(KeyboardInterrupt):
-        engine.store(endless, tmp_path / "out")
-    engine.close()
+        executor.store(endless, tmp_path / "out")
+    executor.close()

@@ -1,51 +1,40 @@
-"""What is said of a pair by a look at it alone."""
+"""What a look at each pair alone finds, its keys, and its signature."""
 
 import re
+import unicodedata
 
 import numpy as np
+import pyarrow
 import pytest
 
-from tests.prepare.corpora import LANGUAGES, grammar_pairs
+from tests.prepare.corpora import LANGUAGES
 from translate.corpora.filters import count_words
-from translate.prepare.judging import language
-from translate.prepare.judging.characters import DIGIT, LETTER, Characters
-from translate.prepare.judging.language import identify
-from translate.prepare.judging.row_filters import (
-    REASONS,
-    judged,
-    letter_shares,
-    number_share,
-    placeholders,
-    script_shares,
-)
-from translate.prepare.judging.row_keys import (
+from translate.prepare.keys import (
+    BANDS,
     ORDER_BITS,
-    all_forms,
-    all_normalised,
-    form,
+    forms,
     normalised,
     order_keys,
-    pair_keys,
+    signatures,
     text_key,
 )
-from translate.prepare.judging.signatures import BANDS, signatures, similarity
+from translate.prepare.language import identify
 from translate.prepare.recipe import recipe_of
-
-DEFAULTS = recipe_of(dict(LANGUAGES)).filters
-
-
-def reason(source: str, target: str, languages: tuple[str, str] = ("en", "fr")) -> str | None:
-    return judged([source.strip()], [target.strip()], DEFAULTS, languages).reasons[0]
+from translate.prepare.rows import REASONS, Judged, judged, number_share, placeholders
 
 
-def letter_share(text: str) -> float:
-    side = Characters([text])
-    return letter_shares(side, side.count(side.is_a(LETTER)))[0]
+def judge(*pairs: tuple[str, str], languages: tuple[str, str] = ("en", "fr"), **filters: object) -> Judged:
+    given = recipe_of({**LANGUAGES, "filters": {"language": None, **filters}}).filters
+    sources, targets = (normalised(pyarrow.array(side)) for side in zip(*pairs))
+    return judged(sources, targets, given, languages)
 
 
-def script_share(text: str, code: str) -> float:
-    side = Characters([text])
-    return script_shares(side, side.count(side.is_a(LETTER)), code)[0]
+def normal(text: str) -> str:
+    return str(normalised(pyarrow.array([text]))[0])
+
+
+def form(text: str) -> str:
+    return str(forms(pyarrow.array([text]))[0])
 
 
 @pytest.mark.parametrize(
@@ -71,16 +60,29 @@ def script_share(text: str, code: str) -> float:
     ],
 )
 def test_the_reason_against_a_pair(source: str, target: str, expected: str | None) -> None:
-    assert reason(source, target) == expected
+    assert judge((source, target)).reasons[0] == expected
     assert expected is None or expected in REASONS
 
 
-def test_shares_by_hand() -> None:
-    assert letter_share("ab 1 ,") == 2 / 4
-    assert letter_share("   ") == 0
-    assert script_share("abc где", "ru") == 3 / 6
-    assert script_share("12 .", "ru") == 1
-    assert script_share("abc", "x-unknown") == 1
+@pytest.mark.parametrize(
+    ("text", "filters", "languages", "expected"),
+    [
+        ("ab 1 ,", {"min_letters": 0.5}, ("en", "fr"), None),  # 2 / 4
+        ("ab 1 ,", {"min_letters": 0.51}, ("en", "fr"), "letters"),
+        ("abc где", {"min_script": 0.5}, ("ru", "ru"), None),  # 3 / 6
+        ("abc где", {"min_script": 0.51}, ("ru", "ru"), "script"),
+        ("12 .", {"min_script": 1.0, "min_letters": None}, ("ru", "ru"), None),
+        ("abc", {"min_script": 1.0}, ("x-unknown", "x-unknown"), None),
+    ],
+)
+def test_shares_by_hand(
+    text: str, filters: dict[str, float], languages: tuple[str, str], expected: str | None
+) -> None:
+    found = judge((text, text), languages=languages, identical=False, **filters)
+    assert found.reasons[0] == expected
+
+
+def test_numbers_by_hand() -> None:
     assert number_share("1,000 and 20", "1 000 et 20") == 1
     assert number_share("12 and 13", "12") == pytest.approx(3 / 4)
     assert number_share("12 and 13", "14 and 15") == pytest.approx(1 / 5)
@@ -103,13 +105,8 @@ def test_placeholders_and_tags() -> None:
     ],
 )
 def test_text_is_normalised(text: str, expected: str) -> None:
-    assert normalised(text) == expected
-    assert normalised(expected) == expected
-
-
-def test_a_side_of_marks_alone_has_an_empty_form() -> None:
-    assert form("\u0301") == ""
-    assert all_forms(["\u0301\u0302", "a"]) == ["", "a"]
+    assert normal(text) == expected
+    assert normal(expected) == expected
 
 
 def test_forms_forget_case_accents_punctuation_and_numbers() -> None:
@@ -117,6 +114,7 @@ def test_forms_forget_case_accents_punctuation_and_numbers() -> None:
     assert form("हिन्दी") != form("हनद")  # vowels are marks
     assert form("猫 が") != form("猫 か")
     assert len(form("猫 が").split()) == 2
+    assert form("\u0301\u0302") == ""
 
 
 # Characters of many scripts, beside what is rare: marks, controls, ligatures, astral letters, wide spaces.
@@ -133,31 +131,26 @@ def odd_texts(count: int) -> list[str]:
     return ["", " ", *("".join(rng.choice(ODD, size)) for size in rng.choice([1, 2, 5, 30], count))]
 
 
-def test_texts_that_are_judged_together_are_judged_as_one_by_one() -> None:
-    texts = odd_texts(3000)
-    clean = all_normalised(texts)
-    assert clean == [normalised(text) for text in texts]
-    assert all_forms(clean) == [form(text) for text in clean]
-
-
-def test_characters_are_counted_as_by_plain_searches() -> None:
-    """Letters, numbers and words, by patterns and ``str.split`` text by text."""
-    texts = [normalised(text) for text in odd_texts(3000)]
-    side = Characters(texts)
-    letters = side.is_a(LETTER)
-    assert side.count(letters).tolist() == [len(re.findall(r"[^\W\d_]", text)) for text in texts]
-    assert side.count(letters, 4).tolist() == [len(re.findall(r"[^\W\d_]", text[:4])) for text in texts]
-    assert side.has_two(DIGIT).tolist() == [re.search(r"\d\d", text) is not None for text in texts]
-    greek = [len(re.findall("[\u0370-\u03ff\u1f00-\u1fff]", text)) for text in texts]
-    assert side.count(side.in_ranges("\u0370-\u03ff\u1f00-\u1fff")).tolist() == greek
-    words = judged(texts, texts[::-1], DEFAULTS, ("en", "fr")).words
-    assert words.tolist() == [[count_words(text) for text in each] for each in (texts, texts[::-1])]
+def test_texts_are_normalised_and_counted_as_by_plain_functions() -> None:
+    """By ``unicodedata``, patterns of ``re`` and ``str.split``, text by text."""
+    texts = odd_texts(2000)
+    plain = [re.sub("[\u00ad\u200b\u2060\ufeff]", "", unicodedata.normalize("NFC", text)) for text in texts]
+    plain = [" ".join(re.sub("[\x00-\x1f\x7f-\x9f\u2028\u2029]", " ", text).split()) for text in plain]
+    assert normalised(pyarrow.array(texts)).to_pylist() == plain
+    words = judge(*zip(texts, texts[::-1])).words
+    assert words.tolist() == [[count_words(text) for text in side] for side in (plain, plain[::-1])]
+    greek = [
+        len(re.findall("[Α-Ωα-ω]", text)) / max(1, len(re.findall("[A-Za-zΑ-Ωα-ω]", text))) for text in plain
+    ]
+    simple = [(text, share) for text, share in zip(plain, greek) if re.fullmatch("[ A-Za-zΑ-Ωα-ω]+", text)]
+    pairs = [(text, text) for text, _ in simple]
+    found = judge(*pairs, languages=("el", "el"), identical=False, min_letters=None, min_script=0.5).reasons
+    assert [reason == "script" for reason in found] == [share < 0.5 for _, share in simple]
 
 
 def test_keys_are_those_of_every_machine() -> None:
     assert text_key("été") == 7786767946030819550
     assert order_keys(np.array([2]), 1).tolist() == [2746895812035318987]
-    assert len({*pair_keys(["a", "a b"], ["b c", "c"]).tolist()}) == 2
     rows = np.arange(100_000, dtype=np.int64)
     keys = order_keys(rows, 1)
     assert len(set(keys.tolist())) == len(rows)
@@ -179,6 +172,10 @@ def jaccard(first: tuple[str, str], second: tuple[str, str]) -> float:
     return len(sets[0] & sets[1]) / len(sets[0] | sets[1])
 
 
+def signed(*pairs: tuple[str, str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return signatures(*(pyarrow.array(side) for side in zip(*pairs)))
+
+
 def test_signatures_estimate_what_pairs_share() -> None:
     rng = np.random.default_rng(3)
     errors, candidates = [], 0
@@ -188,10 +185,9 @@ def test_signatures_estimate_what_pairs_share() -> None:
         for place in rng.choice(40, changed, replace=False):
             words[place] = f"other{place}"
         second = " ".join(words[:20]), " ".join(words[20:])
-        bands, found = signatures([first, second])
-        assert found[0] is not None
-        assert found[1] is not None
-        errors.append(similarity([found[0]], [found[1]])[0] - jaccard(first, second))
+        bands, values, enough = signed(first, second)
+        assert enough.all()
+        errors.append((values[0] == values[1]).mean() - jaccard(first, second))
         candidates += bool((bands[0] == bands[1]).any()) if jaccard(first, second) > 0.75 else 0
     assert abs(np.mean(errors)) < 0.08
     assert np.abs(errors).max() < 0.35
@@ -199,13 +195,13 @@ def test_signatures_estimate_what_pairs_share() -> None:
 
 
 def test_short_pairs_have_no_signature_and_batches_do_not_matter() -> None:
-    forms = [("a b c", "d e"), ("a b c d", "e f g"), ("x y z x", "u v w"), ("", "")]
-    bands, found = signatures(forms)
-    assert [each is None for each in found] == [True, False, False, True]
+    pairs = [("a b c", "d e"), ("a b c d", "e f g"), ("x y z x", "u v w"), ("", "")]
+    bands, values, enough = signed(*pairs)
+    assert enough.tolist() == [False, True, True, False]
     assert bands.shape == (4, BANDS)
-    alone, (again,) = signatures(forms[2:3])
-    assert again == found[2]
-    assert np.array_equal(alone[0], bands[2])
+    alone = signed(pairs[2])
+    assert np.array_equal(alone[0][0], bands[2])
+    assert np.array_equal(alone[1][0], values[2])
 
 
 def test_languages_are_identified() -> None:
@@ -215,24 +211,10 @@ def test_languages_are_identified() -> None:
         "fr": "Le conseil publie sa décision dans un délai d'un mois .",
         "de": "Der Rat veröffentlicht seine Entscheidung innerhalb eines Monats .",
     }
-    found = identify(list(texts.values()), ("en", "fr"))
-    assert [each.language for each in found] == list(texts)
-    assert all(each.probability > 0.9 for each in found)
-
-
-def test_many_sides_are_identified_as_by_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Text by text, the library's own function says the same; so do other groups of texts."""
-    langid = pytest.importorskip("py3langid.langid", reason="py3langid is not installed")
-    monkeypatch.setattr(language, "TOGETHER", 11)
-    library = langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE, norm_probs=True)
-    library.set_languages(sorted({*language._WORLD.split(), "en", "fr"} & set(library.labels)))
-    texts = [
-        *(pair[0] for pair in grammar_pairs(20)), *(pair[1] for pair in grammar_pairs(20)),
-        "", "THE HOUSE IS RED", "где дом", "的", "Срећан рад свима овде", "a" * 300, "\U0001f600",
-    ]  # fmt: skip
-    found = identify(texts, ("en", "fr"))
-    for text, each in zip(texts, found, strict=True):
-        name, probability = library.classify(text[: language.MAX_CHARACTERS])
-        assert each.probability == pytest.approx(probability, abs=1e-4)
-        assert each.language == name or probability < 0.05  # of none, the first is as good as any
-    assert identify(texts[::-1], ("en", "fr"))[::-1] == found
+    found = [identify(text, ("en", "fr")) for text in texts.values()]
+    assert [language for language, _ in found] == list(texts)
+    assert all(probability > 0.9 for _, probability in found)
+    pairs = [(texts["en"], texts["fr"]), (texts["en"], texts["de"]), ("Der Rat .", "Le conseil .")]
+    judged_pairs = judge(*pairs, language=0.7)
+    assert judged_pairs.reasons.tolist() == [None, "language", None]
+    assert judged_pairs.languages == [["en", "en", None], ["fr", "de", None]]

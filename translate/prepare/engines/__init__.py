@@ -1,1 +1,0 @@
-"""What runs functions over batches and statements over tables: one machine, or a cluster."""

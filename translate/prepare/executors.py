@@ -1,0 +1,324 @@
+"""What runs functions over batches and SQL over tables: DuckDB on one machine, or Spark on a cluster.
+
+A table is a folder of parquet files; a view is a statement with a name. Both executors understand the same
+statements, and both write a table aside, so that a folder that exists holds a whole table.
+"""
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures.process import BrokenProcessPool
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow
+import pyarrow.parquet
+
+from translate.config.names import shorten
+from translate.errors import UserError
+from translate.prepare.shards import BATCH_PAIRS, ShardOrder
+from translate.prepare.workers import uninterrupted, worker_processes
+from translate.text.aside import aside, scratch, told
+
+BatchFunction = Callable[[pyarrow.RecordBatch], pyarrow.RecordBatch]
+
+GROUP_PAIRS = 20_000  # of a row group: what a function sees at a time
+PARTITIONS = 64  # of an exchange on a cluster; adaptive execution joins the small ones
+_SHARE = 0.6  # of the memory is DuckDB's; the rest is for Python and for results
+_FULL = (
+    "the disk is full while preparing: free some space, then start the same command again; it goes on with "
+    "what is whole"
+)
+_PARQUET = f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {GROUP_PAIRS}"
+_SPARK = "--spark needs PySpark and Java 17; pip install 'seq2seq-translate[spark]'"
+_SPARK_TYPES = {
+    pyarrow.int8(): "tinyint",
+    pyarrow.int32(): "int",
+    pyarrow.int64(): "bigint",
+    pyarrow.float64(): "double",
+    pyarrow.string(): "string",
+}
+
+
+class Executor(Protocol):
+    """One machine, or a cluster; ``memory`` is the bytes that a process may take."""
+
+    memory: int
+
+    def add_table(self, name: str, folder: Path) -> None:
+        """Give a folder of parquet files a name in statements."""
+
+    def add_view(self, name: str, statement: str) -> None:
+        """Give a statement a name in statements."""
+
+    def store(self, statement: str, output: Path) -> None:
+        """Write the rows of a statement to a new table."""
+
+    def map(self, function: BatchFunction, table: Path, output: Path, schema: pyarrow.Schema) -> None:
+        """Write what a function makes of each batch of a table; go on with what an earlier process left."""
+
+    def query(self, statement: str) -> list[dict[str, Any]]:
+        """The rows of a statement that gives few."""
+
+    def table(self, statement: str) -> pyarrow.Table:
+        """The rows of a statement that fit into memory."""
+
+    def write_shards(self, statement: str, order: ShardOrder) -> None:
+        """Write the missing shards of the rows of a statement, sorted by ``order_key``, then ``row``.
+
+        The rows have these columns, ``shard``, and the columns of the shards.
+        """
+
+    def close(self) -> None:
+        """Release memory and processes."""
+
+
+class OneMachine:
+    """DuckDB within a limit of memory, and a pool of processes for functions.
+
+    Args:
+        folder: for what does not fit into memory.
+        memory: bytes for a process.
+        workers: processes that run functions, and threads of DuckDB; one for each processor by default.
+    """
+
+    def __init__(self, folder: Path, *, memory: int, workers: int | None = None) -> None:
+        check_duckdb()
+        import duckdb
+
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder, self.memory, self.workers = folder, memory, workers or _processors()
+        self._memory_error, self._error = duckdb.OutOfMemoryException, duckdb.Error
+        settings: dict[str, Any] = {
+            "memory_limit": f"{int(_SHARE * memory / 2**20)}MiB",
+            "temp_directory": str(folder),
+            "threads": self.workers,
+            "preserve_insertion_order": False,
+            "enable_external_file_cache": False,  # the system has one
+            "allocator_flush_threshold": "16MiB",
+            "allocator_bulk_deallocation_flush_threshold": "16MiB",
+            "partitioned_write_flush_threshold": 50_000,  # rows of each thread
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+        }
+        self.connection: Any = duckdb.connect(config=settings)
+        self._run("SET enable_progress_bar = false")
+
+    def add_table(self, name: str, folder: Path) -> None:
+        """See :class:`Executor`, as for the other functions."""
+        self.add_view(name, f"SELECT * FROM {_files(folder)}")
+
+    def add_view(self, name: str, statement: str) -> None:
+        self._run(f"CREATE OR REPLACE VIEW {name} AS {statement}")
+
+    def store(self, statement: str, output: Path) -> None:
+        with aside(output) as new:
+            self._run(f"COPY ({statement}) TO {_quoted(new)} ({_PARQUET}, FILE_SIZE_BYTES '32MB')")
+
+    def map(self, function: BatchFunction, table: Path, output: Path, schema: pyarrow.Schema) -> None:
+        output.mkdir(parents=True, exist_ok=True)
+        missing = [path for path in sorted(table.glob("*.parquet")) if not (output / path.name).exists()]
+        jobs = [(function, path, output / path.name, schema) for path in missing]
+        if len(jobs) < 2:
+            for job in jobs:
+                map_file(*job)
+            return
+        # A single worker is a process of its own, too: this one holds what DuckDB reads.
+        try:
+            with worker_processes(min(self.workers, len(jobs))) as pool:
+                with uninterrupted():
+                    results = [pool.submit(map_file, *job) for job in jobs]
+                for result in results:
+                    result.result()
+        except BrokenProcessPool as error:
+            raise UserError(
+                "a process that prepares was killed, perhaps for lack of memory; start again with fewer "
+                "--workers: whole parts are kept"
+            ) from error
+
+    def query(self, statement: str) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = self.table(statement).to_pylist()
+        return rows
+
+    def table(self, statement: str) -> pyarrow.Table:
+        result = self._run(statement)
+        return self._explained(result.fetch_arrow_table)
+
+    def write_shards(self, statement: str, order: ShardOrder) -> None:
+        """See :class:`Executor`; the rows go to a folder for each shard first, which bounds the memory."""
+        missing = sorted(set(range(order.count)) - set(order.whole()))
+        with told(self.folder), scratch(self.folder) as parts:
+            chosen = f"SELECT * FROM ({statement}) s WHERE shard IN ({', '.join(map(str, missing))})"
+            target = _quoted(parts / "by_shard")
+            self._run(f"COPY ({chosen}) TO {target} ({_PARQUET}, PARTITION_BY (shard))")
+            for number in missing:
+                part = parts / "by_shard" / f"shard={number}"
+                if part.exists():
+                    order.write(number, self._batches(f"FROM {_files(part)} ORDER BY order_key, row"))
+                    shutil.rmtree(part)
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def _run(self, statement: str) -> Any:
+        return self._explained(lambda: self.connection.execute(statement))
+
+    def _batches(self, statement: str) -> Iterator[pyarrow.RecordBatch]:
+        reader = self._run(statement).fetch_record_batch(BATCH_PAIRS)
+        while (batch := self._explained(lambda: next(reader, None))) is not None:
+            yield batch
+
+    def _explained(self, work: Callable[[], Any]) -> Any:
+        """The result of ``work``; a lack of memory or disk becomes one sentence."""
+        try:
+            return work()
+        except RuntimeError as error:  # DuckDB's answer to an interrupt
+            if str(error).strip().lower().rstrip("!.") != "query interrupted":
+                raise
+            raise KeyboardInterrupt from error
+        except (self._error, pyarrow.ArrowException, OSError) as error:
+            text = " ".join(str(error).split())
+            if "No space left" in text or "max_temp_directory_size" in text:
+                raise UserError(_FULL) from error
+            if isinstance(error, self._memory_error):
+                raise UserError(
+                    f"not enough memory for this step ({text[:150]}); start again with a larger --memory, or "
+                    f"fewer --workers"
+                ) from error
+            raise
+
+
+def map_file(function: BatchFunction, path: Path, output: Path, schema: pyarrow.Schema) -> None:
+    """Write what a function makes of each row group of a parquet file; the result is written aside."""
+    with aside(output) as new, pyarrow.parquet.ParquetWriter(new, schema, compression="zstd") as writer:
+        # With pre_buffer, all that was read stays in memory until the file is closed.
+        file = pyarrow.parquet.ParquetFile(path, pre_buffer=False)
+        for number in range(file.num_row_groups):
+            for batch in file.read_row_group(number).combine_chunks().to_batches():
+                writer.write_batch(function(batch))
+
+
+def check_duckdb() -> None:
+    """Raise :class:`UserError` if DuckDB is not installed."""
+    if find_spec("duckdb") is None:
+        raise UserError("translate prepare needs DuckDB; pip install 'seq2seq-translate[prepare]'")
+
+
+def _processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _files(folder: Path) -> str:
+    return f"read_parquet({_quoted(folder / '*.parquet')}, hive_partitioning = false)"
+
+
+def _quoted(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"
+
+
+class Cluster:
+    """Spark SQL.
+
+    Args:
+        folder: for what this process writes; every worker must see it, and the shards, under the same path.
+        master: of the cluster, such as ``spark://host:7077``; ``local[2]`` means threads of this process.
+        memory: bytes for an executor of Spark.
+    """
+
+    def __init__(self, folder: Path, *, master: str, memory: int) -> None:
+        try:
+            from pyspark.errors import PySparkException
+            from pyspark.sql import SparkSession
+        except ImportError as error:
+            raise UserError(_SPARK) from error
+        if shutil.which("java") is None:
+            raise UserError(f"no java is found; {_SPARK}")
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # which the workers start
+        folder.mkdir(parents=True, exist_ok=True)
+        self.memory, self._error = memory, PySparkException
+        settings = {
+            "spark.executor.memory": f"{memory // 2**20}m",
+            "spark.driver.memory": f"{memory // 2**20}m",
+            "spark.local.dir": str(folder.resolve()),
+            "spark.sql.warehouse.dir": str((folder / "warehouse").resolve()),
+            "spark.sql.shuffle.partitions": str(PARTITIONS),
+            "spark.sql.parquet.compression.codec": "zstd",
+            "spark.sql.execution.arrow.pyspark.enabled": "true",
+            "spark.sql.session.timeZone": "UTC",
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.log.level": "ERROR",
+        }
+        builder = SparkSession.builder.master(master).appName("translate prepare")
+        for key, value in settings.items():
+            builder = builder.config(key, value)
+        self.session: Any = builder.getOrCreate()
+
+    def add_table(self, name: str, folder: Path) -> None:
+        """See :class:`Executor`, as for the other functions."""
+        self._table(folder).createOrReplaceTempView(name)
+
+    def add_view(self, name: str, statement: str) -> None:
+        self._sql(statement).createOrReplaceTempView(name)
+
+    def store(self, statement: str, output: Path) -> None:
+        self._write(self._sql(statement), output)
+
+    def map(self, function: BatchFunction, table: Path, output: Path, schema: pyarrow.Schema) -> None:
+        if (output / "_SUCCESS").exists():
+            return
+
+        def run(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+            for batch in batches:
+                if len(batch):
+                    yield function(batch)
+
+        columns = ", ".join(f"{field.name} {_SPARK_TYPES[field.type]}" for field in schema)
+        self._write(self._table(table).mapInArrow(run, columns), output)
+
+    def query(self, statement: str) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = self.table(statement).to_pylist()
+        return rows
+
+    def table(self, statement: str) -> pyarrow.Table:
+        rows = self._sql(statement)
+        return self._explained(rows.toArrow)
+
+    def write_shards(self, statement: str, order: ShardOrder) -> None:
+        missing = sorted(set(range(order.count)) - set(order.whole()))
+        rows = self._sql(f"SELECT * FROM ({statement}) s WHERE shard IN ({', '.join(map(str, missing))})")
+        parted = rows.repartitionByRange(order.count, "shard").sortWithinPartitions("order_key", "row")
+
+        def run(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+            numbers = order.write_all(batches)
+            yield pyarrow.record_batch({"shard": pyarrow.array(numbers, pyarrow.int32())})
+
+        self._explained(parted.mapInArrow(run, "shard int").collect)
+
+    def close(self) -> None:
+        self.session.stop()
+
+    def _table(self, folder: Path) -> Any:
+        return self._explained(lambda: self.session.read.parquet(str(folder.resolve())))
+
+    def _sql(self, statement: str) -> Any:
+        return self._explained(lambda: self.session.sql(statement))
+
+    def _write(self, rows: Any, output: Path) -> None:
+        """Spark writes aside and renames; the file ``_SUCCESS`` says that a table is whole."""
+        self._explained(lambda: rows.write.mode("overwrite").parquet(str(output.resolve())))
+
+    def _explained(self, work: Callable[[], Any]) -> Any:
+        try:
+            return work()
+        except self._error as error:
+            text = str(error)
+            if "No space left" in text:
+                raise UserError(_FULL) from error
+            if "UserError" in text:  # of a function on a worker
+                raise UserError(shorten(text.split("UserError: ")[-1].split("\n")[0], 300)) from error
+            print(text[:6000], file=sys.stderr)  # what the workers report, for whoever runs the cluster
+            raise UserError(f"Spark gave up: {shorten(text, 300)}") from error

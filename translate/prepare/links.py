@@ -1,0 +1,196 @@
+"""Judges pairs by the links between their words: what a sample teaches, and what it tells of each pair."""
+
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow
+import pyarrow.compute
+
+from translate.errors import UserError
+from translate.links.frozen import FrozenAligner, first_pairs, learn_frozen
+from translate.links.judge import TranslationJudge, learn_judge
+from translate.links.links import format_pharaoh
+from translate.links.partners import Numbered
+from translate.prepare.executors import Executor
+from translate.prepare.recipe import LinkConfig
+from translate.prepare.workers import uninterrupted, worker_processes
+from translate.text.aside import aside
+from translate.text.words import split_words
+
+LEFT = pyarrow.schema(
+    [
+        ("row", pyarrow.int64()),
+        ("corpus", pyarrow.string()),
+        ("source", pyarrow.string()),
+        ("target", pyarrow.string()),
+        ("document", pyarrow.int64()),
+        ("line", pyarrow.int64()),
+        ("source_words", pyarrow.int32()),
+        ("target_words", pyarrow.int32()),
+        ("source_key", pyarrow.int64()),
+        ("target_key", pyarrow.int64()),
+        ("order_key", pyarrow.int64()),
+    ]
+)
+_ADDED = {
+    "reason": pyarrow.string(),  # "links" for too few of them
+    "coverage": pyarrow.float64(),  # share of linked words, of the side with fewer of them
+    "probability": pyarrow.float64(),  # that the sides are translations
+    "links": pyarrow.string(),
+}
+CLEAN = pyarrow.schema([*LEFT, *_ADDED.items()])
+_SQL_TYPES = {pyarrow.string(): "STRING", pyarrow.float64(): "DOUBLE"}
+UNJUDGED = ", ".join(f"CAST(NULL AS {_SQL_TYPES[kind]}) AS {name}" for name, kind in _ADDED.items())
+MAX_SAMPLE_WORDS = 60  # of a side of a pair from which the translations of words are learnt
+HMM_ROUNDS = 3  # of training after model 1
+HELD_PAIRS = 4_000  # of the sample, from which the judge learns what good pairs look like; at most a fifth
+LINK_BYTES = 24  # that a possible link needs
+PROCESS_BYTES = 200 << 20  # that the process needs beside them
+LEAST_LINKS = 100_000
+SMALL = 1 << 20  # bytes of a sample that needs no process of its own
+
+
+class Learnt(NamedTuple):
+    """What was learnt from a sample.
+
+    Attributes:
+        pairs: number that taught the aligner; 0 if there is none.
+        limited: whether memory left out some that the recipe asks for.
+        judge: whether there were enough pairs for a judge.
+    """
+
+    pairs: int
+    limited: bool
+    judge: bool
+
+
+def links_within(memory: int) -> int:
+    """How many possible links can be learnt from in ``memory`` bytes."""
+    return max(LEAST_LINKS, (memory - PROCESS_BYTES) // LINK_BYTES)
+
+
+def learn_sample(executor: Executor, view: str, links: LinkConfig, parameters: Path, judge: Path) -> Learnt:
+    """Learn from the first pairs of the random order, and write the aligner and its judge.
+
+    The aligner's part ends before its possible links exceed ``links.sample_links``, whatever the pairs'
+    lengths, or what the executor's memory has room for; the judge learns from the pairs that follow.
+    """
+    table = executor.table(
+        f"SELECT source, target FROM {view} WHERE greatest(source_words, target_words) <= {MAX_SAMPLE_WORDS} "
+        f"ORDER BY order_key, row LIMIT {links.sample_pairs + HELD_PAIRS}"
+    )
+    job = table, links, links_within(executor.memory), parameters, judge
+    if table.nbytes < SMALL:
+        return learn(*job)
+    # In a process of its own: this one holds what DuckDB has read.
+    try:
+        with worker_processes(1) as pool:
+            with uninterrupted():
+                result = pool.submit(learn, *job)
+            return result.result()
+    except BrokenProcessPool as error:
+        raise UserError(
+            "the process that learns the translations of words was killed, perhaps for lack of memory; "
+            "start again with a smaller links.sample_links: whole parts are kept"
+        ) from error
+
+
+def learn(table: pyarrow.Table, links: LinkConfig, most_links: int, parameters: Path, judge: Path) -> Learnt:
+    """Learn from a table of pairs; the parameters are written last, so that they stand for everything."""
+    texts = zip(*(table[side].to_pylist() for side in ("source", "target")))
+    pairs = ((link_words(source), link_words(target)) for source, target in texts)
+    count = min(links.sample_pairs, len(table) - min(HELD_PAIRS, len(table) // 5))
+    sources, targets = first_pairs(islice(pairs, count), min(links.sample_links, most_links))
+    if not any(source and target for source, target in zip(sources, targets)):
+        return Learnt(0, limited=False, judge=False)
+    aligner = learn_frozen(sources, targets, hmm_rounds=HMM_ROUNDS)
+    limited, learnt = len(sources) < count and most_links < links.sample_links, len(sources)
+    held = list(islice(pairs, HELD_PAIRS))
+    found = learn_judge(aligner, [source for source, _ in held], [target for _, target in held])
+    if found is not None:
+        with aside(judge) as new:
+            found.save(new)
+    with aside(parameters) as new:
+        aligner.save(new)
+    return Learnt(learnt, limited=limited, judge=found is not None)
+
+
+@dataclass(frozen=True)
+class LinkFunction:
+    """Judges the pairs of a batch by the links between their words.
+
+    Attributes:
+        links: what is wanted.
+        parameters: file of the aligner.
+        judge: file of the judge; ``None`` if there is none.
+    """
+
+    links: LinkConfig
+    parameters: Path
+    judge: Path | None
+
+    def __call__(self, batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
+        """The pairs, of ``LEFT``, with the columns of ``CLEAN``."""
+        aligner = _aligner(self.parameters)
+        sides = [_numbered(aligner, number, batch[side]) for number, side in enumerate(("source", "target"))]
+        evidence = aligner.evidence_of(*sides)
+        # Rounded, so that the result does not depend on the order in which numbers were added.
+        coverage = evidence[:, :2].min(1).round(6)
+        few = np.zeros(len(batch), bool)
+        if self.links.min_coverage is not None:
+            few |= coverage < self.links.min_coverage
+        probability, lines = None, None
+        if self.judge is not None:
+            lengths = sides[0].lengths, sides[1].lengths
+            probability = _judge(self.judge).probabilities(evidence, lengths).round(6)
+            if self.links.min_probability is not None:
+                few |= probability < self.links.min_probability
+        if self.links.write:
+            words = (list(map(link_words, batch[side].to_pylist())) for side in ("source", "target"))
+            lines = [format_pharaoh(links) for links in aligner.links(*words)]
+        added = np.where(few, "links", None), coverage, probability, lines
+        arrays = [
+            pyarrow.nulls(len(batch), kind) if values is None else pyarrow.array(values, kind)
+            for values, kind in zip(added, _ADDED.values())
+        ]
+        return pyarrow.record_batch([*(batch[name] for name in LEFT.names), *arrays], schema=CLEAN)
+
+
+def link_words(text: str) -> list[str]:
+    """The words of a side as the aligner knows them: those that links of a run index, in lower case."""
+    return [word for part in text.split() for word in _words_of(part)]
+
+
+def _numbered(aligner: FrozenAligner, side: int, texts: pyarrow.Array) -> Numbered:
+    """The words of normalised texts, by the aligner's numbers; what spaces divide is split once a batch."""
+    parts = pyarrow.compute.split_pattern(texts, " ")
+    found = parts.flatten().dictionary_encode()
+    different = aligner.numbered(side, list(map(_words_of, found.dictionary.to_pylist())))
+    chosen = found.indices.to_numpy()
+    lengths = different.lengths[chosen]
+    begins = (np.cumsum(different.lengths) - different.lengths)[chosen]
+    within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    ends = np.cumsum(pyarrow.compute.list_value_length(parts).to_numpy())
+    sums = np.append(0, np.cumsum(lengths))[np.append(0, ends)]
+    return Numbered(different.numbers[np.repeat(begins, lengths) + within], np.diff(sums))
+
+
+@lru_cache(maxsize=1 << 16)
+def _words_of(part: str) -> tuple[str, ...]:
+    """The words of a text without white space."""
+    return tuple(word.text.casefold() for word in split_words(part))
+
+
+@lru_cache(maxsize=1)
+def _judge(path: Path) -> TranslationJudge:
+    return TranslationJudge.load(path)
+
+
+@lru_cache(maxsize=1)
+def _aligner(path: Path) -> FrozenAligner:
+    return FrozenAligner.load(path)

@@ -1,0 +1,306 @@
+"""The report: what was read, dropped and kept, with examples, as JSON, as a page and for the terminal."""
+
+import html
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from translate.prepare.exchange import Remaining, number_of
+from translate.prepare.executors import Executor
+from translate.prepare.inputs import SPLITS
+from translate.prepare.recipe import Recipe
+from translate.prepare.rows import REASONS
+from translate.prepare.shards import Shard, content_hash
+
+PAGE = "report.html"
+EXAMPLES = 5  # of each reason
+SHOWN = 300  # characters of a side
+SHOWN_LANGUAGES = 12
+BINS = 20  # of the link coverage and of probabilities
+SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
+_STYLE = (
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;"
+    "color:#1b1b1b;background:#fff}div{overflow-x:auto}table{border-collapse:collapse;margin:1rem 0 2rem}"
+    "td,th{border-bottom:1px solid #ccc;padding:.3rem .6rem;text-align:left;vertical-align:top;"
+    "white-space:pre-line;overflow-wrap:anywhere}"
+    "td.n,th.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}"
+    "@media(prefers-color-scheme:dark){body{color:#ddd;background:#16181b}td,th{border-color:#444}}"
+)
+
+
+def report_of(
+    executor: Executor,
+    recipe: Recipe,
+    remaining: Remaining,
+    damaged: list[dict[str, str]],
+    splits: dict[str, list[Shard]],
+) -> dict[str, Any]:
+    """The report, the same for every executor.
+
+    The pairs of a corpus that were read for training are as many as those that were dropped, held out for
+    validation or test, and kept.
+    """
+    executor.add_view("dropped", _dropped(recipe, remaining))
+    reasons = _counts(
+        executor, "SELECT corpus, reason AS v, count(*) AS n FROM dropped GROUP BY corpus, reason"
+    )
+    summed = sum((Counter(counts) for counts in reasons.values()), Counter[str]())
+    read = _counts(executor, "SELECT corpus, split AS v, count(*) AS n FROM rows GROUP BY corpus, split")
+    return {
+        "languages": [recipe.source_language, recipe.target_language],
+        "splits": {split: sum(shard.pairs for shard in shards) for split, shards in splits.items()},
+        "hash": content_hash(splits),
+        "read": {
+            corpus: {SPLITS[int(key)]: n for key, n in counts.items()} for corpus, counts in read.items()
+        },
+        "dropped": {corpus: _ordered(counts) for corpus, counts in reasons.items()},
+        "held_out": _by_corpus(executor, "held_out"),
+        "kept": _by_corpus(executor, "chosen"),
+        "reasons": {reason: REASONS[reason] for reason in _ordered(summed)},
+        "damaged_files": damaged,
+        "overlap": {f"same_{kind}": number_of(executor, f"overlap_{kind}") for kind in ("pair", "side")},
+        "words": {side: _quantiles(executor, f"{side}_words") for side in ("source", "target")},
+        "identified_languages": {
+            side: _languages(executor, f"{side}_language") for side in ("source", "target")
+        },
+        "link_coverage": _histograms(executor, "coverage"),
+        "translation_probability": _histograms(executor, "probability"),
+        "examples": _examples(executor),
+    }
+
+
+def _dropped(recipe: Recipe, remaining: Remaining) -> str:
+    """Every dropped row with its reason, and the row that is kept instead."""
+    none = "CAST(NULL AS BIGINT) AS first"
+    parts = [
+        f"SELECT row, reason, {none} FROM rows WHERE split = 0 AND reason IS NOT NULL",
+        f"SELECT row, reason, {none} FROM clean WHERE reason IS NOT NULL",
+        *(
+            f"SELECT row, '{reason}' AS reason, first FROM {name}"
+            for name, reason in remaining.reasons.items()
+        ),
+    ]
+    if recipe.overlap != "keep":
+        parts.append(f"SELECT row, 'overlap' AS reason, first FROM overlap_{recipe.overlap}")
+    together = " UNION ALL ".join(parts)
+    return (
+        f"SELECT r.row, r.corpus, r.order_key, d.reason, d.first FROM ({together}) d "
+        f"JOIN rows r ON d.row = r.row"
+    )
+
+
+def _counts(executor: Executor, statement: str) -> dict[str, dict[str, int]]:
+    """Corpus -> value -> number, in alphabetic order."""
+    found: dict[str, dict[str, int]] = defaultdict(dict)
+    for row in sorted(executor.query(statement), key=lambda row: (row["corpus"], row["v"])):
+        found[row["corpus"]][str(row["v"])] = row["n"]
+    return dict(found)
+
+
+def _by_corpus(executor: Executor, view: str) -> dict[str, int]:
+    rows = executor.query(f"SELECT corpus, count(*) AS n FROM {view} GROUP BY corpus ORDER BY corpus")
+    return {row["corpus"]: row["n"] for row in rows}
+
+
+def _ordered(counts: dict[str, int]) -> dict[str, int]:
+    return {reason: counts[reason] for reason in REASONS if reason in counts}
+
+
+def _quantiles(executor: Executor, column: str) -> dict[str, float]:
+    """Mean and quantiles of a value of the chosen rows, from the number of rows that have it."""
+    rows = executor.query(
+        f"SELECT {column} AS v, count(*) AS n FROM chosen GROUP BY {column} ORDER BY {column}"
+    )
+    values, counts = (np.array([row[name] for row in rows]) for name in ("v", "n"))
+    ends = np.cumsum(counts)
+    found: dict[str, float] = {"mean": round(float((values * counts).sum() / ends[-1]), 2)}
+    for share in SHARES:
+        found[f"{share:.0%}"] = int(values[np.searchsorted(ends, share * ends[-1])])
+    return {**found, "most": int(values[-1])}
+
+
+def _languages(executor: Executor, column: str) -> dict[str, int]:
+    """The languages that were identified most; sides that are too short to tell are not counted."""
+    rows = executor.query(
+        f"SELECT {column} AS v, count(*) AS n FROM rows WHERE split = 0 AND {column} IS NOT NULL "
+        f"GROUP BY {column} ORDER BY n DESC, v LIMIT {SHOWN_LANGUAGES}"
+    )
+    return {row["v"]: row["n"] for row in rows}
+
+
+def _histograms(executor: Executor, value: str) -> dict[str, dict[str, int]]:
+    """For each corpus the number of pairs by their value, from 0 to 1 in steps of 1 / ``BINS``."""
+    step = f"least(CAST(floor({value} * {BINS}) AS INT), {BINS - 1})"
+    counted = f"SELECT corpus, {step} AS v, count(*) AS n FROM clean WHERE {value} IS NOT NULL"
+    return {
+        corpus: {f"{number / BINS:.2f}": counts.get(str(number), 0) for number in range(BINS)}
+        for corpus, counts in _counts(executor, f"{counted} GROUP BY corpus, {step}").items()
+    }
+
+
+def _examples(executor: Executor) -> dict[str, list[dict[str, Any]]]:
+    """The first pairs of the random order for each reason, with the pair that is kept instead of each."""
+    chosen = executor.query(
+        "SELECT reason, row, first FROM (SELECT reason, row, first, row_number() OVER (PARTITION BY reason "
+        f"ORDER BY order_key, row) AS place FROM dropped) d WHERE place <= {EXAMPLES} ORDER BY row"
+    )
+    numbers = {number for row in chosen for number in (row["row"], row["first"]) if number is not None}
+    sides = ", ".join(f"substr({side}, 1, {SHOWN}) AS {side}" for side in ("source", "target"))
+    wanted = ", ".join(map(str, sorted(numbers))) or "NULL"
+    rows = executor.query(f"SELECT row, corpus, line, {sides} FROM rows WHERE row IN ({wanted})")
+    texts = {row.pop("row"): row for row in rows}
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in chosen:
+        kept = {} if row["first"] is None else {"kept": texts[row["first"]]}
+        found[row["reason"]].append({**texts[row["row"]], **kept})
+    return {reason: found[reason] for reason in REASONS if reason in found}
+
+
+def summary(report: dict[str, Any]) -> list[str]:
+    """Lines for the terminal: what was read, dropped, held out and kept."""
+    dropped = sum((Counter(counts) for counts in report["dropped"].values()), Counter[str]())
+    read = sum(counts.get("train", 0) for counts in report["read"].values())
+    rows = [
+        (read, "read for training"),
+        *((dropped[reason], f"dropped: {meaning}") for reason, meaning in report["reasons"].items()),
+        (sum(report["held_out"].values()), "held out for validation or test"),
+        (sum(report["kept"].values()), "kept"),
+    ]
+    lines = [f"{count:>12,} {what}" for count, what in rows if count]
+    for name, what in (("same_pair", "in both languages"), ("same_side", "in one language or both")):
+        if count := report["overlap"][name]:
+            lines.append(f"{count:,} clean training pairs equal a validation or test pair {what}")
+    written = ", ".join(f"{split} {count:,}" for split, count in report["splits"].items())
+    return [*lines, f"written: {written}", f"hash {report['hash']}"]
+
+
+class _Table(NamedTuple):
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    note: str = ""
+
+
+def page_of(report: dict[str, Any]) -> str:
+    """The report as a page of HTML."""
+    title = html.escape(f"Corpora {' to '.join(report['languages'])}")
+    parts = [
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style>'
+        f"<h1>{title}</h1>"
+    ]
+    for table in (*_counted(report), *_measured(report), *_shown(report)):
+        if table.rows:
+            rows = "".join(_row(row, "td") for row in table.rows)
+            parts.append(f"<h2>{html.escape(table.title)}</h2>")
+            parts.append(f"<p>{html.escape(table.note)}</p>" if table.note else "")
+            parts.append(f"<div><table>{_row(table.head, 'th')}{rows}</table></div>")
+    return "\n".join(parts) + "</html>\n"
+
+
+def _row(cells: Sequence[object], tag: str) -> str:
+    found = []
+    for cell in cells:
+        is_number = isinstance(cell, (int, float))
+        text = html.escape(f"{cell:,}" if is_number else str(cell))
+        found.append(f"<{tag}{' class=n' if is_number else ' dir=auto'}>{text}</{tag}>")
+    return f"<tr>{''.join(found)}</tr>"
+
+
+def _counted(report: dict[str, Any]) -> list[_Table]:
+    read, dropped, held, kept = (report[key] for key in ("read", "dropped", "held_out", "kept"))
+    sizes = [
+        (
+            corpus,
+            counts.get("train", 0),
+            sum(dropped.get(corpus, {}).values()),
+            held.get(corpus, 0),
+            kept.get(corpus, 0),
+            counts.get("validation", 0) + counts.get("test", 0),
+        )
+        for corpus, counts in read.items()
+    ]
+    reasons = [
+        (meaning, *(dropped.get(corpus, {}).get(reason, 0) for corpus in read))
+        for reason, meaning in report["reasons"].items()
+    ]
+    overlap = report["overlap"]
+    return [
+        _Table(
+            "Training pairs",
+            ("corpus", "read", "dropped", "held out", "kept", "of validation and test files"),
+            sizes,
+            "Pairs read = dropped + held out for validation or test + kept.",
+        ),
+        _Table(
+            "Dropped pairs", ("reason", *read), reasons, "Each pair counts once, for the first reason found."
+        ),
+        _Table(
+            "Overlap",
+            ("clean training pairs", "pairs"),
+            [
+                (
+                    "equal to a held pair on both sides, but for case, punctuation and numbers",
+                    overlap["same_pair"],
+                ),
+                ("equal on one side at least", overlap["same_side"]),
+            ],
+            "They are dropped only if the setting overlap says so.",
+        ),
+        _Table(
+            "Files left out",
+            ("corpus", "file", "why"),
+            [(*file.values(),) for file in report["damaged_files"]],
+        ),
+    ]
+
+
+def _measured(report: dict[str, Any]) -> list[_Table]:
+    words, languages = report["words"], report["identified_languages"]
+    tables = [
+        _Table(
+            "Words of a side, kept pairs",
+            ("side", *words["source"]),
+            [(side, *found.values()) for side, found in words.items()],
+        ),
+        _Table(
+            "Languages identified",
+            ("side", "language", "sides"),
+            [(side, *found) for side, counts in languages.items() for found in counts.items()],
+            "Sides with too few letters are not counted.",
+        ),
+    ]
+    for title, key, note in (
+        (
+            "Probability of a translation",
+            "translation_probability",
+            "By the links between the words, if half of all pairs were translations (links.min_probability).",
+        ),
+        (
+            "Link coverage",
+            "link_coverage",
+            "The share of words that link to a word of the other side, of the side with fewer of them.",
+        ),
+    ):
+        steps = next(iter(report[key].values()), {})
+        rows = [(step, *(counts[step] for counts in report[key].values())) for step in steps]
+        tables.append(_Table(title, ("from", *report[key]), rows, note))
+    return tables
+
+
+def _shown(report: dict[str, Any]) -> list[_Table]:
+    """The examples: the lines of a pair below each other, which a phone has room for."""
+    return [
+        _Table(
+            f"Examples: {report['reasons'][reason]}",
+            ("pair", "kept instead") if "kept" in pairs[0] else ("pair",),
+            [tuple(map(_lines_of, (pair, *([pair["kept"]] if "kept" in pair else [])))) for pair in pairs],
+        )
+        for reason, pairs in report["examples"].items()
+    ]
+
+
+def _lines_of(pair: dict[str, Any]) -> str:
+    return f"{pair['corpus']}, line {pair['line']:,}\n{pair['source']}\n{pair['target']}"

@@ -1,0 +1,226 @@
+"""Judges rows one by one: raw pairs in, normalised pairs out, with a reason to drop each or with its keys.
+
+Every function is pure, so that every executor gives the same rows, whatever the batches.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow
+import pyarrow.compute
+
+from translate.prepare.inputs import RAW
+from translate.prepare.keys import (
+    BANDS,
+    PERMUTATIONS,
+    forms,
+    normalised,
+    order_keys,
+    replaced,
+    signatures,
+    text_keys,
+)
+from translate.prepare.language import base, identify, is_known, script_of
+from translate.prepare.recipe import FilterConfig, Recipe
+from translate.text.words import UNSPACED
+
+# Every reason in the order in which they are tried, and what it says of the pairs.
+REASONS = {
+    "empty": "with an empty side",
+    "too_long": "longer than filters.max_words",
+    "long_word": "with a word longer than filters.max_word_length",
+    "ratio": "over filters.max_ratio",
+    "letters": "with a smaller share of letters than filters.min_letters",
+    "script": "in another script (filters.min_script)",
+    "damaged": "in a wrong encoding, or with lost characters",
+    "identical": "with source equal to target",
+    "placeholders": "with other placeholders or tags on each side",
+    "numbers": "with other numbers on each side (filters.numbers)",
+    "language": "in another language (filters.language)",
+    "duplicate": "repeated",
+    "near_duplicate": "repeated but for small differences",
+    "partners": "of a sentence with more than max_partners translations",
+    "overlap": "that are in validation or test",
+    "links": "no translations by the links between their words (links.min_probability, links.min_coverage)",
+}
+BAND_NAMES = [f"band_{number}" for number in range(BANDS)]
+BYTE_NAMES = [f"byte_{number}" for number in range(PERMUTATIONS)]
+ROWS = pyarrow.schema(
+    [
+        *RAW,
+        ("reason", pyarrow.string()),  # null for a pair that is kept
+        ("source_words", pyarrow.int32()),
+        ("target_words", pyarrow.int32()),
+        ("source_language", pyarrow.string()),  # identified; null for a short side
+        ("target_language", pyarrow.string()),
+        ("pair_key", pyarrow.int64()),
+        ("source_key", pyarrow.int64()),  # of the side's form
+        ("target_key", pyarrow.int64()),
+        ("order_key", pyarrow.int64()),
+        *((name, pyarrow.int64()) for name in BAND_NAMES),
+        *((name, pyarrow.int8()) for name in BYTE_NAMES),
+        ("signed", pyarrow.int8()),  # 1 for a pair with enough words for a signature
+    ]
+)
+RATIO_WORDS = 3  # added to both sides, so that "Yes ." may be "Oui , monsieur ."
+_WORD = f"[{UNSPACED}]|[^ {UNSPACED}]+"  # of normalised text, as translate.corpora.filters counts them
+_DAMAGED = "\ufffd|Ã[\u0080-\u00bf]|â€|Â[\u00a0-\u00bf]"
+_GROUPED = re.compile(r"(?<=\d)[.,'’\u00a0\u202f ](?=\d{3}(?!\d))")
+_NUMBER = re.compile(r"\d{2,}")
+_PLACEHOLDER = re.compile(
+    r"%(?:\d+\$|\(\w+\))?[-+0#]*\d*(?:\.\d+)?(?:hh?|ll?|[zjt])?[sdiufxXc@](?![^\W_])"  # of printf
+    r"|\{[\w.]{0,40}\}|\$\{\w{1,40}\}|\$[A-Z_]{2,40}\b"
+    r"|</?[A-Za-z][\w:-]{0,40}(?=[\s/>])"  # name of a tag
+)
+
+
+class Judged(NamedTuple):
+    """What a look at each pair alone finds."""
+
+    reasons: np.ndarray  # (N,) the first reason against each pair; ``None`` if there is none
+    words: np.ndarray  # (2, N)
+    languages: list[list[str | None]]  # identified, of each side
+
+
+@dataclass(frozen=True)
+class RowFunction:
+    """Normalises and judges the pairs of a batch."""
+
+    recipe: Recipe
+
+    def __call__(self, batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
+        """The batch with the columns of ``ROWS``; validation and test pairs are normalised and kept."""
+        sides = [normalised(batch[side]) for side in ("source", "target")]
+        languages = self.recipe.source_language, self.recipe.target_language
+        found = judged(*sides, self.recipe.filters, languages)
+        found.reasons[batch["split"].to_numpy() > 0] = None
+        shared = [forms(side) for side in sides]
+        bands, last_bytes, signed = signatures(*shared)
+        columns = {
+            "source": sides[0],
+            "target": sides[1],
+            "reason": found.reasons,
+            "source_words": found.words[0],
+            "target_words": found.words[1],
+            "source_language": found.languages[0],
+            "target_language": found.languages[1],
+            # No normalised text has a line feed, so no part of one side is taken for a part of the other.
+            "pair_key": text_keys(map("\n".join, zip(*(side.to_pylist() for side in sides)))),
+            "source_key": text_keys(shared[0].to_pylist()),
+            "target_key": text_keys(shared[1].to_pylist()),
+            "order_key": order_keys(batch["row"].to_numpy(), self.recipe.seed),
+            **dict(zip(BAND_NAMES, bands.T)),
+            **dict(zip(BYTE_NAMES, last_bytes.T)),
+            "signed": signed.astype(np.int8),
+        }
+        arrays = [
+            pyarrow.array(columns[field.name], field.type) if field.name in columns else batch[field.name]
+            for field in ROWS
+        ]
+        return pyarrow.record_batch(arrays, schema=ROWS)
+
+
+def judged(
+    sources: pyarrow.Array, targets: pyarrow.Array, filters: FilterConfig, languages: tuple[str, str]
+) -> Judged:
+    """Judge normalised pairs; the first of ``REASONS`` that holds counts."""
+    sides = sources, targets
+    lengths = np.stack([_lengths(side) for side in sides])
+    texts_of_letters = [replaced(side, r"\PL+", "") for side in sides]
+    letters = np.stack([_lengths(side) for side in texts_of_letters])
+    words = np.stack([_numpy(pyarrow.compute.count_substring_regex(side, pattern=_WORD)) for side in sides])
+    longer, shorter = words.max(0), words.min(0)
+    wrong = {"empty": shorter == 0}
+    if filters.max_words is not None:
+        wrong["too_long"] = longer > filters.max_words
+    if (most := filters.max_word_length) is not None:
+        wrong["long_word"] = _checked(
+            lengths.max(0) > most,
+            lambda *pair: any(len(word) > most for word in " ".join(pair).split()),
+            sides,
+        )
+    if filters.max_ratio is not None:
+        wrong["ratio"] = longer + RATIO_WORDS > filters.max_ratio * (shorter + RATIO_WORDS)
+    if filters.min_letters is not None:
+        visible = lengths - np.stack([_numpy(pyarrow.compute.count_substring(side, " ")) for side in sides])
+        wrong["letters"] = (letters < filters.min_letters * visible).any(0)
+    if filters.min_script is not None:
+        in_script = [_in_script(*side) for side in zip(texts_of_letters, languages)]
+        wrong["script"] = (np.stack(in_script) < filters.min_script * letters).any(0)
+    if filters.damaged:
+        wrong["damaged"] = _either(sides, _DAMAGED)
+    if filters.identical:
+        wrong["identical"] = _numpy(pyarrow.compute.equal(*sides))
+    if filters.placeholders:
+        chosen = _either(sides, "[%{$<]")
+        wrong["placeholders"] = _checked(chosen, lambda s, t: placeholders(s) != placeholders(t), sides)
+    if (least := filters.numbers) is not None:
+        chosen = _either(sides, r"\p{Nd}\p{Nd}")
+        wrong["numbers"] = _checked(chosen, lambda s, t: number_share(s, t) < least, sides)
+    reasons = np.full(len(sources), None, object)
+    for name in reversed([name for name in REASONS if name in wrong]):
+        reasons[wrong[name]] = name
+    identified: list[list[str | None]] = []
+    for side, code, enough in zip(sides, languages, letters >= filters.language_letters):
+        names: list[str | None] = [None] * len(sources)
+        if filters.language is not None and is_known(code):
+            for index in np.flatnonzero(enough & (reasons == None)).tolist():  # noqa: E711
+                names[index], probability = identify(side[index].as_py(), languages)
+                if names[index] != base(code) and probability >= filters.language:
+                    reasons[index] = "language"
+        identified.append(names)
+    return Judged(reasons, words, identified)
+
+
+def _numpy(values: pyarrow.Array) -> np.ndarray:
+    return np.asarray(values.to_numpy(zero_copy_only=False))
+
+
+def _lengths(texts: pyarrow.Array) -> np.ndarray:
+    return _numpy(pyarrow.compute.utf8_length(texts))
+
+
+def _either(sides: tuple[pyarrow.Array, pyarrow.Array], pattern: str) -> np.ndarray:
+    """Whether a pattern is found in one side or in both."""
+    one, other = (pyarrow.compute.match_substring_regex(side, pattern=pattern) for side in sides)
+    return _numpy(pyarrow.compute.or_(one, other))
+
+
+def _checked(
+    chosen: np.ndarray, function: Callable[[str, str], bool], sides: tuple[pyarrow.Array, pyarrow.Array]
+) -> np.ndarray:
+    """The answers of a function to the chosen pairs; False for the others."""
+    found = np.zeros(len(chosen), bool)
+    for index in np.flatnonzero(chosen).tolist():
+        found[index] = function(sides[0][index].as_py(), sides[1][index].as_py())
+    return found
+
+
+def _in_script(letters: pyarrow.Array, code: str) -> np.ndarray:
+    """How many of each text's letters are of the script of a language; all of them if it is not known."""
+    script = script_of(code)
+    return _lengths(letters if script is None else replaced(letters, f"[^{script}]+", ""))
+
+
+def numbers(text: str) -> Counter[str]:
+    """The numbers of two or more digits; 1,000 and 1 000 and 1.000 are equal."""
+    found = _NUMBER.findall(_GROUPED.sub("", text))
+    return Counter(str(int(number)) if len(number) < 40 else number for number in found)
+
+
+def number_share(source: str, target: str) -> float:
+    """Twice the numbers that both sides have, divided by all (Dice), with one more counted on either side.
+
+    So one number that the other side writes as a word (*30*, *trente*) gives 1/2, and two that differ 1/3.
+    """
+    there, here = numbers(source), numbers(target)
+    return (2 * (there & here).total() + 1) / (there.total() + here.total() + 1)
+
+
+def placeholders(text: str) -> Counter[str]:
+    """The placeholders and the names of tags, such as ``%s``, ``{name}``, ``$HOME`` and ``</b``."""
+    return Counter(_PLACEHOLDER.findall(text))
