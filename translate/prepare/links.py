@@ -144,7 +144,7 @@ class LinkFunction:
         few = np.zeros(len(batch), bool)
         if self.links.min_coverage is not None:
             few |= coverage < self.links.min_coverage
-        probability, lines = None, None
+        probability = lines = None
         if self.judge is not None:
             lengths = sides[0].lengths, sides[1].lengths
             probability = _judge(self.judge).probabilities(evidence, lengths).round(6)
@@ -153,7 +153,7 @@ class LinkFunction:
         if self.links.write:
             words = (list(map(link_words, batch[side].to_pylist())) for side in ("source", "target"))
             lines = [format_pharaoh(links) for links in aligner.links(*words)]
-        added = np.where(few, "links", None), coverage, probability, lines
+        added = ["links" if bad else None for bad in few], coverage, probability, lines
         arrays = [
             pyarrow.nulls(len(batch), kind) if values is None else pyarrow.array(values, kind)
             for values, kind in zip(added, _ADDED.values())

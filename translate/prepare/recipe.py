@@ -10,6 +10,7 @@ from translate.errors import UserError
 
 FILE, CORPUS_FILE = "prepare.yaml", "prepare_corpus.yaml"
 Above = Annotated[float, Gt(1), Le(1000)]
+WordLength = Annotated[int, Ge(1), Le(999)]
 Files = str | list[str] | None
 ShardPairs = Annotated[int, Ge(1), Le(10_000_000)]
 SampleLinks = Annotated[int, Ge(1), Le(1_000_000_000)]
@@ -41,7 +42,7 @@ class FilterConfig:
     """What is dropped from train by a look at a pair alone."""
 
     max_words: Positive | None = YAML
-    max_word_length: Positive | None = YAML
+    max_word_length: WordLength | None = YAML
     max_ratio: Above | None = YAML
     min_letters: Fraction | None = YAML
     min_script: Fraction | None = YAML

@@ -284,8 +284,8 @@ def _measured(report: dict[str, Any]) -> list[_Table]:
             "The share of words that link to a word of the other side, of the side with fewer of them.",
         ),
     ):
-        steps = next(iter(report[key].values()), {})
-        rows = [(step, *(counts[step] for counts in report[key].values())) for step in steps]
+        columns = [list(counts.values()) for counts in report[key].values()]
+        rows = [(f"{step / BINS:.2f}", *cells) for step, cells in enumerate(zip(*columns))]
         tables.append(_Table(title, ("from", *report[key]), rows, note))
     return tables
 

@@ -94,7 +94,7 @@ class RowFunction:
 
     def __call__(self, batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
         """The batch with the columns of ``ROWS``; validation and test pairs are normalised and kept."""
-        sides = [normalised(batch[side]) for side in ("source", "target")]
+        sides = normalised(batch["source"]), normalised(batch["target"])
         languages = self.recipe.source_language, self.recipe.target_language
         found = judged(*sides, self.recipe.filters, languages)
         found.reasons[batch["split"].to_numpy() > 0] = None
@@ -137,12 +137,8 @@ def judged(
     wrong = {"empty": shorter == 0}
     if filters.max_words is not None:
         wrong["too_long"] = longer > filters.max_words
-    if (most := filters.max_word_length) is not None:
-        wrong["long_word"] = _checked(
-            lengths.max(0) > most,
-            lambda *pair: any(len(word) > most for word in " ".join(pair).split()),
-            sides,
-        )
+    if filters.max_word_length is not None:
+        wrong["long_word"] = _either(sides, f"[^ ]{{{filters.max_word_length + 1},}}")
     if filters.max_ratio is not None:
         wrong["ratio"] = longer + RATIO_WORDS > filters.max_ratio * (shorter + RATIO_WORDS)
     if filters.min_letters is not None:
