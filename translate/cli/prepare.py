@@ -1,6 +1,7 @@
 """``translate prepare``: from corpora to clean, deduplicated, shuffled shards with a report."""
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -72,7 +73,7 @@ def prepare(
     their words; repeated and nearly repeated ones are dropped. The shards are Arrow files in a random order
     that only the seed decides. An interrupted command goes on when you start it again.
     """
-    from translate.prepare.executors import Cluster, Executor, OneMachine, check_duckdb
+    from translate.prepare.executors import Cluster, OneMachine, check_duckdb
     from translate.prepare.preparation import Preparation
     from translate.prepare.report import PAGE, summary
 
@@ -81,12 +82,9 @@ def prepare(
     bound = _bytes(memory)
     if spark is None:
         check_duckdb()  # before a corpus is read
-
-    def make_executor(folder: Path) -> Executor:
-        if spark is not None:
-            return Cluster(folder, master=spark, memory=bound)
-        return OneMachine(folder, memory=bound, workers=workers)
-
+        make_executor: Any = partial(OneMachine, memory=bound, workers=workers)
+    else:
+        make_executor = partial(Cluster, master=spark, memory=bound)
     report = Preparation(chosen, out, make_executor, print_note).run()
     print("\n".join([*summary(report), str(out / PAGE)]))
 
