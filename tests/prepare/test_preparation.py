@@ -15,7 +15,7 @@ from tests.disks import largest_file
 from tests.prepare.corpora import grammar_pairs, pairs_of, prepare, recipe, rows, write_pairs
 from translate.errors import UserError
 from translate.prepare import executors, preparation
-from translate.prepare.shards import ShardOrder
+from translate.prepare.shard_files import ShardOrder
 
 PAIRS = grammar_pairs(400)
 NEAR = {"near_duplicates": None}  # the sentences of the grammar resemble each other

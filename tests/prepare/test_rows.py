@@ -9,7 +9,9 @@ import pytest
 
 from tests.prepare.corpora import LANGUAGES
 from translate.corpora.filters import count_words
-from translate.prepare.keys import (
+from translate.prepare.language import identify
+from translate.prepare.recipe import recipe_of
+from translate.prepare.row_keys import (
     BANDS,
     ORDER_BITS,
     forms,
@@ -18,8 +20,6 @@ from translate.prepare.keys import (
     signatures,
     text_key,
 )
-from translate.prepare.language import identify
-from translate.prepare.recipe import recipe_of
 from translate.prepare.rows import REASONS, Judged, judged, number_share, placeholders
 
 

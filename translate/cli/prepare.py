@@ -74,8 +74,8 @@ def prepare(
     that only the seed decides. An interrupted command goes on when you start it again.
     """
     from translate.prepare.executors import Cluster, OneMachine, check_duckdb
+    from translate.prepare.findings import PAGE, summary
     from translate.prepare.preparation import Preparation
-    from translate.prepare.report import PAGE, summary
 
     unbuffer_lines()
     chosen = _recipe(corpora or [], recipe, source_language, target_language, settings or [])

@@ -12,10 +12,10 @@ import pyarrow
 from translate.errors import UserError
 from translate.prepare.executors import Executor
 from translate.prepare.inputs import SPLITS, Input
-from translate.prepare.keys import PERMUTATIONS
 from translate.prepare.recipe import Recipe
+from translate.prepare.row_keys import PERMUTATIONS
 from translate.prepare.rows import BAND_NAMES, BYTE_NAMES, REASONS
-from translate.prepare.shards import Shard, ShardOrder
+from translate.prepare.shard_files import Shard, ShardOrder
 from translate.text.aside import told
 
 _TYPES = {"document": pyarrow.int64(), "line": pyarrow.int64()}

@@ -18,8 +18,8 @@ import pyarrow.parquet
 
 from translate.config.names import shorten
 from translate.errors import UserError
-from translate.prepare.shards import BATCH_PAIRS, ShardOrder
-from translate.prepare.workers import uninterrupted, worker_processes
+from translate.prepare.shard_files import BATCH_PAIRS, ShardOrder
+from translate.prepare.worker_pool import uninterrupted, worker_processes
 from translate.text.aside import aside, scratch, told
 
 BatchFunction = Callable[[pyarrow.RecordBatch], pyarrow.RecordBatch]

@@ -13,8 +13,8 @@ import pyarrow.parquet
 from translate.config.names import shorten, shown_path
 from translate.corpora.tables import SUFFIXES, is_table, pick, read_table
 from translate.errors import UserError
-from translate.prepare.keys import text_key
 from translate.prepare.recipe import CorpusFiles, HeldFiles, Recipe
+from translate.prepare.row_keys import text_key
 from translate.text.lines import read_line_blocks
 from translate.text.reading import check_file, user_path
 

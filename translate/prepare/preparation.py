@@ -15,12 +15,12 @@ from translate.config.names import listed, shown_path
 from translate.errors import UserError
 from translate.prepare.exchange import Remaining, columns_of, drop_repeated, store, write_splits
 from translate.prepare.executors import Executor
+from translate.prepare.findings import PAGE, page_of, report_of
 from translate.prepare.inputs import Input, digest_of, list_inputs, write_chunks
-from translate.prepare.links import CLEAN, LEFT, UNJUDGED, LinkFunction, learn_sample
+from translate.prepare.link_filter import CLEAN, LEFT, UNJUDGED, LinkFunction, learn_sample
 from translate.prepare.recipe import Recipe
-from translate.prepare.report import PAGE, page_of, report_of
 from translate.prepare.rows import ROWS, RowFunction
-from translate.prepare.shards import MANIFEST, REPORT, Shard, write_manifest
+from translate.prepare.shard_files import MANIFEST, REPORT, Shard, write_manifest
 from translate.text.aside import scratch, told, write_text
 
 VERSION = "3"  # changes when the same recipe would give other shards

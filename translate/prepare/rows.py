@@ -14,7 +14,9 @@ import pyarrow
 import pyarrow.compute
 
 from translate.prepare.inputs import RAW
-from translate.prepare.keys import (
+from translate.prepare.language import base, identify, is_known, script_of
+from translate.prepare.recipe import FilterConfig, Recipe
+from translate.prepare.row_keys import (
     BANDS,
     PERMUTATIONS,
     forms,
@@ -24,8 +26,6 @@ from translate.prepare.keys import (
     signatures,
     text_keys,
 )
-from translate.prepare.language import base, identify, is_known, script_of
-from translate.prepare.recipe import FilterConfig, Recipe
 from translate.text.words import UNSPACED
 
 # Every reason in the order in which they are tried, and what it says of the pairs.

@@ -18,7 +18,7 @@ from translate.links.links import format_pharaoh
 from translate.links.partners import Numbered
 from translate.prepare.executors import Executor
 from translate.prepare.recipe import LinkConfig
-from translate.prepare.workers import uninterrupted, worker_processes
+from translate.prepare.worker_pool import uninterrupted, worker_processes
 from translate.text.aside import aside
 from translate.text.words import split_words
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import pyarrow
 
-from translate.prepare.keys import ORDER_BITS
 from translate.prepare.recipe import Recipe
+from translate.prepare.row_keys import ORDER_BITS
 from translate.text.aside import aside, write_text
 from translate.version import __version__
 

@@ -12,7 +12,7 @@ from translate.prepare.executors import Executor
 from translate.prepare.inputs import SPLITS
 from translate.prepare.recipe import Recipe
 from translate.prepare.rows import REASONS
-from translate.prepare.shards import Shard, content_hash
+from translate.prepare.shard_files import Shard, content_hash
 
 PAGE = "report.html"
 EXAMPLES = 5  # of each reason

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from translate.prepare.links import LEAST_LINKS, LINK_BYTES, PROCESS_BYTES, links_within
+from translate.prepare.link_filter import LEAST_LINKS, LINK_BYTES, PROCESS_BYTES, links_within
 from translate.prepare.recipe import recipe_of
 
 LIMIT = 256 << 20
@@ -17,7 +17,7 @@ import json, random, resource, sys
 from pathlib import Path
 import pyarrow
 from translate.links import statistical
-from translate.prepare import links as learning
+from translate.prepare import link_filter as learning
 from translate.prepare.recipe import recipe_of
 
 statistical.MODEL_1_ROUNDS = learning.HMM_ROUNDS = 1
