@@ -12,8 +12,8 @@ from tests.search.test_beam import BOS, EOS, PAD, log_probabilities, rescore, sh
 from tests.tiny_models import BACKENDS, padded, random_sources
 from translate.config.search import SearchConfig
 from translate.models import Seq2Seq
-from translate.search import Hypothesis, Reader, Request, beam_search, candidates, sample
-from translate.search.candidates import best_candidates
+from translate.search import Draw, Hypothesis, Reader, Request, beam, beam_search
+from translate.search.beam import best_candidates
 
 SHORT: dict[str, Any] = {"max_length_ratio": 0, "max_length_extra": 4}
 WORDS = (1, 4, 5)  # of a vocabulary of 6
@@ -155,7 +155,7 @@ def test_the_normalisations_are_those_of_the_papers(penalty: float) -> None:
 def test_the_best_candidates_are_those_of_a_full_sort(
     vocabulary: int, width: int, large: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(candidates, "LARGE", large)
+    monkeypatch.setattr(beam, "LARGE", large)
     torch.manual_seed(vocabulary)
     log_probabilities = torch.log_softmax(torch.randn(2 * width, vocabulary, dtype=torch.float64) * 3, 1)
     log_probabilities[:, 17:400] = -math.inf
@@ -190,7 +190,7 @@ def draws(name: str, sources: list[list[int]], count: int = 3, **options: float)
     model = short_tempered(name)
     source, mask = padded(sources)
     config = SearchConfig(sample=True, max_length_ratio=1, max_length_extra=3, **options)  # type: ignore[arg-type]
-    return sample(model, source, mask, config, count)
+    return beam_search(model, source, mask, config, policy=Draw(config, count))
 
 
 @pytest.mark.parametrize("name", BACKENDS)
@@ -229,15 +229,8 @@ def test_samples_have_the_probabilities_that_filters_leave() -> None:
             expected[order[before >= options["top_p"]]] = 0
             expected /= expected.sum()
         config = SearchConfig(sample=True, seed=3, max_length=2, **options)  # type: ignore[arg-type]
-        samples = sample(model, torch.tensor([source]), None, config, 1500)[0]
+        samples = beam_search(model, torch.tensor([source]), None, config, policy=Draw(config, 1500))[0]
         first = [each.ids[0] if each.ids else EOS for each in samples]
         share = torch.bincount(torch.tensor(first), minlength=9) / 1500
         assert float((share - expected).abs().max()) < 0.05
         assert not share[expected == 0].any()
-
-
-def test_phrases_are_not_for_samples() -> None:
-    model, sources, _ = toy("luong")
-    source, mask = padded(sources)
-    with pytest.raises(ValueError, match="phrases"):
-        sample(model, source, mask, SearchConfig(), 2, requests=[Request(phrases=[[4]])] * 2)

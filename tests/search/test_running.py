@@ -17,13 +17,12 @@ from translate.search import (
     Reader,
     Record,
     Request,
+    RunningBatch,
     SentenceGroup,
     Supply,
     beam_search,
-    sample,
     search,
 )
-from translate.search.running import RunningBatch
 
 LENGTHS = [[9, 8, 2, 1], [8, 7, 2, 2], [9, 6, 3, 1], [7, 5, 1, 1], [4, 4, 2, 1]]
 # Short sources are done long before long ones.
@@ -185,7 +184,7 @@ def test_samples_go_along(name: str, entered: list[tuple[int, int]]) -> None:
     found = together([model], groups, config, samples=3)
     assert entered
     for sentence, hypotheses in zip((each for group in groups for each in group), found, strict=True):
-        same([hypotheses], sample(model, torch.tensor([sentence]), None, config, 3))
+        same([hypotheses], beam_search(model, torch.tensor([sentence]), None, config, policy=Draw(config, 3)))
 
 
 def test_a_sentence_is_given_as_soon_as_it_is_done() -> None:

@@ -10,8 +10,13 @@ from translate.alignment.extract import align_recorded
 from translate.alignment.pairs import EncodedPair
 from translate.errors import UserError
 from translate.export.contents import Contents, Engine, Rendered, require
-from translate.search.ctranslate2.architecture import Refusals, transformer_of
-from translate.search.ctranslate2.conversion import Convertible, convert, refuse
+from translate.search.ctranslate2.conversion import (
+    Convertible,
+    Refusals,
+    convert,
+    refuse_attentions,
+    transformer_of,
+)
 from translate.search.ctranslate2.ctranslate2_search import attention_tensor
 from translate.text.tokenizer import EOS
 
@@ -39,7 +44,7 @@ def export(contents: Contents, directory: Path, quantization: str = EXACT) -> En
         raise UserError(f"--quantization: expected one of {', '.join(QUANTIZATIONS)}, got {quantization!r}")
     model = transformer_of(contents.model, f"--format {FORMAT}")
     refusals = Refusals(f"--format {FORMAT}")
-    refuse(model, refusals)
+    refuse_attentions(model, refusals)
     refusals.check()
     library = require("ctranslate2", FORMAT)
     require("ctranslate2.converters", FORMAT)

@@ -15,7 +15,7 @@ from translate.export.export_card import write_card
 from translate.grammar.generator import generate
 from translate.runs.load import load, read_settings
 from translate.runs.storage.run_directory import RunDirectory
-from translate.search.ctranslate2.architecture import refuse_search
+from translate.search.ctranslate2.conversion import refuse_search
 from translate.text.aside import aside
 from translate.text.lines import read_lines
 from translate.translation import Translation

@@ -1,10 +1,10 @@
-"""One search loop over the ``start``/``step`` contract; no backend is known by name. It is in ``beam.py``."""
+"""Finds translations: one search loop over the ``start``/``step`` contract of every model."""
 
-from translate.search.beam import Beam, beam_search, search
-from translate.search.hypothesis import Finished, Hypothesis
-from translate.search.recording import Record
-from translate.search.risk import expected_chrf
-from translate.search.sampling import Draw, sample
+from translate.search.beam import Beam, Finished, Hypothesis
+from translate.search.decoders import Record
+from translate.search.running import RunningBatch
+from translate.search.sampling import Draw, expected_chrf
+from translate.search.search_loop import MAX_WORKERS, Supply, beam_search, search, share_out
 from translate.search.sources import (
     Previous,
     Reader,
@@ -12,10 +12,10 @@ from translate.search.sources import (
     SentenceGroup,
     SentenceReader,
     length_batches,
+    most_sentences,
     read_requests,
     read_sources,
 )
-from translate.search.workers import MAX_WORKERS, Supply, share_out
 
 __all__ = [
     "MAX_WORKERS",
@@ -27,15 +27,16 @@ __all__ = [
     "Reader",
     "Record",
     "Request",
+    "RunningBatch",
     "SentenceGroup",
     "SentenceReader",
     "Supply",
     "beam_search",
     "expected_chrf",
     "length_batches",
+    "most_sentences",
     "read_requests",
     "read_sources",
-    "sample",
     "search",
     "share_out",
 ]

@@ -1,94 +1,189 @@
-"""The search loop: sentences enter a running batch when there is room and leave it when they are done.
+"""One step of a beam: the tokens that may follow, the best candidates, the hypotheses that end or go on.
 
-A beam of 1 is greedy search. :mod:`translate.search.sampling` draws at random in the same loop.
-
-Shapes: B sentences, S source pieces, W hypotheses of a sentence, V vocabulary.
+A beam of 1 is greedy search. Shapes: B sentences, W hypotheses of each, N = B W, C candidates of a sentence,
+V vocabulary, T tokens so far.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
+import numpy as np
+import torch
 from torch import Tensor
 
 from translate.config.search import SearchConfig
-from translate.models import Seq2Seq
-from translate.search.candidates import best_candidates, going_on
-from translate.search.constraints import Constraints
-from translate.search.hypothesis import Finished, Hypothesis, SearchedSentence
-from translate.search.recording import Record
-from translate.search.rules import IMPOSSIBLE, forbid
-from translate.search.running import Chosen, Policy, RunningBatch
-from translate.search.sources import Reader, Request, SentenceGroup
-from translate.search.workers import Supply
-from translate.text.tokenizer import EOS
+from translate.search.sources import Request
+from translate.text.tokenizer import BOS, EOS, PAD
 
-Item = TypeVar("Item")
-
-MAX_PARKED = 3  # a bound on memory
-NEAR = 4  # steps: rather than wait, a batch goes on to a parked one that is so near
+IMPOSSIBLE = float("-inf")
+GROUPS = 128  # of the vocabulary: the square root of V / 2 or so is best
+LARGE = 100_000  # scores of a batch from which groups are faster
 
 
-def search(
-    supply: Supply[Item],
-    begin: Callable[[Item], SentenceGroup],
-    config: SearchConfig,
-    *,
-    policy: Policy | None = None,
-    record: Record | None = None,
-    eager: bool = False,
-) -> Iterator[Finished]:
-    """Search sentences until there are no more; gives each as soon as it is done.
+class Hypothesis(NamedTuple):
+    """One translation as ids, without begin and end of sentence."""
 
-    A step costs much the same for three sentences as for ten. So when half of a batch is done, the other half
-    is parked until a newer batch has come to the same step, and enters that one: sentences of the same age
-    share all columns of their caches. With ``eager``, sentences enter as soon as there is room, at any age,
-    which answers a newcomer sooner and costs about a tenth more time in all.
+    ids: list[int]
+    log_probability: float  # natural, of all pieces and the end of sentence
+    score: float  # log-probability, normalised by the length with the end of sentence
+    weights: Tensor | None = None  # (T + 1, H, S) of the recorded heads; row t predicts piece t
+
+
+class Finished(NamedTuple):
+    """A sentence whose search is over."""
+
+    key: Any
+    hypotheses: list[Hypothesis]  # best first, samples in the order of their draw; none if none ended
+
+
+@dataclass
+class SearchedSentence:
+    """A sentence in the running batch.
+
+    Attributes:
+        key: the caller's name of it.
+        request: see :class:`Request`.
+        ids: the source for the first model, with the end of sentence.
+        lengths: source pieces for each model, with the end of sentence.
+        shortest, longest: limits of the translation's length, with the end of sentence.
+        length: tokens of its hypotheses so far, with the begin of sentence.
+        ended: hypotheses that have ended, each with its number among the W.
+        numbers: random numbers for samples, (W, longest).
+    """
+
+    key: Any
+    request: Request
+    ids: Sequence[int]
+    lengths: Sequence[int]
+    shortest: int
+    longest: int
+    length: int = 1
+    ended: list[tuple[int, Hypothesis]] = field(default_factory=list)
+    numbers: np.ndarray | None = None
+
+
+class Candidates(NamedTuple):
+    """Continuations of a sentence's hypotheses, best first; missing ones have a score of -inf."""
+
+    scores: Tensor  # (B, C)
+    origins: Tensor  # (B, C) the hypothesis that each continues
+    tokens: Tensor  # (B, C)
+
+
+def best_candidates(log_probabilities: Tensor, scores: Tensor, count: int) -> Candidates:
+    """The ``count`` (C) best continuations of each sentence, or as many as there are.
+
+    torch's top-k keeps a heap over all W V scores. Here the C groups with the largest maxima are found first;
+    they hold the best C scores.
 
     Args:
-        supply: items to take whenever there is room; other workers may take from it, too. Closing it ends
-            the search at the next step.
-        begin: the sentences of an item, which are encoded together and make their first step together.
-        config: see :class:`SearchConfig`.
-        policy: how hypotheses are continued; by default a beam.
-        record: the attention that hypotheses carry.
-        eager: whether sentences of different ages run together.
+        log_probabilities: (N, V).
+        scores: (B, W) of the hypotheses so far.
+        count: C.
     """
-    policy = policy or Beam(config)
-    parked: list[RunningBatch] = []
-    while not supply.closed:
-        item = supply.take()
-        if item is not None:
-            running = RunningBatch(begin(item), config, policy, record)
-        elif parked:
-            running = parked.pop(parked.index(min(parked, key=lambda batch: batch.age)))
-        else:
-            return
-        while running.live and not supply.closed:
-            if eager and running.wants_more and (item := supply.take()) is not None:
-                newer = RunningBatch(begin(item), config, policy, record)
-                yield from newer.step()
-                parked += [newer] if newer.live else []
-            partner = next((batch for batch in parked if running.takes(batch, any_age=eager)), None)
-            if partner is not None:
-                running.enter(partner)
-                parked = [batch for batch in parked if batch.live]
-            elif not eager and _had_better_wait(running, parked, len(supply)):
-                parked.append(running)
-                break
-            running.shrink()
-            yield from running.step()
-            supply.after_step(running)
+    (batch, width), vocabulary = scores.shape, log_probabilities.shape[1]
+    count = min(count, width * vocabulary)
+    if batch * width * vocabulary < LARGE or vocabulary < GROUPS or count > GROUPS // 2:
+        totals = scores.unsqueeze(2) + log_probabilities.view(batch, width, vocabulary)
+        best, cells = totals.flatten(1).topk(count, dim=1)
+        return Candidates(best, cells // vocabulary, cells % vocabulary)
+    depth, rest = divmod(vocabulary, GROUPS)
+    # Group g is the columns g, g + GROUPS, g + 2 GROUPS ...
+    maxima = log_probabilities[:, : depth * GROUPS].unflatten(1, (depth, GROUPS)).amax(1)  # (N, GROUPS)
+    if rest:
+        maxima[:, :rest] = torch.maximum(maxima[:, :rest], log_probabilities[:, depth * GROUPS :])
+    totals = (maxima.view(batch, width, GROUPS) + scores.unsqueeze(2)).flatten(1)
+    groups = totals.topk(count, dim=1, sorted=False).indices  # (B, C)
+    origins, columns = groups // GROUPS, groups % GROUPS
+    steps = torch.arange(0, vocabulary, GROUPS, device=scores.device)
+    tokens = (columns.unsqueeze(2) + steps).clamp_max(vocabulary - 1)  # (B, C, depth + 1)
+    cells = (origins * vocabulary).unsqueeze(2) + tokens
+    found = log_probabilities.view(batch, -1).gather(1, cells.flatten(1)).view_as(tokens)
+    if rest:
+        found[:, :, -1].masked_fill_(columns >= rest, IMPOSSIBLE)  # these were clamped
+    found = (found + scores.gather(1, origins).unsqueeze(2)).flatten(1)
+    best, order = found.topk(count, dim=1)
+    cells = cells.flatten(1).gather(1, order)
+    return Candidates(best, cells // vocabulary, cells % vocabulary)
 
 
-def _had_better_wait(running: RunningBatch, parked: Sequence[RunningBatch], num_items: int) -> bool:
-    """Whether the rest of a batch is parked for a newer one: of the ``num_items`` left, or parked itself."""
-    if 2 * len(running.live) > running.full:
-        return False
-    partners = [batch for batch in parked if running.has_room(batch)]
-    if not num_items:
-        return any(batch.age < running.age for batch in partners)
-    near = any(0 < batch.age - running.age <= NEAR for batch in partners)
-    return len(parked) < MAX_PARKED and not near
+def going_on(candidates: Candidates, width: int) -> Candidates:
+    """The first ``width`` candidates that do not end; where there are fewer, missing ones follow."""
+    ended = candidates.tokens == EOS
+    ranks = torch.arange(ended.shape[1], device=ended.device) + ended.shape[1] * ended
+    order = ranks.topk(min(width, ended.shape[1]), dim=1, largest=False).indices
+    scores = candidates.scores.masked_fill(ended, IMPOSSIBLE).gather(1, order)
+    origins, tokens = candidates.origins.gather(1, order), candidates.tokens.gather(1, order)
+    missing = width - scores.shape[1]
+    if missing > 0:
+        scores = torch.nn.functional.pad(scores, (0, missing), value=IMPOSSIBLE)
+        origins = torch.nn.functional.pad(origins, (0, missing))
+        tokens = torch.nn.functional.pad(tokens, (0, missing))
+    return Candidates(scores, origins, tokens)
+
+
+def forbid(
+    log_probabilities: Tensor, ids: Tensor, sentences: Sequence[SearchedSentence | None], config: SearchConfig
+) -> None:
+    """Write -inf over the tokens that may not follow.
+
+    Args:
+        log_probabilities: (N, V), changed in place.
+        ids: (B, W, T), each sentence's from the begin of sentence on, with padding before it.
+        sentences: one for each of the B rows, or ``None``.
+        config: see :class:`SearchConfig`.
+    """
+    width, device = ids.shape[1], ids.device
+    live = [(slot, sentence) for slot, sentence in enumerate(sentences) if sentence is not None]
+    prefixed = [
+        (slot, sentence.request.prefix[sentence.length - 1])
+        for slot, sentence in live
+        if sentence.length <= len(sentence.request.prefix)
+    ]
+    early = [slot for slot, sentence in live if sentence.length < sentence.shortest]
+    late = [slot for slot, sentence in live if sentence.length >= sentence.longest]
+
+    def rows(slots: Sequence[int]) -> Tensor:
+        numbers = torch.tensor(slots, device=device).unsqueeze(1) * width
+        return (numbers + torch.arange(width, device=device)).flatten()
+
+    if prefixed:  # a prefix is allowed, whatever else forbids it
+        required = rows([slot for slot, _ in prefixed])
+        tokens = torch.tensor([token for _, token in prefixed], device=device).repeat_interleave(width)
+        kept = log_probabilities[required, tokens]
+    log_probabilities[:, PAD] = IMPOSSIBLE
+    log_probabilities[:, BOS] = IMPOSSIBLE
+    if config.no_repeat_ngram and ids.shape[2] > config.no_repeat_ngram:
+        _forbid_repetition(log_probabilities, ids.flatten(0, 1), config.no_repeat_ngram)
+    if early:
+        log_probabilities[rows(early), EOS] = IMPOSSIBLE
+    if late:
+        ending = rows(late)
+        ends = log_probabilities[ending, EOS]
+        log_probabilities[ending] = IMPOSSIBLE
+        log_probabilities[ending, EOS] = ends
+    if prefixed:
+        log_probabilities[required] = IMPOSSIBLE
+        log_probabilities[required, tokens] = kept
+
+
+def _forbid_repetition(log_probabilities: Tensor, ids: Tensor, size: int) -> None:
+    """Forbid the last token of every n-gram of ``size`` whose beginning the ids (N, T) end with."""
+    windows = ids.unfold(1, size, 1)  # (N, T - size + 1, size)
+    last = ids[:, ids.shape[1] - size + 1 :].unsqueeze(1)
+    rows, starts = (windows[:, :, : size - 1] == last).all(2).nonzero(as_tuple=True)
+    log_probabilities[rows, windows[rows, starts, -1]] = IMPOSSIBLE
+
+
+class Chosen(NamedTuple):
+    """The outcome of a step: hypotheses that end, and those that go on."""
+
+    slots: Tensor  # (K,) the sentence of each that ends
+    origins: Tensor  # (K,) the hypothesis it ends
+    scores: Tensor  # (K,) log-probabilities
+    numbers: Tensor  # (K,) its number among the W, which orders samples
+    going: Candidates  # (B, W); a score of -inf where there is none
 
 
 class Beam:
@@ -96,13 +191,14 @@ class Beam:
 
     Args:
         config: see :class:`SearchConfig`.
+        width: W; the beam of ``config`` by default.
     """
 
-    reorders = True
+    reorders = True  # a hypothesis may continue another one of its sentence
 
-    def __init__(self, config: SearchConfig) -> None:
+    def __init__(self, config: SearchConfig, width: int | None = None) -> None:
         self.config = config
-        self.width = config.beam_size
+        self.width = config.beam_size if width is None else width
 
     def choose(
         self,
@@ -110,14 +206,21 @@ class Beam:
         scores: Tensor,
         ids: Tensor,
         sentences: Sequence[SearchedSentence | None],
-        constraints: Constraints | None,
+        find: Callable[[Tensor, Tensor, int], Candidates] = best_candidates,
     ) -> Chosen:
-        """See :class:`Policy`. Candidates that end and are among the first W end a hypothesis."""
+        """The outcome of a step. Candidates that end and are among the first W end a hypothesis.
+
+        Args:
+            log_probabilities: (N, V) of the next tokens, which may be changed.
+            scores: (B, W or 1) of the hypotheses so far.
+            ids: (B, W or 1, T) of the hypotheses so far.
+            sentences: one for each of the B rows, or ``None``.
+            find: the best candidates; those that obey constraints if there are some.
+        """
         forbid(log_probabilities, ids, sentences, self.config)
         scores = scores.to(log_probabilities.dtype)
         # Twice the beam, so that a full beam is left whatever ends; for a beam of one, one is enough.
         count = 2 * self.width if self.width > 1 else 1
-        find = best_candidates if constraints is None else constraints.candidates
         candidates = find(log_probabilities, scores, count)
         first = candidates.scores[:, : self.width]
         ends = (candidates.tokens[:, : self.width] == EOS) & (first > IMPOSSIBLE)
@@ -126,35 +229,6 @@ class Beam:
         return Chosen(slots, candidates.origins[slots, ranks], first[slots, ranks], ranks, going)
 
     def finish(self, sentence: SearchedSentence) -> list[Hypothesis]:
-        """The best W hypotheses, best first."""
+        """The best W hypotheses of a sentence that is done, best first."""
         found = [hypothesis for _, hypothesis in sentence.ended]
         return sorted(found, key=lambda hypothesis: -hypothesis.score)[: self.width]
-
-
-def beam_search(
-    model: Seq2Seq,
-    source: Tensor,
-    source_mask: Tensor | None,
-    config: SearchConfig,
-    *,
-    requests: Sequence[Request] | None = None,
-    others: Sequence[Reader] = (),
-    policy: Policy | None = None,
-    record: Record | None = None,
-) -> list[list[Hypothesis]]:
-    """The best ``beam_size`` translations of each sentence of one batch, best first.
-
-    Args:
-        model: in evaluation mode, on the device of ``source``.
-        source: (B, S) ids, ending in end of sentence.
-        source_mask: (B, S) bool, True = visible, or ``None``.
-        config: see :class:`SearchConfig`.
-        requests: one for each sentence; by default they ask for nothing.
-        others: more models of an ensemble, with the same target vocabulary.
-        policy, record: as :func:`search`.
-    """
-    count = len(source)
-    readers = [Reader(model, source, source_mask), *others]
-    group = SentenceGroup(range(count), readers, requests or [Request()] * count)
-    found = dict(search(Supply([group]), lambda item: item, config, policy=policy, record=record))
-    return [found[row] for row in range(count)]

@@ -14,8 +14,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from translate.attention.memory import put_rows
-from translate.search.candidates import Candidates, best_candidates
-from translate.search.rules import IMPOSSIBLE
+from translate.search.beam import IMPOSSIBLE, Candidates, best_candidates
 from translate.search.sources import Request
 from translate.text.tokenizer import EOS
 

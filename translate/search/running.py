@@ -1,58 +1,54 @@
-"""The running batch of a search: sentences enter, step and leave, each at its own length.
+"""The running batch of a search: sentences enter, step and leave, all at their own lengths.
 
-Shapes: B slots, W hypotheses of a sentence, N = B W, C candidates a sentence, V vocabulary, T tokens so far
-with the begin of sentence.
+Shapes: B slots, W hypotheses of a sentence, N = B W, C candidates of a sentence, V vocabulary, T tokens so
+far with the begin of sentence.
 """
 
 from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from translate.attention.memory import put_rows
 from translate.config.search import SearchConfig
-from translate.search.candidates import Candidates
+from translate.search.beam import (
+    IMPOSSIBLE,
+    Beam,
+    Candidates,
+    Chosen,
+    Finished,
+    Hypothesis,
+    SearchedSentence,
+    best_candidates,
+)
 from translate.search.constraints import Constraints
-from translate.search.decoders import Decoders
-from translate.search.hypothesis import Finished, Hypothesis, SearchedSentence
-from translate.search.recording import Record, Recorder
-from translate.search.rules import IMPOSSIBLE, begin_sentences
+from translate.search.decoders import Decoders, Record
 from translate.search.sources import SentenceGroup, most_sentences
+from translate.text.documents import own_start
 from translate.text.tokenizer import BOS, PAD
 
 ENTER = 16  # sentences enter when one slot in this many is free
 SHRINK = 8  # a batch is copied without its free slots when they are one in this many
 
 
-class Chosen(NamedTuple):
-    """The outcome of a step: hypotheses that end, and those that go on."""
-
-    slots: Tensor  # (K,) the sentence of each that ends
-    origins: Tensor  # (K,) the hypothesis it ends
-    scores: Tensor  # (K,) log-probabilities
-    numbers: Tensor  # (K,) its number among the W, which orders samples
-    going: Candidates  # (B, W); a score of -inf where there is none
-
-
-class Policy(Protocol):
-    """How hypotheses are continued: a beam, or random draws."""
-
-    width: int  # W
-    reorders: bool  # whether a hypothesis may continue another one of its sentence
-
-    def choose(
-        self,
-        log_probabilities: Tensor,
-        scores: Tensor,
-        ids: Tensor,
-        sentences: Sequence[SearchedSentence | None],
-        constraints: Constraints | None,
-    ) -> Chosen:
-        """Continue hypotheses with ``scores`` (B, W or 1) and ``ids`` (B, W or 1, T) by (N, V)."""
-
-    def finish(self, sentence: SearchedSentence) -> list[Hypothesis]:
-        """The hypotheses of a sentence that is done, in the order to report them."""
+def begin_sentences(group: SentenceGroup, config: SearchConfig) -> list[SearchedSentence]:
+    """The sentences of a group with their limits, before the first step."""
+    limits = [reader.model.max_target_length for reader in group.readers]
+    positions = min((limit for limit in limits if limit is not None), default=None)
+    lengths = list(zip(*(reader.lengths for reader in group.readers), strict=True))
+    sentences = []
+    for row, (key, request, ids) in enumerate(
+        zip(group.keys, group.requests, group.readers[0].source.tolist(), strict=True)
+    ):
+        length = lengths[row][0]
+        own = length - own_start(ids[:length])  # limits follow the sentence, not those before it
+        # A request is fulfilled even where that takes more pieces than a limit allows.
+        longest = max(config.longest(own), request.length + 1)
+        longest = longest if positions is None else min(longest, positions)
+        shortest = min(config.shortest(own), longest)
+        sentences.append(SearchedSentence(key, request, ids[:length], lengths[row], shortest, longest))
+    return sentences
 
 
 class RunningBatch:
@@ -64,13 +60,13 @@ class RunningBatch:
     Args:
         group: the first sentences.
         config: see :class:`SearchConfig`.
-        policy: see :class:`Policy`.
+        policy: how hypotheses are continued.
         record: the attention that hypotheses carry, if any.
     """
 
     @torch.no_grad()  # not inference_mode: a cache that the encoder fills may be needed by a training step
     def __init__(
-        self, group: SentenceGroup, config: SearchConfig, policy: Policy, record: Record | None
+        self, group: SentenceGroup, config: SearchConfig, policy: Beam, record: Record | None
     ) -> None:
         count, device = len(group.keys), group.readers[0].source.device
         self.config = config
@@ -79,19 +75,16 @@ class RunningBatch:
         self._find_live()
         # The longest free first: a slot's cache grows until another sentence enters.
         self.free: list[int] = []
-        self.decoders = Decoders(group.readers, None if record is None else record.layer)
-        self.recorder = None if record is None else Recorder(record.heads, count, device)
+        self.decoders = Decoders(group.readers, record)
         phrases = any(request.phrases for request in group.requests)
         self.constraints = Constraints(group.requests, device) if phrases else None
-        heads = self.decoders.models[0].num_attention_heads
-        self.num_recorded = 0 if record is None else heads if record.heads is None else len(record.heads)
         self.scores = torch.zeros(count, 1, device=device)  # (B, W); -inf where there is no hypothesis
         self.ids = torch.full((count, 1, 1), BOS, device=device)  # (B, W, T)
         self.full = count  # the most sentences that the batch, or one that entered it, began with
 
     def _find_live(self) -> None:
         """Keep the sentences with their slots, and the age of the oldest: each step asks for them often."""
-        self.live = [(slot, each) for slot, each in enumerate(self.sentences) if each is not None]
+        self.live = [(slot, found) for slot, found in enumerate(self.sentences) if found is not None]
         # Steps that the oldest has made, and one.
         self.age = max((sentence.length for _, sentence in self.live), default=1)
 
@@ -120,26 +113,25 @@ class RunningBatch:
         steps = max(sentence.longest for sentence in live)
         steps *= self.policy.width
         cached = steps * self.decoders.models[0].cached_numbers
-        most = most_sentences(self.config.batch_size, pieces, pieces * steps * self.num_recorded, cached)
+        most = most_sentences(
+            self.config.batch_size, pieces, pieces * steps * self.decoders.num_recorded, cached
+        )
         return most - len(live) + 1
 
     @torch.inference_mode()
     def step(self) -> list[Finished]:
         """Read the newest tokens and choose the next; gives the sentences that are done and leave."""
-        log_probabilities = self.decoders.log_probabilities(self.ids[:, :, -1].flatten())
-        if self.recorder is not None:
-            assert self.decoders.weights is not None
-            self.recorder.record(self.decoders.weights, self.policy.width, self.age - 1)
-        chosen = self.policy.choose(
-            log_probabilities, self.scores, self.ids, self.sentences, self.constraints
-        )
+        newest, width = self.ids[:, :, -1].flatten(), self.policy.width
+        log_probabilities = self.decoders.log_probabilities(newest, width, self.age)
+        find = best_candidates if self.constraints is None else self.constraints.candidates
+        chosen = self.policy.choose(log_probabilities, self.scores, self.ids, self.sentences, find)
         self._end(chosen)
         done = self._leave()
         if self.live:
             self._go_on(chosen.going)
             if done:
                 self.scores[list(done)] = IMPOSSIBLE
-        return [Finished(each.key, self.policy.finish(each)) for each in done.values()]
+        return [Finished(sentence.key, self.policy.finish(sentence)) for sentence in done.values()]
 
     @torch.inference_mode()
     def enter(self, other: "RunningBatch") -> None:
@@ -180,15 +172,12 @@ class RunningBatch:
 
     def _put(self, slots: Tensor, other: "RunningBatch", chosen: Tensor) -> None:
         count = len(self.sentences)
-        lengths = [max(each) for each in zip(*(sentence.lengths for _, sentence in self.live), strict=True)]
+        lengths = [max(pair) for pair in zip(*(sentence.lengths for _, sentence in self.live), strict=True)]
         self.scores = put_rows(self.scores, slots, other.scores[chosen], count)
         missing = self.ids.shape[2] - other.ids.shape[2]
         new = torch.nn.functional.pad(other.ids[chosen], (missing, 0), value=PAD)
         self.ids = put_rows(self.ids, slots, new, count)
         self.decoders.put(slots, other.decoders, chosen, count, lengths)
-        if self.recorder is not None:
-            assert other.recorder is not None
-            self.recorder.put(slots, other.recorder, chosen, count)
         if self.constraints is not None or other.constraints is not None:
             device, width = self.ids.device, self.policy.width
             own = self.constraints or Constraints.none(count, width, device)
@@ -204,9 +193,9 @@ class RunningBatch:
         sentences = [self.sentences[slot] for slot in slots]
         lengths = [sentence.length for sentence in sentences if sentence is not None]
         weights: Sequence[Tensor | None] = [None] * len(slots)
-        if self.recorder is not None:
+        if self.decoders.recorder is not None:
             sources = [sentence.lengths[0] for sentence in sentences if sentence is not None]
-            weights = self.recorder.read(chosen.slots, chosen.origins, lengths, sources)
+            weights = self.decoders.recorder.read(chosen.slots, chosen.origins, lengths, sources)
         scores, numbers = chosen.scores.tolist(), chosen.numbers.tolist()
         for sentence, number, pieces, score, found in zip(
             sentences, numbers, ids, scores, weights, strict=True
@@ -243,13 +232,12 @@ class RunningBatch:
             before = before.gather(1, going.origins.unsqueeze(2).expand(-1, -1, before.shape[2]))
         self.ids = torch.cat([before, going.tokens.unsqueeze(2)], dim=2)
         self.scores = going.scores
-        if self.recorder is not None and width > 1:
-            self.recorder.reorder(going.origins)
+        if self.decoders.recorder is not None and width > 1:
+            self.decoders.recorder.reorder(going.origins)
         if self.decoders.width < width:
             self.decoders.widen(width)
         elif width > 1 and self.policy.reorders:
-            slots = torch.arange(len(self.scores), device=self.ids.device).unsqueeze(1)
-            self.decoders.reorder((slots * width + going.origins).flatten())
+            self.decoders.reorder(going.origins)
 
     def _keep(self, slots: Sequence[int]) -> None:
         rows, self.free = torch.tensor(slots, device=self.ids.device), []
@@ -257,7 +245,5 @@ class RunningBatch:
         self._find_live()
         self.scores, self.ids = self.scores[rows], self.ids[rows]
         self.decoders.keep(rows)
-        if self.recorder is not None:
-            self.recorder.keep(rows)
         if self.constraints is not None:
             self.constraints.keep(rows)

@@ -1,68 +1,44 @@
-"""Translations drawn at random, from all tokens or from the likeliest ones.
+"""Translations drawn at random, and the one of them that agrees best with all others.
 
 Shapes: B sentences, W samples of each, N = B W, V vocabulary, K tokens that may be drawn.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from translate.config.search import SearchConfig
-from translate.models import Seq2Seq
-from translate.search.beam import beam_search
-from translate.search.candidates import Candidates
-from translate.search.constraints import Constraints
-from translate.search.hypothesis import Hypothesis, SearchedSentence
-from translate.search.rules import IMPOSSIBLE, forbid
-from translate.search.running import Chosen
-from translate.search.sources import Reader, Request
+from translate.search.beam import (
+    IMPOSSIBLE,
+    Beam,
+    Candidates,
+    Chosen,
+    Hypothesis,
+    SearchedSentence,
+    best_candidates,
+    forbid,
+)
 from translate.text.tokenizer import EOS
 
-
-def sample(
-    model: Seq2Seq,
-    source: Tensor,
-    source_mask: Tensor | None,
-    config: SearchConfig,
-    count: int,
-    *,
-    requests: Sequence[Request] | None = None,
-    others: Sequence[Reader] = (),
-) -> list[list[Hypothesis]]:
-    """``count`` translations of each sentence, in the order of their draw; equal ones may occur.
-
-    Args:
-        model, source, source_mask, requests, others: as :func:`beam_search`.
-        config: see :class:`SearchConfig`; the beam is not read.
-        count: W.
-
-    Raises:
-        ValueError: for a request with phrases, which samples cannot fulfil.
-    """
-    if any(request.phrases for request in requests or ()):
-        raise ValueError("phrases that must appear need a beam; samples cannot be made to have them")
-    policy = Draw(config, count)
-    return beam_search(model, source, source_mask, config, requests=requests, others=others, policy=policy)
+ORDERS = 6  # characters of the longest n-grams
+RECALL_WEIGHT = 2.0  # beta of chrF2
 
 
-class Draw:
+class Draw(Beam):
     """Continue each sample with a token drawn at random.
 
     The random numbers of a sentence depend on the seed and on its pieces alone, not on its batch: the same
     sentence gives the same samples. Scores are those of the model, whatever the temperature.
 
     Args:
-        config: see :class:`SearchConfig`; the beam is not read.
-        count: W.
+        config: see :class:`SearchConfig`; its beam is not read.
+        width: W.
     """
 
     reorders = False
-
-    def __init__(self, config: SearchConfig, count: int) -> None:
-        self.config = config
-        self.width = count
 
     def choose(
         self,
@@ -70,9 +46,9 @@ class Draw:
         scores: Tensor,
         ids: Tensor,
         sentences: Sequence[SearchedSentence | None],
-        constraints: Constraints | None,
+        find: Callable[[Tensor, Tensor, int], Candidates] = best_candidates,
     ) -> Chosen:
-        """See :class:`Policy`."""
+        """As :meth:`Beam.choose`; nothing is found, but drawn."""
         batch, width, device = len(ids), self.width, ids.device
         allowed = log_probabilities.clone()
         forbid(allowed, ids, sentences, self.config)
@@ -104,8 +80,8 @@ class Draw:
             return np.zeros(self.width)
         if sentence.numbers is None:
             sentence.numbers = np.empty((self.width, sentence.longest))
-            # Of a picture the patches are lists of numbers, some of them negative.
-            ids = [value & 0xFFFFFFFF for each in sentence.ids for value in np.ravel(each).tolist()]
+            # The patches of a picture are lists of numbers, some of them negative.
+            ids = [value & 0xFFFFFFFF for piece in sentence.ids for value in np.ravel(piece).tolist()]
             for number in range(self.width):
                 key = np.random.SeedSequence([self.config.seed, number, *ids])
                 sentence.numbers[number] = np.random.Generator(np.random.PCG64(key)).random(sentence.longest)
@@ -132,3 +108,52 @@ def draw(log_probabilities: Tensor, numbers: Tensor, config: SearchConfig) -> Te
     wanted = numbers.to(cumulated.dtype).unsqueeze(1) * cumulated[:, -1:]
     ranks = torch.searchsorted(cumulated, wanted, right=True).clamp_max(cumulated.shape[1] - 1)
     return (ranks if tokens is None else tokens.gather(1, ranks)).squeeze(1)
+
+
+def expected_chrf(texts: Sequence[str]) -> np.ndarray:
+    """The mean chrF2 (0 to 100) of each text against all of them, itself included: (number of texts,).
+
+    It chooses by minimum Bayes risk (Kumar and Byrne 2004): samples approximate the model's distribution, and
+    a sample's score is its mean chrF against all of them (Eikema and Aziz 2020). Computed as sacrebleu does
+    for a sentence: Popovic 2015, without white space and without the orders that a text is too short for.
+    """
+    unique = list(dict.fromkeys(texts))
+    counts = Counter(texts)
+    share = np.array([counts[text] for text in unique]) / len(texts)
+    scores = dict(zip(unique, _chrf(unique) @ share, strict=True))
+    return np.array([scores[text] for text in texts])
+
+
+def _chrf(texts: Sequence[str]) -> np.ndarray:
+    """chrF2 of each text (row) against each as its reference (column)."""
+    size = len(texts)
+    precision, recall, orders = np.zeros((size, size)), np.zeros((size, size)), np.zeros((size, size))
+    squeezed = ["".join(text.split()) for text in texts]
+    for order in range(1, ORDERS + 1):
+        counts = _counts(squeezed, order)  # (texts, n-grams)
+        totals = counts.sum(1)
+        matches = np.stack([np.minimum(row, counts).sum(1) for row in counts])
+        both = (totals[:, None] > 0) & (totals[None, :] > 0)
+        floor = np.maximum(totals, 1)
+        precision += both * matches / floor[:, None]
+        recall += both * matches / floor[None, :]
+        orders += both
+    orders = np.maximum(orders, 1)
+    precision, recall, factor = precision / orders, recall / orders, RECALL_WEIGHT**2
+    below = factor * precision + recall
+    score = (1 + factor) * precision * recall / np.where(below > 0, below, 1.0)
+    return 100 * np.asarray(score)
+
+
+def _counts(texts: Sequence[str], order: int) -> np.ndarray:
+    columns: dict[str, int] = {}
+    cells: list[tuple[int, int]] = []
+    for row, text in enumerate(texts):
+        for start in range(len(text) - order + 1):
+            gram = text[start : start + order]
+            cells.append((row, columns.setdefault(gram, len(columns))))
+    counts = np.zeros((len(texts), len(columns)), dtype=np.int32)
+    if cells:
+        rows, found = np.array(cells).T
+        np.add.at(counts, (rows, found), 1)
+    return counts

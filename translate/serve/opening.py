@@ -9,7 +9,7 @@ import torch
 
 from translate.config.names import shorten, shown_path
 from translate.errors import UserError
-from translate.search.workers import MAX_WORKERS
+from translate.search import MAX_WORKERS
 from translate.serve.batch.engine import Engine
 from translate.serve.batch.processes import ProcessEngine
 from translate.serve.catalogue import Catalogue, Served, language_code

@@ -13,8 +13,7 @@ from translate.alignment.choice import AlignmentChoice
 from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq, Transformer
-from translate.search.ctranslate2.architecture import Refusals
-from translate.search.ctranslate2.conversion import Convertible, refuse
+from translate.search.ctranslate2.conversion import Convertible, Refusals, refuse_attentions
 from translate.search.ctranslate2.converted import cached
 from translate.search.ctranslate2.ctranslate2_search import MAX_WORKERS, CTranslate2Search
 from translate.text.tokenizer import TokenizerPair
@@ -154,7 +153,7 @@ def _refusal(model: Seq2Seq, device: torch.device, compute_type: str) -> str | N
     if model.reads_pictures:
         return "CTranslate2 reads no pictures"
     refusals = Refusals("CTranslate2")
-    refuse(model, refusals)
+    refuse_attentions(model, refusals)
     if refusals.found:
         return f"CTranslate2 cannot represent {', '.join(refusals.found)}"
     if device.type != "cpu":

@@ -16,8 +16,13 @@ from typing import Any
 from translate.corpora.caches import cache_directory, fingerprint
 from translate.errors import UserError
 from translate.models import Transformer
-from translate.search.ctranslate2.architecture import norm_of, num_heads_of, pre_norm_of
-from translate.search.ctranslate2.conversion import Convertible, convert
+from translate.search.ctranslate2.conversion import (
+    Convertible,
+    convert,
+    norm_of,
+    num_heads_of,
+    pre_norm_of,
+)
 from translate.text.aside import scratch
 
 VERSION = "1"  # changes with the way a model is converted

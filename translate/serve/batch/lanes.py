@@ -6,9 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from translate.search import SentenceGroup, Supply, read_sources
-from translate.search.running import RunningBatch
-from translate.search.sources import most_sentences
+from translate.search import RunningBatch, SentenceGroup, Supply, most_sentences, read_sources
 from translate.serve.batch.calls import LaneKey, QueuedSentence, ServedCall
 from translate.serve.batch.turns import Party, Turns
 from translate.serve.metrics import Meter

@@ -8,7 +8,7 @@ from tests.tiny_models import SELF_ATTENTIVE, attention
 from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.models import Transformer
-from translate.search.ctranslate2.architecture import Refusals, refuse_attentions, refuse_search
+from translate.search.ctranslate2.conversion import Refusals, refuse_attentions, refuse_search
 
 
 def test_settings_of_the_search_that_others_do_not_have_are_named() -> None:
