@@ -19,10 +19,11 @@ from typing import Any
 import torch
 
 import translate
-from translate.alignment.pairs import BATCH_TOKENS, evaluation_mode
+from translate.alignment.pairs import BATCH_TOKENS
 from translate.corpora.batching import collate, sequential_batches
 from translate.corpora.encoded import EncodedCorpus, Ragged
 from translate.corpora.local_files import pair_of
+from translate.models.seq2seq import evaluation_mode
 from translate.runs.runtime import use_runtime
 from translate.training.losses import batch_loss
 from translate.translator import Translator

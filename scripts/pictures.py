@@ -16,12 +16,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import translate
+from translate.alignment.views import draw_heads_of, page_of
 from translate.cli.main import run as run_command
 from translate.corpora.images.line import join_line
 from translate.figures.corpus_statistics import CorpusStatistics
 from translate.figures.heatmap import draw
 from translate.figures.plots import draw_corpus
-from translate.inspection import draw_heads_of, page_of
 from translate.links.links import parse_gold
 from translate.runs.runtime import find_device, use_runtime
 from translate.translator import Translator
@@ -114,7 +114,9 @@ def main(arguments: list[str]) -> None:
     pictures = [
         draw(classic, given.out / "alignments.png", titles=list(TITLES.values()), values=True),
         draw_runs(given.runs, given.out / "runs.png"),
-        draw_heads_of(transformer, *PAIR, given.out / "heads.png"),
+        draw_heads_of(
+            transformer.model, transformer.encode_pair(*PAIR), transformer.choice, given.out / "heads.png"
+        ),
         draw_corpus(corpus_statistics(transformer, given.pairs), given.out / "corpus.png"),
     ]
     gold = parse_gold(
@@ -122,7 +124,9 @@ def main(arguments: list[str]) -> None:
     )
     (translation,) = transformer.translate([PAIR[0]], n_best=3)
     others = [candidate.text for candidate in translation.n_best if candidate.text != PAIR[1]]
-    page = page_of(transformer, PAIR[0], [PAIR[1], *others], gold=gold, whitespace=True, note="Transformer")
+    targets = [PAIR[1], *others]
+    pairs = transformer.encode_pairs([PAIR[0]] * len(targets), targets, whitespace=True)
+    page = page_of(transformer.model, pairs, transformer.choice, gold=gold, note="Transformer")
     with tempfile.TemporaryDirectory() as folder:
         path = page.write(Path(folder) / "page.html")
         choice = transformer.choice

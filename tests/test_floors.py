@@ -27,7 +27,6 @@ FLOORS = {
     "evaluation": 7,
     "translation": 9,
     "translator": 11,
-    "inspection": 12,
     "runs": 13,
     "serve": 14,
     "export": 15,

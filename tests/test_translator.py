@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tests.tiny_models import BACKENDS, tiny_model
-from translate.alignment.choice import AlignmentChoice
+from translate.alignment.alignment import AlignmentChoice
 from translate.config.data import TokenizerConfig
 from translate.config.search import SearchConfig
 from translate.errors import UserError

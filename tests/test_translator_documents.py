@@ -9,13 +9,12 @@ import pytest
 import torch
 
 from tests.tiny_models import tiny_model
-from translate.alignment.choice import AlignmentChoice
-from translate.alignment.extract import align
+from translate.alignment.alignment import AlignmentChoice
+from translate.alignment.methods import align
 from translate.alignment.pairs import EncodedPair
 from translate.config.data import TokenizerConfig
 from translate.config.search import SearchConfig
 from translate.errors import UserError
-from translate.inspection import align_document
 from translate.models import Seq2Seq
 from translate.search import beam_search
 from translate.text.documents import ContextSize, in_context
@@ -95,9 +94,6 @@ def test_only_the_nearest_sentences_within_both_limits_are_read(tokenizers: Toke
     pieces = len(tokenizers.source.encode(LINES[2])) + 1
     assert_equal(found(ContextSize(2, pieces), LINES[1:3]), found(ContextSize(1, 100), LINES[2:3]))
     assert_equal(found(ContextSize(2, pieces - 1), LINES[1:3]), found(ContextSize(2, pieces - 1), []))
-    none = build(tokenizers, ContextSize(2, pieces - 1))
-    assert none.read_previous(LINES[3], LINES[:3]) == []
-    assert build(tokenizers, ContextSize(1, 100)).read_previous(LINES[3], LINES[:3]) == LINES[2:3]
 
 
 def test_context_that_does_not_fit_is_refused(tokenizers: TokenizerPair) -> None:
@@ -109,7 +105,7 @@ def test_context_that_does_not_fit_is_refused(tokenizers: TokenizerPair) -> None
     with pytest.raises(UserError, match="expected a list of sentences, got one string"):
         translator.align(LINES[:1], TARGETS[:1], context=["the dog"])
     with pytest.raises(UserError, match="reads no previous sentences"):
-        align_document(build(tokenizers, ContextSize()), LINES[1], TARGETS[1], LINES[:1])
+        build(tokenizers, ContextSize()).align_document(LINES[1], TARGETS[1], LINES[:1])
 
 
 def test_markup_of_previous_sentences_is_not_read(tokenizers: TokenizerPair) -> None:
@@ -122,7 +118,7 @@ def test_markup_of_previous_sentences_is_not_read(tokenizers: TokenizerPair) -> 
 
 def test_both_levels_of_a_document(tokenizers: TokenizerPair, tmp_path: Path) -> None:
     translator = build(tokenizers, ContextSize(2, 100))
-    document = align_document(translator, LINES[2], "lit", LINES[:2])
+    document = translator.align_document(LINES[2], "lit", LINES[:2])
     words = document.words
     assert words.source_words == [*LINES[0].split(), *LINES[1].split(), *LINES[2].split()]
     assert list(document.starts) == [0, 4, 7]

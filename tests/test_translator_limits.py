@@ -8,7 +8,7 @@ import pytest
 
 from tests.test_translator import SOURCES, TARGETS, build
 from translate.alignment.alignment import Alignment
-from translate.alignment.transfer.markup import MAX_PLACED
+from translate.alignment.transfer import MAX_PLACED
 from translate.config.data import TokenizerConfig
 from translate.errors import UserError
 from translate.search.sources import CUT
@@ -89,7 +89,7 @@ def test_weights_of_long_sentences_are_the_same_alone_and_together(
 ) -> None:
     translator = build(tokenizers)
     together = translator.translate(SOURCES, alignments=True)
-    monkeypatch.setattr("translate.alignment.extract.MAX_CELLS", 1)
+    monkeypatch.setattr("translate.alignment.methods.MAX_CELLS", 1)
     monkeypatch.setattr("translate.alignment.pairs.MAX_CELLS", 1)
     for one, other in zip(together, translator.translate(SOURCES, alignments=True), strict=True):
         assert one.alignment is not None

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from tests.test_translator import SEARCH, SOURCES, build, tokenizers  # noqa: F401 (a fixture)
-from translate.alignment.choice import AlignmentChoice
-from translate.alignment.extract import align
+from translate.alignment.alignment import AlignmentChoice
+from translate.alignment.methods import align
 from translate.alignment.pairs import EncodedPair
 from translate.errors import UserError
 from translate.search import Finished, beam_search, length_batches

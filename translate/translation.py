@@ -9,17 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from translate.alignment.alignment import Alignment
-from translate.alignment.choice import AlignmentChoice
-from translate.alignment.coverage_penalty import coverage
-from translate.alignment.extract import align, align_recorded
-from translate.alignment.pairs import EncodedPair, evaluation_mode
-from translate.alignment.transfer.markup import place_markup
-from translate.alignment.transfer.tags import Marked, read_markup
-from translate.alignment.transfer.unknown import replace_unknown
+from translate.alignment.alignment import Alignment, AlignmentChoice
+from translate.alignment.methods import align, align_recorded, coverage
+from translate.alignment.pairs import EncodedPair
+from translate.alignment.transfer import place_markup, replace_unknown
 from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq
+from translate.models.seq2seq import evaluation_mode
 from translate.search import (
     Beam,
     Draw,
@@ -36,6 +33,7 @@ from translate.search import (
 )
 from translate.search.ctranslate2.ctranslate2_search import CTranslate2Search
 from translate.text.documents import own_start
+from translate.text.markup import Marked, read_markup
 from translate.text.tokenizer import Pieces, Tokenizer, one_line
 
 MOST_SAMPLES = 1_000  # of a sentence; minimum Bayes risk compares each two of them

@@ -4,24 +4,24 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
+from itertools import accumulate, islice
 from typing import Any
 
 import torch
 
-from translate.alignment.alignment import Alignment
-from translate.alignment.choice import AlignmentChoice
-from translate.alignment.extract import align
+from translate.alignment.alignment import Alignment, AlignmentChoice
+from translate.alignment.methods import align
 from translate.alignment.pairs import EncodedPair
-from translate.alignment.transfer.markup import MAX_PLACED
-from translate.alignment.transfer.tags import Marked, read_markup
+from translate.alignment.transfer import MAX_PLACED
+from translate.alignment.views import DocumentAlignment
 from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.search import Previous, Request, SentenceReader, read_requests
 from translate.search.ctranslate2.choosing import EngineChoice, beyond
-from translate.text.documents import ALONE, ContextSize
+from translate.text.documents import ALONE, ContextSize, as_one
 from translate.text.lines import LINE_CUT, MAX_CHARACTERS
+from translate.text.markup import Marked, read_markup
 from translate.text.tokenizer import TokenizerPair
 from translate.translation import TranslateOptions, Translation, TranslationCall
 
@@ -120,7 +120,7 @@ class Translator:
         """The sentences of :meth:`translate` before the search, which may run together with other calls."""
         options = replace(options or TranslateOptions(), **keywords)
         self._check_sentences("translate", sentences)
-        self.check_context("translate", sentences, options.context)
+        self._check_context("translate", sentences, options.context)
         config = options.search_config(self.search)
         marked, before = self._marked(sentences, markup=options.markup), options.context
         if before is not None and options.markup:
@@ -191,6 +191,31 @@ class Translator:
         pairs = self.encode_pairs(sources, targets, whitespace=whitespace, context=context)
         return align(self.model, pairs, self.choice, method=method, batch_size=batch_size, device=self.device)
 
+    def align_document(
+        self,
+        source: str,
+        target: str,
+        previous: Sequence[str],
+        *,
+        method: str = "attention",
+        whitespace: bool = False,
+    ) -> DocumentAlignment:
+        """The alignment of a pair whose words are those of the previous sentences that are read, and its own.
+
+        Raises:
+            UserError: if the run reads no previous sentences, or as :meth:`align`.
+        """
+        self._check_context("align", [source], [previous])
+        tokenizer = self.tokenizers.source
+        texts = (*self._reader().near(source, previous), source)
+        parts = [tokenizer.encode_words(text, whitespace=whitespace) for text in texts]
+        words = self.tokenizers.target.encode_words(target, whitespace=whitespace)
+        pair = EncodedPair.of(as_one(parts), words)
+        (found,) = align(self.model, [pair], self.choice, method=method, device=self.device)
+        starts = [0, *accumulate(len(part.words) for part in parts[:-1])]
+        # Offsets are into several texts.
+        return DocumentAlignment(replace(found, source_offsets=()), starts)
+
     def reads_whole(self, sentence: str) -> bool:
         """Whether nothing of a sentence lies behind the limits of docs/translating.md."""
         reader = self._reader()
@@ -205,7 +230,7 @@ class Translator:
         context: Previous | None = None,
     ) -> list[EncodedPair]:
         """Pairs as pieces with their words; the sentences before a source, if given, have no words."""
-        self.check_context("align", sources, context)
+        self._check_context("align", sources, context)
         before: Previous = [()] * len(sources) if context is None else context
         triples = zip(sources, targets, before, strict=True)
         return [self.encode_pair(s, t, whitespace=whitespace, previous=p) for s, t, p in triples]
@@ -216,10 +241,6 @@ class Translator:
         """A pair as pieces with their words; ``previous`` are the sentences before it, the nearest last."""
         read = self._reader().encode_words(source, previous, whitespace=whitespace)
         return EncodedPair.of(read, self.tokenizers.target.encode_words(target, whitespace=whitespace))
-
-    def read_previous(self, source: str, previous: Sequence[str]) -> list[str]:
-        """Those of the previous sentences that are read before ``source``, the nearest last."""
-        return self._reader().near(source, previous)
 
     @property
     def _members(self) -> tuple["Translator", ...]:
@@ -255,7 +276,7 @@ class Translator:
             except UnicodeEncodeError as error:
                 raise UserError(f"{what}: sentence {number} is no text: it has a lone surrogate") from error
 
-    def check_context(self, what: str, sentences: Sequence[str], previous: Previous | None) -> None:
+    def _check_context(self, what: str, sentences: Sequence[str], previous: Previous | None) -> None:
         """Count the sentences that lack the context that a member reads.
 
         Raises:

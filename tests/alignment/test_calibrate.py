@@ -3,9 +3,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from translate.alignment.alignment import AlignmentChoice
 from translate.alignment.calibrate import THRESHOLDS, calibrate
-from translate.alignment.choice import AlignmentChoice
-from translate.alignment.extract import align
+from translate.alignment.methods import align
 from translate.alignment.pairs import EncodedPair
 from translate.errors import UserError
 from translate.links.error_rate import score

@@ -5,10 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from translate.alignment.alignment import Alignment
-from translate.alignment.calibrate import THRESHOLDS
-from translate.alignment.choice import AlignmentChoice
-from translate.alignment.directions import Direction, calibrate_directions, cross_agreement, symmetrised
+from translate.alignment.alignment import Alignment, AlignmentChoice
+from translate.alignment.calibrate import (
+    THRESHOLDS,
+    Direction,
+    calibrate_directions,
+    cross_agreement,
+    symmetrised,
+)
 from translate.alignment.evidence import PairWords
 from translate.alignment.pairs import EncodedPair
 from translate.errors import UserError

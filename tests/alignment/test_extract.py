@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from translate.alignment.choice import AlignmentChoice
-from translate.alignment.extract import align
+from translate.alignment.alignment import AlignmentChoice
+from translate.alignment.methods import align
 from translate.alignment.pairs import EncodedPair, pair_batches
 from translate.errors import UserError
 from translate.links.error_rate import score

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from translate.alignment.choice import AlignmentChoice
-from translate.alignment.extract import align
+from translate.alignment.alignment import AlignmentChoice
+from translate.alignment.methods import align
 from translate.alignment.pairs import EncodedPair
 from translate.links.error_rate import score
 from translate.links.links import Gold

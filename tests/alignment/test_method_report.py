@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 
 from tests.alignment.test_methods import PAIRS
 from tests.tiny_models import tiny_model
-from translate.alignment.alignment import Alignment
-from translate.alignment.choice import AlignmentChoice
-from translate.alignment.extract import align
+from translate.alignment.alignment import Alignment, AlignmentChoice
 from translate.alignment.method_report import (
     agree,
     compare_methods,
@@ -20,6 +18,7 @@ from translate.alignment.method_report import (
     head_entropies,
     rank_correlation,
 )
+from translate.alignment.methods import align
 from translate.alignment.pairs import EncodedPair
 from translate.links.error_rate import score
 from translate.links.links import Gold

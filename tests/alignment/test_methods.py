@@ -9,10 +9,9 @@ import pytest
 import torch
 
 from tests.tiny_models import BACKENDS, RECURRENT, SELF_ATTENTIVE, attention, tiny_model
-from translate.alignment.choice import AlignmentChoice
-from translate.alignment.extract import METHODS, align
+from translate.alignment.alignment import AlignmentChoice
+from translate.alignment.methods import METHODS, align, piece_gradients
 from translate.alignment.pairs import EncodedPair, pair_batches
-from translate.alignment.saliency import piece_gradients
 from translate.attention import names
 from translate.errors import UserError
 from translate.models import BahdanauRNN, LuongRNN, Seq2Seq, Transformer

@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.alignment.pool import average_heads, piece_to_word, pool_source, pool_target, renormalise
+from translate.alignment.pairs import average_heads, piece_to_word, pool_source, pool_target, renormalise
 
 
 def pool_words(weights, target_piece_words, source_piece_words, num_target_words, num_source_words):

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from tests.tiny_models import CASES, attention, tiny_model
-from translate.alignment.choice import AlignmentChoice
+from translate.alignment.alignment import AlignmentChoice
 from translate.config.data import TokenizerConfig
 from translate.config.search import SearchConfig
 from translate.export.contents import Contents, Rendered

@@ -194,8 +194,8 @@ def test_lines_have_the_texts_scores_and_weights_of_the_run(
 @in_chromium
 @pytest.mark.slow
 def test_every_head_of_a_pair(page: Browser, exported: tuple[Path, Translator]) -> None:
-    from translate.alignment.choice import AlignmentChoice
-    from translate.alignment.extract import align
+    from translate.alignment.alignment import AlignmentChoice
+    from translate.alignment.methods import align
 
     translator = exported[1]
     source, target = "the cats sleep .", "les chats dorment ."

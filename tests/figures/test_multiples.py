@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from translate.alignment.choice import AlignmentChoice
-from translate.alignment.extract import align, attention_heads
+from translate.alignment.alignment import AlignmentChoice
+from translate.alignment.methods import align, attention_heads
 from translate.alignment.pairs import EncodedPair
 from translate.errors import UserError
 from translate.figures import multiples

@@ -8,7 +8,7 @@ import pytest
 
 import translate
 from tests.tiny_runs import overrides_of, train_tiny
-from translate.alignment.directions import symmetrised
+from translate.alignment.calibrate import symmetrised
 from translate.config.composer import compose
 from translate.config.data import data_config
 from translate.config.declare import plain

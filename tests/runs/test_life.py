@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 
 import translate
 from tests.tiny_runs import BACKENDS, files, rows, train_tiny
-from translate.alignment.choice import AlignmentChoice
+from translate.alignment.alignment import AlignmentChoice
 from translate.corpora.corpus import Corpus, load_corpus
 from translate.links.error_rate import score
 from translate.links.links import parse_gold

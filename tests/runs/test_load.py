@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 
 import translate
 from tests.tiny_runs import BACKENDS
-from translate.alignment.choice import AlignmentChoice
+from translate.alignment.alignment import AlignmentChoice
 from translate.errors import UserError
 from translate.models.packing import CopiedLinear
 from translate.text.tokenizer import BOS, EOS

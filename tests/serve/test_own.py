@@ -145,7 +145,7 @@ def test_methods_layers_and_heads(client: Client, translator: Translator, method
 
 
 def test_another_layer_and_head_have_their_own_weights(client: Client, translator: Translator) -> None:
-    from translate.alignment.extract import attention_heads
+    from translate.alignment.methods import attention_heads
 
     text = "I love you ."
     (found,) = client.post("/v1/translate", text=text, layer=1, heads=[2]).json["translations"]

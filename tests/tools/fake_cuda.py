@@ -32,8 +32,8 @@ from torch.utils._python_dispatch import TorchDispatchMode, return_and_correct_a
 from torch.utils._pytree import tree_flatten, tree_map
 
 import translate
-from translate.alignment.choice import AlignmentChoice
-from translate.alignment.extract import METHODS, align
+from translate.alignment.alignment import AlignmentChoice
+from translate.alignment.methods import METHODS, align
 from translate.alignment.pairs import EncodedPair
 from translate.attention import create
 from translate.config.search import SearchConfig

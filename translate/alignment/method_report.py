@@ -9,14 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from translate.alignment.alignment import Alignment
-from translate.alignment.choice import AlignmentChoice
-from translate.alignment.extract import METHODS, align
-from translate.alignment.pairs import MAX_CELLS, EncodedPair, evaluation_mode, pair_batches
-from translate.alignment.pool import pool_source, pool_target
+from translate.alignment.alignment import Alignment, AlignmentChoice
+from translate.alignment.methods import METHODS, align
+from translate.alignment.pairs import MAX_CELLS, EncodedPair, pair_batches, pool_source, pool_target
 from translate.links.error_rate import AlignmentScore, score
 from translate.links.links import Gold
-from translate.models.seq2seq import Seq2Seq
+from translate.models.seq2seq import Seq2Seq, evaluation_mode
 
 MAX_LISTED = 20  # pairs with disputed words in the text
 

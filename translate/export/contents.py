@@ -7,8 +7,7 @@ from importlib.util import find_spec
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from translate.alignment.alignment import Alignment
-from translate.alignment.choice import AlignmentChoice
+from translate.alignment.alignment import Alignment, AlignmentChoice
 from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from translate.alignment.extract import align_recorded
+from translate.alignment.methods import align_recorded
 from translate.alignment.pairs import EncodedPair
 from translate.errors import UserError
 from translate.export.contents import Contents, Engine, Rendered, require

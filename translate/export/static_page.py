@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from translate.alignment.extract import align_recorded
+from translate.alignment.methods import align_recorded
 from translate.alignment.pairs import EncodedPair
 from translate.export import onnx
 from translate.export.browser_runtime import read_runtime

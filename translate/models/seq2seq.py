@@ -3,7 +3,8 @@
 Shapes: B batch, S source, T target, D width, H heads, V vocabulary, N = B W hypotheses, W of a sentence.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, cast
 
 import torch
@@ -184,3 +185,17 @@ def new_output(vocabulary_size: int, width: int, tied: nn.Embedding | None) -> n
     if tuple(tied.weight.shape) != (vocabulary_size, width):
         raise ValueError(f"tied output: expected {(vocabulary_size, width)}, got {tuple(tied.weight.shape)}")
     return cast(nn.Parameter, tied.weight)
+
+
+@contextmanager
+def evaluation_mode(model: nn.Module) -> Iterator[None]:
+    """Evaluation mode without gradients; restores the mode of every module afterwards."""
+    training = [module for module in model.modules() if module.training]
+    model.eval()
+    try:
+        # Not inference_mode: a cache that the model fills here may be needed by a later training step.
+        with torch.no_grad():
+            yield
+    finally:
+        for module in training:
+            module.training = True

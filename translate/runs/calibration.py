@@ -6,9 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from translate.alignment.calibrate import calibrate
-from translate.alignment.choice import AlignmentChoice
-from translate.alignment.directions import Direction, calibrate_directions
+from translate.alignment.alignment import AlignmentChoice
+from translate.alignment.calibrate import Direction, calibrate, calibrate_directions
 from translate.alignment.pairs import EncodedPair
 from translate.alignment.regions import check_gold_links
 from translate.config.data import DataConfig

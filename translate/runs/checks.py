@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from translate.alignment.choice import AlignmentChoice
+from translate.alignment.alignment import AlignmentChoice
 from translate.config.settings import Settings
 from translate.corpora.corpus import Corpus
 from translate.corpora.local_files import check_present, check_readable

@@ -8,7 +8,7 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from translate.alignment.alignment import Alignment
-from translate.alignment.directions import symmetrised
+from translate.alignment.calibrate import symmetrised
 from translate.config.data import SPLITS
 from translate.config.declare import plain
 from translate.config.settings import Settings, check_config

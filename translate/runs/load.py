@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from translate.alignment.choice import AlignmentChoice
+from translate.alignment.alignment import AlignmentChoice
 from translate.config.names import shorten
 from translate.config.settings import Settings, check_config
 from translate.config.targets import find_plugin, instantiate

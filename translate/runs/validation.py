@@ -7,12 +7,12 @@ import torch
 
 from translate.alignment.alignment import Alignment
 from translate.alignment.calibrate import calibrate
-from translate.alignment.pairs import evaluation_mode
 from translate.config.settings import Settings
 from translate.corpora.batching import collate, sequential_batches
 from translate.corpora.corpus import Split
 from translate.corpora.document_rows import split_context, with_context
 from translate.evaluation import bleu_score, corpus_scores
+from translate.models.seq2seq import evaluation_mode
 from translate.runs.encoding import encode, gold_links
 from translate.runs.load import parallel_search
 from translate.runs.reports.samples import SHOWN, Sample, sample_to_draw

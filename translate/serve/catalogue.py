@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from translate.alignment.extract import METHODS
+from translate.alignment.methods import METHODS
 from translate.config.names import listed, shorten
 from translate.errors import UserError
 from translate.serve.web.refusals import RefusalError

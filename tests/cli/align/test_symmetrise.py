@@ -5,7 +5,7 @@ import pytest
 import translate
 from tests.cli.align.pairs import PAIR
 from tests.cli.commands import Command
-from translate.alignment.directions import symmetrised
+from translate.alignment.calibrate import symmetrised
 from translate.corpora.split import Split
 from translate.links.links import format_pharaoh
 

@@ -7,7 +7,7 @@ import pytest
 
 import translate
 from tests.tiny_runs import TRAINED, train_tiny
-from translate.alignment.choice import AlignmentChoice
+from translate.alignment.alignment import AlignmentChoice
 from translate.grammar.generator import generate
 from translate.search.ctranslate2.choosing import EngineChoice, choose
 from translate.translator import Translator

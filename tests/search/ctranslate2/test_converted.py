@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from tests.export.contents import of_transformer
-from translate.alignment.choice import AlignmentChoice
+from translate.alignment.alignment import AlignmentChoice
 from translate.errors import UserError
 from translate.models import Transformer
 from translate.search.ctranslate2 import converted

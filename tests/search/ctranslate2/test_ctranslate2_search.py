@@ -11,7 +11,7 @@ import torch
 
 from tests.search.ctranslate2.conftest import Chosen
 from tests.search.test_beam import rescore
-from translate.alignment.choice import AlignmentChoice
+from translate.alignment.alignment import AlignmentChoice
 from translate.text.tokenizer import EOS
 from translate.translation import AT_LIMIT, Translation
 from translate.translator import Translator

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.alignment.transfer.tags import read_markup
 from translate.serve.documents.inline import InlineSentence, Tag, Token, cut, join
+from translate.text.markup import read_markup
 
 
 def element(number: int, *content: Token) -> list[Token]:

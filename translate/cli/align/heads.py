@@ -33,12 +33,13 @@ def heads(
 
     A frame marks the heads that calibration chose. Without TARGET the model translates SOURCE.
     """
-    from translate.inspection import draw_heads_of
+    from translate.alignment.views import draw_heads_of
 
     check_out(out, PICTURES)
     check_colours(colours)
     translator = machine.load(run)
     check_words_alone("align heads", translator, source)
     (best, *_), _ = translated(translator, source, target)
-    drawn = draw_heads_of(translator, source, best.text, out, whitespace=whitespace, colour_map=colours)
+    pair = translator.encode_pair(source, best.text, whitespace=whitespace)
+    drawn = draw_heads_of(translator.model, pair, translator.choice, out, colour_map=colours)
     print(f"heads written to {drawn}")

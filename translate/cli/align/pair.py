@@ -106,9 +106,10 @@ def pair(
         (alignment,) = weighting.align(translator, [(line, candidates[0].text)], machine, context or ())
     if out is not None and alignment.picture is not None and extension(out) in (PAGE, *PICTURES):
         picture.check_no_matrix(out)
-        from translate.inspection import draw_picture_of
+        from translate.alignment.views import draw_picture_of
 
-        print(f"picture written to {draw_picture_of(translator, line, alignment, out)}")
+        read = translator.encode_pair(line, "")
+        print(f"picture written to {draw_picture_of(translator.model, read, alignment, out)}")
     elif out is not None and extension(out) == PAGE:
         _write_page(translator, line, candidates, alignment, out, weighting, picture, run.resolve().name)
     elif out is not None and extension(out) in PICTURES:
@@ -145,11 +146,9 @@ def _draw_document(
     weighting: WeightOptions,
     picture: PictureOptions,
 ) -> None:
-    from translate.inspection import align_document
-
     picture.check_no_links(out)
-    document = align_document(
-        translator, *pair, context, method=weighting.method, whitespace=weighting.whitespace
+    document = translator.align_document(
+        *pair, context, method=weighting.method, whitespace=weighting.whitespace
     )
     drawn = document.draw(out, values=picture.values, colour_map=picture.colour_map)
     print(f"heatmap of {len(document.starts)} sentences written to {drawn}")
@@ -165,16 +164,19 @@ def _write_page(
     picture: PictureOptions,
     name: str,
 ) -> None:
-    from translate.inspection import page_of
+    from translate.alignment.views import page_of
 
     page = page_of(
-        translator,
-        source,
-        [candidate.text for candidate in candidates],
+        translator.model,
+        [
+            translator.encode_pair(source, candidate.text, whitespace=weighting.whitespace)
+            for candidate in candidates
+        ],
+        translator.choice,
         scores=[candidate.score for candidate in candidates] if len(candidates) > 1 else None,
         gold=picture.known_links(alignment),
         first=weighting.method,
-        whitespace=weighting.whitespace,
+        languages=translator.languages,
         note=name,
     )
     print(f"page written to {page.write(out)}")

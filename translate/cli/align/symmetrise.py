@@ -110,7 +110,7 @@ def _combined_links(
     machine: AlignMachine,
 ) -> Iterator[str]:
     """A line of links for each pair."""
-    from translate.alignment.directions import symmetrised
+    from translate.alignment.calibrate import symmetrised
     from translate.alignment.regions import words_alone
     from translate.corpora.images.line import sentences_of
     from translate.links.links import format_pharaoh

@@ -5,7 +5,7 @@ from typing import Any
 import sentencepiece
 import torch
 
-from translate.alignment.choice import AlignmentChoice
+from translate.alignment.alignment import AlignmentChoice
 from translate.config.settings import Settings
 from translate.corpora.corpus import Corpus
 from translate.runs.storage.run_directory import RunDirectory

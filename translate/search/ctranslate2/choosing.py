@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from translate.alignment.choice import AlignmentChoice
+from translate.alignment.alignment import AlignmentChoice
 from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq, Transformer

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from translate.alignment.choice import AlignmentChoice
+from translate.alignment.alignment import AlignmentChoice
 from translate.attention import GroupedQuery, MultiHead, ScaledDot
 from translate.config.search import SearchConfig
 from translate.errors import UserError

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from translate.alignment.choice import AlignmentChoice
+from translate.alignment.alignment import AlignmentChoice
 from translate.config.search import SearchConfig
 from translate.search import Finished, Hypothesis
 from translate.text.tokenizer import BOS, EOS, PAD, TokenizerPair

@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from translate.alignment.alignment import Alignment
-from translate.alignment.choice import AlignmentChoice
-from translate.alignment.extract import align
+from translate.alignment.alignment import Alignment, AlignmentChoice
+from translate.alignment.methods import align
 from translate.alignment.pairs import EncodedPair, check_lengths
 from translate.errors import UserError
 from translate.serve.apis.shapes import Weighing

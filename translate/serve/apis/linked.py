@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from translate.alignment.alignment import Alignment
-from translate.alignment.transfer.markup import word_spans
-from translate.alignment.transfer.tags import MARKUP
+from translate.alignment.transfer import word_spans
+from translate.text.markup import MARKUP
 
 DIGITS = 4  # of weights and probabilities
 

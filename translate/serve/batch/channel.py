@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from translate.alignment.transfer.tags import Marked
 from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.search import Request
 from translate.serve.batch.handing import Handed
+from translate.text.markup import Marked
 from translate.text.tokenizer import Pieces
 from translate.translation import TranslateOptions, Translation
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from translate.alignment.transfer.tags import MARKUP
+from translate.text.markup import MARKUP
 from translate.text.sentences import split
 
 Kind = Literal["start", "end", "alone", "break"]

@@ -1,4 +1,4 @@
-"""Transfers markup to a translation through the word alignment.
+"""What a word alignment carries over to a translation: markup, and source words in place of unknown ones.
 
 An element encloses the run of target words that look most at its source words. A single item goes to the
 border that best separates the words before it from those after it. Elements stay inside their parents and
@@ -16,12 +16,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from translate.alignment.alignment import Alignment
-from translate.alignment.transfer.tags import Item, Marked
+from translate.text.markup import CLOSING, Item, Marked
+from translate.text.tokenizer import UNKNOWN
 
 OPENING = frozenset("([{«“‘¿¡$")  # no space goes after them
-CLOSING = frozenset(".,;:!?…)]}»”’%")  # no space goes before them
 MAX_PLACED = 256  # items: placing them takes quadratic time, and a frame of the stack for each level
 NEAR = 0.5  # factor by which the influence of a source word falls with each word of distance
+MAX_COPIED = 256  # characters of a word; a longer one, copied a thousand times, would make a line too long
 
 
 @dataclass
@@ -293,3 +294,59 @@ def _spaces(item: Item, around: tuple[str, str]) -> tuple[bool, bool]:
     before = item.spaces[0] or (item.is_word and left.isalnum())
     after = item.spaces[1] or (item.is_word and right.isalnum())
     return before and left != "" and left not in OPENING, after and right != "" and right not in CLOSING
+
+
+def replace_unknown(text: str, alignment: Alignment) -> tuple[str, Alignment]:
+    """Replace each word that has an unknown piece by the source word that it looks at most.
+
+    Luong et al. 2015 (ACL), 3; there an unknown word points to a source position, here attention points.
+    Letters and digits next to an unknown piece, without white space between, belong to its word. A word that
+    looks at nothing, or at a word of more than ``MAX_COPIED`` characters, stays.
+
+    Args:
+        text: a translation.
+        alignment: of it.
+
+    Returns:
+        The new text, and the alignment of its words.
+    """
+    if UNKNOWN not in text:
+        return text, alignment
+    spans = word_spans(text, alignment.target_words)
+    written, words, rows, end = "", [], [], 0
+    for group in _groups(text, spans):
+        begin, last = spans[group[0]][0], spans[group[-1]][1]
+        row = alignment.weights[group].mean(0)
+        word = alignment.source_words[int(row.argmax())] if row.any() else ""
+        if UNKNOWN in text[begin:last] and 0 < len(word) <= MAX_COPIED:
+            written += text[end:begin] + word
+            words.append(word)
+            rows.append(row)
+        else:
+            written += text[end:last]
+            words += [alignment.target_words[index] for index in group]
+            rows += list(alignment.weights[group])
+        end = last
+    weights = np.array(rows, dtype=np.float32).reshape(len(rows), len(alignment.source_words))
+    return written + text[end:], Alignment(
+        alignment.source_words, words, weights, method=alignment.method, threshold=alignment.threshold
+    )
+
+
+def _groups(text: str, spans: Sequence[tuple[int, int]]) -> list[list[int]]:
+    """Indexes of words, in one group if they are one word around an unknown piece."""
+
+    groups: list[list[int]] = []
+    for index, (begin, end) in enumerate(spans):
+        touches = bool(groups) and spans[groups[-1][-1]][1] == begin
+        if touches:
+            last = spans[groups[-1][-1]]
+            parts = text[last[0] : last[1]], text[begin:end]
+            touches = any(UNKNOWN in part for part in parts) and all(
+                UNKNOWN in part or part[:1].isalnum() for part in parts
+            )
+        if touches:
+            groups[-1].append(index)
+        else:
+            groups.append([index])
+    return groups

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import translate
-from translate.alignment.transfer.tags import MARKUP, read_markup
+from translate.text.markup import MARKUP, read_markup
 from translate.text.tokenizer import UNKNOWN
 from translate.translator import Translator
 

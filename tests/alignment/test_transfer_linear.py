@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from translate.alignment.alignment import Alignment
-from translate.alignment.transfer.markup import MAX_PLACED, place_markup
-from translate.alignment.transfer.tags import MARKUP, read_markup
+from translate.alignment.transfer import MAX_PLACED, place_markup
 from translate.config.data import TokenizerConfig
 from translate.text.lines import MAX_CHARACTERS
+from translate.text.markup import MARKUP, read_markup
 from translate.text.sentences import split
 from translate.text.tokenizer import train_tokenizer
 from translate.text.words import split_words

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from translate.alignment.alignment import Alignment
-from translate.alignment.transfer.markup import place_markup
-from translate.alignment.transfer.tags import MARKUP, read_markup
+from translate.alignment.transfer import place_markup
+from translate.text.markup import MARKUP, read_markup
 from translate.text.words import split_words
 
 WORDS = ["ein", "Haus", "steht", "da", ".", "L'", "und"]

@@ -26,7 +26,7 @@ _NAME = re.compile(r"</?([A-Za-z_][\w:.-]*+)")
 _VOID = frozenset(
     ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
 )
-_CLOSING = frozenset(".,;:!?…)]}»”’%")  # no space goes before them
+CLOSING = frozenset(".,;:!?…)]}»”’%")  # no space goes before them
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def _take_out(sentence: str, found: Sequence[_Found], glue: str) -> tuple[str, l
         spaces = (before.isspace(), after.isspace())
         if each.kind == "alone" and _is_word(text.last) and _is_word(after):
             text.add(" ")  # a line break between two words must not join them
-        elif each.kind == "alone" and spaces[0] and (not after or after in _CLOSING):
+        elif each.kind == "alone" and spaces[0] and (not after or after in CLOSING):
             text.strip()
         written = sentence[each.start : end]
         items.append(Item(written, each.kind, text.length, is_word=each.is_word, spaces=spaces))

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from translate.alignment.alignment import Alignment
-from translate.alignment.transfer.unknown import MAX_COPIED, replace_unknown
+from translate.alignment.transfer import MAX_COPIED, replace_unknown
 from translate.text.tokenizer import UNKNOWN
 
 

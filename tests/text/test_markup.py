@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from translate.alignment.transfer.tags import MARKUP, MAX_PASSES, read_markup
+from translate.text.markup import MARKUP, MAX_PASSES, read_markup
 
 PIECES = ["a", "Bc", " ", "  ", ".", "<", ">", "/", "b>", "<b>", "</b>", "<i x='1>'>", "</i>", "<br/>", "{0}"]
 PIECES += ["%s", "{", "0}", "%", "s", "&amp;", "<!-- c -->", "\n", "é"]
