@@ -29,7 +29,7 @@ def test_pairs_are_the_translations_of_the_run(
     result = translate_command("backtranslate", run, "--source", mono, "--out", out, "--beam-size", 1)
     assert (result.code, result.err) == (0, f"note: {run.name} translates from en to fr\n")
     unique = [LINES[0], LINES[2], LINES[4]]
-    texts = [each.text for each in translate.load(run).translate(unique, beam_size=1)]
+    texts = [result.text for result in translate.load(run).translate(unique, beam_size=1)]
     kept = [(f"<synthetic> {text}", line) for text, line in zip(texts, unique, strict=True) if text]
     assert pairs(out) == kept
     assert result.out.splitlines()[0] == "5 lines: 1 blank, 1 repeated, 3 translated"
@@ -55,7 +55,7 @@ def test_several_runs_and_samples_forward(
             translator = translate.load(run)
             search = translator.search.__class__(**{**vars(translator.search), "sample": True, "seed": 3})
             (found,) = translator.translate([line], n_best=2, search=search)
-            texts += [each.text for each in found.n_best]
+            texts += [result.text for result in found.n_best]
         expected += [(line, text) for text in dict.fromkeys(texts) if text.strip() not in ("", line)]
     assert [(row["en"], row["fr"]) for row in rows] == expected
 

@@ -115,9 +115,9 @@ def test_runs_are_translated_and_their_words_linked(
     record = json.loads(result.out)
     assert [row["name"] for row in record["systems"]] == [runs[0].name, "new", "gold"]
     translator = translate.load(runs[1])
-    texts = [each.text for each in translator.translate(lines(files.source))]
-    for each in record["differences"]:
-        assert each["texts"]["new"] == texts[each["line"] - 1]
+    texts = [result.text for result in translator.translate(lines(files.source))]
+    for difference in record["differences"]:
+        assert difference["texts"]["new"] == texts[difference["line"] - 1]
     first = record["differences"][0]
     (alignment,) = translator.align([first["source"]], [first["texts"]["new"]])
     section = out.read_text().split("<section>")[1]
@@ -165,21 +165,6 @@ def test_the_page_shows_hostile_text_as_text(
     for word in [*words[:4], "\\u202eevil", "<b>"]:
         assert word in shown
     assert reader.tags.count("section") == 17
-
-
-def test_marks_stand_on_the_words_that_the_reference_lacks(
-    files: Files, tmp_path: Path, translate_command: Command
-) -> None:
-    out = tmp_path / "page.html"
-    options = (*files.options, "--out", out)
-    systems = (f"reference={files.reference}", f"good={files.good}")
-    assert translate_command("compare", *systems, *options).code == 0
-    section = out.read_text().split("<section>")[1]
-    known = set(lines(files.reference)[4].split())
-    row = next(row for row in section.split("<tr>") if row.startswith("<th>good</th>"))
-    assert re.findall(r"<mark>([^<]*)</mark>", row) == [
-        word for word in ("tout", "autre", "chose") if word not in known
-    ]
 
 
 def test_several_references_and_a_test_set_by_name(

@@ -24,7 +24,7 @@ def test_a_stream_of_lines_keeps_their_order(
 ) -> None:
     lines = [*sentences, "", *sentences[::-1]]
     text = "".join(line + "\n" for line in lines).encode()
-    wanted = [each.text for each in translate.load(held, device="cpu", engine="auto").translate(lines)]
+    wanted = [result.text for result in translate.load(held, device="cpu", engine="auto").translate(lines)]
     for engine in ("auto", "ctranslate2"):
         found = translate_command("text", held, "--engine", engine, stdin=text)
         assert found.code == 0
@@ -58,7 +58,7 @@ def test_who_translated_is_said(held: Path, translate_command: Command) -> None:
     assert "engine" not in json.loads(found.out)
     assert found.err == ""
     split = translate_command("text", held, "--engine", "auto", "--split-sentences", *json_lines)
-    assert [each["engine"] for each in json.loads(split.out)["sentences"]] == ["ctranslate2"]
+    assert [part["engine"] for part in json.loads(split.out)["sentences"]] == ["ctranslate2"]
 
 
 def test_what_was_demanded_in_vain_is_an_error(

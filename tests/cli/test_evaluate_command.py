@@ -191,7 +191,7 @@ def test_several_test_sets_and_references(
         (first, second), out, sources, (files.reference, few["few.fr"]), strict=True
     ):
         texts = path.read_text(encoding="utf-8").splitlines()
-        assert texts == [each.text for each in translator.translate(source)]
+        assert texts == [result.text for result in translator.translate(source)]
         references = reference.read_text(encoding="utf-8").splitlines()
         assert row["bleu"] == pytest.approx(sacrebleu.corpus_bleu(texts, [references, references]).score)
         assert "nrefs:2" in row["signature"]

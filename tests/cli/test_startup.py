@@ -97,7 +97,7 @@ def python(program: str, *arguments: str) -> str:
 def outcomes(
     lines: Sequence[list[str]], heavy: Sequence[str], alone: Sequence[str] = ()
 ) -> Iterator[Outcome]:
-    """What each line did, in one process: what a line imports, those after it have too."""
+    """The outcomes of lines that run in one process: what one imports, those after it have too."""
     for outcome in json.loads(python(PROGRAM, json.dumps([lines, heavy, alone]))):
         yield Outcome(*outcome)
 
