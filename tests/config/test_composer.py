@@ -126,7 +126,7 @@ class TestOverrides:
         message = refusal("experiment=scenes_captions", "model=rnn_luong")
         assert message == (
             "model.word_in_query: unknown option of translate.models.LuongRNN; "
-            "experiment sets it for another choice: leave out one of both"
+            "experiment sets it for another choice: leave out one of the two"
         )
         own = refusal("experiment=scenes_captions", "model=rnn_luong", "model.word_in_query=true")
         assert "experiment" not in own

@@ -32,7 +32,6 @@ from translate.config.names import shown_path
 from translate.errors import UserError
 
 if TYPE_CHECKING:
-    from translate.runs.synthesis import PairForm
     from translate.translation import TranslateOptions
     from translate.translator import Translator
 
@@ -48,7 +47,7 @@ Examples:
 
 @dataclass(frozen=True)
 class PairOptions:
-    """The form of the pairs."""
+    """The form of the pairs, and the search for their translations."""
 
     PANEL: ClassVar = "Pairs"
 
@@ -66,19 +65,15 @@ class PairOptions:
             "--forward", help="The text is the source of the pairs, and its translations the target."
         ),
     ] = False
-
-
-@dataclass(frozen=True)
-class TranslationOptions:
-    """How the text is translated."""
-
-    PANEL: ClassVar = "Search"
-
     beam_size: BeamSize = None
     n_best: Annotated[
         int,
-        typer.Option(min=1, metavar="N", help="Translations of each line: beam size at most, or samples."),
+        typer.Option(min=1, metavar="N", help="Translations of a line: beam size at most, or samples."),
     ] = 1
+
+    def __post_init__(self) -> None:
+        if self.tag and len(self.tag.split()) != 1:
+            raise UserError(f"--tag {self.tag!r}: expected one word, or '' for none")
 
 
 @with_groups
@@ -90,14 +85,10 @@ def backtranslate(
     *,
     source: Annotated[Path, typer.Option(metavar="FILE", help="Monolingual text, one sentence a line.")],
     out: Annotated[
-        Path,
-        typer.Option(
-            metavar="FILE", help="Table to write: .tsv or .jsonl, with a column for either language."
-        ),
+        Path, typer.Option(metavar="FILE", help="Table to write: .tsv or .jsonl, a column for a language.")
     ],
     as_json: AsJson = False,
     pairs: PairOptions,
-    searching: TranslationOptions,
     samples: SampleOptions,
     machine: TextMachine,
 ) -> None:
@@ -109,37 +100,60 @@ def backtranslate(
     An interrupted command goes on where it was when you give it again, and ends with the same file.
     """
     from translate.corpora.columns import stored_lines
-    from translate.runs.synthesis import check_free, synthesise
+    from translate.runs.synthesis import PairForm, check_free, synthesise
 
     check_free(out)
     check_place(out)
-    if pairs.tag and len(pairs.tag.split()) != 1:
-        raise UserError(f"--tag {pairs.tag!r}: expected one word, or '' for none")
-    search = SearchOptions(beam_size=searching.beam_size)
-    check_sampling(search, samples)
+    check_sampling(SearchOptions(beam_size=pairs.beam_size), samples)
     names = run_names(runs, "backtranslate")
     _check_language(source, names[0], languages_of(runs[0]))
     lines = stored_lines(source)
     translators = [machine.load(run, int8=machine.int8) for run in runs]
     languages = [translator.languages for translator in translators]
     check_languages(dict(zip(names, languages, strict=True)), "backtranslate")
-    options = [_options(translator, search, searching, samples, machine) for translator in translators]
+    options = [_options(translator, pairs, samples, machine) for translator in translators]
+    reads, writes = languages[0][0] or "source", languages[0][1] or "target"
     rate = Rate(unit="lines", total=len(lines), quiet_meanwhile=True)
     counts = synthesise(
         lines,
         out,
-        _form(translators[0], pairs),
+        PairForm((reads, writes) if pairs.forward else (writes, reads), pairs.forward, pairs.tag),
         partial(_translations, translators, options),
         readable=lambda line: all(translator.reads_whole(line) for translator in translators),
-        plan=_plan(runs, searching, samples, machine),
+        plan=_plan(runs, pairs, samples, machine),
         progress=rate.add,
     )
     rate.end()
-    print(
-        json.dumps(counts.record()) if as_json else "\n".join([*counts.summary_lines(), f"written to {out}"])
-    )
+    summary = "\n".join([*counts.summary_lines(), f"written to {out}"])
+    print(json.dumps(counts.record()) if as_json else summary)
     for translator in translators:
         print_warnings(translator)
+
+
+def _options(
+    translator: "Translator", pairs: PairOptions, samples: SampleOptions, machine: TextMachine
+) -> "TranslateOptions":
+    """The options of every call; says which engine translates with them."""
+    from translate.translation import TranslateOptions
+
+    given = SearchOptions(beam_size=pairs.beam_size)
+    search = search_config(translator.search, given, LengthOptions(), samples)
+    options = TranslateOptions(
+        n_best=pairs.n_best, batch_size=machine.batch_size, mbr=samples.mbr, search=search
+    )
+    options.search_config(translator.search)  # refuses impossible ones before a file is written
+    print_engine(translator.engine_for(options))
+    return options
+
+
+def _plan(
+    runs: list[Path], pairs: PairOptions, samples: SampleOptions, machine: TextMachine
+) -> dict[str, Any]:
+    """Everything that decides about the translations, to be compared when the command is given again."""
+    options = {"beam_size": pairs.beam_size, "n_best": pairs.n_best, **asdict(samples)}
+    kept = ("batch_size", "precision", "engine", "int8")
+    options |= {name: getattr(machine, name) for name in kept}
+    return {"runs": [_digest(run) for run in runs], "options": options}
 
 
 def _check_language(source: Path, run: str, languages: tuple[str, str]) -> None:
@@ -168,45 +182,6 @@ def _translations(
         for texts, result in zip(found, results, strict=True):
             texts += [candidate.text for candidate in result.n_best] or [result.text]
     return found
-
-
-def _form(translator: "Translator", pairs: PairOptions) -> "PairForm":
-    from translate.runs.synthesis import PairForm
-
-    first, second = translator.languages
-    first, second = first or "source", second or "target"
-    return PairForm((first, second) if pairs.forward else (second, first), pairs.forward, pairs.tag)
-
-
-def _options(
-    translator: "Translator",
-    search: SearchOptions,
-    searching: TranslationOptions,
-    samples: SampleOptions,
-    machine: TextMachine,
-) -> "TranslateOptions":
-    """The options of every call; says which engine translates with them."""
-    from translate.translation import TranslateOptions
-
-    config = search_config(translator.search, search, LengthOptions(), samples)
-    options = TranslateOptions(
-        n_best=searching.n_best, batch_size=machine.batch_size, mbr=samples.mbr, search=config
-    )
-    options.search_config(translator.search)  # refuses impossible ones before a file is written
-    print_engine(translator.engine_for(options))
-    return options
-
-
-def _plan(
-    runs: list[Path], searching: TranslationOptions, samples: SampleOptions, machine: TextMachine
-) -> dict[str, Any]:
-    """Everything that decides about the translations, as a later command can give it again."""
-    options = {**asdict(searching), **asdict(samples)}
-    kept = ("batch_size", "precision", "engine", "int8")
-    return {
-        "runs": [_digest(run) for run in runs],
-        "options": options | {name: getattr(machine, name) for name in kept},
-    }
 
 
 def _digest(run: Path) -> str:

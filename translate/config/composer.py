@@ -16,7 +16,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, RangeSweep
 from hydra.errors import HydraException, MissingConfigException
-from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf import DictConfig, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from translate.config.declare import plain
@@ -150,7 +150,8 @@ class Composer:
         """
         if len(overrides) > MAX_OVERRIDES:
             raise UserError(f"{len(overrides):,} overrides; expected at most {MAX_OVERRIDES:,}")
-        groups, completed = self.choices(), []
+        groups, completed = self.choices(), list[str]()
+        knows_all = not any(text.lstrip("+").startswith("hydra.searchpath") for text in overrides)
         for text in overrides:
             override = self._parse(text)
             key = override.key_or_group
@@ -164,7 +165,8 @@ class Composer:
             group, choice = key.replace(".", "/"), override.value()
             if "." in key and group in groups and isinstance(choice, str):
                 raise UserError(f"{key}: this is a section; a choice is written {group}={shorten(choice)}")
-            if key in groups and isinstance(choice, str) and "/" not in choice and choice not in groups[key]:
+            is_single = key in groups and isinstance(choice, str) and "/" not in choice
+            if is_single and choice not in groups[key] and knows_all:
                 raise UserError(_missing_choice(f"{key}/{choice}", groups))
             is_choice = key in groups or "/" in key or override.package or override.is_hydra_override()
             completed.append(text if is_choice or text.startswith(("+", "~")) else f"++{text}")
@@ -173,9 +175,10 @@ class Composer:
     def _composed(self, overrides: Sequence[str]) -> DictConfig:
         """The configuration with Hydra's own section, from overrides that are complete."""
         given = list(overrides)
-        if len(self.folders) > 1:
-            paths = ",".join(f"'file://{folder}'" for folder in self.folders if folder != self.root)
-            given.append(f"hydra.searchpath=[{paths}]")
+        others = [str(folder) for folder in self.folders if folder != self.root]
+        if others:
+            quoted = ["'file://" + path.replace("\\", "\\\\").replace("'", "\\'") + "'" for path in others]
+            given.append(f"hydra.searchpath=[{','.join(quoted)}]")
         with self._in_one_sentence(), self._hydra():
             config = hydra.compose(self.config_name, given, return_hydra_config=True)
             HydraConfig.instance().set_config(config)  # for ${hydra:...} in files of the user
@@ -198,11 +201,13 @@ class Composer:
             return message
         given = [override.key_or_group for override in map(self._parse, overrides)]
         if EXPERIMENT in given and path not in given:
-            return f"{message}; {EXPERIMENT} sets it for another choice: leave out one of both"
+            return f"{message}; {EXPERIMENT} sets it for another choice: leave out one of the two"
         parent, _, leaf = path.rpartition(".")
         leaves = {key.rpartition(".")[2]: key for key in _leaves(values) if key != path}
         near = nearest(leaf, leaves, cutoff=0.8)
-        section = OmegaConf.select(OmegaConf.create(dict(values)), parent) if parent else None
+        section: Any = values if parent else None
+        for part in parent.split("."):
+            section = section.get(part) if isinstance(section, Mapping) else None
         if near is None and isinstance(section, Mapping):
             names = [str(name) for name in section if name != leaf and not str(name).startswith("_")]
             return f"{message}; {parent} has {listed(names)}"
