@@ -4,12 +4,33 @@ from typing import Any
 
 import pytest
 
-from translate.grammar.entries import Adjective, Adverbial, Modal, Name, Noun, Verb
 from translate.grammar.generator import realise
+from translate.grammar.lexicon import (
+    ADJECTIVES,
+    ADVERBS,
+    BE,
+    DITRANSITIVE,
+    INTRANSITIVE,
+    MISS,
+    MODALS,
+    NAMES,
+    NOUNS,
+    PRONOUNS,
+    QUANTITIES,
+    RAIN,
+    STATES,
+    TIMES,
+    TRANSITIVE,
+    WORD,
+    WORDS,
+    Adjective,
+    Adverbial,
+    Modal,
+    Name,
+    Noun,
+    Verb,
+)
 from translate.grammar.meaning import Clause, Phrase, PrepositionalPhrase, Quality, Relative, Sentence
-from translate.grammar.modifiers import ADJECTIVES, ADVERBS, QUANTITIES, TIMES, WORD, WORDS
-from translate.grammar.nouns import NAMES, NOUNS, PRONOUNS
-from translate.grammar.verbs import BE, DITRANSITIVE, INTRANSITIVE, MISS, MODALS, RAIN, STATES, TRANSITIVE
 
 
 def noun(english: str) -> Noun:

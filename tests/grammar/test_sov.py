@@ -5,12 +5,9 @@ from collections import Counter
 
 import pytest
 
-from translate.grammar.entries import Noun, Verb
 from translate.grammar.generator import Example, generate, realise
+from translate.grammar.lexicon import BE, NOUNS, PRONOUNS, RAIN, STATES, TRANSITIVE, WORD, Noun, Verb
 from translate.grammar.meaning import Clause, Phrase, Relative, Sentence
-from translate.grammar.modifiers import WORD
-from translate.grammar.nouns import NOUNS, PRONOUNS
-from translate.grammar.verbs import BE, RAIN, STATES, TRANSITIVE
 from translate.text.words import split_words
 
 

@@ -1,1 +1,1 @@
-"""The embedded grammar: a lexicon, abstract sentences chosen at random, and a realiser for each language."""
+"""The embedded grammar: a lexicon, abstract sentences chosen at random, and a realiser a language."""

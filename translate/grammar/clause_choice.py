@@ -1,12 +1,9 @@
-"""Chooses clauses at random: who does what, when, where and how."""
+"""Chooses clauses at random: who does what, when, where and how; and what is how, where or how old."""
 
-from translate.grammar.entries import Adverbial, Name, Noun, Verb
-from translate.grammar.meaning import Clause, Phrase, PrepositionalPhrase, features
-from translate.grammar.modifiers import ADVERBS, TIMES, WORD
-from translate.grammar.nouns import NAMES, PRONOUNS, of_classes
-from translate.grammar.phrase_choice import weights
-from translate.grammar.state_choice import StateChooser
-from translate.grammar.verbs import DITRANSITIVE, INTRANSITIVE, MISS, MODALS, TRANSITIVE
+from translate.grammar import lexicon
+from translate.grammar.lexicon import BE, PRONOUNS, WORD, Adjective, Adverbial, Name, Noun, Verb, of_classes
+from translate.grammar.meaning import Age, Clause, Phrase, PrepositionalPhrase, Quality, features
+from translate.grammar.phrase_choice import ADJECTIVES_OF, DEFINITE, NUMBERS, PhraseChooser, key, weights
 
 _KINDS = weights(
     "transitive 50 intransitive 16 ditransitive 8 quality 11 comparison 6 state 3 age 2 location 4 miss 2"
@@ -16,33 +13,63 @@ _MISSING_TENSES = weights("present 60 past 20 future 20")
 _SHORT_TENSES = weights("present 3 progressive 3 past 2")
 _NEGATIONS = weights("not 70 never 30")
 _PRESENT_NEGATIONS = weights("not 70 never 18 no-longer 12")
-_NOBODY, _NOTHING = (name for name in NAMES if name.kind == "negative")
-_ANYONE = tuple(name for name in NAMES if name.kind == "anyone")
+_NOBODY, _NOTHING = (name for name in lexicon.NAMES if name.kind == "negative")
+_ANYONE = tuple(name for name in lexicon.NAMES if name.kind == "anyone")
 _ANIMALS, _RIDES, _GOALS = of_classes("animal"), of_classes("ride"), of_classes("goal top city country")
-_MODALS_OF_ALL = tuple(modal for modal in MODALS if modal.english.base != "know")
-_PLAIN_VERBS = tuple(v for v in INTRANSITIVE if not v.flags & {"motion", "source", "settled"})
-_LIVING = tuple(v for v in INTRANSITIVE if v.english.base in ("live", "work", "sleep", "rest"))
-_TIME_FLAGS = {
-    "present": "present", "progressive": "progressive", "past": "past", "future": "future", "going": "future",
-}  # fmt: skip
+_MODALS_OF_ALL = tuple(modal for modal in lexicon.MODALS if modal.english.base != "know")
+_PLAIN_VERBS = tuple(v for v in lexicon.INTRANSITIVE if not v.flags & {"motion", "source", "settled"})
+_LIVING = tuple(v for v in lexicon.INTRANSITIVE if v.english.base in ("live", "work", "sleep", "rest"))
+_TIME_FLAGS = {tense: tense for tense in ("present", "progressive", "past", "future")} | {"going": "future"}
 
 
-def _marked(entries: tuple[Adverbial, ...], mark: str) -> tuple[Adverbial, ...]:
-    return tuple(entry for entry in entries if mark in entry.flags)
-
-
-TIMES_OF = {tense: _marked(TIMES, mark) for tense, mark in _TIME_FLAGS.items()}
-_MID, _ANY, _ALREADY, _TOGETHER = (_marked(ADVERBS, mark) for mark in ("mid", "any", "perfect", "plural"))
+TIMES_OF = {tense: lexicon.marked(lexicon.TIMES, mark) for tense, mark in _TIME_FLAGS.items()}
+_MID, _ANY, _ALREADY, _TOGETHER = (
+    lexicon.marked(lexicon.ADVERBS, mark) for mark in ("mid", "any", "perfect", "plural")
+)
 _MANNER = {
     verb.english: tuple(
-        a for a in ADVERBS if a.flags & verb.flags & {"slow", "care", "quiet", "well", "alot"}
+        a for a in lexicon.ADVERBS if a.flags & verb.flags & {"slow", "care", "quiet", "well", "alot"}
     )
-    for verb in (*TRANSITIVE, *INTRANSITIVE)
+    for verb in (*lexicon.TRANSITIVE, *lexicon.INTRANSITIVE)
 }
+_BE_TENSES = weights("present 60 past 24 future 16")
+_STATE_TENSES = weights("present 70 past 30")
+_WEATHER_TENSES = weights("present 2 progressive 3 past 2 future 2 going 1")
+_DEGREES = lexicon.marked(lexicon.ADVERBS, "degree")
+_COMPARISONS = lexicon.marked(lexicon.WORDS, "comparison")
+_SELF = tuple(state for state in lexicon.STATES if state.kind == "self")
+_WEATHER = tuple(state for state in lexicon.STATES if state.kind == "weather")
+QUALIFIED = tuple(noun for noun in lexicon.NOUNS if len(ADJECTIVES_OF[key(noun)]) > 1)
+_OF_PERSONS = tuple(a for a in lexicon.ADJECTIVES if "person" in a.classes)
+_OF_IT = tuple(
+    a for a in lexicon.ADJECTIVES if a.classes & {"thing", "clothes", "text"} and "person" not in a.classes
+)
+_THINGS = tuple(
+    n
+    for n in lexicon.NOUNS
+    if n.classes & {"thing", "clothes", "text", "animal", "food"} and "mass" not in n.classes
+)
+_SHOWN = tuple(
+    n
+    for n in lexicon.NOUNS
+    if n.classes & {"thing", "text", "clothes", "vehicle", "place", "person"} and "mass" not in n.classes
+)
+_THERE = tuple(
+    n for n in lexicon.NOUNS if n.classes & {"thing", "text", "food", "animal", "drink", "clothes"}
+)
+_BUILDINGS = tuple(n for n in of_classes("goal building") if isinstance(n, Noun))
+_BY_WORD = {" ".join(word.pair.english): (word, persons, things) for word, persons, things in lexicon.PLACES}
+_NEAR = tuple((_BY_WORD[name][0], _BY_WORD[name][1]) for name in ("near", "behind", "next to"))
+_SERVED = ((WORD["on"], of_classes("table")), (WORD["in"], of_classes("kitchen")))
+_SHORT_TIMES = tuple(t for t in lexicon.TIMES if len(t.pair.english) < 3 and t.pair.english[0] != "in")
 
 
-class ClauseChooser(StateChooser):
-    """Draws clauses."""
+class ClauseChooser(PhraseChooser):
+    """Draws clauses; `antecedent_free` allows `it` and `them`, if they cannot refer to an earlier noun."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.antecedent_free = True
 
     def clause(
         self, subject: Phrase | None = None, *, kind: str = "", tense: str = "", positive: bool = False
@@ -54,9 +81,9 @@ class ClauseChooser(StateChooser):
         if kind in ("quality", "comparison", "location", "state", "age"):
             return self.state(subject, kind, tense, positive=positive)
         if kind == "transitive":
-            verb = self.pick(TRANSITIVE)
+            verb = self.pick(lexicon.TRANSITIVE)
         else:
-            verb = self.pick(INTRANSITIVE if kind == "intransitive" else DITRANSITIVE)
+            verb = self.pick(lexicon.INTRANSITIVE if kind == "intransitive" else lexicon.DITRANSITIVE)
         subject = subject or self._doer(verb, positive=positive)
         content = self.inflected(Clause(subject, verb), tense, positive=positive)
         content = (
@@ -87,7 +114,7 @@ class ClauseChooser(StateChooser):
         if tense == "past" and "fixed" in flags:
             tense = "perfect"
         if tense == "modal":
-            modal = self.pick(MODALS if "skill" in flags else _MODALS_OF_ALL)
+            modal = self.pick(lexicon.MODALS if "skill" in flags else _MODALS_OF_ALL)
             tense = "past" if modal.english.base in ("want", "try") and self.chance(0.3) else "present"
         negation = None
         bare = modal is not None and modal.kind != "full"
@@ -211,14 +238,14 @@ class ClauseChooser(StateChooser):
         )
         negation = WORD["not"] if not positive and self.chance(0.15) else None
         tense = tense if tense in _MISSING_TENSES.names else self.weighted(_MISSING_TENSES)
-        return Clause(subject, MISS, tense, object=missed, negation=negation)
+        return Clause(subject, lexicon.MISS, tense, object=missed, negation=negation)
 
     def short_clause(self, subject: Phrase) -> Clause:
         """The content of a relative clause about the subject."""
         head = subject.head
         assert isinstance(head, Noun)
         animal = "animal" in head.classes
-        verbs = _PLAIN_VERBS if self.chance(0.5) else TRANSITIVE
+        verbs = _PLAIN_VERBS if self.chance(0.5) else lexicon.TRANSITIVE
         verb = self.pick([v for v in verbs if "animal" in v.flags] if animal else verbs)
         content = self.inflected(Clause(subject, verb), self.weighted(_SHORT_TENSES), positive=True)
         if not verb.objects:
@@ -229,3 +256,123 @@ class ClauseChooser(StateChooser):
     def living_clause(self, subject: Phrase) -> Clause:
         """A clause about somebody at the place that the clause modifies."""
         return Clause(subject, self.pick(_LIVING), "present", gap="place")
+
+    def other_person(self, subject: Phrase) -> Phrase:
+        """A pronoun for a person other than the subject."""
+        head = subject.head
+        first, second = (
+            head in (PRONOUNS["I"], PRONOUNS["we"]),
+            head is PRONOUNS["you"],
+        )
+        names = [] if first else ["I", "we"]
+        names += ["he", "she"] if second else ["you", "he", "she"]
+        return Phrase(PRONOUNS[self.pick([*names, "they"] if self.antecedent_free else names)])
+
+    def state(self, subject: Phrase | None, kind: str, tense: str, *, positive: bool) -> Clause:
+        """A clause about a quality, comparison, location, state or age of somebody or something."""
+        if kind in ("state", "age"):
+            return self._person_state(subject or self.person(pronouns=0.6), kind, tense, positive=positive)
+        tense = tense if tense in _BE_TENSES.names else self.weighted(_BE_TENSES)
+        if kind == "location":
+            things = subject is None and self.chance(0.5)
+            subject = (
+                self.noun(self.pick(_THINGS), "definite", plain=True) if things else subject or self.person()
+            )
+            return Clause(
+                subject, BE, tense, predicate=self.place(cities=0 if things else 0.25, things=things)
+            )
+        if subject is None and kind == "quality" and self.chance(0.06):
+            return Clause(Phrase(PRONOUNS["it"]), BE, tense, predicate=Quality(self.pick(_OF_IT)))
+        if subject is None:
+            subject = self.person() if self.chance(0.5) else self.noun(self.pick(QUALIFIED), "definite")
+        if kind == "comparison" and subject.joined is None and subject.relative is None:
+            usable = [a for a in self._fitting(subject) if a.comparative != "-"]
+            if usable:
+                quality = Quality(self.pick(usable), self.pick(_COMPARISONS), self._rival(subject))
+                return Clause(subject._replace(adjectives=()), BE, tense, predicate=quality)
+        return self.quality_clause(subject._replace(adjectives=()), tense, positive=positive)
+
+    def _fitting(self, subject: Phrase) -> tuple[Adjective, ...]:
+        head = subject.head
+        return ADJECTIVES_OF[key(head)] if isinstance(head, Noun) else _OF_PERSONS
+
+    def _rival(self, subject: Phrase) -> Phrase:
+        """Another person or thing of the subject's kind, for a comparison."""
+        head = subject.head
+        if isinstance(head, Noun) and "person" not in head.classes:
+            others = [n for n in QUALIFIED if n.classes & head.classes and n is not head]
+            return self.noun(self.pick(others or [head]), "definite", plural=subject.plural, plain=True)
+        person = self.other_than_pronoun("definite", plain=True)
+        return self.other_person(subject) if person.head is head or self.chance(0.35) else person
+
+    def quality_clause(self, subject: Phrase, tense: str, *, positive: bool = False) -> Clause:
+        """A clause about a quality of the subject."""
+        adjective = self.pick(self._fitting(subject))
+        degree = self.pick(_DEGREES) if "absolute" not in adjective.classes and self.ornament(0.25) else None
+        content = Clause(subject, BE, tense, predicate=Quality(adjective, degree))
+        if tense != "present" or degree is not None:
+            return content
+        return self._negated_or_often(content, positive=positive) if self.ornament(0.3) else content
+
+    def _negated_or_often(self, content: Clause, *, positive: bool) -> Clause:
+        if positive or self.chance(0.4):
+            return content._replace(adverb=self.pick(_MID))
+        return content._replace(negation=WORD[self.weighted(_PRESENT_NEGATIONS).replace("-", " ")])
+
+    def _person_state(self, subject: Phrase, kind: str, tense: str, *, positive: bool) -> Clause:
+        if kind == "age":
+            return Clause(subject, BE, "present", predicate=Age(self.pick(NUMBERS[4:])))
+        tense = tense if tense in _BE_TENSES.names else self.weighted(_STATE_TENSES)
+        content = Clause(subject, BE, tense, predicate=self.pick(_SELF))
+        if tense == "present" and self.chance(0.4):
+            return self._negated_or_often(content, positive=positive)
+        return content
+
+    def there(self, *, asking: bool) -> Clause:
+        """A clause with `there is`."""
+        near = self.chance(0.25)
+        head = self.pick(_BUILDINGS if near else _THERE)
+        mass = "mass" in head.classes
+        if near:
+            where = self.near(apart_from=head)
+        else:
+            where = self.place_at(self.pick(_SERVED)) if mass else self.place(cities=0, things=True)
+        plural = not (mass or near or asking) and self.chance(0.6)
+        thing = self.noun(head, "object", plural=plural, plain=True)
+        if thing.determiner in DEFINITE:
+            name = "bare" if mass else "some" if plural else "a"
+            none = not asking and self.chance(0.3)
+            thing = thing._replace(determiner="no" if none else name, quantity=None)
+        tense = self.weighted(_BE_TENSES)
+        return Clause(Phrase(PRONOUNS["there"]), BE, tense, object=thing, place=where)
+
+    def near(self, *, apart_from: Noun | None = None) -> PrepositionalPhrase:
+        """Near, behind or next to another place."""
+        preposition, places = self.pick(_NEAR)
+        return self.place_at((preposition, tuple(place for place in places if place is not apart_from)))
+
+    def weather(self, *, tense: str = "") -> Clause:
+        """A clause about the weather, perhaps with a time; about rain or snow if the `tense` is given."""
+        it, place = Phrase(PRONOUNS["it"]), self.place(cities=1.0) if self.ornament(0.4) else None
+        time = None
+        if not tense and self.chance(0.5):
+            content = Clause(it, BE, self.weighted(_BE_TENSES), predicate=self.pick(_WEATHER), place=place)
+        else:
+            verb = lexicon.RAIN if self.chance(0.6) else lexicon.SNOW
+            content = Clause(it, verb, tense or self.weighted(_WEATHER_TENSES), place=place)
+        times = [t for t in _SHORT_TIMES if content.tense in t.flags]
+        if times and not tense and self.ornament(0.5):
+            time = self.pick(times)
+        return content._replace(time=time)
+
+    def showing(self) -> Clause:
+        """A clause with `this is` or `these are`."""
+
+        plural = self.chance(0.3)
+        head = self.pick([n for n in _SHOWN if not (plural and "single" in n.classes)])
+        phrase = self.noun(head, "object", plural=plural)
+        if phrase.determiner in ("this", "that", "all", ""):
+            phrase = phrase._replace(determiner="the", quantity=None)
+        negation = WORD["not"] if self.ornament(0.2) else None
+        subject = Phrase(PRONOUNS["these" if plural else "this"])
+        return Clause(subject, BE, "present", negation=negation, predicate=phrase)

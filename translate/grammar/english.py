@@ -1,7 +1,7 @@
 """Realises an abstract sentence in English."""
 
 from translate.grammar.conjugation import EnglishForms
-from translate.grammar.entries import Name, Pronoun, State
+from translate.grammar.lexicon import BE, PRONOUNS, Name, Pronoun, State
 from translate.grammar.meaning import (
     Age,
     Clause,
@@ -14,8 +14,6 @@ from translate.grammar.meaning import (
     english_tokens,
     features,
 )
-from translate.grammar.nouns import PRONOUNS
-from translate.grammar.verbs import BE
 
 THERE = PRONOUNS["there"]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from translate.grammar.entries import Name, Noun, Pronoun
+from translate.grammar.lexicon import Name, Noun, Pronoun
 from translate.grammar.meaning import (
     Clause,
     Phrase,

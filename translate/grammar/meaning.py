@@ -9,17 +9,7 @@ if both express it strongly, possible if only one does.
 
 from typing import NamedTuple
 
-from translate.grammar.entries import (
-    Adjective,
-    Adverbial,
-    Modal,
-    Name,
-    Noun,
-    Pair,
-    Pronoun,
-    State,
-    Verb,
-)
+from translate.grammar.lexicon import Adjective, Adverbial, Modal, Name, Noun, Pair, Pronoun, State, Verb
 
 
 class Token(NamedTuple):
@@ -31,7 +21,7 @@ class Token(NamedTuple):
 
 
 class Phrase(NamedTuple):
-    """A noun phrase.
+    """A noun phrase in any language.
 
     `determiner` is one of `the a this that my your his her our their your-formal all some any no bare
     generic which whose`, or empty if the head takes none or `quantity` replaces it. English has no article
@@ -49,7 +39,7 @@ class Phrase(NamedTuple):
 
 
 class PrepositionalPhrase(NamedTuple):
-    """A prepositional phrase."""
+    """A preposition with its noun phrase."""
 
     preposition: Adverbial
     phrase: Phrase
@@ -140,7 +130,7 @@ def features(phrase: Phrase) -> Features:
 
 
 def english_tokens(pair: Pair, path: str) -> list[Token]:
-    """The English tokens of a fixed expression, with one concept under `path` for each."""
+    """The English tokens of a fixed expression, with one concept a token under `path`."""
     return [Token(word, (f"{path}{i}",)) for i, word in enumerate(pair.english)]
 
 

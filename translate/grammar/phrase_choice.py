@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple, TypeVar
 
-from translate.grammar.entries import Adjective, Adverbial, Name, Noun, Verb
+from translate.grammar import lexicon
+from translate.grammar.lexicon import PRONOUNS, WORD, Adjective, Adverbial, Name, Noun, Verb, of_classes
 from translate.grammar.meaning import Clause, Phrase, PrepositionalPhrase, Relative
-from translate.grammar.modifiers import ADJECTIVES, PLACES, QUANTITIES, WORD
-from translate.grammar.nouns import NAMES, NOUNS, PRONOUNS, of_classes
-from translate.grammar.verbs import TRANSITIVE
 
 Item = TypeVar("Item")
 
@@ -57,17 +55,19 @@ _MASS = {
     "generic": weights("generic 62 the 20 my 8 this 10"),
 }
 DEFINITE = ("the", "this", "that", "all", "generic", "my", "your", "his", "her", "our", "their")
-NUMBERS = tuple(q for q in QUANTITIES if "number" in q.flags)
-_OF_PLURALS = tuple(q for q in QUANTITIES if "plural" in q.flags and "number" not in q.flags)
-_OF_MASS = tuple(q for q in QUANTITIES if "mass" in q.flags)
-_EVERY = tuple(q for q in QUANTITIES if "single" in q.flags)
+NUMBERS = lexicon.marked(lexicon.QUANTITIES, "number")
+_OF_PLURALS = tuple(q for q in lexicon.QUANTITIES if "plural" in q.flags and "number" not in q.flags)
+_OF_MASS = lexicon.marked(lexicon.QUANTITIES, "mass")
+_EVERY = lexicon.marked(lexicon.QUANTITIES, "single")
 _OWNER_OF = {"I": "my", "you": "your", "he": "his", "she": "her", "we": "our", "they": "their"}
 _OWNERS = tuple(_OWNER_OF.values())
 
 PERSONS = of_classes("person")
-FIRST_NAMES = tuple(name for name in NAMES if name.kind == "person")
+FIRST_NAMES = tuple(name for name in lexicon.NAMES if name.kind == "person")
 _CITIES = of_classes("city country")
-_OWNED = tuple(n for n in NOUNS if n.classes & {"vehicle", "cycle", "building", "clothes", "own", "thing"})
+_OWNED = tuple(
+    n for n in lexicon.NOUNS if n.classes & {"vehicle", "cycle", "building", "clothes", "own", "thing"}
+)
 
 
 def key(head: Noun | Name) -> tuple[str, ...]:
@@ -76,14 +76,14 @@ def key(head: Noun | Name) -> tuple[str, ...]:
 
 
 ADJECTIVES_OF: dict[tuple[str, ...], tuple[Adjective, ...]] = {
-    key(noun): tuple(adjective for adjective in ADJECTIVES if adjective.classes & noun.classes)
-    for noun in NOUNS
+    key(noun): tuple(adjective for adjective in lexicon.ADJECTIVES if adjective.classes & noun.classes)
+    for noun in lexicon.NOUNS
 }
 VERBS_OF: dict[tuple[str, ...], tuple[Verb, ...]] = {
     key(noun): tuple(
-        v for v in TRANSITIVE if noun in v.objects and not v.preposition and "fixed" not in v.flags
+        v for v in lexicon.TRANSITIVE if noun in v.objects and not v.preposition and "fixed" not in v.flags
     )
-    for noun in NOUNS
+    for noun in lexicon.NOUNS
 }
 
 
@@ -249,6 +249,8 @@ class PhraseChooser:
 
 # mostly in and at
 _PERSON_PLACES = tuple(
-    (preposition, persons) for preposition, persons, _ in PLACES for _ in range(3 if len(persons) > 6 else 1)
+    (preposition, persons)
+    for preposition, persons, _ in lexicon.PLACES
+    for _ in range(3 if len(persons) > 6 else 1)
 )
-_THING_PLACES = tuple((preposition, things) for preposition, _, things in PLACES if things)
+_THING_PLACES = tuple((preposition, things) for preposition, _, things in lexicon.PLACES if things)

@@ -6,66 +6,39 @@ English leaves open what only the picture decides: the gender of *it*, *they* an
 
 from typing import NamedTuple
 
-from translate.grammar.entries import Adjective, Adverbial, Name, Noun, adjective, noun, pair, rows
+from translate.grammar.lexicon import (
+    ADJECTIVES,
+    BE,
+    PRONOUNS,
+    QUANTITIES,
+    TABLES,
+    WORD,
+    Adjective,
+    Adverbial,
+    Name,
+    Noun,
+    adjective,
+    noun,
+    pair,
+)
 from translate.grammar.meaning import Clause, Phrase, PrepositionalPhrase, Quality, Sentence
-from translate.grammar.modifiers import ADJECTIVES, QUANTITIES, WORD
-from translate.grammar.nouns import PRONOUNS
-from translate.grammar.verbs import BE
-
-# english | french | gender
-_SHAPES = """
-circle | cercle | m
-square | carré | m
-triangle | triangle | m
-heart | cœur | m
-star | étoile | f
-cross/crosses | croix | f
-moon | lune | f
-arrow | flèche | f
-"""
-_GROUNDS = """
-sand | sable | m
-snow | neige | f
-grass | herbe | f
-floor | sol | m
-"""
-# beside those of the embedded corpus
-_COLOURS = """
-yellow | jaune | after
-purple | violet violette | after
-"""
-_QUALITIES = """
-light/lighter | léger | after
-light/lighter | clair | after
-dark/darker | sombre | after
-"""
-_PLACES = """
-above | au-dessus de | 0-0 0-1
-to the left of | à gauche de | 0p0 1p0 2-1 3-2
-"""
-_ONES = """
-the left one | celui de gauche | m | 0p0 2-0 1p1 1-2
-the left one | celle de gauche | f | 0p0 2-0 1p1 1-2
-the right one | celui de droite | m | 0p0 2-0 1p1 1-2
-the right one | celle de droite | f | 0p0 2-0 1p1 1-2
-"""
 
 _KNOWN = {entry.english: entry for entry in ADJECTIVES}
 _NUMBERS = {quantity.pair.english: quantity for quantity in QUANTITIES}
 
-SHAPES: dict[str, Noun] = {row[0].partition("/")[0]: noun(row) for row in rows(_SHAPES, 5)}
-GROUNDS: dict[str, Noun] = {row[0]: noun(row) for row in rows(_GROUNDS, 5)}
+SHAPES: dict[str, Noun] = {row[0].partition("/")[0]: noun(row) for row in TABLES["shapes"]}
+GROUNDS: dict[str, Noun] = {row[0]: noun(row) for row in TABLES["grounds"]}
 COLOURS: dict[str, Adjective] = {name: _KNOWN[name] for name in ("red", "blue", "green", "black", "white")}
-COLOURS |= {row[0]: adjective(row) for row in rows(_COLOURS, 4)}
+COLOURS |= {row[0]: adjective(row) for row in TABLES["colours"]}
 SIZES: dict[str, Adjective] = {name: _KNOWN[name] for name in ("big", "small")}
-_LIGHT, _PALE, _DARK = (adjective(row) for row in rows(_QUALITIES, 4))
+_LIGHT, _PALE, _DARK = (adjective(row) for row in TABLES["qualities"])
 # what a thing on scales, or one without, can be said to be
 WEIGHTS: dict[str, Adjective] = {"light": _LIGHT, "heavy": _KNOWN["heavy"]}
 SHADES: dict[str, Adjective] = {"pale": _PALE, "deep": _DARK}
-ABOVE, LEFT_OF = (Adverbial(pair(row[0], row[1], row[2]), frozenset()) for row in rows(_PLACES, 3))
+ABOVE, LEFT_OF = (Adverbial(pair(row[0], row[1], row[2]), frozenset()) for row in TABLES["scene places"])
 _SIDES = {
     (row[0].split()[1], row[2] == "f"): Name(pair(row[0], row[1], row[3]), row[2] == "f", "one")
-    for row in rows(_ONES, 4)
+    for row in TABLES["ones"]
 }
 NUMBERS: dict[int, Adverbial | None] = {1: None, 2: _NUMBERS["two",], 3: _NUMBERS["three",]}
 

@@ -1,13 +1,10 @@
 """Chooses whole sentences at random: statements, questions, commands, and two clauses together."""
 
-from translate.grammar.clause_choice import ClauseChooser
-from translate.grammar.entries import Name, Noun, Pronoun
+from translate.grammar import lexicon
+from translate.grammar.clause_choice import QUALIFIED, ClauseChooser
+from translate.grammar.lexicon import PRONOUNS, WORD, Name, Noun, Pronoun
 from translate.grammar.meaning import Clause, Phrase, Sentence
-from translate.grammar.modifiers import QUANTITIES, TIMES, WORD, WORDS
-from translate.grammar.nouns import NAMES, NOUNS, PRONOUNS
 from translate.grammar.phrase_choice import DEFINITE, VERBS_OF, key, weights
-from translate.grammar.state_choice import QUALIFIED
-from translate.grammar.verbs import DITRANSITIVE, INTRANSITIVE, SAYING, TRANSITIVE
 
 _KINDS = weights(
     "statement 64 question 10 asked 5 command 10 proposal 2 joined 3 anaphora 2 saying 2 there 2"
@@ -20,32 +17,34 @@ _CONJUNCTIONS = weights("because 30 when 22 if 22 and 14 but 12")
 _CIRCUMSTANCES = weights("state 4 quality 3 intransitive 3 transitive 1")
 _EVENTS = weights("transitive 6 intransitive 5")
 _JOINED_TENSES = weights("present 5 past 4 future 3")
-_ASKING = tuple(word for word in WORDS if "ask" in word.flags)
+_ASKING = lexicon.marked(lexicon.WORDS, "ask")
 _WHERE, _WHY = (next(word for word in _ASKING if word.pair.english == (name,)) for name in ("where", "why"))
-_HOW_MANY = next(quantity for quantity in QUANTITIES if "asked" in quantity.flags)
-_WHO, _WHAT = (name for name in NAMES if name.kind == "question")
+_HOW_MANY = next(quantity for quantity in lexicon.QUANTITIES if "asked" in quantity.flags)
+_WHO, _WHAT = (name for name in lexicon.NAMES if name.kind == "question")
 _ASKED_VERBS = tuple(
-    v for v in TRANSITIVE if not v.preposition and not v.flags & {"nounal", "generic", "imperfect"}
+    v for v in lexicon.TRANSITIVE if not v.preposition and not v.flags & {"nounal", "generic", "imperfect"}
 )
-_COMMANDED = tuple(v for v in TRANSITIVE if not v.flags & {"stative", "nounal", "unwilled"})
+_COMMANDED = tuple(v for v in lexicon.TRANSITIVE if not v.flags & {"stative", "nounal", "unwilled"})
 _COMMANDED_ALONE = tuple(
     v
-    for v in INTRANSITIVE
+    for v in lexicon.INTRANSITIVE
     if v.english.base in ("work", "dance", "run", "walk", "go", "get", "hurry", "rest")
 )
 _COMMAND_TIMES = tuple(
-    t for t in TIMES if " ".join(t.pair.english) in ("tomorrow", "now", "tonight", "every day")
+    t for t in lexicon.TIMES if " ".join(t.pair.english) in ("tomorrow", "now", "tonight", "every day")
 )
 _ANAPHORIC = tuple(
-    n for n in NOUNS if n.classes & {"thing", "clothes", "vehicle", "text"} and len(VERBS_OF[key(n)]) > 3
+    n
+    for n in lexicon.NOUNS
+    if n.classes & {"thing", "clothes", "vehicle", "text"} and len(VERBS_OF[key(n)]) > 3
 )
 
 
 class SentenceChooser(ClauseChooser):
-    """Draws sentences."""
+    """Draws whole sentences with their moods."""
 
     def sentence(self) -> Sentence:
-        """The next sentence."""
+        """The next sentence, drawn at random."""
         self.budget = int(self.draw() * 2.0)
         self.antecedent_free = True
         kind = self.weighted(_KINDS)
@@ -95,7 +94,7 @@ class SentenceChooser(ClauseChooser):
         return Sentence(content._replace(object=asked, gap="object"), "question", end="?")
 
     def _asked_where(self) -> Sentence:
-        """Where somebody or something is, which leaves room to say who."""
+        """A question for the place of somebody or something, which leaves room to say who."""
         self.budget = 2
         subject = self.person() if self.chance(0.5) else self.noun(self.pick(QUALIFIED), "definite")
         located = self.state(subject, "location", "", positive=True)
@@ -121,7 +120,11 @@ class SentenceChooser(ClauseChooser):
 
     def _command(self, mood: str) -> Sentence:
         formal = mood == "command"
-        verb = self.pick(_COMMANDED) if self.chance(0.66) else self.pick((*DITRANSITIVE, *_COMMANDED_ALONE))
+        verb = (
+            self.pick(_COMMANDED)
+            if self.chance(0.66)
+            else self.pick((*lexicon.DITRANSITIVE, *_COMMANDED_ALONE))
+        )
         negation = WORD["not"] if formal and self.chance(0.22) else None
         content = Clause(Phrase(PRONOUNS["you" if formal else "we"]), verb, negation=negation)
         content = self.with_object(content) if verb.objects else self.moving(content)
@@ -205,7 +208,7 @@ class SentenceChooser(ClauseChooser):
         return Sentence(first, conjunction=word, second=second)
 
     def _saying(self) -> Sentence:
-        verb = self.pick(SAYING)
+        verb = self.pick(lexicon.SAYING)
         self.budget = min(self.budget, 2)
         content = self.clause(tense="future" if verb.english.base == "hope" else "")
         subject = self.person(pronouns=0.65)._replace(relative=None)

@@ -7,7 +7,8 @@ there are no articles. Each meaning has an invented root; proper names do not ch
 
 from zlib import crc32
 
-from translate.grammar.entries import Name, Pair, Pronoun, State
+from translate.grammar import lexicon
+from translate.grammar.lexicon import BE, PRONOUNS, Name, Pair, Pronoun, State
 from translate.grammar.meaning import (
     Age,
     Clause,
@@ -17,20 +18,6 @@ from translate.grammar.meaning import (
     Relative,
     Sentence,
     Token,
-)
-from translate.grammar.modifiers import ADJECTIVES, ADVERBS, QUANTITIES, TIMES, WORDS
-from translate.grammar.nouns import NAMES, NOUNS, PRONOUNS
-from translate.grammar.verbs import (
-    BE,
-    DITRANSITIVE,
-    INTRANSITIVE,
-    MISS,
-    MODALS,
-    RAIN,
-    SAYING,
-    SNOW,
-    STATES,
-    TRANSITIVE,
 )
 
 _SUFFIXES = {"present": "a", "progressive": "a", "perfect": "a", "going": "a", "past": "eta", "future": "uro"}
@@ -42,18 +29,22 @@ _THERE = PRONOUNS["there"]
 
 
 def _make_roots() -> dict[str, str]:
-    """A root for each meaning: two open syllables, with another consonant for verbs."""
-    heads = [" ".join(noun.forms[0].english) for noun in NOUNS]
-    heads += [" ".join(name.pair.english) for name in NAMES if name.kind not in ("person", "city", "country")]
+    """A root for every meaning: two open syllables, with another consonant for verbs."""
+    heads = [" ".join(noun.forms[0].english) for noun in lexicon.NOUNS]
+    heads += [
+        " ".join(name.pair.english)
+        for name in lexicon.NAMES
+        if name.kind not in ("person", "city", "country")
+    ]
     heads += [" ".join(pronoun.english) for pronoun in PRONOUNS.values()]
     heads += ["this", "that", "all", "which", "year", "please"]
-    fixed = (*TIMES, *ADVERBS, *QUANTITIES, *WORDS)
-    heads += [" ".join(entry.pair.english) for entry in fixed] + [state.english for state in STATES]
-    heads += [adjective.english for adjective in ADJECTIVES]
-    verbs = [*TRANSITIVE, *DITRANSITIVE, *INTRANSITIVE, *SAYING]
-    verbs += [BE, RAIN, SNOW, MISS]
+    fixed = (*lexicon.TIMES, *lexicon.ADVERBS, *lexicon.QUANTITIES, *lexicon.WORDS)
+    heads += [" ".join(entry.pair.english) for entry in fixed] + [state.english for state in lexicon.STATES]
+    heads += [adjective.english for adjective in lexicon.ADJECTIVES]
+    verbs = [*lexicon.TRANSITIVE, *lexicon.DITRANSITIVE, *lexicon.INTRANSITIVE, *lexicon.SAYING]
+    verbs += [BE, lexicon.RAIN, lexicon.SNOW, lexicon.MISS]
     actions = [" ".join(("to", verb.english.base, *verb.particle)) for verb in verbs]
-    actions += [" ".join(("may", modal.english.base, *modal.words)) for modal in MODALS]
+    actions += [" ".join(("may", modal.english.base, *modal.words)) for modal in lexicon.MODALS]
     actions += ["aux going", "aux perfect", "aux progressive"]
     roots: dict[str, str] = {}
     taken: set[str] = set()

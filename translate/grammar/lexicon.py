@@ -1,5 +1,6 @@
-"""Entries of the lexicon: pairs of expressions with their word alignment, and their grammar."""
+"""The lexicon: pairs of expressions with their word alignment, and their grammar, read from `lexicon.txt`."""
 
+from pathlib import Path
 from typing import NamedTuple
 
 from translate.grammar.conjugation import Conjugation, EnglishForms, conjugate, english_forms
@@ -116,12 +117,6 @@ def pair(english: str, french: str, links: str = "") -> Pair:
     return Pair(words, translation, tuple(map(tuple, sure)), tuple(map(tuple, possible)))
 
 
-def rows(table: str, num_fields: int) -> list[list[str]]:
-    """The lines of a table as lists of fields; missing fields at the end are empty."""
-    split = [[field.strip() for field in line.split("|")] for line in table.strip().splitlines()]
-    return [row + [""] * (num_fields - len(row)) for row in split]
-
-
 def noun(row: list[str]) -> Noun:
     """An entry of the noun table: english | french | gender | classes | links."""
     english, english_plural = _numbers(row[0], "s")
@@ -164,14 +159,83 @@ def verb(row: list[str], objects: tuple[Noun | Name, ...]) -> Verb:
     flags = frozenset(row[3].split())
     extra = french[1] if len(french) > 1 else ""
     complement, adverb = (extra, "") if french[0] == "avoir" else ("", extra)
-    return Verb(
-        english_forms(forms),
-        tuple(particle),
-        conjugate(french[0]),
-        reflexive,
-        complement,
-        adverb,
-        preposition,
-        flags,
-        objects,
+    english = english_forms(forms), tuple(particle)
+    return Verb(*english, conjugate(french[0]), reflexive, complement, adverb, preposition, flags, objects)
+
+
+def of_classes(classes: str) -> tuple[Noun | Name, ...]:
+    """Nouns and names of any of the classes, and nouns named themselves, in the order of the tables."""
+    wanted = set(classes.split())
+    heads: list[Noun | Name] = [
+        entry for entry in NOUNS if entry.classes & wanted or entry.forms[0].english[0] in wanted
+    ]
+    heads += [entry for entry in NAMES if entry.kind in wanted]
+    return tuple(heads)
+
+
+def marked(entries: tuple[Adverbial, ...], mark: str) -> tuple[Adverbial, ...]:
+    """The entries that have a flag."""
+    return tuple(entry for entry in entries if mark in entry.flags)
+
+
+def _adverbials(table: str) -> tuple[Adverbial, ...]:
+    return tuple(Adverbial(pair(r[0], r[1], r[2]), frozenset(r[3].split())) for r in TABLES[table])
+
+
+def _verbs(table: str, frame: str = "") -> tuple[Verb, ...]:
+    """The verbs of a table; those that take persons as objects get the flag `somebody`, all get `frame`."""
+    verbs = []
+    for row in TABLES[table]:
+        somebody = " somebody" if "person" in row[2].split() else ""
+        verbs.append(verb([*row[:3], f"{row[3]} {frame}{somebody}"], of_classes(row[2])))
+    return tuple(verbs)
+
+
+def _modal(row: list[str]) -> Modal:
+    flags = row[3].split()
+    return Modal(
+        english_forms(row[0]), flags[0], tuple(row[2].split()), conjugate(row[1]), row[4], frozenset(flags)
     )
+
+
+def _read_tables() -> dict[str, list[list[str]]]:
+    """The rows of every table as lists of five fields; missing fields at the end are empty."""
+    found: dict[str, list[list[str]]] = {}
+    for line in Path(__file__).with_name("lexicon.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            found[line[1:-1]] = rows = []
+        elif line and not line.startswith("#"):
+            fields = [field.strip() for field in line.split("|")]
+            rows.append([*fields, *[""] * (5 - len(fields))])
+    return found
+
+
+TABLES = _read_tables()
+NOUNS = tuple(noun(row) for row in TABLES["nouns"])
+NAMES = tuple(Name(pair(r[0], r[1]), r[2] == "f", r[3]) for r in TABLES["names"])
+PRONOUNS: dict[str, Pronoun] = {
+    "I": Pronoun(("I", "me"), 0, "je", "me", "me", "moi"),
+    "you": Pronoun(("you", "you"), 1, "tu", "te", "te", "toi"),
+    "he": Pronoun(("he", "him"), 2, "il", "le", "lui", "lui"),
+    "she": Pronoun(("she", "her"), 2, "elle", "la", "lui", "elle", True),
+    "it": Pronoun(("it", "it"), 2, "il", "le", "lui", "lui"),
+    "it-f": Pronoun(("it", "it"), 2, "elle", "la", "lui", "elle", True),
+    "we": Pronoun(("we", "us"), 3, "nous", "nous", "nous", "nous"),
+    "they": Pronoun(("they", "them"), 5, "ils", "les", "leur", "eux"),
+    "they-f": Pronoun(("they", "them"), 5, "elles", "les", "leur", "elles", True),
+    "there": Pronoun(("there", "there"), 2, "il", "", "", ""),
+    "this": Pronoun(("this", "this"), 2, "ce", "", "", ""),
+    "these": Pronoun(("these", "these"), 5, "ce", "", "", ""),
+}
+ADJECTIVES = tuple(adjective(row) for row in TABLES["adjectives"])
+TIMES, ADVERBS, QUANTITIES, WORDS = map(_adverbials, ("times", "adverbs", "quantities", "words"))
+WORD: dict[str, Adverbial] = {" ".join(word.pair.english): word for word in WORDS if "ask" not in word.flags}
+PLACES = tuple((WORD[r[0]], of_classes(r[1]), of_classes(r[2])) for r in TABLES["places"])
+TRANSITIVE, INTRANSITIVE, SAYING = map(_verbs, ("transitive", "intransitive", "saying"))
+DITRANSITIVE = _verbs("ditransitive", "given")
+MODALS = tuple(_modal(row) for row in TABLES["modals"])
+STATES = tuple(State(r[0], conjugate(r[1]), r[2], r[3]) for r in TABLES["states"])
+BE = verb(["be/was/been", "être", "", "stative imperfect"], ())
+RAIN = verb(["rain", "pleuvoir", "", ""], ())
+SNOW = verb(["snow", "neiger", "", ""], ())
+MISS = verb(["miss", "manquer à", "person", "stative swapped somebody"], of_classes("person"))
