@@ -26,7 +26,7 @@ from translate.attention import create
 from translate.corpora.batching import Batch
 from translate.corpora.encoded import EncodedCorpus, Ragged
 from translate.models import BahdanauRNN, LuongRNN, Seq2Seq, Transformer
-from translate.runs.runtime import find_device, use_float32_engine, use_runtime, work_of
+from translate.runs.runtime import find_device, use_float32_products, use_runtime, work_of
 from translate.training.loop import Training
 from translate.training.losses import LossTerms
 from translate.training.recovery import Recovery
@@ -113,7 +113,7 @@ def training(
 
     torch.manual_seed(1)
     model = size.build(size.vocabulary, size.vocabulary, attention, **size.options).to(device)
-    use_float32_engine(device, work_of(model, batch_tokens))
+    use_float32_products(device, work_of(model, batch_tokens))
     update = Update(
         model,
         torch.optim.Adam(model.parameters(), lr=1e-4, fused=True),
@@ -143,7 +143,7 @@ def flop(run: Training, batch: Batch) -> float:
 def ceiling(device: torch.device, precision: torch.dtype) -> float:
     """Operations a second of a large matrix product: best of 5."""
     size = 8192 if device.type == "cuda" else 2048
-    use_float32_engine(device, size**3)
+    use_float32_products(device, size**3)
     a, b = (torch.randn(size, size, device=device, dtype=precision) for _ in range(2))
     return 2 * size**3 / min(timed(device, lambda: a @ b) for _ in range(6))
 

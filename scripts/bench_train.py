@@ -180,7 +180,7 @@ def main() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from translate.runs.runtime import bfloat16_engine
+    from translate.runs.runtime import bfloat16_instructions
 
     results: dict[tuple[str, str], list[Measured | str]] = {}
 
@@ -190,7 +190,7 @@ def main() -> None:
         print(f"round {number}: {model} {name} {found}", flush=True)
 
     threads = arguments.threads
-    precisions = arguments.precisions or ["float32", *(["bfloat16"] if bfloat16_engine() else [])]
+    precisions = arguments.precisions or ["float32", *(["bfloat16"] if bfloat16_instructions() else [])]
     for number in range(1, arguments.rounds + 1):
         for model in arguments.models:
             for precision in precisions:

@@ -106,8 +106,7 @@ def compute_type(options: argparse.Namespace) -> str:
 
 def ours(options: argparse.Namespace) -> None:
     import translate
-    from translate.runs.load import use_processor
-    from translate.runs.runtime import find_device, use_runtime
+    from translate.runs.runtime import find_device, use_processor, use_runtime
 
     device = find_device(options.device)
     use_runtime(device, options.threads)  # as the command does
@@ -121,7 +120,7 @@ def ours(options: argparse.Namespace) -> None:
         int8=kind == "int8",
         engine="ctranslate2" if elsewhere else "torch",
     )
-    use_processor(translator, device)
+    use_processor(translator.model, device)
     aligned = options.worker.endswith("aligned")
     gc.freeze()
 

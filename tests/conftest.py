@@ -57,6 +57,12 @@ def tiny_runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Pa
     assert {backend: files(run) for backend, run in runs.items()} == before, "a test changed a shared run"
 
 
+@pytest.fixture(scope="session")
+def tiny_run(tiny_runs: dict[str, Path]) -> Path:
+    """The finished run of a Transformer, English to French; tests must not change it."""
+    return tiny_runs["transformer"]
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Encoded corpora of tests are not kept in the user's cache."""

@@ -145,8 +145,6 @@ def test_choice_must_exist_in_the_model(by_hand, layer, heads):
 def test_choice_as_dictionary():
     choice = AlignmentChoice(3, (0, 5), 1)
     assert choice.to_dict() == {"layer": 3, "heads": [0, 5], "shift": 1, "threshold": 0.0}
-    older = {"layer": 3, "heads": [0, 5], "shift": 1}  # runs without a threshold
-    assert AlignmentChoice.from_dict(older) == choice
     assert AlignmentChoice.from_dict(choice.to_dict()) == choice
 
 
@@ -162,7 +160,7 @@ def test_choice_as_dictionary():
 )
 def test_wrong_choice(change):
     with pytest.raises(UserError, match="alignment"):
-        AlignmentChoice.from_dict({"layer": 0, "heads": [0], "shift": 0} | change)
+        AlignmentChoice.from_dict({"layer": 0, "heads": [0], "shift": 0, "threshold": 0.0} | change)
 
 
 def test_pair_from_tokenized_sides():

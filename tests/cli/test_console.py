@@ -178,6 +178,6 @@ def test_bfloat16_on_a_processor_without_it_is_told(
     monkeypatch: pytest.MonkeyPatch,
     engine: str | None,
 ) -> None:
-    monkeypatch.setattr("translate.runs.runtime.bfloat16_engine", lambda: engine)
+    monkeypatch.setattr("translate.runs.runtime.bfloat16_instructions", lambda: engine)
     load_translator(tiny_runs["transformer"], "cpu", None, precision="bfloat16")
     assert ("no instructions for it" in capsys.readouterr().err) == (engine is None)

@@ -8,7 +8,6 @@ import pytest
 from tests.cli.commands import Command
 
 pytest.importorskip("uvicorn", reason="the extra serve is not installed")
-RUN = Path(__file__).parents[1] / "fixtures" / "runs-0.1" / "transformer"
 
 
 @pytest.fixture
@@ -19,8 +18,8 @@ def keys(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "example"])
-def test_an_open_address_needs_keys_or_public(translate_command: Command, host: str) -> None:
-    result = translate_command("serve", RUN, "--host", host)
+def test_an_open_address_needs_keys_or_public(translate_command: Command, tiny_run: Path, host: str) -> None:
+    result = translate_command("serve", tiny_run, "--host", host)
     assert result.code == 2
     assert result.err == (
         f"error: --host {host}: others may reach this address; add --key-file FILE with keys, or --public to "
@@ -28,8 +27,10 @@ def test_an_open_address_needs_keys_or_public(translate_command: Command, host: 
     )
 
 
-def test_keys_and_public_contradict_each_other(translate_command: Command, keys: Path) -> None:
-    result = translate_command("serve", RUN, "--public", "--key-file", keys)
+def test_keys_and_public_contradict_each_other(
+    translate_command: Command, tiny_run: Path, keys: Path
+) -> None:
+    result = translate_command("serve", tiny_run, "--public", "--key-file", keys)
     assert (result.code, "leave out one" in result.err) == (2, True)
 
 
@@ -38,30 +39,32 @@ def test_keys_and_public_contradict_each_other(translate_command: Command, keys:
     [
         (["runs/none", "--port", "0"], "runs/none: no such run directory"),
         (["a=runs/none", "--port", "0"], "runs/none: no such run directory"),
-        ([RUN, RUN], "two runs are called transformer"),
-        ([f"={RUN}"], "expected a name"),
-        (["x" * 61 + f"={RUN}"], "expected a name"),
-        ([RUN, "--key-file", "none.txt"], "no such file of keys"),
-        ([RUN, "--languages", "en-fr"], "expected NAME=SOURCE-TARGET"),
-        ([RUN, "--languages", "other=en-fr"], "no run is called other"),
-        ([RUN, "--host", "127.0.0.1", "--port", "70000"], "port"),
-        ([RUN, "--workers", "0"], "workers"),
-        ([RUN, "--drain", "-1"], "drain"),
-        ([RUN, "--max-queue", "0"], "max-queue"),
+        (["RUN", "RUN"], "two runs are called transformer"),
+        (["=RUN"], "expected a name"),
+        (["x" * 61 + "=RUN"], "expected a name"),
+        (["RUN", "--key-file", "none.txt"], "no such file of keys"),
+        (["RUN", "--languages", "en-fr"], "expected NAME=SOURCE-TARGET"),
+        (["RUN", "--languages", "other=en-fr"], "no run is called other"),
+        (["RUN", "--host", "127.0.0.1", "--port", "70000"], "port"),
+        (["RUN", "--workers", "0"], "workers"),
+        (["RUN", "--drain", "-1"], "drain"),
+        (["RUN", "--max-queue", "0"], "max-queue"),
     ],
 )
-def test_what_cannot_be_served(translate_command: Command, arguments: list[object], says: str) -> None:
-    result = translate_command("serve", *arguments)
+def test_what_cannot_be_served(
+    translate_command: Command, tiny_run: Path, arguments: list[str], says: str
+) -> None:
+    result = translate_command("serve", *(argument.replace("RUN", str(tiny_run)) for argument in arguments))
     assert result.code == 2
     assert says in result.err
     assert "Traceback" not in result.err
 
 
-def test_an_address_that_is_taken(translate_command: Command) -> None:
+def test_an_address_that_is_taken(translate_command: Command, tiny_run: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        result = translate_command("serve", RUN, "--port", taken.getsockname()[1])
+        result = translate_command("serve", tiny_run, "--port", taken.getsockname()[1])
     assert result.code == 2
     assert "cannot be used" in result.err
     assert "--port" in result.err
@@ -69,11 +72,11 @@ def test_an_address_that_is_taken(translate_command: Command) -> None:
 
 @pytest.mark.parametrize("package", ["starlette", "uvicorn", "python-multipart", "prometheus-client"])
 def test_a_missing_package_is_named_with_its_remedy(
-    translate_command: Command, monkeypatch: pytest.MonkeyPatch, package: str
+    translate_command: Command, tiny_run: Path, monkeypatch: pytest.MonkeyPatch, package: str
 ) -> None:
     module = package.replace("-", "_")
     monkeypatch.setattr("translate.cli.serve.find_spec", lambda name: None if name == module else object())
-    result = translate_command("serve", RUN)
+    result = translate_command("serve", tiny_run)
     assert result.code == 2
     assert result.err == (
         f"error: translate serve needs the package {package}; pip install 'seq2seq-translate[serve]'\n"
@@ -89,22 +92,22 @@ def test_ensembles_by_name() -> None:
     }
 
 
-def test_an_ensemble_is_served_and_a_run_tells_its_languages() -> None:
+def test_an_ensemble_is_served_and_a_run_tells_its_languages(tiny_run: Path) -> None:
     from translate.errors import UserError
     from translate.runs.load import load
     from translate.serve.opening import open_catalogue
 
-    found = open_catalogue({"both": [RUN, RUN]}, {"both": ("pt-BR", "de")}, load, 7)
+    found = open_catalogue({"both": [tiny_run, tiny_run]}, {"both": ("pt-BR", "de")}, load, 7)
     (served,) = found.models
     assert (served.name, served.source, served.target) == ("both", "pt", "de")
     assert len(served.translator.partners) == 1
     assert served.translator.search.batch_size == 7
-    assert open_catalogue({"one": [RUN]}, {}, load, None).languages() == ["en", "fr"]
+    assert open_catalogue({"one": [tiny_run]}, {}, load, None).languages() == ["en", "fr"]
 
-    def load_nameless(run: Path) -> object:
-        translator = load(run)
+    def load_nameless(path: Path) -> object:
+        translator = load(path)
         translator.languages = ("", "")
         return translator
 
     with pytest.raises(UserError, match="--languages one=en-fr"):
-        open_catalogue({"one": [RUN]}, {}, load_nameless, None)  # type: ignore[arg-type]
+        open_catalogue({"one": [tiny_run]}, {}, load_nameless, None)  # type: ignore[arg-type]

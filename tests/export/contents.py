@@ -12,7 +12,7 @@ from translate.config.data import TokenizerConfig
 from translate.config.search import SearchConfig
 from translate.export.contents import Contents, Rendered
 from translate.models import Transformer
-from translate.runs.storage.run_directory import RunDirectory
+from translate.runs.run_directory import RunDirectory
 from translate.text.tokenizer import BOS, TokenizerPair
 from translate.translator import Translator
 

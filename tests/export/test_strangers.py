@@ -9,15 +9,13 @@ import pytest
 from translate.errors import UserError
 from translate.export.export_run import export_run
 from translate.runs.calibration import pairs_of_run
-from translate.runs.storage.run_directory import RunDirectory
-
-RUN = Path(__file__).parents[1] / "fixtures" / "runs-0.1" / "transformer"
+from translate.runs.run_directory import RunDirectory
 
 
 @pytest.fixture
-def stranger(tmp_path: Path) -> Path:
+def stranger(tiny_run: Path, tmp_path: Path) -> Path:
     """A copy of a run, to be made hostile."""
-    return Path(shutil.copytree(RUN, tmp_path / "stranger", symlinks=True))
+    return Path(shutil.copytree(tiny_run, tmp_path / "stranger", symlinks=True))
 
 
 def change(run: Path, before: str, after: str) -> None:
@@ -34,7 +32,7 @@ def of_files(run: Path, source: Path) -> None:
         "train:\n    source: null\n    target: null",
         f"train:\n    source: {source}\n    target: {source}",
     )
-    for key, value in (("num_train", 2000), ("num_validation", 11), ("num_test", 13)):
+    for key, value in (("num_train", 1000), ("num_validation", 11), ("num_test", 13)):
         change(run, f"{key}: {value}", f"{key}: 0")
 
 

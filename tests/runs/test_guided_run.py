@@ -23,7 +23,7 @@ from translate.links.symmetrise import majority
 from translate.runs.encoding import known_pairs
 from translate.runs.guided_run import guide, swap_sides, write_links
 from translate.runs.load import read_settings
-from translate.runs.storage.run_directory import RunDirectory
+from translate.runs.run_directory import RunDirectory
 
 TINY = ("data.num_train=60", "training.max_steps=6", "training.validate_every=6")
 

@@ -11,9 +11,8 @@ from torch import nn
 
 from translate.config.training import TrainingConfig
 from translate.runs import hooks
+from translate.runs.checkpoint import Writer, load_state, load_weights
 from translate.runs.hooks import Keeper, Signals, leave_on_sigterm
-from translate.runs.storage.checkpoint import load_state, load_weights
-from translate.runs.storage.writer import Writer
 from translate.training.progress import Limits, Progress
 from translate.training.schedules import Plateau, Schedules
 from translate.training.weights import MovingAverage
@@ -121,23 +120,12 @@ def test_of_equal_scores_the_likelier_is_best(tmp_path: Path) -> None:
     assert (rig.saved("best"), progress.waited, progress.best_steps) == (6, 0, [6, 2, 4])
 
 
-def test_nothing_equal_replaces_the_best_of_a_checkpoint_without_likelihoods() -> None:
-    progress = Progress(step=9, best=4.0, best_step=3, best_steps=[3], best_values=[4.0])
-    assert not progress.rank(4.0, -0.1, keep=1)
-    assert progress.rank(4.1, -7.0, keep=1)
-    assert (progress.best, progress.best_step, progress.best_likelihoods) == (4.1, 9, [-7.0])
-
-
 @pytest.mark.parametrize("metric", ["nll", "aer"])
 def test_of_nll_and_aer_the_lowest_is_best(tmp_path: Path, metric: str) -> None:
     scores = [{"nll": 1.0, "bleu": 1.0, "aer": 1.0} | {metric: value} for value in (0.9, 0.4, 0.6)]
     rig = Rig(tmp_path, scores, validate_every=1, max_steps=3, best_metric=metric)
     rig.steps(9)
     assert rig.saved("best") == 2
-
-
-def test_runs_of_before_call_the_likelihood_loss() -> None:
-    assert TrainingConfig(best_metric="loss").best_metric == "nll"
 
 
 def test_patience_ends_the_run(tmp_path: Path) -> None:

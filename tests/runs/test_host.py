@@ -6,12 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import torch
-
-import translate
-from translate.runs.runtime import use_runtime
-
-RUNS = Path(__file__).parents[1] / "fixtures" / "runs-0.1"
 
 SCRIPT = """
 import ctypes, json, os, random, sys
@@ -35,7 +29,7 @@ def state():
                  torch.get_float32_matmul_precision()],
         "cudnn": [torch.backends.cudnn.benchmark, torch.backends.cudnn.deterministic,
                   torch.are_deterministic_algorithms_enabled()],
-        "mkldnn": torch.backends.mkldnn.enabled,
+        "mkldnn": [torch.backends.mkldnn.enabled, torch.backends.quantized.engine],
         "denormals": [smallest * 1.0 > 0, bool(torch.tensor(smallest, dtype=torch.float64) * 1.0 > 0)],
         "workers": int((torch.full((1 << 20,), smallest, dtype=torch.float64) * 1.0).count_nonzero()),
         "dtype": str(torch.get_default_dtype()),
@@ -53,6 +47,7 @@ torch.set_num_threads(2)
 before = state()
 import translate
 after_import = state()
+translate.load(sys.argv[1], int8=True)
 translator = translate.load(sys.argv[1])
 after_load = state()
 translator.translate(["they help him ."], alignments=True)[0].alignment.links()
@@ -63,25 +58,11 @@ print(json.dumps([before, after_import, after_load, after_use]))
 
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["rnn_luong", "transformer"])
-def test_import_load_and_use_change_nothing(backend: str) -> None:
-    command = [sys.executable, "-c", SCRIPT, str(RUNS / backend)]
+def test_import_load_and_use_change_nothing(tiny_runs: dict[str, Path], backend: str) -> None:
+    command = [sys.executable, "-c", SCRIPT, str(tiny_runs[backend])]
     found = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     before, *others = json.loads(found.stdout.splitlines()[-1])
     assert before["denormals"] == [True, True]
     for name, other in zip(("import", "load", "use"), others, strict=True):
         differing = [key for key in before if other[key] != before[key]]
         assert differing == [], name
-
-
-def test_threads_are_set_only_when_asked_for() -> None:
-    before = torch.get_num_threads()
-    try:
-        torch.set_num_threads(2)
-        translate.load(RUNS / "rnn_luong", device="cpu")
-        assert torch.get_num_threads() == 2
-        translate.load(RUNS / "rnn_luong", device="cpu", threads=1)
-        assert torch.get_num_threads() == 1
-        use_runtime(torch.device("cpu"), 2)
-        assert torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(before)

@@ -17,12 +17,12 @@ from translate.corpora.corpus import Corpus, load_corpus
 from translate.links.error_rate import score
 from translate.links.links import parse_gold
 from translate.runs.assembly import Job
+from translate.runs.checkpoint import load_state
 from translate.runs.life import translator_of
 from translate.runs.load import read_settings
+from translate.runs.run_directory import RunDirectory
+from translate.runs.scoring import Validation
 from translate.runs.start import start
-from translate.runs.storage.checkpoint import load_state
-from translate.runs.storage.run_directory import RunDirectory
-from translate.runs.validation import Validation
 from translate.training.distributed import World
 from translate.training.progress import Limits
 

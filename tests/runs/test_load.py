@@ -18,6 +18,7 @@ from translate.alignment.alignment import AlignmentChoice
 from translate.errors import UserError
 from translate.models.packing import CopiedLinear
 from translate.text.tokenizer import BOS, EOS
+from translate.version import __version__
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -125,7 +126,7 @@ def _rename(run: Path) -> None:
         (_write("alignment.json", "{"), "alignment.json: damaged"),
         (_write("alignment.json", "{}"), "alignment.json: damaged"),
         (
-            _write("alignment.json", '{"choice": {"layer": 9, "heads": [0], "shift": 0}}'),
+            _write("alignment.json", '{"choice": {"layer": 9, "heads": [0], "shift": 0, "threshold": 0}}'),
             "layer 9 does not exist",
         ),
         (_reshape, "has shape (2, 2), expected ("),
@@ -148,8 +149,29 @@ def test_what_is_missing_or_damaged_is_named(
 def test_a_device_that_is_not_there(tiny_runs: dict[str, Path]) -> None:
     with pytest.raises(UserError, match=r"^device: cuda:99 was asked for"):
         translate.load(tiny_runs["rnn_luong"], device="cuda:99")
-    with pytest.raises(UserError, match=r"^threads: expected at least 1, got 0"):
-        translate.load(tiny_runs["rnn_luong"], threads=0)
+
+
+@pytest.mark.parametrize(
+    ("line", "scores", "names"),
+    [
+        ("version: 0.0.9", None, "version 0.0.9"),
+        ("version: 9.9.9", "{}", "version 9.9.9"),
+        ("", '{"version": "0.0.7"}', "version 0.0.7"),
+        ("", None, r"an unknown version \(its files name none\)"),
+    ],
+)
+def test_a_run_of_another_version_is_refused(
+    tiny_runs: dict[str, Path], tmp_path: Path, line: str, scores: str | None, names: str
+) -> None:
+    run = Path(shutil.copytree(tiny_runs["rnn_luong"], tmp_path / "run", symlinks=True))
+    text = (run / "config.yaml").read_text()
+    assert text.startswith(f"version: {__version__}\n")
+    (run / "config.yaml").write_text(text.replace(f"version: {__version__}", line, 1))
+    (run / "scores.json").unlink()
+    if scores is not None:
+        (run / "scores.json").write_text(scores)
+    with pytest.raises(UserError, match=f"{names} of .* wrote .* version {__version__}, which"):
+        translate.load(run, device="cpu")
 
 
 def test_no_code_of_a_run_is_executed(tiny_runs: dict[str, Path], tmp_path: Path) -> None:

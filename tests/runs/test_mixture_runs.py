@@ -30,7 +30,7 @@ def overrides(*more: str) -> list[str]:
 def test_a_staged_mixture_goes_on_from_any_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     assert train_tiny(whole, "transformer", *overrides()) == 0
-    assert " epochs begun\n" in capsys.readouterr().out
+    assert " epochs started\n" in capsys.readouterr().out
     for steps in (2, 4, 7, 10):  # in a stage, at its end, in the next one
         assert (
             train_tiny(

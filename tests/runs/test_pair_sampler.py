@@ -13,8 +13,7 @@ from translate.corpora.batching import POSITION_BITS
 from translate.corpora.corpus import Corpus, load_corpus
 from translate.corpora.encoded import EncodedCorpus
 from translate.errors import UserError
-from translate.runs.encoding import encode_training
-from translate.runs.pair_sampler import PairSampler, pair_sampler
+from translate.runs.encoding import PairSampler, encode_training, pair_sampler
 from translate.runs.start import train_tokenizers
 from translate.text.tokenizer import TokenizerPair
 

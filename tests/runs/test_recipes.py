@@ -13,7 +13,6 @@ from translate.errors import UserError
 
 RECIPES = {
     "sampling": ("rnn_luong", "training.subword_sampling=0.3", "training.word_dropout=0.1"),
-    "bpe": ("rnn_luong", "tokenizer.model_type=bpe", "training.subword_sampling=0.1"),
     "r_drop": ("transformer", "training.r_drop=5"),
     "forcing": (
         "rnn_bahdanau",
@@ -89,9 +88,30 @@ def test_a_recipe_trains_and_goes_on_to_the_bit(name: str, tmp_path: Path) -> No
 def test_what_cannot_be_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overrides: tuple[str, ...], message: str
 ) -> None:
-    monkeypatch.setattr("translate.runs.reports.boards.find_spec", lambda name: None)
+    monkeypatch.setattr("translate.runs.reports.find_spec", lambda name: None)
     with pytest.raises(UserError) as told:
         train_tiny(tmp_path / "run", *overrides)
     assert str(told.value).startswith(message)
     assert "\n" not in str(told.value)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["training.patience=2"], "training.patience: this setting needs validations, but the corpus"),
+        (["schedule=plateau", "schedule.warmup=0"], "schedule: this setting needs validations"),
+        (["training.best_metric=aer", "WITHOUT GOLD"], "has no gold links; choose bleu or nll"),
+    ],
+)
+def test_settings_that_need_more_of_the_corpus(tmp_path: Path, overrides: list[str], message: str) -> None:
+    given = ["data.num_validation=0", *overrides]
+    if "WITHOUT GOLD" in overrides:
+        for language in ("en", "fr"):
+            (tmp_path / f"text.{language}").write_text("".join(f"word {language} {i}\n" for i in range(40)))
+        sides = (("source", "en"), ("target", "fr"))
+        files = [f"data.train.{side}={tmp_path}/text.{language}" for side, language in sides]
+        given = ["data=files", "data.validation_pairs=5", *files, overrides[0]]
+    with pytest.raises(UserError, match=message):
+        train_tiny(tmp_path / "run", "rnn_luong", *given)
     assert not (tmp_path / "run").exists()

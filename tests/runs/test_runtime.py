@@ -13,11 +13,11 @@ from translate.runs.runtime import (
     ENOUGH_FOR_ONEDNN,
     ENOUGH_WORK,
     SEARCHED_ROWS,
-    float32_engine,
+    float32_instructions,
     forward_precision,
     precision_note,
     search_work,
-    use_float32_engine,
+    use_float32_products,
     work_of,
 )
 
@@ -37,7 +37,7 @@ CPU = torch.device("cpu")
 def test_auto_takes_bfloat16_for_large_steps_on_a_processor_that_has_it(
     monkeypatch: pytest.MonkeyPatch, precision: Any, engine: str | None, work: int, expected: torch.dtype
 ) -> None:
-    monkeypatch.setattr("translate.runs.runtime.bfloat16_engine", lambda: engine)
+    monkeypatch.setattr("translate.runs.runtime.bfloat16_instructions", lambda: engine)
     assert forward_precision(RuntimeConfig(precision=precision), CPU, work) == expected
 
 
@@ -56,7 +56,7 @@ def test_auto_takes_bfloat16_for_large_steps_on_a_processor_that_has_it(
 def test_what_is_said_of_a_precision(
     monkeypatch: pytest.MonkeyPatch, precision: str, engine: str | None, enough: bool, note: str | None
 ) -> None:
-    monkeypatch.setattr("translate.runs.runtime.bfloat16_engine", lambda: engine)
+    monkeypatch.setattr("translate.runs.runtime.bfloat16_instructions", lambda: engine)
     said = precision_note(precision, CPU, ENOUGH_WORK if enough else 0)
     assert said is None if note is None else said is not None and said.startswith(note)
     assert precision_note(precision, torch.device("cuda"), ENOUGH_WORK) is None
@@ -76,7 +76,7 @@ def test_work_counts_what_is_trained() -> None:
 def test_a_run_says_which_precision_it_chose(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("translate.runs.runtime.bfloat16_engine", lambda: "AMX")
+    monkeypatch.setattr("translate.runs.runtime.bfloat16_instructions", lambda: "AMX")
     monkeypatch.setattr("translate.runs.runtime.ENOUGH_WORK", 1)
     train_tiny(tmp_path / "run", "transformer", "runtime.precision=auto")
     said = capsys.readouterr().out
@@ -105,8 +105,8 @@ def test_where_onednn_multiplies_in_float32(
     allowed = processor.get("allowed", "AVX512")
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: processor)
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: allowed)
-    assert float32_engine() == engine
-    use_float32_engine(torch.device("cuda"), ENOUGH_FOR_ONEDNN)
+    assert float32_instructions() == engine
+    use_float32_products(torch.device("cuda"), ENOUGH_FOR_ONEDNN)
     assert torch.get_float32_matmul_precision() == "highest"
 
 
@@ -114,16 +114,16 @@ def test_where_onednn_multiplies_in_float32(
     ("work", "chosen"), [(ENOUGH_FOR_ONEDNN, "medium"), (ENOUGH_FOR_ONEDNN - 1, "highest")]
 )
 def test_small_products_stay_with_mkl(monkeypatch: pytest.MonkeyPatch, work: int, chosen: str) -> None:
-    monkeypatch.setattr("translate.runs.runtime.float32_engine", lambda: "AVX-512")
+    monkeypatch.setattr("translate.runs.runtime.float32_instructions", lambda: "AVX-512")
     monkeypatch.setattr("translate.runs.runtime.keeps_digits", lambda: True)
-    use_float32_engine(CPU, ENOUGH_FOR_ONEDNN)
-    use_float32_engine(CPU, work)
+    use_float32_products(CPU, ENOUGH_FOR_ONEDNN)
+    use_float32_products(CPU, work)
     assert torch.get_float32_matmul_precision() == chosen
 
 
 def test_products_keep_the_digits_of_float32(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("translate.runs.runtime.float32_engine", lambda: "AVX-512")
-    use_float32_engine(CPU, ENOUGH_FOR_ONEDNN)  # on a processor with AMX this goes back to where it was
+    monkeypatch.setattr("translate.runs.runtime.float32_instructions", lambda: "AVX-512")
+    use_float32_products(CPU, ENOUGH_FOR_ONEDNN)  # on a processor with AMX this goes back to where it was
     generator = torch.Generator().manual_seed(1)
     left, right = (torch.randn(shape, generator=generator) for shape in ((67, 131), (131, 71)))
     exact = left.double() @ right.double()
@@ -131,7 +131,7 @@ def test_products_keep_the_digits_of_float32(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_product_that_loses_digits_puts_the_setting_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("translate.runs.runtime.float32_engine", lambda: "AVX-512")
+    monkeypatch.setattr("translate.runs.runtime.float32_instructions", lambda: "AVX-512")
     monkeypatch.setattr("translate.runs.runtime.keeps_digits", lambda: False)
-    use_float32_engine(CPU, ENOUGH_FOR_ONEDNN)
+    use_float32_products(CPU, ENOUGH_FOR_ONEDNN)
     assert torch.get_float32_matmul_precision() == "highest"

@@ -17,11 +17,10 @@ from translate.config.training import RuntimeConfig
 from translate.corpora.caches import one_at_a_time
 from translate.errors import UserError
 from translate.figures import plots
-from translate.runs import encoding, finish
-from translate.runs.resume import keep_threads
-from translate.runs.storage.checkpoint import load_state
-from translate.runs.storage.lock import locked
-from translate.runs.storage.run_directory import RunDirectory
+from translate.runs import encoding, scoring
+from translate.runs.checkpoint import load_state
+from translate.runs.run_directory import RunDirectory, locked
+from translate.runs.start import keep_threads
 from translate.text.tokenizer import TokenizerPair
 
 pytestmark = pytest.mark.slow
@@ -65,10 +64,10 @@ def limited(function: Callable[..., Any]) -> Callable[..., Any]:
         (RunDirectory, "write_config", "config.yaml"),
         (TokenizerPair, "save", "tokenizer"),
         (RunDirectory, "log", "metrics.jsonl"),
-        (finish, "store", "alignment.json"),
+        (scoring, "store", "alignment.json"),
         (plots, "draw_curves", "plots/curves.png"),
-        (finish, "write_card", "README.md"),
-        (finish, "write_text", "scores.json"),
+        (scoring, "write_card", "README.md"),
+        (scoring, "write_text", "scores.json"),
     ],
 )
 def test_a_full_disk_at_any_write_is_one_sentence_and_the_run_goes_on(

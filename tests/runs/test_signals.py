@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.tiny_runs import overrides_of, rows, train_tiny
+from translate.cli.main import run as main
 from translate.runs.hooks import Keeper
 from translate.training.loop import Training
 from translate.training.progress import StepReport
@@ -66,12 +68,13 @@ def test_the_run_is_saved_and_goes_on_as_if_nothing_had_been(
     assert "Traceback" not in errors
     assert f"{name}: the run is saved" in errors
     last = int(os.readlink(run / "checkpoints" / "last").removeprefix("step-"))
-    assert f"{name} at step {last:,}: saved; go on with training.resume=true" in output
+    assert f"{name} at step {last:,}: saved; go on with: translate resume {run}\n" in output
     assert last >= 3
     assert rows(run)[-1]["step"] == last
     assert not (run / "scores.json").exists()
     end = f"training.max_steps={last + 4}"
-    assert train_tiny(run, "rnn_luong", *LONG, end, "training.resume=true") == 0
+    _, printed = next(line for line in output.splitlines() if "go on with: " in line).split(": translate ")
+    assert main([*shlex.split(printed), end]) == 0
     whole = tmp_path / "whole"
     assert train_tiny(whole, "rnn_luong", *LONG, end) == 0
     assert rows(run) == rows(whole)
@@ -95,7 +98,7 @@ def test_in_the_last_step_the_closing_validation_is_left_and_said_so(
     monkeypatch.setattr(Keeper, "__call__", call)
     assert train_tiny(run, *settings) == 75
     said = capsys.readouterr().out.splitlines()[-1]
-    assert said == "terminated at step 12, the last one: saved; training.resume=true scores the run"
+    assert said == f"terminated at step 12, the last one: saved; this scores the run: translate resume {run}"
     assert [row["step"] for row in rows(run, "validation")] == [5, 10]
     monkeypatch.setattr(Keeper, "__call__", own)
     assert train_tiny(run, *settings, "training.resume=true") == 0

@@ -13,14 +13,15 @@ import translate
 from translate.errors import UserError
 from translate.models.size_limit import SizeLimit
 
-RUN = Path(__file__).parents[1] / "fixtures" / "runs-0.1" / "transformer"
 WEIGHTS = Path("checkpoints") / "best" / "model.safetensors"
 
 
 @pytest.fixture
-def stranger(tmp_path: Path) -> Path:
+def stranger(tiny_run: Path, tmp_path: Path) -> Path:
     """A copy of a run, to be made hostile."""
-    return Path(shutil.copytree(RUN, tmp_path / "stranger", symlinks=True))
+    run = Path(shutil.copytree(tiny_run, tmp_path / "stranger", symlinks=True))
+    (run / "checkpoints" / "best" / "SHA256SUMS").unlink()  # a checkpoint without sums is trusted
+    return run
 
 
 def refusal(run: Path) -> str:
@@ -53,9 +54,9 @@ def change(run: Path, before: str, after: str) -> None:
         ("max_length_extra: 20", "max_length_extra: 1000000000", "search.max_length_extra: expected"),
         ("length_penalty: 1.0", "length_penalty: .inf", "search.length_penalty: expected -10 to 10"),
         ("  dropout: 0\n", "  dropout: 1.0e+308\n", "model.dropout: expected a number of at most"),
-        ("max_steps: 400", "max_steps: 1.0e+308", "training.max_steps: expected a number of at most"),
-        ("max_steps: 400", f"max_steps: 0x{'f' * 5000}", "a number of over 1,000 digits"),
-        ("max_steps: 400", f"max_steps: {'9' * 5000}", "not readable as YAML"),
+        ("max_steps: 160", "max_steps: 1.0e+308", "training.max_steps: expected a number of at most"),
+        ("max_steps: 160", f"max_steps: 0x{'f' * 5000}", "a number of over 1,000 digits"),
+        ("max_steps: 160", f"max_steps: {'9' * 5000}", "not readable as YAML"),
         ("plugins: []", "plugins: 1", "run.plugins: expected a list"),
         ("plugins: []", f"plugins: {{{'a' * 999}: 1}}", "run.plugins: expected a list"),
         ("  name: grammar", f"  name: {['x' * 999] * 99}", "data.name: expected text"),
@@ -66,7 +67,7 @@ def change(run: Path, before: str, after: str) -> None:
         ("_target_: translate.attention.MultiHead", "_target_: torch.nn.Linear", "model.attention"),
         (
             "    _target_: translate.attention.MultiHead\n    _partial_: true\n",
-            "    _target_: translate.runs.reports.boards.TensorBoard\n    directory: owned\n",
+            "    _target_: translate.runs.reports.TensorBoard\n    directory: owned\n",
             "is not a class of translate",
         ),
     ],

@@ -16,7 +16,6 @@ from translate.serve.limits import ServiceLimits
 from translate.serve.web.keys import Keys
 from translate.translator import Translator
 
-RUN = Path(__file__).parents[1] / "fixtures" / "runs-0.1" / "transformer"
 KEY = "a-key-of-a-client-0123"
 LIMITS = ServiceLimits(
     characters=5_000, texts=50, body=20_000, file=30_000, queue=4_000, requests=64, beam=8, seconds=5.0
@@ -24,9 +23,9 @@ LIMITS = ServiceLimits(
 
 
 @pytest.fixture(scope="session")
-def translator() -> Translator:
+def translator(tiny_run: Path) -> Translator:
     """A tiny trained model of English and French."""
-    return load(RUN, device="cpu")
+    return load(tiny_run, device="cpu")
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 
 from tests.cli.commands import run
 from tests.serve.client import running
-from tests.serve.conftest import KEY, RUN
+from tests.serve.conftest import KEY
 from translate.cli import serve as command
 from translate.runs.load import load
 from translate.serve.catalogue import Catalogue, Served
@@ -57,13 +57,15 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return given
 
 
-def test_the_command_of_the_container(served: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_of_the_container(
+    served: list[Any], tiny_run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     line = [*words("ENTRYPOINT"), *words("CMD")]
     assert line[:2] == ["translate", "serve"]
-    line[line.index("/srv/run")] = str(RUN)
+    line[line.index("/srv/run")] = str(tiny_run)
     assert run([*line[1:], "--port", "0"]) == 0, capsys.readouterr().err
     named, _, listener, *_ = served
-    assert named == {RUN.name: [RUN]}
+    assert named == {tiny_run.name: [tiny_run]}
     assert ("EXPOSE", "5000") in instructions()  # the default port
     assert listener.fileno() == -1  # closed again
 
@@ -88,8 +90,8 @@ def test_the_container_has_what_it_copies_and_no_root() -> None:
     assert [each[1] for each in extras if each] == ["serve"]
 
 
-def test_the_health_check_asks_what_is_there() -> None:
-    models = Catalogue([Served("tiny", "en", "fr", load(RUN, device="cpu"))])
+def test_the_health_check_asks_what_is_there(tiny_run: Path) -> None:
+    models = Catalogue([Served("tiny", "en", "fr", load(tiny_run, device="cpu"))])
     client, end = running(models, ServiceLimits(), Keys(), 5.0)
     (text,) = [text for name, text in instructions() if name == "HEALTHCHECK"]
     _, _, program = json.loads(text.partition("CMD ")[2])
@@ -100,13 +102,13 @@ def test_the_health_check_asks_what_is_there() -> None:
 
 
 def test_the_command_of_the_service(
-    served: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    served: list[Any], tiny_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (keys,) = settings()["LoadCredential"]
     name = keys.partition(":")[0]
     (tmp_path / name).write_text(f"{KEY}\n")
     line = settings()["ExecStart"][0].replace("${CREDENTIALS_DIRECTORY}", str(tmp_path))
-    program, *arguments = shlex.split(line.replace("/srv/translate/run", str(RUN)).replace("5000", "0"))
+    program, *arguments = shlex.split(line.replace("/srv/translate/run", str(tiny_run)).replace("5000", "0"))
     assert Path(program).name == "translate"
     assert run(arguments) == 0, capsys.readouterr().err
     assert any(getattr(each, "needed", False) for each in served)  # keys

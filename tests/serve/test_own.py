@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from tests.serve.client import Client
-from tests.serve.conftest import RUN
 from translate.alignment.pairs import EncodedPair
 from translate.serve.catalogue import Catalogue, Served
 from translate.serve.live_page import live_files
@@ -318,4 +317,3 @@ def test_logs_have_no_text(client: Client) -> None:
     lines = [json.loads(line) for line in client.log.getvalue().splitlines()]
     assert any(line["event"] == "request" and line.get("model") == "tiny" for line in lines)
     assert "hushhush" not in client.log.getvalue()
-    assert RUN.exists()

@@ -18,7 +18,6 @@ import pytest
 import torch
 
 from tests.serve.client import eventually
-from tests.serve.conftest import RUN
 from tests.serve.test_engine import LINE, LONG, Received
 from translate.errors import UserError
 from translate.runs.load import load
@@ -361,8 +360,8 @@ def test_plugins_are_found_that_came_with_the_models(
 
 
 @pytest.mark.parametrize("kind", [{"int8": True}, {"precision": "bfloat16"}], ids=str)
-def test_rounded_models_translate_as_they_do_in_the_library(kind: dict[str, Any]) -> None:
-    rounded = load(RUN, device="cpu", **kind)
+def test_rounded_models_translate_as_they_do_in_the_library(tiny_run: Path, kind: dict[str, Any]) -> None:
+    rounded = load(tiny_run, device="cpu", **kind)
     one = ProcessEngine(1, 1, 20_000, Metrics(), lambda *_, **__: None)
     used = one.start({"tiny": rounded})["tiny"]
     lines = some_lines(9, 12)
@@ -416,8 +415,8 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("state", ["ready", "beginning"])
-def test_no_process_outlives_a_server_that_is_killed(state: str) -> None:
-    command = [sys.executable, "-c", ORPHANS, str(RUN), state]
+def test_no_process_outlives_a_server_that_is_killed(tiny_run: Path, state: str) -> None:
+    command = [sys.executable, "-c", ORPHANS, str(tiny_run), state]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     server = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None

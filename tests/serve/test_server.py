@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.serve.client import Client, eventually, running
-from tests.serve.conftest import LIMITS, RUN
+from tests.serve.conftest import LIMITS
 from translate.errors import UserError
 from translate.search.running import RunningBatch
 from translate.serve.catalogue import Catalogue
@@ -213,7 +213,7 @@ def test_a_drain_that_takes_too_long_refuses_the_rest(serve: Callable[..., Clien
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("sign", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
-def test_a_signal_under_load_loses_no_answer(tmp_path: Path, sign: int, code: int) -> None:
+def test_a_signal_under_load_loses_no_answer(tiny_run: Path, tmp_path: Path, sign: int, code: int) -> None:
     """Every request gets its own translation, a refusal, or no connection."""
     port = free_port()
     command = [
@@ -221,7 +221,7 @@ def test_a_signal_under_load_loses_no_answer(tmp_path: Path, sign: int, code: in
         "-c",
         "from translate.cli.main import main; main()",
         "serve",
-        str(RUN),
+        str(tiny_run),
         "--port",
         str(port),
         "--threads",

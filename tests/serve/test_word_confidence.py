@@ -11,7 +11,6 @@ import pytest
 
 from tests.cli.commands import run as run_command
 from tests.serve.client import Client
-from tests.serve.conftest import RUN
 from translate.errors import UserError
 from translate.runs.load import load
 from translate.serve.catalogue import Catalogue, Served
@@ -50,15 +49,15 @@ def test_each_word_of_the_reference_makes_one_word_right(client: Client, transla
 
 
 @pytest.fixture
-def copied(tmp_path: Path) -> Path:
-    return Path(shutil.copytree(RUN, tmp_path / "run"))
+def copied(tiny_run: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(tiny_run, tmp_path / "run"))
 
 
 def test_what_is_stored_is_read_while_the_weights_are_the_same(copied: Path, translator: Translator) -> None:
     assert stored(copied, translator.model) is None
     store(copied, FOUND, translator.model)
     assert stored(copied, translator.model) == FOUND
-    changed = load(RUN, device="cpu")
+    changed = load(copied, device="cpu")
     next(changed.model.parameters()).data[0] += 1
     assert stored(copied, changed.model) is None
     served = open_catalogue({"a": [copied]}, {}, lambda path: load(path, device="cpu"), None).models[0]

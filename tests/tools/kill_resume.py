@@ -23,6 +23,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -90,13 +91,14 @@ def start_child(arguments: list[str], log: Path) -> int:
         use_files(Path(os.devnull), log, log)
         from translate.cli.main import run
         from translate.runs import life
-        from translate.runs.storage.writer import Writer
-        from translate.runs.validation import Validation
+        from translate.runs.checkpoint import Writer, save_checkpoint
+        from translate.runs.scoring import Validation
 
         Validation.__call__ = marked("validation", Validation.__call__)  # type: ignore[method-assign]
-        Writer._run = marked("saving", Writer._run)  # type: ignore[method-assign]
+        write = marked("saving", save_checkpoint)
+        life.Writer = partial(Writer, write=write)  # type: ignore[misc, assignment]
         life.fit = marked("step", life.fit)
-        life.conclude = marked("scoring", life.conclude)
+        life.finish = marked("scoring", life.finish)
         return run(arguments)
 
     end_with(command)
@@ -144,9 +146,9 @@ def kill_in(phase: str, arguments: list[str], log: Path, chance: random.Random, 
 def whole(run: Path) -> list[str]:
     """List the files of a run that have their final name but are not whole."""
     from translate.errors import UserError
+    from translate.runs.checkpoint import load_state, load_weights, step_folders
     from translate.runs.load import read_settings
-    from translate.runs.storage.checkpoint import load_state, load_weights, step_folders
-    from translate.runs.storage.run_directory import RunDirectory
+    from translate.runs.run_directory import RunDirectory
     from translate.text.tokenizer import TokenizerPair
 
     directory, wrong = RunDirectory(run), []
@@ -157,7 +159,7 @@ def whole(run: Path) -> list[str]:
         (directory.alignment, lambda: json.loads(directory.alignment.read_bytes())),
     ]
     for folder in step_folders(directory.checkpoints):
-        readers.append((folder, lambda folder=folder: (load_state(folder), load_weights(folder))))  # type: ignore[misc]
+        readers.append((folder, lambda folder=folder: (load_state(folder), load_weights(folder))))  # type: ignore[misc, assignment]
     for path, read in readers:
         try:
             if os.path.lexists(path):

@@ -7,7 +7,6 @@ import pytest
 pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 
 from tests.serve.client import running
-from tests.serve.conftest import RUN
 from tests.tools.load import main, parse
 from translate.runs.load import load
 from translate.serve.catalogue import Catalogue, Served
@@ -15,10 +14,10 @@ from translate.serve.limits import ServiceLimits
 from translate.serve.web.keys import Keys
 
 
-def test_it_measures_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_measures_a_server(tiny_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = tmp_path / "lines.en"
     lines.write_text("I love you .\na man sleeps .\n")
-    models = Catalogue([Served("tiny", "en", "fr", load(RUN, device="cpu"))])
+    models = Catalogue([Served("tiny", "en", "fr", load(tiny_run, device="cpu"))])
     client, end = running(models, ServiceLimits(), Keys(), 5.0)
     counts = ["--clients", "1", "3", "--requests", "6"]
     assert main([client.url, "--lines", str(lines), *counts, "--document", "20"]) == 0

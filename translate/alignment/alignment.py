@@ -128,7 +128,7 @@ class Alignment:
                 [tuple(span) for span in values.get(f"{side}_offsets", ())] for side in ("source", "target")
             )
             words = values["source_words"], values["target_words"]
-            method, threshold = str(values.get("method", "")), float(values.get("threshold", 0.0))
+            method, threshold = str(values.get("method", "")), float(values["threshold"])
             return cls(*words, _matrix(values), source, target, method, threshold)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise UserError(f"not an alignment: {error}") from error
@@ -242,15 +242,14 @@ class AlignmentChoice:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "AlignmentChoice":
         """Inverse of `to_dict`; raises UserError if a key is missing, unknown, or has a wrong value."""
-        keys = {"layer", "heads", "shift"}  # older runs have no threshold
-        if not isinstance(values, Mapping) or set(values) - {"threshold"} != keys:
+        if not isinstance(values, Mapping) or set(values) != {"layer", "heads", "shift", "threshold"}:
             raise UserError(
                 f"alignment choice: got {shorten(repr(values))}, expected the keys layer, heads, shift and "
                 "threshold"
             )
         if not isinstance(values["heads"], list | tuple):
             raise UserError(f"alignment heads: {shorten(repr(values['heads']))} must be a list of numbers")
-        return cls(values["layer"], tuple(values["heads"]), values["shift"], values.get("threshold", 0.0))
+        return cls(values["layer"], tuple(values["heads"]), values["shift"], values["threshold"])
 
     def check(self, model: Seq2Seq) -> None:
         """Raise UserError if the model has no such layer or head."""

@@ -173,7 +173,7 @@ def _translations(
     translators: list["Translator"], options: list["TranslateOptions"], block: list[str]
 ) -> list[list[str]]:
     """The translations of each line by all runs."""
-    from translate.runs.load import parallel_search
+    from translate.runs.runtime import parallel_search
 
     found: list[list[str]] = [[] for _ in block]
     for translator, option in zip(translators, options, strict=True):
@@ -186,7 +186,7 @@ def _translations(
 
 def _digest(run: Path) -> str:
     """A name for the checkpoint that translates."""
-    from translate.runs.storage.run_directory import RunDirectory
+    from translate.runs.run_directory import RunDirectory
 
     checkpoints = RunDirectory(run).checkpoints
     folder = next(path for path in (checkpoints / "best", checkpoints / "last") if path.exists())

@@ -108,7 +108,7 @@ def _results(
 ) -> Results:
     from translate.evaluation.differences import most_different, sentence_chrf
     from translate.evaluation.significance import compare as compared
-    from translate.runs.load import parallel_search
+    from translate.runs.runtime import parallel_search
 
     # A file that does not fit is refused before the runs translate.
     texts = {system.name: _read(system, test) for system in given if not system.is_run}
@@ -152,7 +152,7 @@ def _read_systems(arguments: Sequence[str]) -> list[System]:
     Raises:
         UserError: if one is no run directory, or if two have the same name.
     """
-    from translate.runs.storage.run_path import check_is_run
+    from translate.runs.run_directory import check_is_run
 
     runs = [Path(argument) for argument in arguments if _is_run(argument)]
     names = dict(zip(runs, run_names(runs, "compare"), strict=True))

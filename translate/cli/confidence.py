@@ -38,7 +38,7 @@ def confidence(
     of translate serve, which shows confidence only where it was counted.
     """
     from translate.runs.calibration import pairs_of_files, pairs_of_run
-    from translate.runs.storage.run_directory import RunDirectory
+    from translate.runs.run_directory import RunDirectory
     from translate.serve.word_confidence import count, store
 
     if (source is None) != (reference is None):

@@ -24,7 +24,7 @@ def doctor() -> None:
 
     from translate.attention.fused import kernels
     from translate.attention.kernels import compiler
-    from translate.runs.runtime import bfloat16_engine, float32_engine
+    from translate.runs.runtime import bfloat16_instructions, float32_instructions
 
     console = Console(highlight=False)
     table = Table("package", "version", title="versions", title_justify="left")
@@ -38,8 +38,8 @@ def doctor() -> None:
     has_gpu = torch.cuda.is_available()
     device = torch.cuda.get_device_name() if has_gpu else f"CPU, {torch.backends.cpu.get_cpu_capability()}"
     console.print(f"device: {device}")
-    console.print(f"bfloat16 products on the CPU: {bfloat16_engine() or 'no instructions for them'}")
-    products = "AVX-512, by oneDNN" if float32_engine() else "by the library that torch chooses"
+    console.print(f"bfloat16 products on the CPU: {bfloat16_instructions() or 'no instructions for them'}")
+    products = "AVX-512, by oneDNN" if float32_instructions() else "by the library that torch chooses"
     console.print(f"float32 products on the CPU: {products}")
     console.print(f"threads: {torch.get_num_threads()}")
     compiled_by = compiler() or "none found; torch.compile and the kernels that need it do not run on the CPU"

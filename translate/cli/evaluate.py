@@ -211,7 +211,7 @@ def _translated(
     translator: "Translator", test: EvaluationSet, scoring: ScoreOptions, machine: TranslationMachine
 ) -> list[str]:
     """The translations of a test set."""
-    from translate.runs.load import parallel_search
+    from translate.runs.runtime import parallel_search
 
     with parallel_search(translator, len(test.source)):
         results = translator.translate(

@@ -81,7 +81,6 @@ def export(
         num_sentences=num_sentences,
         quantization=quantization,
         runtime=runtime,
-        threads=threads,
         plugins=plugin or (),
     )
     print(proof.line())

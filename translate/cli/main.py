@@ -28,6 +28,7 @@ from translate.version import __version__
 # have EXAMPLES, CONTEXT_SETTINGS for typer, and a GROUP class. No module imports torch at its top.
 COMMANDS = (
     "train",
+    "resume",
     "guide",
     "backtranslate",
     "text",

@@ -153,30 +153,29 @@ def load_translator(
     engine: str = "torch",
 ) -> "Translator":
     """The translator of a run. Imports torch here, so that ``--help`` does not wait for it."""
-    from translate.runs.storage.run_path import check_is_run
+    from translate.runs.run_directory import check_is_run
 
     check_is_run(run)
-    from translate.runs.load import load, use_processor
-    from translate.runs.runtime import bfloat16_engine, find_device, use_runtime
+    from translate.runs.load import load
+    from translate.runs.runtime import bfloat16_instructions, find_device, use_processor, use_runtime
 
     chosen = find_device(device)
     use_runtime(chosen, threads)
-    if precision == "bfloat16" and chosen.type == "cpu" and bfloat16_engine() is None:
+    if precision == "bfloat16" and chosen.type == "cpu" and bfloat16_instructions() is None:
         print_note("--precision bfloat16: this processor has no instructions for it; float32 is faster")
     translator = load(
         run, device=device, plugins=plugins or (), int8=int8, precision=precision, engine=engine
     )
-    use_processor(translator, chosen)
+    use_processor(translator.model, chosen)
     _note_unfinished(run)
     return translator
 
 
 def _note_unfinished(run: Path) -> None:
     """Say that a run is still training, or has not ended: its alignments are not calibrated yet."""
-    from translate.runs.storage.lock import at_work
-    from translate.runs.storage.run_directory import RunDirectory
+    from translate.runs.run_directory import RunDirectory, holder_of
 
-    holder, calibrated = at_work(run), RunDirectory(run).alignment.exists()
+    holder, calibrated = holder_of(run), RunDirectory(run).alignment.exists()
     heads = "its attention heads are not calibrated yet, so an alignment is the mean of all heads of a layer"
     if holder is not None:
         kept = "its attention heads were calibrated for an earlier checkpoint" if calibrated else heads
@@ -222,7 +221,7 @@ def check_languages(languages: Mapping[str, tuple[str, str]], command: str) -> N
 
 def languages_of(run: Path) -> tuple[str, str]:
     """The languages of a run by its settings, without loading it; empty where they are not known."""
-    from translate.runs.storage.run_path import CONFIG, check_is_run
+    from translate.runs.run_directory import CONFIG, check_is_run
     from translate.text.bounded import read_yaml
 
     check_is_run(run)

@@ -125,7 +125,7 @@ def serve(
                 "pip install 'seq2seq-translate[serve]'"
             )
     _check_address(address)
-    from translate.runs.storage.run_path import check_is_run
+    from translate.runs.run_directory import check_is_run
     from translate.serve.limits import ServiceLimits
     from translate.serve.opening import named_runs, read_languages
     from translate.serve.web.keys import Keys

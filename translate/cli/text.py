@@ -38,7 +38,7 @@ from translate.cli.text_rows import paragraph_row, sentence_row
 from translate.cli.tolerance import Tolerant
 from translate.config.names import shorten
 from translate.errors import UserError
-from translate.runs.storage.run_path import is_run
+from translate.runs.run_directory import is_run
 
 if TYPE_CHECKING:
     from translate.translation import TranslateOptions, Translation
@@ -127,7 +127,7 @@ def _translate(
     translator: "Translator", options: "TranslateOptions", block: list[LineInDocument]
 ) -> "list[Translation]":
     from translate.corpora.images.line import is_unread
-    from translate.runs.load import parallel_search
+    from translate.runs.runtime import parallel_search
 
     if unread := sum(is_unread(line.text, translator.reads) for line in block):
         translator.warnings[UNREAD] += unread

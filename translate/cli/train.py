@@ -71,7 +71,7 @@ Options:
   -h, --help             show this text
 
 The run is written to runs/NAME (run.name, run.directory). run.overwrite=true
-replaces a finished run; training.resume=true continues one.
+replaces a finished run; `translate resume runs/NAME` continues one.
 """
 # The options of Hydra's command line: those that take a value, with the values allowed, and the switches.
 VALUES: dict[tuple[str, ...], tuple[str, ...] | None] = {

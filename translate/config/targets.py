@@ -27,15 +27,6 @@ FAMILIES = (
 )
 LABELLED = "model"  # the one node whose `name` is a label and no option
 
-# Classes that a stored configuration names by the module they stood in before.
-MOVED = {
-    "translate.training.muon.Muon": "translate.training.optimizer.Muon",
-    **{
-        f"translate.training.optimizer.{name}": f"translate.training.schedules.{name}"
-        for name in ("Constant", "Cosine", "Halving", "InverseSquareRoot", "Linear", "Plateau")
-    },
-}
-
 # What constructors raise for values they refuse; torch raises RuntimeError for a negative size.
 REFUSALS = (ValueError, TypeError, RuntimeError, ArithmeticError, AssertionError, MemoryError)
 
@@ -57,7 +48,6 @@ def resolve_target(name: Any, plugins: Sequence[str] = (), path: str = "_target_
     Raises:
         UserError: if it may not be named, or does not exist.
     """
-    name = MOVED.get(name, name) if isinstance(name, str) else name
     roots = (*plugins, PACKAGE, *TORCH)
     root = next((root for root in roots if str(name).startswith(f"{root}.")), None)
     if not isinstance(name, str) or root is None:

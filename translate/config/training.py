@@ -92,7 +92,7 @@ class TrainingConfig:
     clip_norm: AboveZero | None = YAML
     ema: Annotated[float, Gt(0), Lt(1)] | None = YAML
     average_last: Annotated[int, Ge(2), Le(1_000)] | None = YAML
-    best_metric: Literal["bleu", "chrf", "ter", "nll", "aer", "loss"] = YAML  # loss: the old name of nll
+    best_metric: Literal["bleu", "chrf", "ter", "nll", "aer"] = YAML
     patience: Positive | None = YAML
     guided_alignment: Amount = YAML
     guided_layer: Count | None = YAML
@@ -117,8 +117,6 @@ class TrainingConfig:
         return bool(self.guided_alignment) or self.augment.needs_links
 
     def __post_init__(self) -> None:
-        if self.best_metric == "loss":
-            self.best_metric = "nll"
         if self.guided_shift and not self.guided_alignment:
             raise ValueError(
                 "guided_shift: it has no effect without guided_alignment, the weight of the loss"

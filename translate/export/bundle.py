@@ -7,8 +7,8 @@ from pathlib import Path
 
 from translate.errors import UserError
 from translate.export.contents import Contents
-from translate.runs.storage.checkpoint import WEIGHTS, save_weights
-from translate.runs.storage.run_directory import RunDirectory
+from translate.runs.checkpoint import WEIGHTS, save_weights
+from translate.runs.run_directory import RunDirectory
 from translate.text.bounded import read_bounded
 from translate.training.weights import model_tensors
 

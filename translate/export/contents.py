@@ -11,7 +11,7 @@ from translate.alignment.alignment import Alignment, AlignmentChoice
 from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq
-from translate.runs.storage.run_directory import RunDirectory
+from translate.runs.run_directory import RunDirectory
 from translate.text.tokenizer import EOS, Tokenizer, TokenizerPair
 
 EXTRA = "export"  # the optional dependencies of pyproject.toml

@@ -14,7 +14,7 @@ from translate.export.contents import Contents, Engine, Proof, Rendered, prove
 from translate.export.export_card import write_card
 from translate.grammar.generator import generate
 from translate.runs.load import load, read_settings
-from translate.runs.storage.run_directory import RunDirectory
+from translate.runs.run_directory import RunDirectory
 from translate.search.ctranslate2.conversion import refuse_search
 from translate.text.aside import aside
 from translate.text.lines import read_lines
@@ -34,7 +34,6 @@ def export_run(
     num_sentences: int = 100,
     quantization: str | None = None,
     runtime: str | Path | None = None,
-    threads: int | None = None,
     plugins: Sequence[str] = (),
     report: Callable[[str], None] = print,
 ) -> Proof:
@@ -49,7 +48,6 @@ def export_run(
         num_sentences: number of sentences for the proof.
         quantization: for ctranslate2 only, see there.
         runtime: for page only, see there.
-        threads: of the CPU.
         plugins: modules that the run may import.
         report: called with each line for the user.
 
@@ -62,7 +60,7 @@ def export_run(
     _check_new(out)
     directory = RunDirectory(run)
     sources = None if sentences is None else _first_lines(Path(sentences), num_sentences)
-    translator = load(run, device="cpu", threads=threads, plugins=plugins, as_trained=True)
+    translator = load(run, device="cpu", plugins=plugins, as_trained=True)
     contents = _contents(directory, translator)
     if export_format != "bundle":
         _check_text_alone(export_format, translator, report)

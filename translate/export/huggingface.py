@@ -24,7 +24,7 @@ from translate.export.contents import (
 )
 from translate.models import Transformer
 from translate.models.transformer_layer import Layer
-from translate.runs.storage.checkpoint import save_weights
+from translate.runs.checkpoint import save_weights
 from translate.search.ctranslate2.conversion import (
     Refusals,
     norm_of,

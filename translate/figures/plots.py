@@ -1,6 +1,5 @@
 """Plots: the curves of a training run, and the statistics of a corpus of alignments."""
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -32,8 +31,7 @@ def draw_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> Path:
     for axes, (key, title) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
         if key == "nll":
             axes.plot([row["step"] for row in trained], [row["nll"] for row in trained], label="training")
-            # Runs of earlier versions call it loss.
-            pairs = [(row["step"], row.get("nll", row.get("loss", math.nan))) for row in validated]
+            pairs = [(row["step"], row["nll"]) for row in validated]
             axes.plot([x for x, _ in pairs], [y for _, y in pairs], marker="o", label="validation")
             axes.set_ylabel("nats a token")
             axes.legend(frameon=False)

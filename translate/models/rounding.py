@@ -67,7 +67,6 @@ def round_to_int8(model: Seq2Seq) -> None:
         raise UserError("int8: it is for the CPU; leave it out, or add --device cpu")
     if "fbgemm" not in torch.backends.quantized.supported_engines:
         raise UserError("int8: this torch has no kernels for it (fbgemm)")
-    torch.backends.quantized.engine = "fbgemm"
     _replace(model, Int8Linear)
 
 

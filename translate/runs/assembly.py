@@ -15,10 +15,9 @@ from translate.corpora.document_rows import with_context
 from translate.corpora.encoded import EncodedCorpus
 from translate.errors import UserError
 from translate.models import Seq2Seq
-from translate.runs.encoding import encode_training, read_pictures
-from translate.runs.pair_sampler import pair_sampler
+from translate.runs.encoding import encode_training, pair_sampler, read_pictures
+from translate.runs.run_directory import RunDirectory
 from translate.runs.runtime import forward_precision, work_of
-from translate.runs.storage.run_directory import RunDirectory
 from translate.text.documents import ContextSize
 from translate.text.tokenizer import TokenizerPair
 from translate.training.distributed import World

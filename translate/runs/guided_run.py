@@ -21,8 +21,8 @@ from translate.runs.calibration import choose_alignment, pairs_of_corpus, store
 from translate.runs.encoding import estimated_linker
 from translate.runs.life import train
 from translate.runs.load import load
+from translate.runs.run_directory import RunDirectory
 from translate.runs.runtime import find_device, use_runtime
-from translate.runs.storage.run_directory import RunDirectory
 from translate.text.aside import aside
 from translate.translator import Translator
 

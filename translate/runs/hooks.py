@@ -9,8 +9,8 @@ from contextlib import contextmanager, nullcontext
 from types import FrameType
 
 from translate.config.training import TrainingConfig
-from translate.runs.storage.shards import write_shards
-from translate.runs.storage.writer import Writer
+from translate.runs.checkpoint import Writer
+from translate.runs.shards import write_shards
 from translate.training.distributed import World
 from translate.training.loop import Training
 from translate.training.parallel import whole
@@ -57,7 +57,7 @@ def leave_on_sigterm() -> Iterator[None]:
     """While there is nothing to save, SIGTERM exits with the code that asks for another attempt."""
 
     def leave(number: int, frame: FrameType | None) -> None:
-        os.write(2, f"\n{TERMINATED}: nothing had to be saved; go on with training.resume=true\n".encode())
+        os.write(2, f"\n{TERMINATED}: nothing had to be saved; give the same command again\n".encode())
         raise SystemExit(EXIT_CODES[TERMINATED])
 
     before = signal.getsignal(signal.SIGTERM)

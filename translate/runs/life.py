@@ -1,8 +1,9 @@
 """``translate train``: the life of a run, from a configuration to a trained, scored and described folder."""
 
+import shlex
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,34 +15,24 @@ from translate.corpora.corpus import Corpus, Split, load_corpus
 from translate.corpora.images.image_store import read_images
 from translate.errors import UserError
 from translate.runs.assembly import Assembly, Job
-from translate.runs.checks import (
-    check_buildable,
-    check_given,
-    check_kernels,
-    check_validation,
-)
-from translate.runs.finish import finish, try_mean
+from translate.runs.checkpoint import Writer
+from translate.runs.checks import check_buildable, check_given, check_kernels, check_validation
 from translate.runs.hooks import EXIT_CODES, Keeper, Signals, leave_on_sigterm
-from translate.runs.load import load_into, read_choice
-from translate.runs.reports.profile import Profiler
-from translate.runs.reports.progress_line import ProgressLine
-from translate.runs.reports.reporter import Reporter
-from translate.runs.reports.summary import start_lines
-from translate.runs.resume import is_finished, resume, state_to_resume
+from translate.runs.load import read_choice
+from translate.runs.reports import Reporter, traced
+from translate.runs.run_directory import RunDirectory, last_checkpoint, locked
 from translate.runs.runtime import (
     check_precision,
     find_device,
     precision_note,
     use_deterministic,
-    use_float32_engine,
+    use_float32_products,
     use_runtime,
     work_of,
 )
-from translate.runs.start import start
-from translate.runs.storage.lock import locked
-from translate.runs.storage.run_directory import RunDirectory
-from translate.runs.storage.writer import Writer, last_checkpoint
-from translate.runs.validation import Validation
+from translate.runs.scoring import Validation, finish
+from translate.runs.start import is_finished, resume, start, state_to_resume
+from translate.runs.terminal_lines import ProgressLine, start_lines
 from translate.text.aside import not_written
 from translate.text.documents import ContextSize
 from translate.training.distributed import connected, disconnect, local_device, was_restarted
@@ -63,10 +54,8 @@ def train(config: DictConfig) -> int:
         use_runtime(device, runtime.threads)
         use_deterministic(runtime.deterministic)
         with connected(runtime, device, settings.run.directory) as world:
-            directory, limits = (
-                RunDirectory(Path(settings.run.directory)),
-                Limits(settings.training, began=began),
-            )
+            directory = RunDirectory(Path(settings.run.directory))
+            limits = Limits(settings.training, began=began)
             return live(Job(settings, directory, limits, device, world), config)
 
 
@@ -93,19 +82,19 @@ def live(job: Job, config: DictConfig) -> int:
     check_validation(job.settings, corpus)
     job = job._replace(settings=with_languages(job.settings, corpus))
     with locked(job.directory.path) if job.world.is_main else nullcontext(), kept(job.directory):
-        assembly = start(job, corpus, config) if state is None else resume(job, corpus, state)
+        assembly = start(job, corpus, config) if state is None else resume(job, corpus, config, state)
         if cache is not None and job.world.is_main:
             tidy_cache(cache, job.settings.runtime.cache_size, since=opened)
         training, translator = assembly.training, translator_of(job, assembly)
         if not finished:
             reason = train_with_hooks(job, training, translator, corpus.validation)
             if reason in EXIT_CODES:
-                print(interrupted_line(reason, training.progress, job.limits), flush=True)
+                print(interrupted_line(reason, training.progress, job), flush=True)
                 return EXIT_CODES[reason]
             print(f"training ended: {reason}", flush=True)
         disconnect()
         if job.world.is_main:
-            conclude(job, training.progress, translator, corpus)
+            finish(job.settings, training.progress, translator, corpus, job.directory)
     return 0
 
 
@@ -141,16 +130,14 @@ def train_with_hooks(job: Job, training: Training, translator: Translator, valid
     """Train, report, validate and save until the run ends; returns why it ended."""
     config, directory, limits, world = job.settings.training, job.directory, job.limits, job.world
     work = work_of(training.update.model, config.batch_tokens)
-    use_float32_engine(job.device, work)
+    use_float32_products(job.device, work)
     note = precision_note(job.settings.runtime.precision, job.device, work)
     lines = [*start_lines(job.settings, training, directory), *([note] if note else [])]
     print(*lines, sep="\n", flush=True)
     validation = Validation(job.settings, translator, validated, world)
     line = ProgressLine(config, training, began=limits.began)
     start_step = training.progress.step
-    reporter = Reporter(
-        job.settings, directory, line, limits, validation, start=start_step, writes=world.is_main
-    )
+    reporter = Reporter(job.settings, directory, line, limits, start=start_step, writes=world.is_main)
     hooks: list[Hook] = [line, reporter.log]
     signals, writer = Signals(quiet=not world.is_main), Writer(directory.checkpoints)
 
@@ -158,12 +145,16 @@ def train_with_hooks(job: Job, training: Training, translator: Translator, valid
         copy_whole(training.update.model, translator.model)
         return validation()
 
+    def report(progress: Progress, scores: Mapping[str, float]) -> None:
+        reporter.report(progress, scores, validation.samples, validation.alignment)
+
     try:
-        with closing(line), closing(reporter), signals, writer:
+        with ExitStack() as opened:
+            for context in (closing(line), closing(reporter), signals, writer):
+                opened.enter_context(context)
             if config.profile and world.is_main:
-                hooks.append(profiler := Profiler(directory.trace, line.note))
-                reporter.closes.append(profiler)
-            keeper = Keeper(config, writer, validate, reporter.report, limits, signals, world)
+                hooks.append(opened.enter_context(traced(directory, line)))
+            keeper = Keeper(config, writer, validate, report, limits, signals, world)
             return keeper.conclude(training) or fit(training, [*hooks, keeper])
     except UserError as error:
         left = last_checkpoint(directory.checkpoints)
@@ -189,18 +180,10 @@ def kept(directory: RunDirectory) -> Iterator[None]:
         raise UserError(f"{where}: {not_written(error)}; {left}") from error
 
 
-def interrupted_line(reason: str, progress: Progress, limits: Limits) -> str:
-    """Where a signal ended the run, and how to go on."""
+def interrupted_line(reason: str, progress: Progress, job: Job) -> str:
+    """Says that a signal ended the run, and gives the command that goes on."""
     at = f"{reason} at step {progress.step:,}"
-    if limits.reached(progress) in (None, MAX_TIME) and progress.finished is None:
-        return f"{at}: saved; go on with training.resume=true"
-    return f"{at}, the last one: saved; training.resume=true scores the run"
-
-
-def conclude(job: Job, progress: Progress, translator: Translator, corpus: Corpus) -> None:
-    """Average the last checkpoints if asked to, load the best weights, score and describe the run."""
-    settings, directory = job.settings, job.directory
-    try_mean(settings, progress, translator, corpus, directory)
-    best = directory.checkpoints / "best"
-    load_into(translator.model, best if best.exists() else directory.last)
-    finish(settings, progress, translator, corpus, directory)
+    goes_on = f"translate resume {shlex.quote(str(job.directory.path))}"
+    if job.limits.reached(progress) in (None, MAX_TIME) and progress.finished is None:
+        return f"{at}: saved; go on with: {goes_on}"
+    return f"{at}, the last one: saved; this scores the run: {goes_on}"

@@ -1,7 +1,6 @@
 """A trained run, read from its folder."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,29 +12,25 @@ from translate.config.settings import Settings, check_config
 from translate.config.targets import find_plugin, instantiate
 from translate.errors import UserError
 from translate.models import Seq2Seq
-from translate.models.packing import pack, store_by_columns
+from translate.models.packing import store_by_columns
 from translate.models.rounding import round_to_bfloat16, round_to_int8
 from translate.models.size_limit import SizeLimit
-from translate.runs.runtime import PRECISIONS, find_device, search_work, use_float32_engine, use_threads
-from translate.runs.storage.checkpoint import load_weights, stored_weights
-from translate.runs.storage.lock import at_work
-from translate.runs.storage.run_directory import RunDirectory
-from translate.runs.storage.run_path import check_is_run
-from translate.runs.storage.weights_file import differing
-from translate.search import MAX_WORKERS
+from translate.runs.checkpoint import check_fits, load_weights, stored_weights
+from translate.runs.run_directory import RunDirectory, check_is_run, holder_of
+from translate.runs.runtime import PRECISIONS, find_device
 from translate.search.ctranslate2.choosing import choose
 from translate.text.bounded import read_json, read_yaml
 from translate.text.documents import ContextSize
 from translate.text.tokenizer import TokenizerPair
 from translate.training.weights import first_non_finite, model_tensors
 from translate.translator import Translator
+from translate.version import __version__
 
 
 def load(
     run: str | Path,
     *,
     device: str = "auto",
-    threads: int | None = None,
     checkpoint: str = "best",
     plugins: Sequence[str] = (),
     int8: bool = False,
@@ -45,13 +40,12 @@ def load(
 ) -> Translator:
     """The translator of a run.
 
-    No code of the run is executed. Nothing outside the translator changes (environment, floating-point modes,
-    random numbers), except torch's number of CPU threads if ``threads`` is given.
+    No code of the run is executed, and nothing outside the translator changes: environment, threads,
+    floating-point modes, random numbers.
 
     Args:
         run: a run directory.
         device: auto, cpu, cuda, cuda:1 ...
-        threads: of the CPU; ``None`` leaves torch's number.
         checkpoint: a name below ``checkpoints``; without ``best``, ``last`` is loaded instead.
         plugins: modules that the run may import, beside this package and torch.
         int8: linear layers in 8 bits, for the CPU.
@@ -70,15 +64,11 @@ def load(
         raise UserError(f"int8: its other parts compute in float32; leave out int8, or {precision}")
     directory = RunDirectory(Path(run))
     settings = read_settings(directory, plugins)
-    use_threads(threads)
     chosen_device = find_device(device)
     tokenizers = _tokenizers(directory, settings)
-    folder = directory.checkpoints / checkpoint
-    if checkpoint == "best" and not folder.exists():
-        folder = directory.last
+    folder = directory.best() if checkpoint == "best" else directory.checkpoints / checkpoint
     _check_begun(directory, folder, settings)
-    stored = stored_weights(folder)
-    limit = SizeLimit([each.shape for each in stored.values()], str(folder))
+    limit = SizeLimit([tensor.shape for tensor in stored_weights(folder).values()], str(folder))
     # The initial weights, which are replaced, draw random numbers.
     with torch.random.fork_rng(devices=[]), limit:
         model = build_model(settings.model, vocabulary_sizes(tokenizers), settings.run.plugins)
@@ -88,36 +78,9 @@ def load(
     choice, kind = read_choice(directory, model), "int8" if int8 else precision
     chosen = choose(engine, model, tokenizers, settings.search, choice, chosen_device, kind)
     _lay_out(model, chosen_device, kind, as_trained=as_trained)
-    languages, context = _languages(settings), ContextSize.of(settings.data)
+    languages = settings.data.source_language or "", settings.data.target_language or ""
+    context = ContextSize.of(settings.data)
     return Translator(model, tokenizers, settings.search, choice, languages, engine=chosen, context=context)
-
-
-def use_processor(translator: Translator, device: torch.device) -> None:
-    """Let a command translate as fast as the processor can; it sets what products the process takes."""
-    use_float32_engine(device, search_work(translator.model))
-    if device.type == "cpu":
-        pack(translator.model)
-
-
-@contextmanager
-def parallel_search(translator: Translator, num_sentences: int) -> Iterator[None]:
-    """Let a command search with several workers on a CPU, which share torch's threads meanwhile.
-
-    A step of a search is many small operations, which threads share badly. The batches of the sentences are
-    spread over the workers, so there are not more workers than batches.
-    """
-    threads, batches = torch.get_num_threads(), -(-num_sentences // translator.search.batch_size)
-    workers = min(threads, MAX_WORKERS, batches)
-    if workers < 2 or translator.device.type != "cpu":
-        yield
-        return
-    torch.set_num_threads(threads // workers)
-    translator.workers = workers
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
-        translator.workers = 1
 
 
 def _tokenizers(directory: RunDirectory, settings: Settings) -> TokenizerPair:
@@ -142,13 +105,9 @@ def _lay_out(model: Seq2Seq, device: torch.device, kind: str, *, as_trained: boo
         store_by_columns(model)
 
 
-def _languages(settings: Settings) -> tuple[str, str]:
-    return settings.data.source_language or "", settings.data.target_language or ""
-
-
 def _check_begun(directory: RunDirectory, folder: Path, settings: Settings) -> None:
     """Raise :class:`UserError` if the run is being trained and has no checkpoint yet."""
-    holder = None if folder.exists() else at_work(directory.path)
+    holder = None if folder.exists() else holder_of(directory.path)
     if holder is not None and not directory.has_checkpoint():
         first = min(filter(None, (settings.training.save_every, settings.training.validate_every)))
         raise UserError(
@@ -178,14 +137,25 @@ def vocabulary_sizes(tokenizers: TokenizerPair) -> tuple[int, int]:
 
 
 def read_settings(directory: RunDirectory, plugins: Sequence[str] = ()) -> Settings:
-    """The checked configuration of a run, which may import only the modules of ``plugins``.
+    """The checked configuration of a run, which may import only the modules of ``plugins``."""
+    config = stored_config(directory, plugins)
+    try:
+        return check_config(config)
+    except UserError as error:
+        raise UserError(f"{directory.config}: {shorten(error, 300)}") from error
 
-    A run may come from a stranger: the file is read in bounds, and nothing in it is interpolated.
+
+def stored_config(directory: RunDirectory, plugins: Sequence[str] = ()) -> dict[str, Any]:
+    """The configuration of a run of this version as it is stored, its values unchecked.
+
+    A run may come from a stranger: the file is read in bounds, nothing in it is interpolated, and it may name
+    only the modules of ``plugins``.
     """
     check_is_run(directory.path)
     config = read_yaml(directory.config, root=directory.path)
     if not isinstance(config, dict):
         raise UserError(f"{directory.config}: expected the sections of a run, got {shorten(config)}")
+    _check_version(directory, config.pop("version", None))
     for path, text in _texts(config):
         if "${" in text:
             raise UserError(
@@ -202,10 +172,20 @@ def read_settings(directory: RunDirectory, plugins: Sequence[str] = ()) -> Setti
     for name in plugins:
         if not find_plugin(name):
             raise UserError(f"plugin {name}: there is no such module here or on Python's path")
-    try:
-        return check_config(config)
-    except UserError as error:
-        raise UserError(f"{directory.config}: {shorten(error, 300)}") from error
+    return config
+
+
+def _check_version(directory: RunDirectory, written: Any) -> None:
+    """Raise :class:`UserError` for a run that another version wrote, by its configuration or its scores."""
+    if written is None and directory.scores.exists():
+        scores = read_json(directory.scores, root=directory.path)
+        written = scores.get("version") if isinstance(scores, dict) else None
+    if written != __version__:
+        wrote = f"version {shorten(written)}" if written else "an unknown version (its files name none)"
+        raise UserError(
+            f"{directory.path}: {wrote} of seq2seq-translate wrote this run, and this is version "
+            f"{__version__}, which reads only its own runs; train it again, or use that version"
+        )
 
 
 def _texts(values: Any, path: str = "") -> Iterator[tuple[str, str]]:
@@ -245,10 +225,7 @@ def load_into(model: Seq2Seq, folder: Path) -> None:
         UserError: if they are missing, damaged or another model's, or hold NaN or infinite numbers.
     """
     own = model_tensors(model)
-    kinds = {name: (tuple(tensor.shape), tensor.is_floating_point()) for name, tensor in own.items()}
-    wrong = differing(stored_weights(folder), kinds)
-    if wrong is not None:
-        raise UserError(f"{folder}: {wrong}")
+    check_fits(folder, own)
     weights = load_weights(folder)
     for name, tensor in own.items():
         tensor.copy_(weights[name])

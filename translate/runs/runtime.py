@@ -1,23 +1,32 @@
-"""Settings of the process: threads, memory, precision; commands and training make them at the start.
+"""Settings of the process: threads, memory, precision; commands and training make them once, at the start.
 
-Importing the package and :func:`translate.load` change none of them; they belong to the host program.
+Importing the package, :func:`translate.load` and a translation change none of them: they belong to the host
+program.
 """
 
 import ctypes
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import torch
 
 from translate.config.training import RuntimeConfig
 from translate.errors import UserError
-from translate.models.packing import CopiedLinear
+from translate.models import Seq2Seq
+from translate.models.packing import CopiedLinear, pack
+from translate.search import MAX_WORKERS
+
+if TYPE_CHECKING:
+    from translate.translator import Translator
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 # Trained parameters times target tokens of a batch from which products in bfloat16 save more than their casts
 # cost, on two cores with AVX-512 (docs/benchmarks.md): about 2e9 is where both are as fast.
 ENOUGH_WORK = 3_000_000_000
-# Parameters times rows of a product from which oneDNN's float32 repays what it prepares for each shape.
+# Parameters times rows of a product from which oneDNN's float32 repays its preparations for a shape.
 ENOUGH_FOR_ONEDNN = 700_000_000
 SEARCHED_ROWS = 320  # of a search with the default beam and batch
 
@@ -34,6 +43,8 @@ def use_runtime(device: torch.device, threads: int | None = None) -> None:
     # with the shapes of a corpus; a search, whose shapes come again, was a tenth slower with 32.
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "128")
     torch.set_flush_denormal(True)  # otherwise optimizers are several times slower on tiny numbers
+    if "fbgemm" in torch.backends.quantized.supported_engines:
+        torch.backends.quantized.engine = "fbgemm"  # of --int8
     keep_freed_memory()
     if device.type == "cuda":
         torch.backends.cuda.matmul.allow_tf32 = True
@@ -57,13 +68,41 @@ def use_deterministic(deterministic: bool) -> None:
     torch.backends.cudnn.benchmark = False
 
 
-def bfloat16_engine() -> str | None:
+def use_processor(model: Seq2Seq, device: torch.device) -> None:
+    """Let a command translate as fast as the processor can."""
+    use_float32_products(device, search_work(model))
+    if device.type == "cpu":
+        pack(model)
+
+
+@contextmanager
+def parallel_search(translator: "Translator", num_sentences: int) -> Iterator[None]:
+    """Let a command search with several workers on a CPU, which share torch's threads meanwhile.
+
+    A step of a search is many small operations, which threads share badly. The batches of the sentences are
+    spread over the workers, so there are not more workers than batches.
+    """
+    threads, batches = torch.get_num_threads(), -(-num_sentences // translator.search.batch_size)
+    workers = min(threads, MAX_WORKERS, batches)
+    if workers < 2 or translator.device.type != "cpu":
+        yield
+        return
+    torch.set_num_threads(threads // workers)
+    translator.workers = workers
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+        translator.workers = 1
+
+
+def bfloat16_instructions() -> str | None:
     """The processor's instructions for matrix products in bfloat16: AMX, AVX-512 or ``None``."""
     has = torch.cpu.get_capabilities()
     return "AMX" if has.get("amx_bf16") else "AVX-512" if has.get("avx512_bf16") else None
 
 
-def float32_engine() -> str | None:
+def float32_instructions() -> str | None:
     """Instructions that torch's products in float32 pass over, and oneDNN's use: AVX-512 or ``None``.
 
     MKL multiplies in 256 bits on AMD's processors. From Zen 5 on, which have VNNI outside of AVX-512 too, a
@@ -74,7 +113,7 @@ def float32_engine() -> str | None:
     return "AVX-512" if allowed and wide and not has.get("amx_bf16") else None
 
 
-def use_float32_engine(device: torch.device, work: int) -> None:
+def use_float32_products(device: torch.device, work: int) -> None:
     """Let oneDNN multiply in float32 on a CPU where that is faster, with float32's digits.
 
     Torch's setting for it allows bfloat16 inside a product. Without AMX oneDNN has no kernel that would use
@@ -84,7 +123,7 @@ def use_float32_engine(device: torch.device, work: int) -> None:
         work: of a training step, see :func:`work_of`, or of a search, see :func:`search_work`; small products
             stay with MKL.
     """
-    if device.type != "cpu" or float32_engine() is None:
+    if device.type != "cpu" or float32_instructions() is None:
         return
     torch.set_float32_matmul_precision("medium")
     if work < ENOUGH_FOR_ONEDNN or not keeps_digits():
@@ -109,7 +148,7 @@ def forward_precision(runtime: RuntimeConfig, device: torch.device, work: int = 
     if runtime.precision != "auto":
         return PRECISIONS[runtime.precision]
     if device.type != "cuda":
-        return torch.bfloat16 if work >= ENOUGH_WORK and bfloat16_engine() else torch.float32
+        return torch.bfloat16 if work >= ENOUGH_WORK and bfloat16_instructions() else torch.float32
     if torch.cuda.is_bf16_supported(including_emulation=False):
         return torch.bfloat16
     return torch.float16 if runtime.parallel == "none" else torch.float32
@@ -117,15 +156,17 @@ def forward_precision(runtime: RuntimeConfig, device: torch.device, work: int = 
 
 def work_of(model: torch.nn.Module, batch_tokens: int) -> int:
     """Trained parameters times target tokens of a batch: about a sixth of the operations of a step."""
-    return batch_tokens * sum(each.numel() for each in model.parameters() if each.requires_grad)
+    return batch_tokens * sum(
+        parameter.numel() for parameter in model.parameters() if parameter.requires_grad
+    )
 
 
 def search_work(model: torch.nn.Module) -> int:
     """Parameters times hypotheses of a batch: about half of the operations of a step of a search."""
-    copies = [each for each in model.modules() if isinstance(each, CopiedLinear)]  # in place of parameters
+    copies = [module for module in model.modules() if isinstance(module, CopiedLinear)]  # of parameters
     output = getattr(model, "output_layer", None)  # its own weight is still there
-    held = sum(each.num_parameters for each in copies if each is not output)
-    return SEARCHED_ROWS * (held + sum(each.numel() for each in model.parameters()))
+    held = sum(copy.num_parameters for copy in copies if copy is not output)
+    return SEARCHED_ROWS * (held + sum(parameter.numel() for parameter in model.parameters()))
 
 
 def check_precision(precision: str, device: torch.device) -> None:
@@ -138,15 +179,17 @@ def check_precision(precision: str, device: torch.device) -> None:
 
 
 def precision_note(precision: str, device: torch.device, work: int) -> str | None:
-    """What a user should know about ``runtime.precision`` on a CPU, if anything."""
+    """A note for the user about ``runtime.precision`` on a CPU, if there is something to say."""
     if device.type != "cpu" or precision not in ("auto", "bfloat16"):
         return None
-    engine, enough = bfloat16_engine(), work >= ENOUGH_WORK
+    instructions, enough = bfloat16_instructions(), work >= ENOUGH_WORK
     if precision == "auto":
-        if engine is None or not enough:
+        if instructions is None or not enough:
             return None
-        return f"bfloat16, since this processor has {engine} for it; runtime.precision=float32 for float32"
-    if engine is None:
+        return (
+            f"bfloat16, since this processor has {instructions} for it; runtime.precision=float32 for float32"
+        )
+    if instructions is None:
         return (
             "runtime.precision=bfloat16: this processor has no instructions for it, so training is slower "
             "than in float32"

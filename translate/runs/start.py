@@ -1,27 +1,38 @@
-"""A fresh start: tokenizers and model, new or from another run, and the run's folder."""
+"""The start of a run, new, from another run, or resumed with the same settings and data."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+import torch
 from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 from torch import Tensor
+from yaml import YAMLError  # type: ignore[import-untyped]
 
 from translate.config.declare import plain
-from translate.config.settings import Settings
+from translate.config.names import shorten
+from translate.config.settings import Settings, check_config
+from translate.config.training import RuntimeConfig
 from translate.corpora.augmentation import Augmenter
-from translate.corpora.corpus import Corpus
+from translate.corpora.caches import fingerprint
+from translate.corpora.corpus import Corpus, Split
 from translate.corpora.images.line import sentences_of
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.runs.assembly import Assembly, Job, assemble
-from translate.runs.load import build_model, read_settings, vocabulary_sizes
-from translate.runs.resume import identity_of
-from translate.runs.storage.checkpoint import load_weights
-from translate.runs.storage.run_directory import RunDirectory
-from translate.text.aside import aside
+from translate.runs.checkpoint import STATE, load_state, load_weights, recover
+from translate.runs.hooks import PATIENCE
+from translate.runs.load import build_model, read_settings, stored_config, vocabulary_sizes
+from translate.runs.run_directory import RunDirectory, check_unused
+from translate.runs.shards import read_shards
+from translate.text.aside import aside, told
 from translate.text.tokenizer import MAX_TRAINING_CHARACTERS, TokenizerPair
 from translate.training.generators import seed_generators, seed_process
+from translate.training.loop import Training
+from translate.training.progress import MAX_TIME, Limits, Progress
 from translate.training.weights import model_tensors
+from translate.version import __version__
 
 
 def start(job: Job, corpus: Corpus, config: DictConfig) -> Assembly:
@@ -40,7 +51,7 @@ def start(job: Job, corpus: Corpus, config: DictConfig) -> Assembly:
     assembly.training.identity = identity_of(corpus, tokenizers)
     if world.is_main:
         directory.clear()
-        directory.write_config(OmegaConf.to_yaml(resolved(config, settings)))
+        directory.write_config(stored_text(config, settings))
         with aside(directory.tokenizer) as new:
             tokenizers.save(new)
     else:
@@ -48,12 +59,13 @@ def start(job: Job, corpus: Corpus, config: DictConfig) -> Assembly:
     return assembly
 
 
-def resolved(config: DictConfig, settings: Settings) -> DictConfig:
+def stored_text(config: DictConfig, settings: Settings) -> str:
     """The configuration that the run's folder stores: without interpolations, with the corpus's languages."""
     found = OmegaConf.create(plain(config))
     found.data.source_language = settings.data.source_language
     found.data.target_language = settings.data.target_language
-    return found
+    found.training.update(resume=False, resume_from=None)
+    return f"version: {__version__}\n{OmegaConf.to_yaml(found)}"
 
 
 def train_tokenizers(settings: Settings, corpus: Corpus) -> TokenizerPair:
@@ -84,10 +96,8 @@ def take_tokenizers(settings: Settings) -> TokenizerPair:
     run = str(settings.training.start_from)
     directory = RunDirectory(Path(run))
     there = read_settings(directory, settings.run.plugins)
-    now, then = vars(settings.tokenizer) | _split(settings), vars(there.tokenizer) | _split(there)
-    differing = [
-        f"{_key(name)} is {then[name]!r} there, {now[name]!r} here" for name in now if now[name] != then[name]
-    ]
+    now, then = _of_words(settings), _of_words(there)
+    differing = [f"{key} is {then[key]!r} there, {now[key]!r} here" for key in now if now[key] != then[key]]
     if differing:
         raise UserError(
             f"training.start_from={run}: its vocabularies differ from what is asked for: "
@@ -96,12 +106,10 @@ def take_tokenizers(settings: Settings) -> TokenizerPair:
     return TokenizerPair.load(directory.tokenizer)
 
 
-def _split(settings: Settings) -> dict[str, object]:
-    return {"tokenised": settings.data.tokenised}
-
-
-def _key(name: str) -> str:
-    return f"data.{name}" if name == "tokenised" else f"tokenizer.{name}"
+def _of_words(settings: Settings) -> dict[str, object]:
+    """The settings that a vocabulary depends on."""
+    found = {f"tokenizer.{name}": value for name, value in vars(settings.tokenizer).items()}
+    return found | {"data.tokenised": settings.data.tokenised}
 
 
 def _fits(there: Tensor, here: Tensor) -> bool:
@@ -114,8 +122,7 @@ def take_weights(model: Seq2Seq, run: str) -> list[str]:
     Raises:
         UserError: if there is no checkpoint, or no parameter fits.
     """
-    checkpoints = RunDirectory(Path(run)).checkpoints
-    folder = checkpoints / "best" if (checkpoints / "best").exists() else checkpoints / "last"
+    folder = RunDirectory(Path(run)).best()
     weights, own = load_weights(folder), model_tensors(model)
     taken = [name for name in own if name in weights and _fits(weights[name], own[name])]
     if not taken:
@@ -127,14 +134,205 @@ def take_weights(model: Seq2Seq, run: str) -> list[str]:
         f"started from {folder}: {len(taken)} of {len(own)} parameters taken, {100 * count / size:.1f} % of "
         "the weights"
     ]
-    new = [name for name in own if name not in weights]
-    other = [
-        f"{name} ({tuple(weights[name].shape)} there, {tuple(own[name].shape)} here)"
-        for name in own
-        if name in weights and name not in taken
-    ]
-    unused = [name for name in weights if name not in own]
+    other = [name for name in own if name in weights and name not in taken]
+    new, unused = sorted(own.keys() - weights.keys()), sorted(weights.keys() - own.keys())
     for kind, names in (("new here", new), ("of another shape", other), ("not used", unused)):
         if names:
             lines.append(f"  {kind}: {', '.join(names)}")
     return lines
+
+
+SECTIONS = ("data", "tokenizer", "model", "optimizer", "schedule", "training")
+FOUND_IN_CORPUS = ("data.source_language", "data.target_language")  # filled in when they are null
+# Settings that the steps themselves do not depend on
+MAY_CHANGE = [
+    "schedule.total",  # follows training.max_steps
+    *("training." + name for name in (
+        "max_steps", "max_epochs", "max_time", "validate_every", "validation_pairs", "patience", "save_every",
+        "log_every", "keep_last", "keep_best", "average_last", "non_finite", "out_of_memory", "profile",
+        "wandb", "resume", "resume_from",
+    )),
+]  # fmt: skip
+
+
+def config_to_resume(run: Path, overrides: Sequence[str]) -> DictConfig:
+    """The stored configuration of a run, changed so that it goes on; raises :class:`UserError`.
+
+    A schedule that ends with the run still does when ``training.max_steps`` is changed.
+
+    Args:
+        run: a run directory, which may have been moved.
+        overrides: ``section.key=value``.
+    """
+    given = OmegaConf.create()
+    for override in overrides:
+        try:
+            given.merge_with(OmegaConf.from_dotlist([override]) if "=" in override[1:] else None)
+        except (ValueError, OmegaConfBaseException, YAMLError) as error:
+            raise UserError(
+                f"{shorten(override)}: expected NAME=VALUE, such as training.max_steps=4000"
+            ) from error
+    plugins = given.run.plugins if isinstance(given.get("run"), DictConfig) and "plugins" in given.run else ()
+    before = read_settings(RunDirectory(run), plugins)
+    config = OmegaConf.create(stored_config(RunDirectory(run), plugins))
+    config.training.update(resume=True, resume_from=None)
+    config.run.directory = str(run)
+    config.merge_with(given)
+    now = check_config(config)
+    if now.schedule.get("total") == before.training.max_steps is not None:
+        config.schedule.total = now.training.max_steps
+    return config
+
+
+def state_to_resume(
+    settings: Settings, directory: RunDirectory, *, processes: int = 1
+) -> dict[str, Any] | None:
+    """The state of the checkpoint to resume, or ``None`` for a fresh start.
+
+    A different number of processes may accumulate a different number of batches, for steps of the same size.
+
+    Raises:
+        UserError: if the folder holds something that must not be replaced, a run with other settings, or a
+            damaged checkpoint.
+    """
+    check_unused(directory.path)
+    with told(directory.path):
+        recover(directory.checkpoints)
+    if settings.training.resume and directory.has_checkpoint():
+        before = read_settings(directory, settings.run.plugins)
+        folder = checkpoint_to_resume(settings, directory)
+        if settings.training.accumulate == before.training.accumulate:
+            check_same(settings, before, directory)
+            return read_state(folder)
+        state = read_state(folder)
+        same_steps = settings.training.accumulate * processes == state["group_size"]
+        check_same(settings, before, directory, but=("training.accumulate",) if same_steps else ())
+        return state
+    if settings.training.resume_from:
+        raise UserError(f"training.resume_from: there is no checkpoint in {directory.checkpoints}")
+    directory.check_free(overwrite=settings.run.overwrite or settings.training.resume)
+    return None
+
+
+def read_state(folder: Path) -> dict[str, Any]:
+    """The state of a checkpoint; raises :class:`UserError` if its counters are not those of a run."""
+    state = load_state(folder)
+    try:
+        Progress.from_state(state["progress"])
+        for name, kind in (("threads", int), ("group_size", int), ("generators", list), ("identity", dict)):
+            if not isinstance(state[name], kind):
+                raise TypeError(f"{name} is {state[name]!r}")
+    except (KeyError, TypeError, ValueError) as error:
+        raise _not_a_state(folder, error) from error
+    return state
+
+
+def _not_a_state(folder: Path, error: Exception) -> UserError:
+    return UserError(
+        f"{folder / STATE}: not the state of this run ({type(error).__name__}: {shorten(error)}); resume "
+        "from another checkpoint with training.resume_from=step-..., or start again with run.overwrite=true"
+    )
+
+
+def checkpoint_to_resume(settings: Settings, directory: RunDirectory) -> Path:
+    """The folder of the checkpoint that a run resumes."""
+    return directory.checkpoints / (settings.training.resume_from or "last")
+
+
+def resume(job: Job, corpus: Corpus, config: DictConfig, state: dict[str, Any]) -> Assembly:
+    """Build everything as it was, and restore the ``state`` of a checkpoint; prints where the run stands."""
+    settings, directory = job.settings, job.directory
+    seed_generators(settings.training.seed)
+    tokenizers = TokenizerPair.load(directory.tokenizer)
+    identity, before = identity_of(corpus, tokenizers), state["identity"]
+    changed = [f"{key} was {before[key]}, now {now}" for key, now in identity.items() if before[key] != now]
+    if changed:
+        raise UserError(f"{directory.path}: cannot resume with other data: {'; '.join(changed)}")
+    keep_threads(settings.runtime, state)
+    model = build_model(settings.model, vocabulary_sizes(tokenizers), settings.run.plugins).to(job.device)
+    assembly = assemble(job, corpus, tokenizers, model)
+    assembly.training.identity = identity
+    restore(assembly.training, state, directory, checkpoint_to_resume(settings, directory))
+    if job.world.is_main:
+        directory.write_config(stored_text(config, settings))
+    return assembly
+
+
+def restore(training: Training, state: dict[str, Any], directory: RunDirectory, checkpoint: Path) -> None:
+    """Go on from the ``state`` of ``checkpoint``, and cut the folder back to it."""
+    world = training.update.parallel.world
+    try:
+        state = read_shards(checkpoint, state, training.update)
+        training.load_state_dict(state)
+    except UserError:
+        raise
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+        raise _not_a_state(checkpoint, error) from error
+    if world.is_main:
+        directory.go_back_to(training.progress.step, training.progress.best_step)
+    print(f"resumed at step {training.progress.step:,}", flush=True)
+    before = len(state["generators"])
+    if before != world.size:
+        print(
+            f"processes: {before} before, now {world.size}, with random numbers of their own; "
+            f"{state['group_size']} batches an optimizer step before, now {training.stream.group_size}",
+            flush=True,
+        )
+
+
+def check_same(
+    settings: Settings, before: Settings, directory: RunDirectory, *, but: Collection[str] = ()
+) -> None:
+    """Raise :class:`UserError` listing the settings of a run that differ from those it is resumed with."""
+    differing = []
+    for section in SECTIONS:
+        now, then = _flat(getattr(settings, section), section), _flat(getattr(before, section), section)
+        for key in [key for key in {**then, **now} if key not in (*MAY_CHANGE, *but)]:
+            given = key not in FOUND_IN_CORPUS or now.get(key) is not None
+            if given and now.get(key) != then.get(key):
+                differing.append(f"{key} was {then.get(key)!r}, now {now.get(key)!r}")
+    if differing:
+        raise UserError(f"{directory.path}: cannot resume with other settings: " + "; ".join(differing))
+
+
+def _flat(value: object, path: str) -> dict[str, object]:
+    """``section.key`` of every value in nested mappings and dataclasses."""
+    items = value if isinstance(value, Mapping) else getattr(value, "__dict__", None)
+    if items is None:
+        return {path: value}
+    flat: dict[str, object] = {}
+    for name, item in items.items():
+        flat |= _flat(item, f"{path}.{name}")
+    return flat
+
+
+def is_finished(progress: Progress, limits: Limits) -> bool:
+    """Whether no step is left and the last one was validated; a run that ran out of time may go on."""
+    ended = progress.finished is not None and limits.reached(progress) not in (None, MAX_TIME)
+    return ended or progress.finished == PATIENCE
+
+
+def keep_threads(runtime: RuntimeConfig, state: Mapping[str, Any]) -> None:
+    """Use as many CPU threads as before, since rounding depends on them, or warn about another number."""
+    before = int(state["threads"])
+    if runtime.threads is None:
+        torch.set_num_threads(before)
+    elif runtime.threads != before:
+        print(
+            f"note: the run had {before} threads so far and has {runtime.threads} now; what follows is not "
+            f"bitwise that of an uninterrupted run (runtime.threads={before} would be)",
+            flush=True,
+        )
+
+
+def identity_of(corpus: Corpus, tokenizers: TokenizerPair) -> dict[str, str]:
+    """Fingerprints of texts and tokenizers, by the setting that they come from."""
+    models = {"tokenizer (its files)": tokenizers.source.model + tokenizers.target.model}
+    found = {key: fingerprint([model])[:12] for key, model in models.items()}
+    found["data.train (its text)"] = _of_split(corpus.train)
+    found["data.validation (its text)"] = _of_split(corpus.validation)
+    return found
+
+
+def _of_split(split: Split | None) -> str:
+    return "none" if split is None else f"{len(split):,} pairs {split.fingerprint[:12]}"

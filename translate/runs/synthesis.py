@@ -19,7 +19,7 @@ from translate.config.names import listed, shown_path
 from translate.corpora.columns import Column
 from translate.corpora.filters import repeated_texts
 from translate.errors import UserError
-from translate.runs.storage.lock import at_work, locked
+from translate.runs.run_directory import holder_of, locked
 from translate.text.aside import aside, told, write_text
 from translate.text.bounded import read_json
 
@@ -204,7 +204,7 @@ def _write(pairs: Iterable[tuple[str, str]], out: Path, languages: tuple[str, st
 def _unfinished(out: Path, plan: Mapping[str, Any]) -> Iterator[Path]:
     """The folder of the blocks, which this process alone uses; raises :class:`UserError` for another plan."""
     folder = out.with_name(f"{out.name}.unfinished")
-    if holder := at_work(folder):
+    if holder := holder_of(folder):
         raise UserError(f"{shown_path(folder)}: {holder} is writing it; wait, or choose another --out")
     with told(folder):
         folder.mkdir(exist_ok=True)

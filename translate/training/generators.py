@@ -39,8 +39,7 @@ def restore_generators(states: dict[str, Any], device: torch.device) -> None:
     torch.set_rng_state(states["cpu"])
     if "cuda" in states and device.type == "cuda":
         torch.cuda.set_rng_state(states["cuda"], device)
-    if "python" in states:
-        version, words, gauss = states["python"]
-        random.setstate((version, tuple(words), gauss))
-        words, position, has_gauss, gauss = states["numpy"]
-        np.random.set_state(("MT19937", words.numpy().astype(np.uint32), position, has_gauss, gauss))
+    version, words, gauss = states["python"]
+    random.setstate((version, tuple(words), gauss))
+    words, position, has_gauss, gauss = states["numpy"]
+    np.random.set_state(("MT19937", words.numpy().astype(np.uint32), position, has_gauss, gauss))

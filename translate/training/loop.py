@@ -60,8 +60,7 @@ class Training:
         self.update.load_state_dict(state)
         self.take_step.load_state_dict(state)
         self.schedules.rate.load_state_dict(state["schedule"])
-        if "window" in state:
-            self.window = Window.from_state(state["window"])
+        self.window = Window.from_state(state["window"])
         world = self.update.parallel.world
         if len(state["generators"]) == world.size:
             restore_generators(state["generators"][world.rank], self.update.device)

@@ -1,6 +1,5 @@
 """The counters of a run, its limits, and the sums between two lines of the metrics."""
 
-import math
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -49,10 +48,6 @@ class Progress:
     waited: int = 0  # validations since the best one
     finished: str | None = None  # why the run ended, if it did
 
-    def __post_init__(self) -> None:
-        # Checkpoints of older versions lack likelihoods; an equal validation must not replace theirs.
-        self.best_likelihoods += [math.inf] * (len(self.best_values) - len(self.best_likelihoods))
-
     @property
     def training_seconds(self) -> float:
         return self.seconds - self.validation_seconds
@@ -88,7 +83,7 @@ class Progress:
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> "Progress":
         """The counters that a checkpoint stores."""
-        return cls(**_renamed(state))
+        return cls(**state)
 
 
 class Limits:
@@ -163,12 +158,7 @@ class Window:
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> "Window":
         """The sums that a checkpoint stores."""
-        return cls(**_renamed(state))
-
-
-def _renamed(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Version 0.1 called ``padded_tokens`` ``places``."""
-    return {"padded_tokens" if name == "places" else name: value for name, value in state.items()}
+        return cls(**state)
 
 
 def _on(value: Tensor | float, device: torch.device) -> Tensor | float:

@@ -140,10 +140,10 @@ class Recovery:
         return {"part_tokens": self.part_tokens, "skipped": self.skipped}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.skipped = state.get("skipped", 0)
+        self.skipped = state["skipped"]
         # All processes must compute the same number of parts, for each is an exchange.
         alone = self.update.parallel.engine is None
-        self.part_tokens = state.get("part_tokens") if alone else None
+        self.part_tokens = state["part_tokens"] if alone else None
 
 
 def rows_of(batch: Batch, first: int, last: int) -> Batch:

@@ -157,4 +157,4 @@ class Update:
             for weight, saved in zip(self.average.weights, state["average"], strict=True):
                 weight.copy_(saved)
         self.optimizer.load_state_dict(state["optimizer"])
-        self.scaler.load_state_dict(state.get("scaler") or {})
+        self.scaler.load_state_dict(state["scaler"])

@@ -81,7 +81,7 @@ def test_a_choice_made_with_gold_is_not_replaced_without(
 @pytest.mark.parametrize("text", [None, "[]", '{"criterion": "agreement"}', "{"])
 def test_only_a_stored_choice_by_gold_needs_force(tmp_path: Path, text: str | None) -> None:
     from translate.runs.calibration import CalibrationPairs, check_replaceable
-    from translate.runs.storage.run_directory import RunDirectory
+    from translate.runs.run_directory import RunDirectory
 
     if text is not None:
         (tmp_path / "alignment.json").write_text(text)

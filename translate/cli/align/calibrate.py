@@ -43,7 +43,7 @@ def calibrate(
     """
     from translate.runs.calibration import check_replaceable, choice_lines, choose_alignment, store
     from translate.runs.load import read_settings
-    from translate.runs.storage.run_directory import RunDirectory
+    from translate.runs.run_directory import RunDirectory
 
     if pairs.gold is not None and reverse is not None:
         raise UserError("align: gold links decide alone; leave out --gold or --reverse")

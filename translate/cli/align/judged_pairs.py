@@ -54,7 +54,7 @@ class JudgedPairs:
     def read(self, run: Path, plugins: Sequence[str]) -> "CalibrationPairs":
         """The pairs of the files or of the run's validation set."""
         from translate.runs.calibration import pairs_of_files, pairs_of_run
-        from translate.runs.storage.run_directory import RunDirectory
+        from translate.runs.run_directory import RunDirectory
 
         if self.source is None or self.target is None:
             return pairs_of_run(RunDirectory(run), plugins, trusted=self.data_from_run)

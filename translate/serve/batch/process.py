@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from translate.runs.runtime import search_work, use_float32_engine, use_runtime
+from translate.runs.runtime import search_work, use_float32_products, use_runtime
 from translate.serve.batch.calls import Calculation, ServedCall
 from translate.serve.batch.channel import (
     Begin,
@@ -203,7 +203,7 @@ def main(connection: int, memory: int) -> None:
         sys.path[:] = begin.path
         use_runtime(_CPU, begin.threads)
         translators: Mapping[str, Translator] = begin.models.unpack(memory)
-        use_float32_engine(_CPU, max(search_work(each.model) for each in translators.values()))
+        use_float32_products(_CPU, max(search_work(each.model) for each in translators.values()))
         translating = Translating(channel, begin, translators)
         channel.send([Ready()])
         while True:

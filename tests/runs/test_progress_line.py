@@ -8,16 +8,8 @@ import pytest
 import torch
 
 from translate.config.training import TrainingConfig
-from translate.runs.reports import progress_line as progress_module
-from translate.runs.reports.progress_line import (
-    ProgressLine,
-    TimeLeft,
-    bar,
-    clock,
-    fitting,
-    peak_memory,
-    score_line,
-)
+from translate.runs import terminal_lines as progress_module
+from translate.runs.terminal_lines import ProgressLine, clock, peak_memory, score_line
 from translate.training.progress import Progress, StepReport, Window
 
 
@@ -44,13 +36,22 @@ def test_a_window_without_a_step_that_was_taken_has_means() -> None:
     assert window.means(2.0)["loss"] == 0.0
 
 
+def line(config: TrainingConfig) -> tuple[ProgressLine, Any]:
+    training: Any = SimpleNamespace(
+        progress=Progress(),
+        window=Window(),
+        stream=SimpleNamespace(epoch_length=lambda: 8),
+        update=SimpleNamespace(device=torch.device("cpu")),
+    )
+    return ProgressLine(config, training, began=990.0), training
+
+
 @pytest.mark.parametrize(
     ("limits", "left"),
     [
         ({"max_steps": 60}, 90.0),  # 10 steps in 30 s, 30 to go
         ({"max_epochs": 3}, 45.0),  # 1 epoch in 30 s, 1.5 to go
         ({"max_time": 50.0}, 10.0),  # the process began 40 s ago
-        ({"max_steps": 60, "max_epochs": 3}, 45.0),
         ({"max_steps": 60, "max_epochs": 3, "max_time": 50.0}, 10.0),
         ({"max_time": 39.0}, 0.0),
         ({}, None),
@@ -59,29 +60,9 @@ def test_a_window_without_a_step_that_was_taken_has_means() -> None:
 def test_time_left_is_by_the_limit_that_ends_the_run_first(
     limits: dict[str, Any], left: float | None
 ) -> None:
-    time_left = TimeLeft(
-        TrainingConfig(**({"max_steps": None} | limits)),
-        began=990.0,
-        started=1000.0,
-        start_step=20,
-        start_epoch=0.5,
-    )
-    assert time_left.seconds(30, 1.5, now=1030.0) == (None if left is None else pytest.approx(left))
-
-
-def test_before_the_first_step_nobody_knows() -> None:
-    time_left = TimeLeft(TrainingConfig(max_steps=9), began=0.0, started=0.0, start_step=3, start_epoch=0.0)
-    assert time_left.seconds(3, 0.0, now=1.0) is None
-
-
-def line(config: TrainingConfig) -> tuple[ProgressLine, Any]:
-    training: Any = SimpleNamespace(
-        progress=Progress(),
-        window=Window(),
-        stream=SimpleNamespace(epoch_length=lambda: 8),
-        update=SimpleNamespace(device=torch.device("cpu")),
-    )
-    return ProgressLine(config, training, began=0.0), training
+    shown, _ = line(TrainingConfig(**({"max_steps": None} | limits)))
+    shown.started, shown.start_step, shown.start_epoch = 1000.0, 20, 0.5
+    assert shown.seconds_left(30, 1.5, now=1030.0) == (None if left is None else pytest.approx(left))
 
 
 def test_plain_lines_in_a_file(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,12 +78,12 @@ def test_plain_lines_in_a_file(capsys: pytest.CaptureFixture[str], monkeypatch: 
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3
     pattern = (
-        r"epoch 0\.62  step 5  nll 1\.500  loss 3\.000  40 tokens/s  \d+:\d\d left  "
-        r"padding 20\.0 %  lr 2\.00e-03  1\.50 GiB"
+        r"step 5  nll 1\.500  40 tokens/s  \d+:\d\d left  1\.50 GiB  epoch 0\.62  loss 3\.000  "
+        r"lr 2\.00e-03  padding 20\.0 %"
     )
     assert re.fullmatch(pattern, lines[0])
     assert lines[1] == "validation at step 7: [bleu] 3"
-    assert lines[2].startswith("epoch 1.25  step 10  ")
+    assert lines[2].startswith("step 10  ")
 
 
 def test_one_line_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,36 +103,6 @@ def test_one_line_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch:
     assert "left" in output
     assert "validation at step 30: [bleu] 3" in output
     assert max(len(each) for each in re.split(r"[\r\n]", output)) < 72  # else the terminal would break it
-
-
-PARTS = {
-    "epoch": "epoch 12.34",
-    "step": "step 12345",
-    "nll": "nll 1.500",
-    "loss": "loss 3.000",
-    "speed": "12,345 tokens/s",
-    "left": "1:04:05 left",
-    "padding": "padding 12.3 %",
-    "rate": "lr 2.00e-03",
-    "memory": "1.50 GiB",
-}
-
-
-def test_80_columns_show_speed_memory_and_time_left() -> None:
-    wide, narrow, tiny = (fitting(PARTS, width) for width in (200, 79, 30))
-    assert wide == "  ".join(PARTS.values())
-    assert narrow == "epoch 12.34  step 12345  nll 1.500  12,345 tokens/s  1:04:05 left  1.50 GiB"
-    assert len(narrow) <= 79
-    assert tiny == "step 12345  nll 1.500  12,345 tokens/s"  # cut at the width, speed last
-    assert fitting(PARTS | {"left": "", "memory": ""}, 60).endswith("12,345 tokens/s")
-
-
-@pytest.mark.parametrize(("share", "done"), [(0.0, 0), (0.25, 10), (1.0, 40)])
-def test_the_bar_grows_with_the_share_that_is_done(share: float, done: int) -> None:
-    text = bar("step 7", share, 41)
-    assert len(text.plain) == 40
-    assert sum(span.end - span.start for span in text.spans if span.style == "reverse") == done
-    assert len(bar("x" * 99, share, 41).plain) == 40
 
 
 def test_scores_as_a_line() -> None:

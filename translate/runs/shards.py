@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from translate.errors import UserError
-from translate.runs.storage.checkpoint import SHARDS
+from translate.runs.checkpoint import SHARDS
 from translate.text.aside import PREFIX
 from translate.training.distributed import World
 from translate.training.parallel import is_spread

@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 
 from translate.errors import UserError
-from translate.runs.storage import lock
-from translate.runs.storage.lock import LOCK, at_work, check_unused, locked
+from translate.runs.run_directory import LOCK, check_unused, holder_of, locked
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from translate.runs.storage.lock import locked
+from translate.runs.run_directory import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)
@@ -31,12 +30,12 @@ def holder(tmp_path: Path) -> subprocess.Popen[str]:
 
 
 def test_who_is_at_work_can_be_asked_where_nothing_may_be_written(tmp_path: Path) -> None:
-    assert at_work(tmp_path) is None
+    assert holder_of(tmp_path) is None
     with locked(tmp_path):
         (tmp_path / LOCK).chmod(0o444)
-        assert at_work(tmp_path) == f"process {os.getpid()} on {socket.gethostname()}"
+        assert holder_of(tmp_path) == f"process {os.getpid()} on {socket.gethostname()}"
     (tmp_path / LOCK).write_bytes(b"[" * 100_000)
-    assert at_work(tmp_path) is None
+    assert holder_of(tmp_path) is None
 
 
 def test_a_living_process_is_named_and_a_killed_one_holds_nothing(
@@ -73,34 +72,15 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
         pass
 
 
-@pytest.mark.parametrize(
-    ("changes", "refused"),
-    [
-        ({}, True),
-        ({"begun": "1"}, False),  # the number belongs to a younger process by now
-        ({"pid": 2**22 + 1}, False),
-        ({"host": "elsewhere"}, True),  # nobody can know
-    ],
-)
-def test_where_the_file_system_has_no_locks_the_process_decides(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, object], refused: bool
-) -> None:
+def test_where_there_are_no_locks_nothing_is_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import fcntl
 
     def fail(*arguments: object) -> None:
         raise OSError(95, "Operation not supported")
 
     monkeypatch.setattr(fcntl, "flock", fail)
-    parent = os.getppid()
-    written = {"pid": parent, "host": socket.gethostname(), "begun": lock._begun(parent)} | changes
-    (tmp_path / LOCK).write_text(json.dumps(written))
-    if refused:
-        with pytest.raises(UserError, match="is at work in this run"):
-            check_unused(tmp_path)
-    else:
+    with locked(tmp_path), locked(tmp_path):
         check_unused(tmp_path)
-        with locked(tmp_path):
-            pass
 
 
 def test_a_damaged_lock_file_locks_nothing(tmp_path: Path) -> None:

@@ -1,23 +1,26 @@
 """Checkpoints: folders written aside, synced, then renamed, so that none is ever half-written."""
 
 import hashlib
+import math
 import os
 import re
 import shutil
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, NamedTuple
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from translate.config.names import shorten
 from translate.errors import UserError
-from translate.runs.storage.weights_file import Stored, read_header
-from translate.text.aside import is_left_over, scratch, sync
+from translate.runs.run_directory import last_checkpoint, point, step_folder, step_folders
+from translate.text.aside import is_left_over, not_written, scratch, sync
 from translate.text.bounded import check_regular, read_bounded
 
 WEIGHTS = "model.safetensors"
@@ -25,6 +28,15 @@ STATE = "state.pt"
 SHARDS = "shards"  # a folder: tensors that several processes wrote in parts; see shards.py
 CHECKSUMS = "SHA256SUMS"  # in the format of `sha256sum --check`
 BEFORE = "before"  # in the temporary folder: the checkpoint of the same step that is being replaced
+MAX_HEADER = 1 << 24  # bytes of a weights file; a layer takes about 2,000
+FLOATS = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2}  # bytes of the numbers that weights may be stored in
+
+
+class Stored(NamedTuple):
+    """The type and shape of a tensor, by the header of a weights file."""
+
+    shape: tuple[int, ...]
+    dtype: str  # as safetensors names it: F32, BF16, I8 ...
 
 
 def save_checkpoint(
@@ -91,11 +103,6 @@ def recover(directory: Path) -> None:
                 moved.rename(directory / moved.name)
 
 
-def step_folder(directory: Path, step: int) -> Path:
-    """The folder of the checkpoint of a step."""
-    return directory / f"step-{step:08d}"
-
-
 def _files(folder: Path) -> list[Path]:
     """The files of a checkpoint; the first two are in every one."""
     return [folder / WEIGHTS, folder / STATE, *sorted((folder / SHARDS).glob("*"))]
@@ -127,33 +134,18 @@ def _checksum(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def point(directory: Path, name: str, folder: str) -> None:
-    """Make ``name`` a relative link to the checkpoint ``folder``, atomically."""
-    with scratch(directory) as temporary:
-        link = temporary / name
-        link.symlink_to(folder)
-        link.replace(directory / name)
-
-
 def _prune(directory: Path, step: int, keep_last: int, keep_steps: Collection[int]) -> None:
     """Remove old checkpoints, and those after ``step``, behind which the run went back."""
-    kept = {(directory / name).resolve() for name in ("last", "best")}
-    kept |= {step_folder(directory, kept_step).resolve() for kept_step in keep_steps}
-    newest = step_folder(directory, step).name
     folders = step_folders(directory)
-    until_now = [path for path in folders if path.name <= newest]
-    kept |= {path.resolve() for path in until_now[-keep_last:]}
-    outdated = [path for path in folders if path.resolve() not in kept]
+    newest = step_folder(directory, step).name
+    kept = {(directory / name).resolve().name for name in ("last", "best")}
+    kept |= {step_folder(directory, kept_step).name for kept_step in keep_steps}
+    kept |= {path.name for path in [path for path in folders if path.name <= newest][-keep_last:]}
+    outdated = [path for path in folders if path.name not in kept]
     if outdated:
         with scratch(directory) as temporary:
             for path in outdated:
                 path.rename(temporary / path.name)  # none of them is ever half there
-
-
-def step_folders(directory: Path) -> list[Path]:
-    """The checkpoints below ``directory``, oldest first."""
-    found = directory.iterdir() if directory.is_dir() else []
-    return sorted(path for path in found if re.fullmatch(r"step-\d+", path.name))
 
 
 def load_weights(folder: Path) -> dict[str, Tensor]:
@@ -166,14 +158,52 @@ def load_weights(folder: Path) -> dict[str, Tensor]:
 
 
 def stored_weights(folder: Path) -> dict[str, Stored]:
-    """Shapes and types of the weights of a checkpoint, which are not read; errors as of the weights."""
+    """Shapes and types of the weights of a checkpoint, which are not read.
+
+    Raises:
+        UserError: if the file is missing, damaged or no regular one inside its run, or if it holds more
+            numbers than this machine has memory for.
+    """
+    path = folder / WEIGHTS
     with _described(folder):
-        return read_header(folder / WEIGHTS)
+        check_regular(path, root=folder.parent.parent)  # run/checkpoints/best
+        with path.open("rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+        if length > MAX_HEADER:
+            raise SafetensorError(f"a header of {length:,} bytes")
+        with safe_open(path, "pt") as tensors:
+            slices = {name: tensors.get_slice(name) for name in tensors.keys()}  # noqa: SIM118 (no mapping)
+            found = {name: Stored(tuple(one.get_shape()), one.get_dtype()) for name, one in slices.items()}
+    needed = sum(math.prod(one.shape) * FLOATS.get(one.dtype, 1) for one in found.values())
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else needed
+    if needed > memory:
+        raise UserError(
+            f"{path}: the weights need {needed >> 30:,} GiB of memory, and this machine has "
+            f"{memory >> 30:,}; load them on a larger one"
+        )
+    return found
+
+
+def check_fits(folder: Path, own: Mapping[str, Tensor]) -> None:
+    """Raise :class:`UserError` if the weights of a checkpoint are those of another model than ``own``."""
+    stored = stored_weights(folder)
+    unmatched = sorted(stored.keys() ^ own.keys())
+    if unmatched:
+        name = shorten(unmatched[0])
+        raise UserError(f"{folder}: the checkpoint is of another model ({name} is not in both)")
+    for name, tensor in own.items():
+        shape, dtype = stored[name]
+        if shape != tuple(tensor.shape):
+            raise UserError(f"{folder}: {name} has shape {shorten(shape)}, expected {tuple(tensor.shape)}")
+        if (dtype in FLOATS) != tensor.is_floating_point():
+            floats = "floating-point numbers (F32, F16, BF16 or F64)"
+            expected = floats if tensor.is_floating_point() else "integers"
+            raise UserError(f"{folder}: {name} holds {dtype}, expected {expected}")
 
 
 @contextmanager
 def _described(folder: Path) -> Iterator[None]:
-    """Turn what reading the weights raises into a :class:`UserError`."""
+    """Turn the errors of reading the weights into a :class:`UserError`."""
     path = folder / WEIGHTS
     try:
         yield
@@ -234,7 +264,78 @@ def _others(folder: Path) -> str:
     before = [path for path in others if path.name < damaged.name] or others
     if not before:
         return ""
-    name = before[-1].name
-    return (
-        f"; there is also {before[-1]} (training.resume=true training.resume_from={name} goes on from there)"
-    )
+    run, name = folder.parent.parent, before[-1].name
+    resumes = f"translate resume {run} training.resume_from={name}"
+    return f"; there is also {before[-1]} ({resumes} goes on from there)"
+
+
+def snapshot(value: Any, copies: dict[int, torch.Tensor] | None = None) -> Any:
+    """A copy on the CPU, which later steps do not change; a tensor that occurs twice is copied once."""
+    copies = {} if copies is None else copies
+    if isinstance(value, torch.Tensor):
+        if value.is_meta:  # stands for a tensor in shards
+            return value
+        if id(value) not in copies:
+            # A GPU synchronises here.
+            copies[id(value)] = value.detach().to("cpu", copy=True)
+        return copies[id(value)]
+    if isinstance(value, Mapping):
+        return {key: snapshot(item, copies) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(snapshot(item, copies) for item in value)
+    return value
+
+
+class Writer:
+    """Writes one checkpoint at a time in a thread; training waits only for the previous one.
+
+    A failure is raised by the next :meth:`submit`, :meth:`check` or :meth:`wait`, or at the end of the
+    ``with`` block, which waits for the last checkpoint.
+
+    Args:
+        directory: ``checkpoints`` of the run.
+        write: writes one; tests replace :func:`save_checkpoint`.
+    """
+
+    def __init__(self, directory: Path, write: Callable[..., object] = save_checkpoint) -> None:
+        self.directory = directory
+        self.write = write
+        self.pool = ThreadPoolExecutor(1, "checkpoint")
+        self.written: Future[object] | None = None
+
+    def submit(
+        self, step: int, weights: Mapping[str, torch.Tensor], state: Mapping[str, Any], **options: Any
+    ) -> None:
+        """Write a checkpoint of the present tensors; options are those of :func:`save_checkpoint`."""
+        self.wait()
+        copied = snapshot((dict(weights), dict(state)))
+        self.written = self.pool.submit(self.write, self.directory, step, *copied, **options)
+
+    def check(self) -> None:
+        """Raise the error of the last write, if it has failed."""
+        if self.written is not None and self.written.done():
+            self.wait()
+
+    def wait(self) -> None:
+        """Wait until nothing is being written; a full disk is a :class:`UserError`."""
+        written, self.written = self.written, None
+        try:
+            if written is not None:
+                written.result()
+        except (OSError, RuntimeError, SafetensorError) as error:  # torch and safetensors have their own
+            reason = f"cannot be written ({shorten(error)}); the disk may be full"
+            if isinstance(error, OSError):
+                reason = not_written(error)
+            raise UserError(
+                f"{self.directory}: the checkpoint {reason}; {last_checkpoint(self.directory)}"
+            ) from error
+
+    def __enter__(self) -> "Writer":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.pool.shutdown()
+        if error is None:  # otherwise the first error is the one to report
+            self.wait()

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from translate.errors import UserError
-from translate.runs.storage.run_directory import RunDirectory
+from translate.runs.run_directory import RunDirectory
 
 CONFIG = "data: {}\nmodel: {}\ntraining: {}\nrun: {}\n"
 
@@ -25,7 +25,7 @@ def test_nothing_and_an_empty_folder_are_free(tmp_path: Path) -> None:
 
 def test_a_run_is_not_free_unless_it_may_be_replaced(run: RunDirectory) -> None:
     with pytest.raises(
-        UserError, match=r"a run of this name already.*training\.resume=true.*run\.overwrite=true"
+        UserError, match=r"a run of this name already.*translate resume .*run\.overwrite=true"
     ):
         run.check_free(overwrite=False)
     run.check_free(overwrite=True)
@@ -49,7 +49,7 @@ def test_the_config_of_another_program_makes_no_run(tmp_path: Path, config: str)
         RunDirectory(tmp_path).check_free(overwrite=True)
 
 
-@pytest.mark.parametrize("name", ["notes", ".git"])
+@pytest.mark.parametrize("name", ["notes", ".git", "config.yaml.new"])
 def test_a_run_that_holds_something_foreign_is_not_replaced(run: RunDirectory, name: str) -> None:
     (run.path / name).mkdir()
     with pytest.raises(UserError, match=f"the folder holds {name}, which no run wrote"):
@@ -77,19 +77,12 @@ def test_metrics_are_cut_back_to_a_step(run: RunDirectory) -> None:
     for step in (2, 4, 4, 6):
         run.log({"step": step, "kind": "train"})
     with run.metrics.open("a") as file:
+        file.write('5\n{"step": "x"}\n{"kind": "train"}\n' + "[" * 100_000 + "\n")  # no run wrote this
         file.write('{"step": 8, "ki')  # the process was killed here
-    run.cut_metrics(4)
+    run.go_back_to(4, best_step=3)
+    assert (run.checkpoints / "best").resolve().name == "step-00000003"
     run.log({"step": 5, "kind": "train"})
     assert [row["step"] for row in run.rows()] == [2, 4, 4, 5]
-
-
-def test_foreign_lines_of_the_metrics_stay_and_are_counted(run: RunDirectory) -> None:
-    foreign = [b"5", b'{"step": "x"}', b"\xff", b'{"kind": "train"}', b"[" * 100_000, b'{"step": true}', b""]
-    foreign += [b'{"step": 1, "kind": [1]}', b'{"step": 1, "nll": "x"}', b"9" * 5_000]
-    run.metrics.write_bytes(b'{"step": 3}\n' + b"".join(line + b"\n" for line in foreign) + b'{"step": 7}\n')
-    assert [row["step"] for row in run.rows()] == [3, 7]
-    assert run.cut_metrics(4) == len(foreign)
-    assert run.metrics.read_bytes() == b'{"step": 3}\n' + b"".join(line + b"\n" for line in foreign)
 
 
 def test_what_killed_processes_left_is_removed_and_nothing_else(run: RunDirectory) -> None:
@@ -101,19 +94,6 @@ def test_what_killed_processes_left_is_removed_and_nothing_else(run: RunDirector
     run.tidy()
     assert not any(folder.exists() for folder in left)
     assert all((folder / "file").exists() for folder in kept)
-
-
-def test_a_configuration_that_the_user_keeps_beside_ours_is_not_lost(run: RunDirectory) -> None:
-    own = run.path / "config.yaml.new"
-    own.write_text("precious")
-    run.write_config(CONFIG)
-    with pytest.raises(UserError, match=r"the folder holds config\.yaml\.new, which no run wrote"):
-        run.check_free(overwrite=True)
-    assert own.read_text() == "precious"
-
-
-def test_metrics_that_do_not_exist(tmp_path: Path) -> None:
-    assert RunDirectory(tmp_path).rows() == []
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
-"""The end of a run: the mean of the last checkpoints, the alignment choice, scores, curves, a model card."""
+"""Scoring a model: on the validation split while it trains, on the test split when it has been trained."""
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,26 +10,152 @@ import torch
 from torch import Tensor
 
 from translate.alignment.alignment import Alignment
+from translate.alignment.calibrate import calibrate
 from translate.alignment.regions import alignment_scores
 from translate.config.settings import Settings
+from translate.corpora.batching import collate, sequential_batches
 from translate.corpora.corpus import Corpus, Split
-from translate.corpora.document_rows import split_context
+from translate.corpora.document_rows import split_context, with_context
 from translate.corpora.images.line import sentences_of
-from translate.evaluation import ambiguous_line, ambiguous_scores, corpus_scores
+from translate.evaluation import ambiguous_line, ambiguous_scores, bleu_score, corpus_scores
+from translate.models.seq2seq import evaluation_mode
 from translate.runs.calibration import choose_alignment, pairs_of_corpus, store
-from translate.runs.encoding import gold_links
+from translate.runs.checkpoint import WEIGHTS, load_weights, save_weights
+from translate.runs.encoding import encode, gold_links
 from translate.runs.hooks import goodness
-from translate.runs.load import load_into, parallel_search
-from translate.runs.reports.progress_line import score_line
-from translate.runs.reports.run_card import write_card
-from translate.runs.reports.summary import closing_lines
-from translate.runs.storage.checkpoint import WEIGHTS, load_weights, point, save_weights, step_folders
-from translate.runs.storage.run_directory import RunDirectory
-from translate.runs.validation import Validation, rows_by_corpus
+from translate.runs.load import load_into
+from translate.runs.reports import SHOWN, Sample, sample_to_draw, write_card
+from translate.runs.run_directory import RunDirectory, point, step_folders
+from translate.runs.runtime import parallel_search
+from translate.runs.terminal_lines import closing_lines, score_line
 from translate.text.aside import aside, write_text
+from translate.training.distributed import World
+from translate.training.losses import batch_loss
 from translate.training.progress import Progress
 from translate.translator import Translator
 from translate.version import __version__
+
+
+def rows_by_corpus(corpora: Sequence[str]) -> dict[str, list[int]]:
+    """The rows of each corpus."""
+    found: dict[str, list[int]] = {}
+    for row, name in enumerate(corpora):
+        found.setdefault(name, []).append(row)
+    return found
+
+
+@dataclass
+class Validation:
+    """Scores a model on the validation split: nll, BLEU of greedy search, AER if there are gold links.
+
+    chrF or TER is computed if it chooses the best checkpoint. Several processes share the work, and all
+    receive the scores.
+
+    Attributes:
+        world: the processes.
+        samples: some translations of the last call, in the main process.
+        alignment: of one of them.
+    """
+
+    settings: Settings
+    translator: Translator
+    split: Split | None
+    world: World = field(default_factory=World)
+    samples: list[Sample] = field(default_factory=list)
+    alignment: Alignment | None = None
+
+    def __post_init__(self) -> None:
+        if self.split is None:
+            return
+        limit = self.settings.training.validation_pairs
+        self.source, self.target = self.split.source[:limit], self.split.target[:limit]
+        self.corpus = with_context(
+            encode(self.split, self.translator.tokenizers), self.split, self.translator.context
+        )
+        self.context = split_context(self.split, self.translator.context.sentences, len(self.source))
+        self.gold = None
+        if self.split.gold is not None:
+            self.gold = gold_links(self.split, self.settings.alignment.calibration_pairs)
+
+    def __call__(self) -> dict[str, float]:
+        split = self.split
+        if split is None:
+            return {}
+        nll, texts = self._nll(), self._texts()
+        return self.world.from_main(lambda: self._scores(split, nll, texts))
+
+    def _scores(self, split: Split, nll: float, texts: list[str]) -> dict[str, float]:
+        """All scores; also sets the samples and the alignment."""
+        scores = {"nll": nll}
+        language = self.settings.data.target_language or ""
+        scores["bleu"] = bleu_score(texts, self.target, target_language=language)
+        if split.corpora is not None:
+            for name, rows in rows_by_corpus(split.corpora[: len(self.source)]).items():
+                sides = [texts[row] for row in rows], [self.target[row] for row in rows]
+                scores[f"bleu_{name}"] = bleu_score(*sides, target_language=language)
+        metric = self.settings.training.best_metric
+        if metric in ("chrf", "ter"):
+            found_all = corpus_scores(texts, self.target, target_language=language)
+            scores[metric] = getattr(found_all, metric)
+        choice = self.translator.choice
+        if self.gold:
+            count = len(self.gold)
+            pairs = self.translator.encode_pairs(
+                split.source[:count],
+                split.target[:count],
+                whitespace=True,
+                context=split_context(split, self.translator.context.sentences, count),
+            )
+            wanted = self.settings.alignment
+            found = calibrate(
+                self.translator.model,
+                pairs,
+                self.gold,
+                layer=wanted.layer,
+                heads=wanted.heads,
+                shift=wanted.shift,
+                device=self.translator.device,
+            )
+            assert found.aer is not None
+            scores["aer"] = found.aer
+            choice = found.choice
+        sentences = zip(self.source[:SHOWN], self.target, texts)  # texts and target may be longer
+        self.samples = [Sample(*sides) for sides in sentences]
+        drawn = sample_to_draw(self.samples)
+        shown = replace(self.translator, choice=choice)
+        if drawn is None:
+            self.alignment = None
+        else:
+            context = None if self.context is None else [self.context[self.samples.index(drawn)]]
+            self.alignment = shown.align([drawn.source], [drawn.translation], context=context)[0]
+        return scores
+
+    def _texts(self) -> list[str]:
+        """The translations of all processes, in the order of the sentences."""
+        rank, size = self.world.rank, self.world.size
+        context = None if self.context is None else self.context[rank::size]
+        sources = self.source[rank::size]
+        with parallel_search(self.translator, len(sources)):
+            results = self.translator.translate(sources, beam_size=1, context=context)
+        mine = [result.text for result in results]
+        texts = [""] * len(self.source)
+        for rank, share in enumerate(self.world.gather(mine)):
+            texts[rank::size] = share
+        return texts
+
+    def _nll(self) -> float:
+        """Negative log-likelihood of the references, nats a token."""
+        model, device = self.translator.model, self.translator.device
+        total, tokens = 0.0, 0
+        with evaluation_mode(model):
+            batches = list(sequential_batches(*self.corpus.lengths(), self.settings.training.batch_tokens))
+            for indices in batches[self.world.rank :: self.world.size]:
+                batch = collate(self.corpus, indices.tolist()).to(device)
+                total += batch_loss(model, batch).likelihood.item()
+                tokens += batch.num_tokens
+        total, tokens = self.world.add(torch.tensor([total, tokens], dtype=torch.float64)).tolist()
+        return total / tokens
+
 
 MEAN = "averaged"  # folder below checkpoints, and kind of a line in the metrics
 
@@ -36,15 +163,17 @@ MEAN = "averaged"  # folder below checkpoints, and kind of a line in the metrics
 def finish(
     settings: Settings, progress: Progress, translator: Translator, corpus: Corpus, directory: RunDirectory
 ) -> None:
-    """Choose the alignment, score the test split, and write the results into the run's folder.
+    """Load the best weights, choose the alignment, score the test split, and describe the run in its folder.
 
     Args:
         settings: of the run.
         progress: where training ended.
-        translator: over the best checkpoint.
+        translator: gets the best weights.
         corpus: the alignment is chosen on its validation split, the scores are of its test split.
         directory: of the run.
     """
+    try_mean(settings, progress, translator, corpus, directory)
+    load_into(translator.model, directory.best())
     wanted = settings.alignment
     pairs = pairs_of_corpus(corpus, wanted.calibration_pairs, translator.context.sentences)
     chosen = choose_alignment(translator, pairs, wanted)
@@ -131,18 +260,11 @@ def score_lines(scores: dict[str, Any]) -> list[str]:
     if "aer" in scores:
         lines.insert(1, f"test: AER {100 * scores['aer']:.2f} %")
     if "pointing" in scores:
-        lines.insert(1, region_line(scores))
+        pointing = f"pointing {100 * scores['pointing']:.2f} % of {scores['pointed_words']:,} words"
+        lines.insert(1, f"test: {pointing}, IoU {100 * scores['iou']:.2f} %")
     if "ambiguous" in scores:
         lines.insert(1, f"test: {ambiguous_line(**scores['ambiguous'])}")
     return lines
-
-
-def region_line(scores: dict[str, Any]) -> str:
-    """How the words that name something in a picture look at it."""
-    return (
-        f"test: pointing {100 * scores['pointing']:.2f} % of {scores['pointed_words']:,} words, "
-        f"IoU {100 * scores['iou']:.2f} %"
-    )
 
 
 def try_mean(

@@ -1,0 +1,327 @@
+"""The reports of a run: metrics, TensorBoard, Weights & Biases, a trace, and at the end a model card."""
+
+import importlib
+import tempfile
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, is_dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import sentencepiece
+import torch
+from torch.profiler import profile, schedule
+
+from translate.alignment.alignment import Alignment, AlignmentChoice
+from translate.config.settings import Settings
+from translate.corpora.corpus import Corpus
+from translate.errors import UserError
+from translate.runs.run_directory import RunDirectory
+from translate.runs.terminal_lines import ProgressLine, score_line
+from translate.text.aside import write_text
+from translate.text.escape import for_code, for_markdown
+from translate.text.tokenizer import TokenizerPair
+from translate.training.loop import Hook, Training
+from translate.training.progress import Limits, Progress, StepReport
+from translate.version import __version__
+
+WANDB = "wandb"
+SHOWN = 5  # sentences of a validation
+LONGEST_DRAWN = 25  # words of a side in the figure, if any sentence is that short
+UNTRACED, TRACED = 5, 5  # optimizer steps before the trace, and in it
+COSTLY = 10  # operations that are printed
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A sentence of the validation split, and the model's translation of it."""
+
+    source: str
+    reference: str
+    translation: str
+
+
+def sample_to_draw(samples: Iterable[Sample]) -> Sample | None:
+    """The first sample with words on both sides that is not long, or else the first with words."""
+    worded = [sample for sample in samples if sample.source.split() and sample.translation.split()]
+    lengths = [max(len(sample.source.split()), len(sample.translation.split())) for sample in worded]
+    fitting = [sample for sample, length in zip(worded, lengths) if length <= LONGEST_DRAWN]
+    return next(iter(fitting or worded), None)
+
+
+class TensorBoard:
+    """Writes event files; the steps that a resumed run repeats replace the earlier ones.
+
+    A failure of its thread prints no traceback: it is raised by the next write, or when closing.
+
+    Args:
+        directory: for the files.
+        purge_step: earlier events from this optimizer step on are hidden.
+    """
+
+    def __init__(self, directory: Path, *, purge_step: int | None = None) -> None:
+        from torch.utils.tensorboard import SummaryWriter  # slow to import
+
+        self._others = set(threading.enumerate())
+        self._show_error = threading.excepthook
+        threading.excepthook = self._failed
+        try:
+            self.writer = SummaryWriter(str(directory), purge_step=purge_step)
+        except OSError:
+            threading.excepthook = self._show_error
+            raise
+
+    def _failed(self, failure: threading.ExceptHookArgs) -> None:
+        if failure.thread in self._others or not issubclass(failure.exc_type, OSError):
+            self._show_error(failure)
+
+    def close(self) -> None:
+        try:
+            self.writer.close()
+        finally:
+            threading.excepthook = self._show_error
+
+
+class Reporter:
+    """Reports steps and validations, in the main process.
+
+    Args:
+        settings: of the run.
+        directory: of the run.
+        line: on the terminal.
+        limits: of the run, whose last step is always logged.
+        start: the step at which this process begins.
+        writes: whether this is the main process.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        directory: RunDirectory,
+        line: ProgressLine,
+        limits: Limits,
+        *,
+        start: int,
+        writes: bool = True,
+    ) -> None:
+        self.settings = settings
+        self.directory = directory
+        self.line = line
+        self.limits = limits
+        self.writes = writes
+        project = settings.training.wandb
+        self.wandb = open_wandb(project, settings, directory) if writes and project is not None else None
+        purge_step = start + 1 if start else None
+        self.board = TensorBoard(directory.tensorboard, purge_step=purge_step) if writes else None
+
+    def log(self, training: Training, report: StepReport) -> None:
+        """Log a step if it is due, and its notes; a hook of the loop."""
+        progress = training.progress
+        for note in report.notes:
+            self.line.note(note)
+            self._log({"kind": "note", "step": progress.step, "note": note})
+        if progress.step % self.settings.training.log_every == 0 or self.limits.reached(progress):
+            means = training.window.means(progress.training_seconds)
+            self._write("train", progress, means | {"learning_rate": report.learning_rate})
+            training.window.restart(progress.training_seconds)
+
+    def report(
+        self,
+        progress: Progress,
+        scores: Mapping[str, float],
+        samples: Iterable[Sample],
+        alignment: Alignment | None,
+    ) -> None:
+        """Report the scores of a validation, some translations, and the alignment of one of them."""
+        self.line.note(score_line(progress.step, scores))
+        self._write("validation", progress, scores)
+        rows = [(sample.source, sample.reference, sample.translation) for sample in samples]
+        if self.board is None or not rows:
+            return
+        lines = ["| source | reference | translation |", "| --- | --- | --- |"]
+        lines += ["| " + " | ".join(for_markdown(cell) for cell in row) + " |" for row in rows]
+        self.board.writer.add_text("validation/translations", "\n".join(lines), progress.step)
+        if alignment is not None and alignment.weights.size:
+            from matplotlib.image import imread
+
+            with tempfile.TemporaryDirectory() as folder:
+                figure = imread(alignment.heatmap(Path(folder) / "alignment.png"))
+            self.board.writer.add_image("validation/alignment", figure, progress.step, dataformats="HWC")
+
+    def _write(self, kind: str, progress: Progress, values: Mapping[str, float]) -> None:
+        self._log({"kind": kind, "step": progress.step, "seconds": round(progress.seconds, 3), **values})
+        if self.board is not None:
+            for name, value in values.items():
+                self.board.writer.add_scalar(f"{kind}/{name}", value, progress.step)
+
+    def _log(self, row: Mapping[str, Any]) -> None:
+        if self.writes:
+            self.directory.log(row)
+
+    def close(self) -> None:
+        if self.board is not None:
+            self.board.close()
+        if self.wandb is not None:
+            self.wandb.finish()
+
+
+def check_wandb(project: str) -> None:
+    """Raise :class:`UserError` if the package of Weights & Biases is missing."""
+    if find_spec(WANDB) is None:
+        raise UserError(
+            f"training.wandb={project}: Weights & Biases is not installed; pip install wandb, or leave "
+            "training.wandb=null (TensorBoard is always written)"
+        )
+
+
+def open_wandb(project: str, settings: Settings, directory: RunDirectory) -> Any:
+    """Let Weights & Biases mirror TensorBoard; a resumed run continues its page."""
+    wandb, folder = importlib.import_module(WANDB), directory.wandb
+    folder.mkdir(parents=True, exist_ok=True)
+    known = folder / "id"
+    identifier = known.read_text(encoding="utf-8") if known.exists() else wandb.util.generate_id()
+    known.write_text(identifier, encoding="utf-8")
+    return wandb.init(
+        project=project,
+        name=settings.run.name,
+        id=identifier,
+        resume="allow",
+        config=_plain(settings),
+        dir=str(folder),
+        sync_tensorboard=True,
+    )
+
+
+def _plain(value: Any) -> Any:
+    return {name: _plain(item) for name, item in vars(value).items()} if is_dataclass(value) else value
+
+
+@contextmanager
+def traced(directory: RunDirectory, line: ProgressLine) -> Iterator[Hook]:
+    """A hook of the loop that traces some early steps of this process, for Perfetto."""
+    found = []
+
+    def write(trace: profile) -> None:
+        found.append(trace)
+        directory.trace.parent.mkdir(parents=True, exist_ok=True)
+        trace.export_chrome_trace(str(directory.trace))
+        order = f"self_{'cuda' if torch.cuda.is_available() else 'cpu'}_time_total"
+        line.note(trace.key_averages().table(sort_by=order, row_limit=COSTLY))
+        line.note(f"trace of up to {TRACED} steps: {directory.trace} (open it in ui.perfetto.dev)")
+
+    steps = schedule(wait=UNTRACED - 1, warmup=1, active=TRACED, repeat=1)
+    with profile(schedule=steps, on_trace_ready=write) as trace:
+        yield lambda training, report: trace.step()
+    if not found:
+        line.note(f"training.profile: the run ended before step {UNTRACED + 1}, nothing was traced")
+
+
+def write_card(
+    settings: Settings,
+    corpus: Corpus,
+    tokenizers: TokenizerPair,
+    alignment: dict[str, Any],
+    scores: dict[str, Any],
+    directory: RunDirectory,
+) -> None:
+    """Write ``README.md`` into the run.
+
+    Args:
+        settings: of the run.
+        corpus: the run was trained on it.
+        tokenizers: of the run.
+        alignment: the content of ``alignment.json``.
+        scores: the content of ``scores.json``.
+        directory: of the run.
+    """
+    run = for_code(directory.path, "RUN")
+    lines = [
+        f"# {for_markdown(settings.run.name)}",
+        "",
+        f"Translates {for_markdown(corpus.source_language)} to {for_markdown(corpus.target_language)}.",
+        "",
+        *_facts(settings, tokenizers, alignment, scores, validated=corpus.validation is not None),
+        "",
+        "## Data",
+        "",
+        *(f"- {for_markdown(line)}" for line in corpus.summary_lines()),
+        "",
+        "## Test scores",
+        "",
+        *_test_scores(scores.get("test")),
+        "",
+        "![loss and scores over the run](plots/curves.png)",
+        "",
+        "## Use",
+        "",
+        "```bash",
+        f'translate text {run} "..."',
+        f'translate align {run} "..." --out alignment.png',
+        "```",
+        "",
+    ]
+    write_text(directory.card, "\n".join(lines))
+
+
+def _facts(
+    settings: Settings,
+    tokenizers: TokenizerPair,
+    alignment: dict[str, Any],
+    scores: dict[str, Any],
+    *,
+    validated: bool,
+) -> list[str]:
+    import sacrebleu
+
+    choice, aer = AlignmentChoice.from_dict(alignment["choice"]), alignment["validation_aer"]
+    name = settings.model.get("name", settings.model["_target_"])
+    measured = f", AER {100 * aer:.2f} %" if aer is not None else ""
+    kept = f"best at step {scores['best_step']:,} by {settings.training.best_metric}"
+    if not validated:
+        kept = "the last step kept: the corpus has no validation split"
+    sizes = [f"{len(tokenizers.source):,} pieces, shared"]
+    if not tokenizers.shared:
+        sizes = [f"{len(tokenizers.source):,} source pieces", f"{len(tokenizers.target):,} target pieces"]
+    rows = {
+        "model": f"{name}, {scores['parameters']:,} parameters",
+        "training": f"{scores['steps']:,} steps, {scores['tokens']:,} target tokens, "
+        f"{scores['seconds']:,} s, {kept}",
+        "tokenizer": f"SentencePiece {settings.tokenizer.model_type}, {', '.join(sizes)}",
+        "alignment": f"{choice} (chosen by {alignment['criterion']} on {alignment['split']}{measured})",
+        "versions": f"seq2seq-translate {__version__}, torch {torch.__version__}, "
+        f"sentencepiece {sentencepiece.__version__}, sacrebleu {sacrebleu.__version__}",
+    }
+    return [
+        "| | |",
+        "| --- | --- |",
+        *(f"| {name} | {for_markdown(value)} |" for name, value in rows.items()),
+    ]
+
+
+def _test_scores(test: dict[str, Any] | None) -> list[str]:
+    if test is None:
+        return ["The corpus has no test split."]
+    titles = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER", "aer": "AER"}
+    names = [name for name in titles if name in test]
+    values = [f"{100 * test[name]:.2f} %" if name == "aer" else f"{test[name]:.2f}" for name in names]
+    return [
+        "| " + " | ".join(titles[name] for name in names) + " |",
+        "| " + " | ".join("---:" for _ in names) + " |",
+        "| " + " | ".join(values) + " |",
+        "",
+        f"Beam {test['beam_size']}, length penalty {test['length_penalty']} (exponent of the length, end of "
+        f"sentence included); BLEU signature `{test['signature']}`.",
+        *_scores_by_corpus(test.get("corpora", {})),
+    ]
+
+
+def _scores_by_corpus(corpora: dict[str, dict[str, float]]) -> list[str]:
+    if not corpora:
+        return []
+    rows = []
+    for name, own in corpora.items():
+        values = " | ".join(f"{own[metric]:.2f}" for metric in ("bleu", "chrf", "ter"))
+        rows.append(f"| {for_markdown(name)} | {own['pairs']:,} | {values} |")
+    return ["", "| corpus | pairs | BLEU | chrF | TER |", "| --- | ---: | ---: | ---: | ---: |", *rows]

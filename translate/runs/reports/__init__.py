@@ -1,1 +1,0 @@
-"""Reports of a run: terminal, TensorBoard, traces, the model card."""

@@ -1,0 +1,300 @@
+"""A run's folder: its layout, its lock, and when it may be replaced; none of this needs torch."""
+
+import json
+import os
+import re
+import shutil
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from translate.config.names import did_you_mean, nearest, shorten
+from translate.errors import UserError
+from translate.text.aside import PREFIX, is_left_over, not_written, scratch, told, write_text
+
+CONFIG, LOCK = "config.yaml", "run.lock"
+MOST_NEIGHBOURS = 1000  # folders among which a similar name is looked for
+
+
+class RunDirectory:
+    """The files of a run.
+
+    Args:
+        path: of the folder, which need not exist.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.config = path / CONFIG
+        self.tokenizer = path / "tokenizer"
+        self.checkpoints = path / "checkpoints"
+        self.last = self.checkpoints / "last"
+        self.metrics = path / "metrics.jsonl"
+        self.alignment = path / "alignment.json"
+        self.scores = path / "scores.json"
+        self.tensorboard = path / "tensorboard"
+        self.wandb = path / "wandb"
+        self.trace = path / "profile" / "trace.json"
+        self.plots = path / "plots"
+        self.card = path / "README.md"
+
+    def best(self) -> Path:
+        """The best checkpoint, or the last one of a run that has not been validated."""
+        best = self.checkpoints / "best"
+        return best if best.exists() else self.last
+
+    def has_checkpoint(self) -> bool:
+        """Whether there is a checkpoint to resume from, possibly a damaged one."""
+        return bool(step_folders(self.checkpoints))
+
+    def is_scored(self, step: int) -> bool:
+        """Whether the final scores are those after ``step`` steps."""
+        try:
+            return bool(json.loads(self.scores.read_text(encoding="utf-8"))["steps"] == step)
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
+
+    def check_free(self, *, overwrite: bool) -> None:
+        """Raise :class:`UserError` if the folder holds something that must not be replaced.
+
+        A run that ended before its first checkpoint may be replaced.
+
+        Args:
+            overwrite: whether any run may be replaced; files that no run wrote never are.
+        """
+        if self.path.exists() and not self.path.is_dir():
+            raise UserError(f"{self.path}: expected a folder, or nothing; there is a file of that name")
+        found = list(self.path.iterdir()) if self.path.is_dir() else []
+        # A process that is killed before its run has started leaves its lock and temporary folders.
+        found = [path for path in found if path.name != LOCK and not is_left_over(path)]
+        if not found:
+            return
+        if not self._holds_run():
+            raise UserError(f"{self.path}: the folder is not empty and holds no run; choose another run.name")
+        if not overwrite and self._has_results():
+            raise UserError(
+                f"{self.path}: there is a run of this name already; choose another run.name, continue it "
+                f"with translate resume {self.path}, or replace it with run.overwrite=true"
+            )
+        foreign = sorted(path.name for path in found if path not in self._own())
+        if foreign:
+            raise UserError(
+                f"{self.path}: the folder holds {foreign[0]}, which no run wrote and which would be lost; "
+                "move it elsewhere, or choose another run.name"
+            )
+
+    def _own(self) -> tuple[Path, ...]:
+        """Everything that a run writes, ``config.yaml`` first."""
+        files = (self.config, self.metrics, self.alignment, self.scores, self.card)
+        folders = (self.tokenizer, self.checkpoints, self.plots, self.tensorboard, self.wandb)
+        return (*files, *folders, self.trace.parent)
+
+    def _holds_run(self) -> bool:
+        """Whether ``config.yaml`` is that of a run; other programs have files of that name, too."""
+        import yaml  # type: ignore[import-untyped] # commands that only look for a run do not wait for it
+
+        try:
+            values = yaml.safe_load(self.config.read_text(encoding="utf-8"))
+        except (OSError, ValueError, yaml.YAMLError):
+            return False
+        return isinstance(values, dict) and {"data", "model", "training", "run"} <= values.keys()
+
+    def _has_results(self) -> bool:
+        """Whether the run has a checkpoint of any name, or scores."""
+        found = self.checkpoints.iterdir() if self.checkpoints.is_dir() else ()
+        return self.scores.exists() or any(not path.name.startswith(".") for path in found)
+
+    def clear(self) -> None:
+        """Empty the folder; call :meth:`check_free` first.
+
+        ``config.yaml``, which marks the folder of a run, goes last: after a kill it can be cleared again.
+        """
+        with told(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+            for path in reversed(self._own()):
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink(missing_ok=True)
+            self.tidy()
+
+    def tidy(self) -> None:
+        """Remove the temporary folders that killed processes left in the run; call it with the lock held."""
+        for path in filter(is_left_over, list(self.path.rglob(f"{PREFIX}*"))):
+            shutil.rmtree(path, ignore_errors=True)
+
+    def write_config(self, text: str) -> None:
+        """Write ``config.yaml`` in one piece."""
+        write_text(self.config, text)
+
+    def log(self, row: Mapping[str, Any]) -> None:
+        """Append a line to ``metrics.jsonl``."""
+        with self.metrics.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The lines of ``metrics.jsonl``, without those that a kill cut short or that no run wrote."""
+        found = []
+        for line in self.metrics.read_bytes().split(b"\n") if self.metrics.exists() else ():
+            with suppress(ValueError, RecursionError):
+                row = json.loads(line)
+                if isinstance(row, dict) and type(row.get("step")) is int and "kind" in row:
+                    found.append(row)
+        return found
+
+    def go_back_to(self, step: int, best_step: int) -> None:
+        """Cut the metrics after ``step``, which a resumed run writes again, and point ``best`` back."""
+        self.tidy()
+        if self.metrics.exists():
+            kept = "".join(json.dumps(row) + "\n" for row in self.rows() if row["step"] <= step)
+            write_text(self.metrics, kept)
+        folder = step_folder(self.checkpoints, best_step)
+        if folder.is_dir():
+            point(self.checkpoints, "best", folder.name)
+
+
+def check_is_run(path: Path) -> None:
+    """Raise :class:`UserError` if ``path`` is no run directory; opens no file."""
+    if not path.is_dir():
+        kind = "a file, not a run directory" if path.exists() else "no such run directory"
+        near = None if path.exists() else _neighbour(path)
+        raise UserError(f"{path}: {kind}{did_you_mean(near)}")
+    try:
+        with suppress(PermissionError):  # whoever reads the file says so
+            os.stat(path / CONFIG)
+    except FileNotFoundError as error:
+        raise UserError(f"{path}: not a run directory (it has no {CONFIG})") from error
+
+
+def is_run(path: Path) -> bool:
+    """Whether ``path`` is a folder with the configuration of a run."""
+    with suppress(OSError, ValueError):  # longer than a name can be, or with a null character
+        return (path / CONFIG).is_file()
+    return False
+
+
+def _neighbour(path: Path) -> str | None:
+    """The run beside a missing one whose name is most like its own."""
+    with suppress(OSError):
+        beside = islice(path.parent.iterdir(), MOST_NEIGHBOURS)
+        near = nearest(path.name, [folder.name for folder in beside if is_run(folder)])
+        return None if near is None else str(path.parent / near)
+    return None
+
+
+def step_folder(directory: Path, step: int) -> Path:
+    """The folder of the checkpoint of a step."""
+    return directory / f"step-{step:08d}"
+
+
+def step_folders(directory: Path) -> list[Path]:
+    """The checkpoints below ``directory``, oldest first."""
+    found = directory.iterdir() if directory.is_dir() else []
+    return sorted(path for path in found if re.fullmatch(r"step-\d+", path.name))
+
+
+def last_checkpoint(directory: Path) -> str:
+    """The last checkpoint of a run that broke off, as part of a sentence."""
+    saved = step_folders(directory)
+    return f"the last checkpoint is {saved[-1]}" if saved else "there is no checkpoint yet"
+
+
+def point(directory: Path, name: str, folder: str) -> None:
+    """Make ``name`` a relative link to the checkpoint ``folder``, atomically."""
+    with scratch(directory) as temporary:
+        link = temporary / name
+        link.symlink_to(folder)
+        link.replace(directory / name)
+
+
+@contextmanager
+def locked(directory: Path) -> Iterator[None]:
+    """Hold the lock of a run's folder, and create the folder if necessary.
+
+    Raises:
+        UserError: if another living process holds it, or the folder cannot be written.
+    """
+    path, existed = directory / LOCK, directory.exists()
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        descriptor = _acquire(path)
+    except OSError as error:
+        raise UserError(f"{directory}: {not_written(error)}") from error
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)  # while it is held
+        os.close(descriptor)
+        if not existed:
+            with suppress(OSError):  # it is not empty
+                directory.rmdir()
+
+
+def check_unused(directory: Path) -> None:
+    """Raise :class:`UserError` if a living process works in the folder; writes nothing."""
+    holder = holder_of(directory)
+    if holder is not None:
+        raise _refusal(directory / LOCK, holder)
+
+
+def holder_of(directory: Path) -> str | None:
+    """The living process that works in the folder, in words, or ``None``; writes nothing."""
+    try:
+        descriptor = os.open(directory / LOCK, os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        # Several processes of a run may ask at once.
+        return None if _take(descriptor, shared=True) else _in_words(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _acquire(path: Path) -> int:
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            if not _take(descriptor):
+                raise _refusal(path, _in_words(descriptor))
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                    os.ftruncate(descriptor, 0)
+                    os.write(
+                        descriptor, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode()
+                    )
+                    return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)  # its holder has just removed it
+
+
+def _take(descriptor: int, *, shared: bool = False) -> bool:
+    """Take the lock; returns whether it was free."""
+    try:
+        import fcntl  # not on Windows
+
+        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except (ImportError, OSError):  # no locks here
+        pass
+    return True
+
+
+def _refusal(path: Path, holder: str) -> UserError:
+    return UserError(
+        f"{path.parent}: {holder} is at work in this run; wait for it, or choose another run.name"
+    )
+
+
+def _in_words(descriptor: int) -> str:
+    """The process that a lock file names, which may be damaged."""
+    try:
+        holder = json.loads(os.pread(descriptor, 4096, 0))
+        return shorten(f"process {holder['pid']} on {holder['host']}")
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return "another process"

@@ -1,1 +1,0 @@
-"""A run's folder on disk: layout, lock and checkpoints."""

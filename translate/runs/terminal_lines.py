@@ -1,0 +1,191 @@
+"""The lines of a run on the terminal: first ones, progress, last ones."""
+
+import math
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from translate.attention import Attention
+from translate.config.settings import Settings
+from translate.config.training import TrainingConfig
+from translate.models import Seq2Seq
+from translate.runs.run_directory import RunDirectory
+from translate.training.loop import Training
+from translate.training.progress import Progress, StepReport
+
+REFRESH_EVERY = 10  # optimizer steps, on a terminal
+
+
+class ProgressLine:
+    """Shows losses, speed, memory and time left after each step; :meth:`note` prints lines that stay.
+
+    Args:
+        config: of the training.
+        training: where it begins.
+        began: when the process began, from which ``training.max_time`` counts.
+    """
+
+    def __init__(self, config: TrainingConfig, training: Training, *, began: float) -> None:
+        self.config = config
+        self.began = began
+        self.epoch_batches = max(1, training.stream.epoch_length())
+        self.started = time.monotonic()
+        self.start_step, self.start_epoch = training.progress.step, self._epoch(training)
+        self.live: Live | None = None
+        if sys.stdout.isatty():
+            self.live = Live(console=Console(highlight=False), auto_refresh=False, transient=True)
+            self.live.start()
+
+    def __call__(self, training: Training, report: StepReport) -> None:
+        training.window.add(report)
+        if report.step % (REFRESH_EVERY if self.live else self.config.log_every) == 0:
+            text = self._text(training, report)
+            if self.live:  # a narrow terminal shows its beginning, the most important parts
+                self.live.update(Text(text[: self.live.console.width - 1], no_wrap=True), refresh=True)
+            else:
+                print(text, flush=True)
+
+    def note(self, text: str) -> None:
+        """Print a line that stays."""
+        if self.live:
+            self.live.console.print(text, markup=False, soft_wrap=True)
+        else:
+            print(text, flush=True)
+
+    def close(self) -> None:
+        """Give the terminal's line back."""
+        if self.live:
+            self.live.stop()
+
+    def _epoch(self, training: Training) -> float:
+        return training.progress.epoch + training.progress.batch / self.epoch_batches
+
+    def _text(self, training: Training, report: StepReport) -> str:
+        means = training.window.means(training.progress.training_seconds)
+        epoch = self._epoch(training)
+        left = self.seconds_left(report.step, epoch, now=time.monotonic())
+        memory = peak_memory(training.update.device)
+        parts = [
+            f"step {report.step}",
+            f"nll {means['nll']:.3f}",
+            f"{means['tokens_per_second']:,.0f} tokens/s",
+            "" if left is None else f"{clock(left)} left",
+            "" if memory is None else f"{memory / 2**30:.2f} GiB",
+            f"epoch {epoch:.2f}",
+            f"loss {means['loss']:.3f}",
+            f"lr {report.learning_rate:.2e}",
+            f"padding {100 * means['padding']:.1f} %",
+        ]
+        return "  ".join(filter(None, parts))
+
+    def seconds_left(self, step: int, epoch: float, *, now: float) -> float | None:
+        """Seconds until the limit that ends the run first, or ``None`` for a run without a limit."""
+        config = self.config
+        found = []
+        for limit, here, start in (
+            (config.max_steps, step, self.start_step),
+            (config.max_epochs, epoch, self.start_epoch),
+        ):
+            if limit is not None and here > start:
+                found.append((now - self.started) * (limit - here) / (here - start))
+        if config.max_time is not None:
+            found.append(config.max_time - (now - self.began))
+        return max(0.0, min(found)) if found else None
+
+
+def score_line(step: int, scores: Mapping[str, float]) -> str:
+    """A validation's scores as one line."""
+    return f"validation at step {step}: " + "  ".join(
+        score_text(name, value) for name, value in scores.items()
+    )
+
+
+def score_text(name: str, value: float) -> str:
+    """A score with its name, in its unit."""
+    return f"{name} {100 * value:.2f} %" if name == "aer" else f"{name} {value:.3f}"
+
+
+def peak_memory(device: torch.device) -> int | None:
+    """The peak memory of the process, or of its GPU, in bytes; ``None`` if the system does not report it."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device)
+    try:
+        import resource  # not on every system
+    except ImportError:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
+
+
+def clock(seconds: float) -> str:
+    """``4:05``, or ``1:04:05`` from an hour on."""
+    minutes, left = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{left:02d}" if hours else f"{minutes}:{left:02d}"
+
+
+def start_lines(settings: Settings, training: Training, directory: RunDirectory) -> list[str]:
+    """Model, batches, device and kernels; the corpus has been summed up when it was read."""
+    model, device = training.update.model, training.update.device
+    precision = str(training.update.precision).removeprefix("torch.")
+    threads_used = torch.get_num_threads()
+    threads = f", {threads_used} thread{'s' * (threads_used > 1)}" if device.type == "cpu" else ""
+    count = training.update.parallel.world.size
+    processes = f"; {count} processes by {settings.runtime.parallel}" if count > 1 else ""
+    frozen = sum(parameter.numel() for parameter in model.parameters() if not parameter.requires_grad)
+    kept = f" and {frozen:,} frozen ones" if frozen else ""
+    groups = training.stream.group_size
+    steps = f", {groups} of them a step" if groups > 1 else ""
+    return [
+        f"model {settings.model.get('name', type(model).__name__)}: {model.num_parameters():,} parameters"
+        f"{kept}, {len(model.output_weight):,} target pieces",
+        f"{training.stream.epoch_length():,} batches an epoch of at most {settings.training.batch_tokens:,} "
+        f"target tokens{steps}; device {device}{threads}, {precision}{processes}",
+        f"attention {kernels(model)}",
+        f"run directory {directory.path}",
+    ]
+
+
+def kernels(model: Seq2Seq) -> str:
+    """The attention mechanisms of a model, with the kernel of each."""
+    found: dict[str, dict[str, None]] = {}
+    for name, module in model.named_modules():
+        if isinstance(module, Attention):
+            inside = name.startswith("encoder") or "self_attention" in name
+            where = "within a side" if inside else "to the source"
+            mechanism = type(module).__name__.removeprefix("FSDP")
+            found.setdefault(where, {})[f"{mechanism} (kernel {module.kernel})"] = None
+    return "; ".join(f"{where}: {', '.join(found[where])}" for where in sorted(found))
+
+
+def closing_lines(
+    settings: Settings, progress: Progress, scores: Mapping[str, Any], directory: RunDirectory
+) -> list[str]:
+    """The run as a table, one line a row."""
+    epochs = f"{progress.epoch:,} whole epochs"
+    if settings.data.stages:  # the end of a stage cuts an epoch short
+        epochs = f"{progress.epoch + bool(progress.batch or progress.block):,} epochs started"
+    rows = {
+        "steps": f"{progress.step:,}, {epochs}",
+        "target tokens": f"{progress.tokens:,}, {scores['tokens_per_second']:,.0f} a second",
+        "time": f"{clock(progress.seconds)} ({clock(progress.validation_seconds)} of it in validation)",
+    }
+    if progress.padded_tokens:
+        padding = 1 - (progress.tokens + progress.source_tokens) / progress.padded_tokens
+        rows["padding"] = f"{100 * padding:.1f} %"
+    if progress.best is not None:
+        metric = settings.training.best_metric
+        shown = [score_text(metric, abs(progress.best))]
+        likelihood = progress.best_likelihoods[0]
+        if metric != "nll" and math.isfinite(likelihood):
+            shown.append(score_text("nll", -likelihood))
+        rows["best validation"] = f"{', '.join(shown)} at step {progress.best_step:,}"
+    rows["kept in"] = str(directory.path)
+    width = max(map(len, rows))
+    return [f"{name:<{width}}  {value}" for name, value in rows.items()]
