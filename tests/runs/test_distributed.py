@@ -19,7 +19,7 @@ from tests.tiny_runs import overrides_of, rows, train_tiny
 from translate.config.composer import compose
 from translate.config.settings import check_config
 from translate.errors import UserError
-from translate.runs import scoring
+from translate.runs import run_scores
 from translate.runs.checkpoint import load_state
 from translate.runs.checks import check_buildable
 from translate.runs.hooks import Keeper
@@ -115,12 +115,12 @@ def stop_early(run: Path) -> tuple[int, int]:
         told.append(1)
         return -float(len(told))  # equal ones would be decided by the likelihood
 
-    before, scoring.bleu_score = scoring.bleu_score, bleu
+    before, run_scores.bleu_score = run_scores.bleu_score, bleu
     try:
         options = ("runtime=ddp", "training.patience=2", "training.validate_every=1", "data.num_test=0")
         return train_tiny(run, "rnn_luong", *options), len(told)
     finally:
-        scoring.bleu_score = before
+        run_scores.bleu_score = before
 
 
 def test_all_processes_agree_on_early_stopping(tmp_path: Path, ranks: Ranks) -> None:

@@ -21,7 +21,7 @@ from translate.runs.checkpoint import load_state
 from translate.runs.life import translator_of
 from translate.runs.load import read_settings
 from translate.runs.run_directory import RunDirectory
-from translate.runs.scoring import Validation
+from translate.runs.run_scores import Validation
 from translate.runs.start import start
 from translate.training.distributed import World
 from translate.training.progress import Limits

@@ -17,7 +17,7 @@ from translate.config.training import RuntimeConfig
 from translate.corpora.caches import one_at_a_time
 from translate.errors import UserError
 from translate.figures import plots
-from translate.runs import encoding, scoring
+from translate.runs import encoding, run_scores
 from translate.runs.checkpoint import load_state
 from translate.runs.run_directory import RunDirectory, locked
 from translate.runs.start import keep_threads
@@ -64,10 +64,10 @@ def limited(function: Callable[..., Any]) -> Callable[..., Any]:
         (RunDirectory, "write_config", "config.yaml"),
         (TokenizerPair, "save", "tokenizer"),
         (RunDirectory, "log", "metrics.jsonl"),
-        (scoring, "store", "alignment.json"),
+        (run_scores, "store", "alignment.json"),
         (plots, "draw_curves", "plots/curves.png"),
-        (scoring, "write_card", "README.md"),
-        (scoring, "write_text", "scores.json"),
+        (run_scores, "write_card", "README.md"),
+        (run_scores, "write_text", "scores.json"),
     ],
 )
 def test_a_full_disk_at_any_write_is_one_sentence_and_the_run_goes_on(

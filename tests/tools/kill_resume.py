@@ -92,7 +92,7 @@ def start_child(arguments: list[str], log: Path) -> int:
         from translate.cli.main import run
         from translate.runs import life
         from translate.runs.checkpoint import Writer, save_checkpoint
-        from translate.runs.scoring import Validation
+        from translate.runs.run_scores import Validation
 
         Validation.__call__ = marked("validation", Validation.__call__)  # type: ignore[method-assign]
         write = marked("saving", save_checkpoint)

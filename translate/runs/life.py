@@ -21,6 +21,7 @@ from translate.runs.hooks import EXIT_CODES, Keeper, Signals, leave_on_sigterm
 from translate.runs.load import read_choice
 from translate.runs.reports import Reporter, traced
 from translate.runs.run_directory import RunDirectory, last_checkpoint, locked
+from translate.runs.run_scores import Validation, finish
 from translate.runs.runtime import (
     check_precision,
     find_device,
@@ -30,7 +31,6 @@ from translate.runs.runtime import (
     use_runtime,
     work_of,
 )
-from translate.runs.scoring import Validation, finish
 from translate.runs.start import is_finished, resume, start, state_to_resume
 from translate.runs.terminal_lines import ProgressLine, start_lines
 from translate.text.aside import not_written
