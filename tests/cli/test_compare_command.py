@@ -13,8 +13,6 @@ import sacrebleu
 
 import translate
 from tests.cli.commands import Command
-from translate.config.data import data_config
-from translate.corpora.corpus import load_corpus, write_corpus
 
 QUICK = ("--samples", 30, "--trials", 40)
 
@@ -31,10 +29,10 @@ class Files(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
-    folder = tmp_path_factory.mktemp("corpus")
-    settings = {"name": "grammar", "kind": "grammar", "num_train": 1, "num_test": 17, "seed": 3}
-    write_corpus(load_corpus(data_config(settings)), folder)
+def files(grammar_test_set: Path, tmp_path_factory: pytest.TempPathFactory) -> Files:
+    folder = tmp_path_factory.mktemp("compared")
+    for language in ("en", "fr"):
+        shutil.copy(grammar_test_set / f"test.{language}", folder)
     references = (folder / "test.fr").read_text().splitlines()
     good = [*references[:4], "tout autre chose .", *references[5:]]
     bad = [f"{line.split()[0]} <b>non</b> & \x1b[31m ." for line in references]
@@ -167,23 +165,12 @@ def test_the_page_shows_hostile_text_as_text(
     assert reader.tags.count("section") == 17
 
 
-def test_several_references_and_a_test_set_by_name(
-    files: Files, tmp_path: Path, translate_command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_system_is_scored_with_several_references(files: Files, translate_command: Command) -> None:
     systems = (f"bad={files.bad}", f"good={files.good}")
     two = (*files.options, "--reference", files.good)
     record = json.loads(translate_command("compare", *systems, *two, "--json").out)
     assert record["references"] == 2
     assert record["systems"][1]["bleu"]["score"] == pytest.approx(100)
-    folder = tmp_path / "wmt14"
-    folder.mkdir()
-    shutil.copy(files.source, folder / "wmt14.en-fr.src")
-    shutil.copy(files.reference, folder / "wmt14.en-fr.ref")
-    monkeypatch.setenv("SACREBLEU", str(tmp_path))
-    named = ("--testset", "wmt14", "--language-pair", "en-fr", *QUICK, "--json")
-    by_name = json.loads(translate_command("compare", *systems, *named).out)
-    by_file = json.loads(translate_command("compare", *systems, *files.options, "--json").out)
-    assert by_name == by_file
 
 
 @pytest.mark.parametrize(
