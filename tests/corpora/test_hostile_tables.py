@@ -10,11 +10,11 @@ import pyarrow.ipc
 import pyarrow.parquet
 import pytest
 
-from tests.corpora.written import config, message
+from tests.corpora.written import message
 from translate.config.data import data_config
 from translate.corpora import tables
 from translate.corpora.corpus import load_corpus, write_corpus
-from translate.corpora.split import Split, check_gold
+from translate.corpora.split import Split, SplitReader
 from translate.corpora.tables import read_table
 from translate.errors import UserError
 from translate.text import reading
@@ -132,33 +132,6 @@ def test_an_endless_parquet_file_and_a_pipe(tmp_path: Path) -> None:
         assert "expected a file, got a pipe or a device" in refusal(tmp_path / name)
 
 
-@pytest.mark.parametrize(
-    ("card", "expected"),
-    [
-        ("configs: 5", "no training data"),
-        ("configs: [{data_files: [{split: train}]}]", "an entry of data_files without split or path"),
-        ("configs: [{data_files: ['../*.jsonl']}]", "names the files '../*.jsonl'; expected names inside"),
-        ("configs: [{data_files: ['/etc/*.json']}]", "expected names inside this folder"),
-        ("configs: [{data_dir: /, data_files: ['*.json']}]", "expected names inside this folder"),
-        ("configs: [{data_files: ['']}]", "expected names inside this folder"),
-        ("a: &a [x]\nconfigs: [*a, *a]", "alias"),
-        ("configs: " + "[" * 100_000, "nested too deeply"),
-        ("configs: [", "not readable as YAML"),
-        ("configs: [{config_name: " + "n" * 5000 + ", data_files: [x]}]", "no config en-fr"),
-    ],
-)
-def test_cards(tmp_path: Path, card: str, expected: str) -> None:
-    (tmp_path / "outside.jsonl").write_text(FIRST)
-    clone = tmp_path / "clone"
-    clone.mkdir()
-    (clone / "README.md").write_text(f"---\n{card}\n---\n")
-    name = "opus_books" if "config_name" in card else "multi30k"
-    values = {**config(name), "path": str(clone), "source_language": "en", "target_language": "fr"}
-    text = message(values)
-    assert expected in text
-    assert len(text) < 600
-
-
 def test_gold_of_a_corpus() -> None:
     for line, expected in (
         ("9" * 5000 + "-0", "is not a link; expected 'i-j'"),
@@ -167,7 +140,7 @@ def test_gold_of_a_corpus() -> None:
         ("0-999999", "points to target word 999999"),
     ):
         with pytest.raises(UserError) as caught:
-            check_gold(Split(["a"], ["b"], [line]), "gold")
+            SplitReader.of(Split(["a"], ["b"], [line]), "gold").whole()
         assert str(caught.value).startswith("gold, line 1: ")
         assert expected in str(caught.value)
         assert len(str(caught.value)) < 400

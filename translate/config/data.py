@@ -37,7 +37,6 @@ _READ_BY: dict[tuple[str, ...], str] = {
     ("grammar", "scenes", "files", "hub"): "max_length max_length_ratio drop_duplicates drop_identical "
     "max_train_pairs seed",
     ("mixture",): "corpora temperature max_repetitions epoch_ends stages",
-    ("prepared",): "allow_missing_shards",
 }
 
 
@@ -136,7 +135,6 @@ class DataConfig:
     max_repetitions: Annotated[float, Ge(1), Le(LARGEST)] | None = YAML
     epoch_ends: Literal["all", "first", "size"] = YAML
     stages: list[dict[str, Any]] = YAML
-    allow_missing_shards: bool = YAML
     seed: Annotated[int, Ge(-LARGEST), Le(LARGEST)] = YAML
 
     def __post_init__(self) -> None:

@@ -17,7 +17,7 @@ from translate.corpora.hub import load_clone, load_hub
 from translate.corpora.local_files import check_present, has_side_by_side, load_directory, load_files
 from translate.corpora.mixture import Mixture
 from translate.corpora.prepared import read_prepared
-from translate.corpora.split import RawCorpus, Split, SplitReader, check_gold
+from translate.corpora.split import RawCorpus, Split, SplitReader
 from translate.errors import UserError
 from translate.grammar.generator import generate
 from translate.text.aside import scratch, told
@@ -81,7 +81,7 @@ def load_corpus(data: DataConfig) -> Corpus:
 
 
 def _load_prepared(data: DataConfig) -> Corpus:
-    languages, splits, notes = read_prepared(data)
+    languages, splits = read_prepared(data)
     return Corpus(
         data.name,
         *languages,
@@ -89,7 +89,6 @@ def _load_prepared(data: DataConfig) -> Corpus:
         validation=splits.get("validation"),
         test=splits.get("test"),
         dropped={"train": {}},
-        notes=tuple(notes),
         num_read=len(splits["train"]),
     )
 
@@ -103,10 +102,7 @@ def _load_one(data: DataConfig) -> Corpus:
         raw = name_images(raw, data)
     readers = with_documents(_with_gold(raw.splits, data), data)
     splits = {name: reader.whole() for name, reader in readers.items() if name != "train"}
-    for name, split in splits.items():
-        if where := _where_gold(data, name):
-            check_gold(split, where)
-    found = filter_pairs(readers["train"], data, _where_gold(data, "train"))
+    found = filter_pairs(readers["train"], data)
     if not len(found.split):
         raise UserError(
             f"the corpus {shorten(data.name, 100)!r} has no training pair left; "
@@ -241,16 +237,8 @@ def _with_gold(readers: dict[str, SplitReader], data: DataConfig) -> dict[str, S
                     f"data.{name}.gold={shorten(gold, 150)}: the corpus {shorten(data.name, 100)!r} "
                     f"has no {name} split"
                 )
-            result[name] = replace(readers[name], gold=read_lines(user_path(gold)))
+            result[name] = replace(readers[name], gold=read_lines(user_path(gold)), where=shorten(gold))
     return result
-
-
-def _where_gold(data: DataConfig, name: str) -> str:
-    """The name of the gold links of a split in messages; empty if they need no check."""
-    if data.kind in ("grammar", "scenes"):
-        return ""
-    gold: str | None = getattr(data, name).gold
-    return f"gold links of {name}" if gold is None else shorten(gold)
 
 
 def write_corpus(corpus: Corpus, directory: str | Path) -> list[Path]:

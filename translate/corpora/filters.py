@@ -15,8 +15,6 @@ from translate.config.data import DataConfig
 from translate.corpora.columns import DOCUMENT, NUMBER, TEMPORARY, TEXTS, Column, Spill, rows_where
 from translate.corpora.document_rows import draw_documents, numbers_of, shared_documents
 from translate.corpora.split import Split, SplitReader
-from translate.errors import UserError
-from translate.links.links import parse_gold
 from translate.text.aside import told
 from translate.text.words import UNSPACED
 
@@ -63,13 +61,12 @@ class Filtered:
     num_cleaned: int = 0
 
 
-def filter_pairs(reader: SplitReader, data: DataConfig, where: str = "") -> Filtered:
+def filter_pairs(reader: SplitReader, data: DataConfig) -> Filtered:
     """Filter pairs in their order; control characters and Unicode line separators become spaces.
 
     Args:
         reader: of the pairs.
         data: which filters are on.
-        where: the name of the gold links in messages; empty if they need no check.
     Raises:
         UserError: for gold links that do not fit, or a full disk.
     """
@@ -82,10 +79,9 @@ def filter_pairs(reader: SplitReader, data: DataConfig, where: str = "") -> Filt
         Spill(schema.append(DOCUMENT) if reader.has_documents else schema) as spill,
         Spill(HASHES) as hashes,
     ):
-        for block in reader.blocks():
+        for block, links in reader.linked_blocks():
             kept: list[int] = []
             source, target = (_clean(side, found) for side in block[:2])
-            links = _block_of_gold(reader.gold, found.num_read, block, where)
             for index, pair in enumerate(zip(source, target)):
                 reason = _reason(*pair, data)
                 if reason is None and links and _words_moved(block, index, *pair):
@@ -104,7 +100,6 @@ def filter_pairs(reader: SplitReader, data: DataConfig, where: str = "") -> Filt
             found.num_read += len(source)
             if data.streaming and found.num_read - dropped.total() >= _enough(data):
                 break
-        _check_count(reader.gold, found.num_read, where)
         stored = spill.finish()
         if data.drop_duplicates and (mask := repeated(hashes.finish().column("hash"))).any():
             dropped["duplicate"] = int(mask.sum())
@@ -220,30 +215,6 @@ def _clean(lines: Sequence[str], found: Filtered) -> list[str]:
 def _enough(data: DataConfig) -> int:
     """How many pairs are read from a stream."""
     return (data.max_train_pairs or 0) + data.validation_pairs + data.test_pairs
-
-
-def _block_of_gold(
-    gold: Sequence[str] | None, begin: int, block: Sequence[Sequence[str]], where: str
-) -> Sequence[str]:
-    """The links of a block of pairs; raises ``UserError`` for a wrong line."""
-    links = [] if gold is None else gold[begin : begin + len(block[0])]
-    for number, (line, source, target) in enumerate(zip(links, *block[:2]), start=begin + 1):
-        if where:
-            parse_gold(
-                line,
-                where=f"{where}, line {number}",
-                source_length=len(source.split()),
-                target_length=len(target.split()),
-            )
-    return links
-
-
-def _check_count(gold: Sequence[str] | None, num_pairs: int, where: str) -> None:
-    if gold is not None and len(gold) != num_pairs:
-        raise UserError(
-            f"{where}: {len(gold)} lines of gold links for {num_pairs} sentence pairs; "
-            f"expected one line a pair"
-        )
 
 
 def _reason(source: str, target: str, data: DataConfig) -> str | None:

@@ -1,11 +1,8 @@
-"""Reads corpora of the hub: through ``datasets``, without a network from its cache, or from a clone on disk.
-
-A clone has data files in folders, and perhaps a README.md whose front matter declares them.
-"""
+"""Reads corpora of the hub: through ``datasets``, from its cache without a network, or from a clone."""
 
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain
@@ -13,17 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from translate.config.data import SPLITS, DataConfig
-from translate.config.names import listed, shorten, shown_path
+from translate.config.names import shorten, shown_path
 from translate.corpora.document_rows import numbered
 from translate.corpora.local_files import chosen_columns, table_reader
 from translate.corpora.split import RawCorpus, SplitReader
 from translate.corpora.tables import ROWS, SUFFIXES, Table, from_arrow, is_table
 from translate.errors import UserError
-from translate.text.bounded import parse_yaml, read_bounded
 
 PROBE_SECONDS = 5.0
 LOCAL_COPY = "give a local copy with data.path=DIR"
-MAX_CARD = 8 << 20  # bytes of a README.md
+_DESCRIPTIONS = ("dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json")  # no tables
 _EDGE = r"[-._ 0-9/]"
 _SPLIT_WORDS = {
     "train": re.compile(rf"(^|{_EDGE})(train|training)({_EDGE}|$)", re.IGNORECASE),
@@ -83,26 +79,20 @@ def _read_splits(dataset: Any, data: DataConfig, source_language: str, target_la
 
 def _table_of(dataset: Any, where: str) -> Table:
     """A split of ``datasets``, which maps it from its cache, or downloads it while it is read."""
-    tables = _read_on(iter(dataset.with_format("arrow").iter(ROWS)), where)
-    first = next(tables, None)
+
+    def batches() -> Iterator[Any]:
+        try:
+            for table in dataset.with_format("arrow").iter(ROWS):
+                yield from table.combine_chunks().to_batches()
+        except Exception as error:  # datasets raises many kinds
+            reason = shorten(" ".join(str(error).split()), 200)
+            raise UserError(f"{where}: cannot be read to its end ({reason}); {LOCAL_COPY}") from error
+
+    rest = batches()
+    first = next(rest, None)
     if first is None:
         raise UserError(f"{where}: no rows; expected sentence pairs")
-    batches = (batch for table in chain([first], tables) for batch in table.combine_chunks().to_batches())
-    return from_arrow(first.schema, batches, where)
-
-
-def _read_on(tables: Iterator[Any], where: str) -> Iterator[Any]:
-    """The tables, without messages of the libraries that read them."""
-    while True:
-        with _quiet(offline=False):
-            try:
-                table = next(tables, None)
-            except Exception as error:  # datasets raises many kinds
-                reason = shorten(" ".join(str(error).split()), 200)
-                raise UserError(f"{where}: cannot be read to its end ({reason}); {LOCAL_COPY}") from error
-        if table is None:
-            return
-        yield table
+    return from_arrow(first.schema, chain([first], rest), where)
 
 
 def _load_dataset(data: DataConfig, candidates: list[str]) -> Any:
@@ -177,125 +167,44 @@ def _candidate_names(data: DataConfig, source_language: str, target_language: st
 
 
 def load_clone(root: Path, data: DataConfig, source_language: str, target_language: str) -> RawCorpus:
-    """Read a clone of a hub repository; raises ``UserError`` if the pair or its training data is missing."""
+    """Read a clone of a hub repository; raises ``UserError`` if the pair or its training data is missing.
+
+    The tables lie in the folder of the pair or, if there is none, anywhere; a word of its path names a
+    table's split.
+    """
     wanted = _candidate_names(data, source_language, target_language)
-    files = _from_readme(root, wanted) or _from_folders(root, wanted)
-    splits: dict[str, SplitReader] = {}
-    for name in SPLITS:
-        stored = getattr(data.hub.splits, name)
-        paths = files.get(stored) or next((files[split] for split in files if _is_split(split, name)), [])
-        if paths:
-            splits[name] = table_reader(paths, data, source_language, target_language)
-    if "train" not in splits:
+    folder = next((root / name for name in wanted if (root / name).is_dir()), None)
+    files = _by_split(folder or root)
+    if folder is None and wanted and root.name not in wanted:
+        nested = [path.relative_to(root).parts for paths in files.values() for path in paths]
+        folders = {parts[0] for parts in nested if len(parts) > 1} - {"data"}
+        others = sorted(
+            name for name in folders if not any(word.search(name) for word in _SPLIT_WORDS.values())
+        )
+        if others:
+            raise UserError(f"{root}: no folder {' or '.join(wanted)}; there are {', '.join(others)}")
+    if "train" not in files:
         languages = [shorten(language, 30) for language in (source_language, target_language)]
         raise UserError(
             f"{shown_path(root)}: no training data for {languages[0]}-{languages[1]}; "
             f"expected train.{languages[0]} and train.{languages[1]}, "
             f"or the hub's layout with {', '.join(SUFFIXES)} files"
         )
-    return RawCorpus(source_language, target_language, splits)
+    readers = {
+        name: table_reader(files[name], data, source_language, target_language)
+        for name in SPLITS
+        if name in files
+    }
+    return RawCorpus(source_language, target_language, readers)
 
 
-def _is_split(stored: str, name: str) -> bool:
-    return _SPLIT_WORDS[name].search(stored) is not None
-
-
-def _from_readme(root: Path, wanted: Sequence[str]) -> dict[str, list[Path]]:
-    """The data files by split that README.md declares for the wanted config; empty if it declares none."""
-    declared = _front_matter(root / "README.md").get("configs")
-    configs = [c for c in _listed(declared or []) if isinstance(c, Mapping) and "data_files" in c]
-    if not configs:
-        return {}
-    names = [str(config.get("config_name", "default")) for config in configs]
-    if wanted:
-        chosen = next((configs[names.index(name)] for name in wanted if name in names), None)
-    else:
-        chosen = configs[names.index("default")] if "default" in names else configs[0]
-    if chosen is None:
-        # README.md may list other configs than there are folders; the caller searches the folders next.
-        if any((root / name).is_dir() for name in wanted) or names == ["default"]:
-            return {}
-        raise UserError(
-            f"{shown_path(root)}: no config {shorten(' or '.join(wanted), 100)}; "
-            f"README.md lists {listed(names)}"
-        )
-    base = str(chosen.get("data_dir") or "")
-    declared = _data_files(chosen["data_files"], root)
-    files = {split: _expand(root, base, patterns) for split, patterns in declared.items()}
-    return {split: paths for split, paths in files.items() if paths}
-
-
-def _front_matter(readme: Path) -> Mapping[str, Any]:
-    if not readme.is_file():
-        return {}
-    text = read_bounded(readme, limit=MAX_CARD).decode("utf-8", "replace").replace("\r\n", "\n")
-    parts = re.split(r"^---[ \t]*$", text, maxsplit=2, flags=re.MULTILINE)
-    if len(parts) < 3 or parts[0].strip():
-        return {}
-    values = parse_yaml(parts[1], readme)
-    return values if isinstance(values, dict) else {}
-
-
-def _data_files(declared: Any, root: Path) -> dict[str, list[str]]:
-    """Patterns by split, from any form of a card: a pattern, a list, a mapping, or a list of mappings."""
-    if isinstance(declared, Mapping):
-        return {str(split): _listed(patterns) for split, patterns in declared.items()}
-    files: dict[str, list[str]] = {}
-    for entry in _listed(declared):
-        if isinstance(entry, Mapping) and not {"split", "path"} <= entry.keys():
-            raise UserError(f"{shown_path(root)}: README.md has an entry of data_files without split or path")
-        split, patterns = (entry["split"], entry["path"]) if isinstance(entry, Mapping) else ("train", entry)
-        files.setdefault(str(split), []).extend(_listed(patterns))
-    return files
-
-
-def _listed(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list | tuple) else [value]
-
-
-def _expand(root: Path, folder: str, patterns: Iterable[Any]) -> list[Path]:
-    """The tables that the patterns of a card name; raises ``UserError`` for one outside."""
-    found: set[Path] = set()
-    for pattern in map(str, patterns):
-        parts = Path(folder, pattern).parts
-        if ".." in parts or Path(folder, pattern).is_absolute() or not Path(pattern).parts:
-            raise UserError(
-                f"{shown_path(root)}: README.md names the files {shorten(pattern, 100)!r}; "
-                f"expected names inside this folder"
-            )
-        try:
-            found.update(path for path in (root / folder).glob(pattern) if is_table(path))
-        except (OSError, ValueError, re.error) as error:
-            reason = shorten(str(error), 100)
-            raise UserError(
-                f"{shown_path(root)}: README.md names files that cannot be found ({reason})"
-            ) from None
-    return sorted(found)
-
-
-def _from_folders(root: Path, wanted: Sequence[str]) -> dict[str, list[Path]]:
-    """Data files by the split word in their path, below the folder of the pair or, if missing, ``root``."""
-    for name in wanted:
-        if (root / name).is_dir():
-            return _by_split(root / name)
-    files = _by_split(root)
-    if wanted and root.name not in wanted:
-        nested = [path for paths in files.values() for path in paths if path.parent != root]
-        folders = {path.relative_to(root).parts[0] for path in nested} - {"data"}
-        others = sorted(f for f in folders if not any(_is_split(f, name) for name in _SPLIT_WORDS))
-        if others:
-            raise UserError(f"{root}: no folder {' or '.join(wanted)}; there are {', '.join(others)}")
-    return files
-
-
-def _by_split(base: Path) -> dict[str, list[Path]]:
+def _by_split(folder: Path) -> dict[str, list[Path]]:
+    """The tables in a folder by the split word in their path; train without one."""
     files: dict[str, list[Path]] = {}
-    for path in sorted(base.rglob("*")):
-        relative = path.relative_to(base)
-        if not is_table(path) or not path.is_file() or any(part.startswith(".") for part in relative.parts):
-            continue
-        if path.name in ("dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json"):
-            continue
-        split = next((name for name in _SPLIT_WORDS if _is_split(relative.as_posix(), name)), "train")
-        files.setdefault(split, []).append(path)
+    for path in sorted(folder.rglob("*")):
+        relative = path.relative_to(folder)
+        hidden = any(part.startswith(".") for part in relative.parts)
+        if is_table(path) and path.is_file() and not hidden and path.name not in _DESCRIPTIONS:
+            split = next((name for name in SPLITS if _SPLIT_WORDS[name].search(relative.as_posix())), "train")
+            files.setdefault(split, []).append(path)
     return files

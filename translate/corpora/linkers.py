@@ -1,9 +1,9 @@
 """Word links of training pairs, block after block: those of the corpus, of a file, or estimated ones."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from translate.corpora.columns import ROWS, Column, stored_lines
 from translate.corpora.corpus import Corpus
 from translate.corpora.split import Split
 from translate.errors import UserError
-from translate.links.frozen import FrozenAligner, Words, first_pairs, learn_frozen
+from translate.links.frozen import Words, first_pairs, learn_frozen
 from translate.links.links import Links, parse_gold
 from translate.links.statistical import KnownLinks, estimate_links
 from translate.text.words import split_words
@@ -19,21 +19,14 @@ from translate.text.words import split_words
 MEASURED = 10_000  # pairs whose lengths tell how many possible links a corpus has
 LONGEST = 60  # words of a side of a pair of the sample; longer pairs say little for their many links
 
-
-class Linker(Protocol):
-    """Gives the links of the pairs of a block."""
-
-    def __call__(self, begin: int, sources: Words, targets: Words) -> list[Links]:
-        """The links of each pair, by its words; the first pair is the training pair ``begin``.
-
-        Raises:
-            UserError: for written links that do not fit.
-        """
+# Gives the links of a block of pairs from the index of its first training pair and the words of both sides;
+# raises ``UserError`` for written links that do not fit.
+Linker = Callable[[int, Words, Words], list[Links]]
 
 
 @dataclass(frozen=True)
 class WrittenLinks:
-    """Links that were written down, of which a target word takes its sure ones, or else its possible ones.
+    """A linker of written lines, of which a target word takes its sure links, or else its possible ones.
 
     Attributes:
         lines: in Pharaoh format; ``None`` for a pair that ``others`` has to link.
@@ -48,49 +41,22 @@ class WrittenLinks:
     others: Linker | None = None
 
     def __call__(self, begin: int, sources: Words, targets: Words) -> list[Links]:
-        end = begin + len(sources)
-        if self.numbers is None:
-            numbers: Sequence[int] = range(begin, end)
-            lines: Sequence[str | None] = self.lines[begin:end]
-        else:
-            numbers = self.numbers[begin:end]
-            lines = self.lines.gather(np.array(numbers, np.int64))
-        others: list[Links] = [frozenset()] * len(lines)
+        rows = range(begin, begin + len(sources))
+        numbers = rows if self.numbers is None else self.numbers[begin : rows.stop]
+        lines: Sequence[str | None] = self.lines.gather(np.array(numbers, np.int64))
+        found: list[Links] = [frozenset()] * len(lines)
         if self.others is not None and None in lines:
-            others = self.others(begin, sources, targets)
-        found: list[Links] = []
-        for number, line, source, target, other in zip(numbers, lines, sources, targets, others, strict=True):
-            if line is None:
-                found.append(other)
-                continue
-            gold = parse_gold(
-                line,
-                where=f"{self.where}{number + 1}",
-                source_length=len(source),
-                target_length=len(target),
-            )
-            found.append(gold.to_teach(1))
+            found = list(self.others(begin, sources, targets))
+        for index, (number, line) in enumerate(zip(numbers, lines, strict=True)):
+            if line is not None:
+                gold = parse_gold(
+                    line,
+                    where=f"{self.where}{number + 1}",
+                    source_length=len(sources[index]),
+                    target_length=len(targets[index]),
+                )
+                found[index] = gold.to_teach(1)
         return found
-
-
-@dataclass(frozen=True)
-class EstimatedLinks:
-    """Links that were estimated for all pairs of a corpus together."""
-
-    links: Sequence[Links]
-
-    def __call__(self, begin: int, sources: Words, targets: Words) -> list[Links]:
-        return list(self.links[begin : begin + len(sources)])
-
-
-@dataclass(frozen=True)
-class LearntLinks:
-    """Links by parameters that were learnt on a sample of a corpus, and stay."""
-
-    aligner: FrozenAligner
-
-    def __call__(self, begin: int, sources: Words, targets: Words) -> list[Links]:
-        return self.aligner.links(_folded(sources), _folded(targets))
 
 
 def links_of_file(path: Path, corpus: Corpus) -> WrittenLinks:
@@ -118,11 +84,7 @@ def has_gaps(split: Split) -> bool:
 
 
 class LinkSample(NamedTuple):
-    """The pairs from which the links of a corpus are estimated, in words.
-
-    Attributes:
-        whole: whether these are all pairs.
-    """
+    """The pairs from which links are estimated, in words; ``whole`` if these are all pairs."""
 
     sources: Words
     targets: Words
@@ -132,7 +94,7 @@ class LinkSample(NamedTuple):
 def sample_of(split: Split, most_links: int, *, whitespace: bool) -> LinkSample:
     """All pairs, if they have at most ``most_links`` possible links, or else pairs at equal distances.
 
-    A pair of 20 and 30 words has 600 possible links. Each takes some 40 bytes while the links are estimated.
+    A pair of 20 and 30 words has 600 possible links, which take some 40 bytes each while they are estimated.
     """
 
     def words(line: str) -> list[str]:
@@ -167,16 +129,18 @@ def estimated(sample: LinkSample, known: KnownLinks | None) -> Linker:
         UserError: if the sample is empty.
     """
     if sample.whole:
-        return EstimatedLinks(estimate_links(sample.sources, sample.targets, known=known))
+        links = estimate_links(sample.sources, sample.targets, known=known)
+        return lambda begin, sources, _: list(links[begin : begin + len(sources)])
     if known is not None:
         known = KnownLinks(_folded(known.sources), _folded(known.targets), known.links)
     try:
-        return LearntLinks(learn_frozen(sample.sources, sample.targets, known=known))
+        aligner = learn_frozen(sample.sources, sample.targets, known=known)
     except ValueError:
         raise UserError(
             f"links cannot be estimated: no training pair of the sample has 1 to {LONGEST} words on each "
             f"side; give a file of links (training.guided_links)"
         ) from None
+    return lambda _, sources, targets: aligner.links(_folded(sources), _folded(targets))
 
 
 def _folded(lines: Words) -> list[list[str]]:

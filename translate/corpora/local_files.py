@@ -123,10 +123,9 @@ def load_directory(
         for prefix in prefixes[name]:
             source, target = _find(root, prefix, source_language), _find(root, prefix, target_language)
             if source is not None and target is not None:
-                gold = _find(root, prefix, "gold")
-                reader = SplitReader(
-                    partial(_pair_blocks, source, target), None if gold is None else read_lines(gold)
-                )
+                path = _find(root, prefix, "gold")
+                gold = None if path is None else read_lines(path)
+                reader = SplitReader(partial(_pair_blocks, source, target), gold, f"gold links of {name}")
                 splits[name] = _with_ids(reader, root, prefix, document_field)
                 if name == "test" and prefix != "test":
                     notes.append(f"test is {prefix}")

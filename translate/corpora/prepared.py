@@ -23,8 +23,8 @@ PIECE = 1 << 24  # bytes that are hashed at a time
 TEXT = (pyarrow.string(), pyarrow.large_string())
 
 
-def read_prepared(data: DataConfig) -> tuple[tuple[str, str], dict[str, Split], list[str]]:
-    """The languages, the splits, and sentences for the user about shards that were left out.
+def read_prepared(data: DataConfig) -> tuple[tuple[str, str], dict[str, Split]]:
+    """The languages and the splits.
 
     Raises:
         UserError: for a manifest that is missing or malformed, or a shard that is missing or damaged.
@@ -33,30 +33,16 @@ def read_prepared(data: DataConfig) -> tuple[tuple[str, str], dict[str, Split], 
         raise UserError("data.path is not set; give the folder that translate prepare has written")
     root = user_path(data.path)
     manifest = _manifest(root)
-    splits, notes = {}, []
-    left_out: dict[str, list[str]] = {name: [] for name in SPLITS}
+    splits = {}
     for name in SPLITS:
-        tables, names = [], []
-        for shard in manifest["splits"].get(name, []):
-            try:
-                tables.append(_shard(root, shard))
-                names.append(str(shard["sha256"]))
-            except UserError as error:
-                if not data.allow_missing_shards:
-                    raise UserError(
-                        f"{error}; prepare it again, or go on without it: data.allow_missing_shards=true"
-                    ) from error
-                left_out[name].append(str(error))
-        notes += [f"{name} goes on without a shard: {reason}" for reason in left_out[name]]
-        if tables:
-            splits[name] = _split(tables, names, scored=name != "train")
+        if shards := manifest["splits"].get(name):
+            tables = [_shard(root, shard) for shard in shards]
+            splits[name] = _split(tables, [str(shard["sha256"]) for shard in shards], scored=name != "train")
     if "train" not in splits:
-        if left_out["train"]:
-            raise UserError(f"no shard of train is left: {'; '.join(left_out['train'][:3])}")
         raise UserError(
             f"{shown_path(root / MANIFEST)}: no training pairs; expected shards of the split train"
         )
-    return _languages(data, manifest["languages"], root), splits, notes
+    return _languages(data, manifest["languages"], root), splits
 
 
 def _manifest(root: Path) -> dict[str, Any]:
@@ -112,13 +98,15 @@ def _shard(root: Path, shard: Mapping[str, Any]) -> Mapped:
             while piece := file.read(PIECE):
                 digest.update(piece)
         if digest.hexdigest() != shard["sha256"]:
-            raise UserError(f"{where}: the shard is damaged (its SHA-256 is not that of the manifest)")
+            raise UserError(
+                f"{where}: the shard is damaged (its SHA-256 is not that of the manifest); prepare it again"
+            )
         mapped = Mapped.open(path)
         for batch in mapped.table.to_batches():
             batch.validate(full=True)
             mapped.release()
     except FileNotFoundError as error:
-        raise UserError(f"{where}: the shard is missing") from error
+        raise UserError(f"{where}: the shard is missing; prepare it again") from error
     except (pyarrow.ArrowException, OSError) as error:
         raise UserError(f"{where}: not a readable Arrow file ({shorten(error)})") from error
     _check_table(mapped.table, shard, where)
@@ -153,6 +141,6 @@ def _split(shards: list[Mapped], names: list[str], *, scored: bool) -> Split:
     assert source is not None
     assert target is not None
     corpora = column("corpus") if scored else None
-    several = corpora is not None and len(set(corpora)) > 1
+    several = corpora if corpora is not None and len(set(corpora)) > 1 else None
     links = None if scored else column("links")
-    return Split(source, target, name=fingerprint(names), corpora=corpora if several else None, links=links)
+    return Split(source, target, name=fingerprint(names), corpora=several, links=links)

@@ -10,9 +10,10 @@ from typing import Any
 import pyarrow
 
 from translate.corpora.caches import fingerprint
-from translate.corpora.columns import DOCUMENT, TEXTS, Column, Spill
+from translate.corpora.columns import DOCUMENT, TEMPORARY, TEXTS, Column, Spill
 from translate.errors import UserError
 from translate.links.links import parse_gold
+from translate.text.aside import told
 
 _LINK = re.compile(r"(\d+)([-p])(\d+)")
 
@@ -95,23 +96,47 @@ class SplitReader:
     Attributes:
         blocks: gives sources and targets of equal number, and the numbers of their documents if these are
             known, some thousands at a time.
-        gold: a Pharaoh line a pair, if links are known.
+        gold: a Pharaoh line a pair, if links are known. They index the words between white space, from 0.
+        where: the name of the gold links in messages; empty if they need no check.
         has_documents: whether blocks have the numbers of documents.
     """
 
     blocks: Callable[[], Iterator[Sequence[Sequence[Any]]]]
     gold: Sequence[str] | None = None
+    where: str = ""
     has_documents: bool = False
 
     @classmethod
-    def of(cls, split: Split) -> "SplitReader":
-        """A reader of what is in memory already."""
-        return cls(lambda: iter([(split.source, split.target)]), split.gold)
+    def of(cls, split: Split, where: str = "") -> "SplitReader":
+        """A reader of pairs that are in memory already."""
+        return cls(lambda: iter([(split.source, split.target)]), split.gold, where)
+
+    def linked_blocks(self) -> Iterator[tuple[Sequence[Sequence[Any]], Sequence[str]]]:
+        """The blocks with their gold links; raises ``UserError`` unless there is one valid line a pair."""
+        count = 0
+        for block in self.blocks():
+            links = [] if self.gold is None else self.gold[count : count + len(block[0])]
+            for number, (line, source, target) in enumerate(zip(links, *block[:2]), start=count + 1):
+                if self.where:
+                    parse_gold(
+                        line,
+                        where=f"{self.where}, line {number}",
+                        source_length=len(source.split()),
+                        target_length=len(target.split()),
+                    )
+            count += len(block[0])
+            yield block, links
+        if self.gold is not None and len(self.gold) != count:
+            raise UserError(
+                f"{self.where}: {len(self.gold)} lines of gold links for {count} sentence pairs; "
+                f"expected one line a pair"
+            )
 
     def whole(self) -> Split:
-        """The split as a table."""
-        with Spill(TEXTS.append(DOCUMENT) if self.has_documents else TEXTS) as spill:
-            for block in self.blocks():
+        """The split as a table; raises ``UserError`` for wrong gold links or a full disk."""
+        schema = TEXTS.append(DOCUMENT) if self.has_documents else TEXTS
+        with told(TEMPORARY), Spill(schema) as spill:
+            for block, _ in self.linked_blocks():
                 spill.add(block)
             found = spill.finish()
         gold = None if self.gold is None else Column.of(self.gold)
@@ -127,24 +152,3 @@ class RawCorpus:
     target_language: str
     splits: dict[str, SplitReader]  # train; validation and test if there are any
     notes: tuple[str, ...] = ()  # sentences for the user about choices that reading made
-
-
-def check_gold(split: Split, where: str) -> None:
-    """Raise ``UserError`` unless ``split.gold`` holds one valid line of links a pair.
-
-    Links index the words between white space, from 0.
-    """
-    if split.gold is None:
-        return
-    if len(split.gold) != len(split):
-        raise UserError(
-            f"{where}: {len(split.gold)} lines of gold links for {len(split)} sentence pairs; "
-            f"expected one line a pair"
-        )
-    for number, (line, source, target) in enumerate(zip(split.gold, split.source, split.target), start=1):
-        parse_gold(
-            line,
-            where=f"{where}, line {number}",
-            source_length=len(source.split()),
-            target_length=len(target.split()),
-        )
