@@ -13,8 +13,7 @@ from tests.export.in_node import in_node, run_script
 from translate.config.data import TokenizerConfig
 from translate.errors import UserError
 from translate.export.browser_tokenizer import describe, write_tokenizer
-from translate.serve.content.segments import sentences
-from translate.text.sentences import split
+from translate.serve.texts import in_sentences
 from translate.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, train_tokenizer
 from translate.text.words import split_words
 
@@ -176,7 +175,7 @@ def test_sentences_end_where_ours_do(tmp_path: Path) -> None:
         'const answer = (texts) => texts.map((text) => sentences(text, "en"));\n'
     )
     for text, found in zip(texts, run_script(tmp_path, script, texts), strict=True):
-        wanted = sentences(text, lambda line: split(line, "en")).spans
+        wanted = in_sentences(text, "en").spans
         assert [tuple(span) for span in found] == list(wanted), text
 
 

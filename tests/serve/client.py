@@ -3,25 +3,24 @@
 import http.client
 import io
 import json
-import signal
 import socket
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from translate.errors import UserError
-from translate.serve.batch.engine import Engine
+import uvicorn
+
 from translate.serve.catalogue import Catalogue
-from translate.serve.limits import ServiceLimits
-from translate.serve.metrics import Metrics
-from translate.serve.service import Service
+from translate.serve.opening import new_service
+from translate.serve.service import Service, ServiceLimits
 from translate.serve.web.application import build_application
 from translate.serve.web.keys import Keys
 from translate.serve.web.logs import Log
-from translate.serve.web.server import Server, listen, run_server
+from translate.serve.web.server import Unread, configured, listen, relay_logs
 
 
 @dataclass
@@ -45,12 +44,14 @@ class Client:
         port: of 127.0.0.1.
         service: the server's own state.
         server: itself.
+        unread: its answers that wait to be read.
         log: what it has written.
     """
 
     port: int
     service: Service
-    server: Server
+    server: uvicorn.Server
+    unread: Unread
     log: io.StringIO
 
     @property
@@ -109,33 +110,25 @@ def eventually(condition: Callable[[], bool], what: str, seconds: float = 60.0) 
 
 
 def running(
-    models: Catalogue,
-    limits: ServiceLimits,
-    keys: Keys,
-    drain: float,
-    load: Callable[[], Catalogue] | None = None,
+    models: Catalogue, limits: ServiceLimits, keys: Keys, drain: float
 ) -> tuple[Client, Callable[[], None]]:
     """A server that answers, and a function that ends it as SIGTERM does."""
-    written = io.StringIO()
-    log, metrics = Log(written), Metrics()
-    service = Service(Engine(1, 1, limits.queue, metrics), limits, metrics, keys, log)
-    server = Server(service, build_application(service), load or (lambda: models), drain)
+    folder, written = TemporaryDirectory(prefix="translate-test-"), io.StringIO()
+    log = Log(written)
+    service = new_service(models, limits, keys, log, Path(folder.name))
+    relay_logs(log)
+    unread = Unread(limits.unread)
+    server = uvicorn.Server(configured(build_application(service), unread, drain))  # type: ignore[arg-type]
     listener = listen("127.0.0.1", 0)
     port = listener.getsockname()[1]
-
-    def run() -> None:
-        with suppress(UserError):  # a model that cannot be loaded; the server keeps it as its failure
-            run_server(server, listener, log)
-
-    thread = threading.Thread(target=run, daemon=True)
+    thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
     thread.start()
-    client = Client(port, service, server, written)
-    if load is None:
-        eventually(lambda: service.state == "ready" and server.started, "the server")
+    eventually(lambda: server.started, "the server")
 
     def end() -> None:
-        server.handle_exit(signal.SIGTERM, None)
+        server.should_exit = True
         thread.join(60)
         assert not thread.is_alive()
+        folder.cleanup()
 
-    return client, end
+    return Client(port, service, server, unread, written), end

@@ -8,7 +8,7 @@ import pytest
 
 from tests.serve.client import Client, eventually
 from tests.serve.conftest import LIMITS
-from translate.serve.web.connections import Unread
+from translate.serve.web.server import Unread
 
 ANSWERS = 400
 
@@ -90,7 +90,7 @@ def test_silent_readers_are_cut_and_others_are_not(serve: Callable[..., Client])
     seen: set[object] = set()
 
     def all_wait() -> bool:
-        seen.update(client.server.unread._waiting)
+        seen.update(client.unread._waiting)
         return len(seen) == len(connections)
 
     for _ in range(3):

@@ -9,8 +9,8 @@ import pytest
 from tests.serve.client import Client
 from tests.serve.conftest import KEY
 from tests.serve.test_libretranslate import multipart
-from translate.serve.content.glossaries import Glossary, read_entries
-from translate.serve.content.tagged import TagRules, read_tagged
+from translate.serve.documents import TagRules, read_tagged
+from translate.serve.glossaries import Glossary, read_entries
 from translate.serve.web.keys import Keys
 from translate.serve.web.refusals import RefusalError
 from translate.translator import Translator

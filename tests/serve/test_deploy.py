@@ -20,7 +20,7 @@ from tests.serve.conftest import KEY
 from translate.cli import serve as command
 from translate.runs.load import load
 from translate.serve.catalogue import Catalogue, Served
-from translate.serve.limits import ServiceLimits
+from translate.serve.service import ServiceLimits
 from translate.serve.web.keys import Keys
 
 ROOT = Path(__file__).parents[2]
@@ -64,8 +64,8 @@ def test_the_command_of_the_container(
     assert line[:2] == ["translate", "serve"]
     line[line.index("/srv/run")] = str(tiny_run)
     assert run([*line[1:], "--port", "0"]) == 0, capsys.readouterr().err
-    named, _, listener, *_ = served
-    assert named == {tiny_run.name: [tiny_run]}
+    settings, listener = served
+    assert settings.runs == [str(tiny_run)]
     assert ("EXPOSE", "5000") in instructions()  # the default port
     assert listener.fileno() == -1  # closed again
 
@@ -111,7 +111,7 @@ def test_the_command_of_the_service(
     program, *arguments = shlex.split(line.replace("/srv/translate/run", str(tiny_run)).replace("5000", "0"))
     assert Path(program).name == "translate"
     assert run(arguments) == 0, capsys.readouterr().err
-    assert any(getattr(each, "needed", False) for each in served)  # keys
+    assert served[0].key_file == str(tmp_path / name)
     drain = int(arguments[arguments.index("--drain") + 1])
     assert drain + 5 < int(settings()["TimeoutStopSec"][0])
 

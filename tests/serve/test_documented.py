@@ -11,7 +11,7 @@ import pytest
 
 from tests.docs.examples import blocks
 from tests.serve.client import Client
-from translate.serve.limits import ServiceLimits
+from translate.serve.service import ServiceLimits
 
 PAGE = Path(__file__).parents[2] / "docs" / "serving.md"
 EXAMPLES = [
@@ -40,7 +40,7 @@ def shape(value: Any) -> Any:
 
 
 def test_there_are_examples() -> None:
-    assert len(EXAMPLES) == 5
+    assert len(EXAMPLES) == 4
 
 
 @pytest.mark.parametrize(("command", "shown"), EXAMPLES, ids=[command for command, _ in EXAMPLES])

@@ -4,6 +4,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -11,10 +12,17 @@ from tests.serve.client import eventually
 from translate.search import sources
 from translate.search.running import RunningBatch
 from translate.serve.batch import engine as engine_module
-from translate.serve.batch.calls import BULK_SENTENCES, Calculation, QueuedSentence, ServedCall
+from translate.serve.batch import lanes
+from translate.serve.batch.calls import (
+    BULK_SENTENCES,
+    Arrived,
+    Growth,
+    Outcome,
+    QueuedSentence,
+    ServedCall,
+)
 from translate.serve.batch.engine import BusyError, Engine, StoppedError
-from translate.serve.batch.lanes import CROWD, GROUP, LONG_STEP, PATIENCE, Feed, Lane
-from translate.serve.batch.turns import Turns
+from translate.serve.batch.lanes import GROUP, PATIENCE, Feed, Lane, Party, Turns
 from translate.serve.metrics import Metrics
 from translate.translation import UNMET, Translation
 from translate.translator import Translator
@@ -23,34 +31,40 @@ LINE, LONG = "I love you .", "the old woman sees the dog and the cat and the man
 
 
 class Received:
-    """Keeps what a call receives."""
+    """Keeps what a call is told."""
 
     def __init__(self) -> None:
         self.results: dict[int, Translation] = {}
         self.errors: list[Exception] = []
-        self.growth: list[Sequence[int]] = []
+        self.growth: list[list[int]] = []
 
-    def receive(self, index: int, result: Translation) -> None:
-        self.results[index] = result
+    def tell(self, outcome: Outcome) -> None:
+        if isinstance(outcome, Arrived):
+            self.results[outcome.sentence] = outcome.result
+        elif isinstance(outcome, Growth):
+            self.growth.append(list(outcome.ids))
+        else:
+            self.errors.append(outcome)
 
-    def fail(self, error: Exception) -> None:
-        self.errors.append(error)
 
-    def grow(self, index: int, ids: Sequence[int]) -> None:
-        self.growth.append(list(ids))
+def texts_of(received: Received, count: int) -> list[str]:
+    eventually(lambda: len(received.results) == count or bool(received.errors), "the translations")
+    assert not received.errors
+    return [received.results[index].text for index in range(count)]
 
 
 @pytest.fixture
 def engine() -> Iterator[Engine]:
-    found = Engine(1, 1, 3_000, Metrics())
+    found = Engine(1, 3_000, Metrics())
     yield found
     found.close()
 
 
-def new_call(translator: Translator, lines: Sequence[str], **options: object) -> tuple[ServedCall, Received]:
+def new_call(translator: Translator, lines: Sequence[str], **options: Any) -> tuple[ServedCall, Received]:
     received = Received()
     growing = bool(options.pop("growing", False))
-    return ServedCall("tiny", translator.begin(lines, **options), received, growing), received  # type: ignore[arg-type]
+    begun = replace(translator, warnings=Counter()).begin(lines, **options)
+    return ServedCall("tiny", begun, received.tell, growing), received
 
 
 class Gate:
@@ -112,13 +126,11 @@ def test_a_cancelled_call_makes_no_further_steps(engine: Engine, translator: Tra
         stepped(model, live, size)
 
     engine._metrics.stepped = noted  # type: ignore[method-assign]
-    grow = received.grow
 
-    def cancel(index: int, ids: Sequence[int]) -> None:
-        grow(index, ids)
+    def cancel(_: Outcome) -> None:
         engine.cancel(call)
 
-    received.grow = cancel  # type: ignore[method-assign]
+    call.tell = cancel
     engine.submit(call)
     eventually(lambda: not engine._lanes and not engine.pieces, "an idle engine")
     assert received.results == {}
@@ -138,14 +150,14 @@ def test_growth_ends_in_the_translation(engine: Engine, translator: Translator) 
 
 def test_the_queue_is_bounded_in_pieces(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     gate = Gate(monkeypatch)
-    engine = Engine(1, 1, 100, Metrics())
+    engine = Engine(1, 100, Metrics())
     first, received = new_call(translator, [LONG] * 3)
     engine.submit(first)
     with pytest.raises(BusyError) as caught:
         engine.submit(new_call(translator, [LONG] * 20)[0])
     assert caught.value.retry_after >= 1
     with pytest.raises(BusyError):
-        engine.calculate(Calculation("tiny", translator, 1_000, str, ()))
+        engine.calculate(1_000, str)
     gate.open.set()
     eventually(lambda: len(received.results) == 3 and not engine.pieces, "the first call")
     engine.submit(new_call(translator, [LONG] * 20)[0])  # alone it may be larger than the queue
@@ -154,7 +166,7 @@ def test_the_queue_is_bounded_in_pieces(translator: Translator, monkeypatch: pyt
 
 def test_a_call_that_stops_is_told(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     gate = Gate(monkeypatch)
-    engine = Engine(1, 1, 1_000, Metrics())
+    engine = Engine(1, 1_000, Metrics())
     call, received = new_call(translator, [LONG])
     engine.submit(call)
     assert gate.entered.wait(60)
@@ -201,7 +213,7 @@ def test_constraints_that_cannot_be_met_are_left_out_and_told(engine: Engine, tr
     eventually(lambda: len(received.results) == 1, "the translation")
     (expected,) = narrow.translate(lines, constraints=phrases, beam_size=1)
     assert received.results[0].text == expected.text
-    assert call.warnings[UNMET] == narrow.warnings[UNMET]
+    assert call.translation.warnings[UNMET] == narrow.warnings[UNMET]
 
 
 def test_options_that_cannot_share_a_batch_have_lanes_of_their_own(translator: Translator) -> None:
@@ -290,29 +302,85 @@ def test_cancelled_jobs_leave_the_queue(translator: Translator) -> None:
     assert set(order(lane, 4)) == {calls[0], calls[2]}
 
 
-@pytest.mark.parametrize("workers", [1, 2])
 def test_a_document_of_many_batches_is_translated_beside_sentences(
-    translator: Translator, workers: int
+    engine: Engine, translator: Translator
 ) -> None:
     """A document's sentences begin together and are parked when half of them are done; none is lost."""
     small = replace(translator, search=replace(translator.search, batch_size=8))
-    engine = Engine(workers, workers, 3_000, Metrics())
     lines = [" ".join(LONG.split()[: 3 + number % 13]) for number in range(90)]
     document, received = new_call(small, lines)
     sentences = [new_call(small, [LINE]) for _ in range(5)]
     engine.submit(document)
     for call, _ in sentences:
         engine.submit(call)
-    eventually(lambda: len(received.results) == len(lines), "the document")
-    eventually(lambda: all(each.results for _, each in sentences), "the sentences")
-    expected = [each.text for each in small.translate(lines)]
-    assert [received.results[index].text for index in range(len(lines))] == expected
-    engine.close()
+    expected = [result.text for result in small.translate(lines)]
+    assert texts_of(received, len(lines)) == expected
+    eventually(lambda: all(own.results for _, own in sentences), "the sentences")
+
+
+class Clock:
+    """Stands still until a step takes time."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(lanes, "time", clock)
+    return clock
+
+
+@pytest.mark.parametrize(
+    ("parties", "share"),
+    [([(Party(1.0), 1.0), (Party(1.0), 4.0)], 0.5), ([(Party(4.0), 1.0), (Party(1.0), 10.0)], 0.8)],
+)
+def test_the_weight_of_a_party_is_its_share_of_the_time(
+    clock: Clock, parties: list[tuple[Party, float]], share: float
+) -> None:
+    """Whatever a step takes; only one party computes at a time."""
+    turns, spent, running = Turns(), [0.0, 0.0], 0
+
+    def run(number: int) -> None:
+        nonlocal running
+        party, seconds = parties[number]
+        with turns.turn(party):
+            while sum(spent) < 400:
+                running += 1
+                assert running == 1
+                spent[number] += seconds
+                clock.now += seconds
+                running -= 1
+                turns.renew(party)
+
+    with turns.turn(Party()):  # nobody begins before both wait
+        threads = [threading.Thread(target=run, args=(number,)) for number in range(2)]
+        for thread in threads:
+            thread.start()
+        eventually(lambda: len(turns._waiting) == 2, "both")
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+    assert spent[0] / sum(spent) == pytest.approx(share, abs=0.05)
+
+
+def test_a_party_that_was_idle_has_saved_nothing(clock: Clock) -> None:
+    turns, busy, idle = Turns(), Party(1.0), Party(1.0)
+    with turns.turn(busy):
+        for _ in range(50):
+            clock.now += 1
+            turns.renew(busy)
+    with turns.turn(idle):
+        assert idle.spent >= 49
 
 
 def test_a_cancelled_document_leaves_all_its_batches(translator: Translator) -> None:
     small = replace(translator, search=replace(translator.search, batch_size=8))
-    engine, steps = Engine(1, 1, 3_000, Metrics()), 0
+    engine, steps = Engine(1, 3_000, Metrics()), 0
     document, received = new_call(small, [LONG, LINE, LINE] * 30)
     after_step = Feed.after_step
 
@@ -336,7 +404,7 @@ def feed_of(translator: Translator, live: int, waiting: int) -> Feed:
     """A feed whose batch has ``live`` sentences, and a lane in which others wait."""
     calls = [new_call(translator, [LINE])[0] for _ in range(live + waiting)]
     lane = Lane(calls[0].lane(calls[0].jobs()))
-    feed = Feed(lane, threading.Lock(), Turns(1), Metrics())
+    feed = Feed(lane, threading.Lock(), Turns(), Metrics())
     for call in calls[:live]:
         lane.add(call.jobs())
     assert len(feed.take() or ()) == live
@@ -356,28 +424,3 @@ def test_a_few_newcomers_wait_for_a_few_steps_alone(translator: Translator) -> N
     feed = feed_of(translator, 3 * GROUP, 1)
     assert [feed.take() for _ in range(PATIENCE)] == [None] * PATIENCE
     assert len(feed.take() or ()) == 1
-
-
-def test_a_further_worker_joins_where_it_helps(translator: Translator) -> None:
-    lane = feed_of(translator, 2, 1).lane
-    assert [lane.keeps_busy(workers) for workers in (1, 2, 3)] == [True, False, False]
-    lane.step_seconds = 2 * LONG_STEP
-    assert lane.keeps_busy(3)
-    assert feed_of(translator, CROWD - 1, 1).lane.keeps_busy(2)
-    assert not feed_of(translator, CROWD - 1, 1).lane.keeps_busy(3)
-
-
-def test_the_smaller_of_two_batches_ends_where_one_is_enough(translator: Translator) -> None:
-    """It takes no newcomers; the larger one does."""
-    feed = feed_of(translator, 1, GROUP)
-    other = Feed(feed.lane, threading.Lock(), Turns(1), Metrics())
-    assert len(other.take() or ()) == GROUP
-    feed.lane.threads = 2
-    feed.lane.add(new_call(translator, [LINE])[0].jobs())
-    assert feed.take() is None
-    assert len(other.take() or ()) == 1
-    feed.lane.add(new_call(translator, [LINE])[0].jobs())
-    feed.leave([*feed.live])
-    assert feed.take() is None
-    other.leave([*other.live])
-    assert len(feed.take() or ()) == 1  # nobody else has a batch

@@ -1,7 +1,6 @@
 """CTranslate2 in a server: the texts of ``translate text --engine auto``; torch does what it cannot."""
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,14 +13,12 @@ pytest.importorskip("ctranslate2", reason="the extra export is not installed")
 
 from tests.serve.client import Client, eventually, running
 from tests.serve.conftest import LIMITS
-from tests.serve.test_engine import LINE, LONG, new_call
-from tests.serve.test_processes import texts_of
+from tests.serve.test_engine import LINE, LONG, new_call, texts_of
 from tests.tiny_runs import TRAINED, train_tiny
 from translate.errors import UserError
 from translate.grammar.generator import generate
 from translate.runs.load import load
 from translate.serve.batch.engine import Engine
-from translate.serve.batch.processes import ProcessEngine
 from translate.serve.catalogue import Catalogue, Served
 from translate.serve.metrics import Metrics
 from translate.serve.opening import open_catalogue
@@ -47,17 +44,9 @@ def some_lines(seed: int, count: int) -> list[str]:
     return [each.source for each in generate(1, 60, 0, seed)["validation"]][:count]
 
 
-@pytest.fixture(scope="module", params=["threads", "processes"])
-def engine(request: pytest.FixtureRequest, automatic: Translator) -> Iterator[Engine]:
-    found: Engine
-    if request.param == "threads":
-        found = Engine(2, 2, 20_000, Metrics())
-    elif os.name != "posix":
-        pytest.skip("processes are given open files")
-    else:
-        found = ProcessEngine(1, 2, 20_000, Metrics(), lambda *_, **__: None)
-    used = found.start({"tiny": automatic})["tiny"]
-    assert used.engine is automatic.engine
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Engine]:
+    found = Engine(2, 20_000, Metrics())
     yield found
     found.close()
 
@@ -78,7 +67,7 @@ def test_the_texts_are_those_of_the_library(
     assert texts_of(received, 50) == [each.text for each in expected]
     assert [received.results[i].engine for i in range(50)] == [each.engine for each in expected]
     assert {"ctranslate2"} <= {each.engine for each in expected}
-    assert document.warnings[AT_LIMIT] == whole.warnings[AT_LIMIT]
+    assert document.translation.warnings[AT_LIMIT] == whole.warnings[AT_LIMIT]
     for index, each in enumerate(expected):
         found = received.results[index]
         assert [one.text for one in found.n_best] == [one.text for one in each.n_best]
@@ -98,7 +87,7 @@ def test_torch_translates_what_is_broken_off(engine: Engine, automatic: Translat
     assert texts_of(received, 12) == [each.text for each in expected]
     assert "torch" in {each.engine for each in expected}
     assert [received.results[index].engine for index in range(12)] == [each.engine for each in expected]
-    assert call.warnings[AT_LIMIT] == short.warnings[AT_LIMIT] > 0
+    assert call.translation.warnings[AT_LIMIT] == short.warnings[AT_LIMIT] > 0
 
 
 @pytest.mark.parametrize("options", [{"prefix": "je"}, {"constraints": ["chat"]}], ids=str)

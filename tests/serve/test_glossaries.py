@@ -3,7 +3,7 @@
 import random
 import re
 
-from translate.serve.content.glossaries import MOST_TERMS, Glossary
+from translate.serve.glossaries import MOST_TERMS, Glossary
 
 SIGNS = [
     "the",

@@ -11,7 +11,7 @@ from tests.serve.client import Client
 from translate.alignment.pairs import EncodedPair
 from translate.serve.catalogue import Catalogue, Served
 from translate.serve.live_page import live_files
-from translate.serve.probabilities import word_probabilities
+from translate.serve.word_confidence import word_probabilities
 from translate.text.tokenizer import Pieces
 from translate.text.words import Word
 from translate.translator import Translator
@@ -296,7 +296,8 @@ def test_the_description_names_every_path(client: Client) -> None:
     }
     assert set(paths) == routes
     assert all(path in page for path in routes)
-    fields = client.ask("GET", "/spec").json["components"]["schemas"]["TranslateRequest"]["properties"]
+    body = paths["/v1/translate"]["post"]["requestBody"]["content"]["application/json"]
+    fields = body["schema"]["properties"]
     assert {"text", "model", "prefix", "alternatives_at", "stream"} <= fields.keys()
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -14,12 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.serve.client import Client, eventually, running
+from tests.serve.client import Client, eventually
 from tests.serve.conftest import LIMITS
-from translate.errors import UserError
 from translate.search.running import RunningBatch
-from translate.serve.catalogue import Catalogue
-from translate.serve.web.keys import Keys
 from translate.translator import Translator
 
 LONG = "the old woman sees the dog and the cat and the man and the boy . " * 3
@@ -144,57 +142,14 @@ def test_too_many_requests_at_a_time(serve: Callable[..., Client], gate: Gate) -
         connection.close()
 
 
-def test_models_that_load_are_waited_for(catalogue: Catalogue) -> None:
-    loaded = threading.Event()
-
-    def load() -> Catalogue:
-        assert loaded.wait(60)
-        return catalogue
-
-    client, end = running(catalogue, LIMITS, Keys(), 5.0, load)
-    eventually(lambda: client.server.started, "the server")
-    assert client.ask("GET", "/health").status == 200
-    assert (client.ask("GET", "/ready").status, client.ask("GET", "/ready").json) == (
-        503,
-        {"status": "loading"},
-    )
-    reply = client.post("/v1/translate", text="I love you .")
-    assert (reply.status, reply.headers["retry-after"]) == (503, "2")
-    loaded.set()
-    eventually(lambda: client.ask("GET", "/ready").status == 200, "the model")
-    assert client.post("/v1/translate", text="I love you .").status == 200
-    end()
-
-
-def test_a_server_whose_processes_have_all_ended_is_not_ready(
-    serve: Callable[..., Client], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client = serve()
-    assert client.ask("GET", "/ready").status == 200
-    monkeypatch.setattr(type(client.service.engine), "works", False)
-    reply = client.ask("GET", "/ready")
-    assert (reply.status, reply.json) == (503, {"status": "restarting"})
-    assert client.post("/v1/translate", text="I love you .").status == 200  # requests wait
-
-
-def test_a_model_that_cannot_be_loaded_ends_the_server(catalogue: Catalogue) -> None:
-    def load() -> Catalogue:
-        raise UserError("runs/x: damaged")
-
-    client, end = running(catalogue, LIMITS, Keys(), 5.0, load)
-    eventually(lambda: client.server.failure is not None, "the failure")
-    assert str(client.server.failure) == "runs/x: damaged"
-    end()
-
-
 def test_a_drain_answers_what_was_accepted(serve: Callable[..., Client], gate: Gate) -> None:
     client = serve(drain=30.0)
     waiting, kept = send(client), client.raw()
     assert gate.entered.wait(60)
-    client.server.handle_exit(signal.SIGTERM, None)
-    assert client.ask("GET", "/ready").json == {"status": "draining"}
-    kept.sendall(b"POST /v1/translate HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n")
-    assert kept.recv(20).startswith(b"HTTP/1.1 503")
+    client.server.should_exit = True
+    assert kept.recv(20) == b""  # a connection without a request ends
+    with pytest.raises(ConnectionRefusedError):
+        client.raw()
     gate.open.set()
     assert waiting.recv(20).startswith(b"HTTP/1.1 200")
     waiting.close()
@@ -205,32 +160,33 @@ def test_a_drain_that_takes_too_long_refuses_the_rest(serve: Callable[..., Clien
     client = serve(drain=0.2)
     waiting = send(client)
     assert gate.entered.wait(60)
-    client.server.handle_exit(signal.SIGTERM, None)
+    client.server.should_exit = True
     assert waiting.recv(20).startswith(b"HTTP/1.1 503")
     waiting.close()
     gate.open.set()
 
 
+def command(run: Path, *options: object) -> list[str]:
+    entry = "from translate.cli.main import main; main()"
+    return [sys.executable, "-c", entry, "serve", str(run), *map(str, options)]
+
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("sign", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
-def test_a_signal_under_load_loses_no_answer(tiny_run: Path, tmp_path: Path, sign: int, code: int) -> None:
+@pytest.mark.parametrize(
+    ("sign", "code", "workers"), [(signal.SIGTERM, 0, 1), (signal.SIGINT, 130, 1), (signal.SIGTERM, 0, 2)]
+)
+def test_a_signal_under_load_loses_no_answer(
+    tiny_run: Path, tmp_path: Path, sign: int, code: int, workers: int
+) -> None:
     """Every request gets its own translation, a refusal, or no connection."""
     port = free_port()
-    command = [
-        sys.executable,
-        "-c",
-        "from translate.cli.main import main; main()",
-        "serve",
-        str(tiny_run),
-        "--port",
-        str(port),
-        "--threads",
-        "1",
-    ]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    options = ["--port", port, "--threads", 1, "--workers", workers]
     with (tmp_path / "log").open("w") as log:
-        process = subprocess.Popen(command, env=environment, stderr=log)
-    client = Client(port, None, None, None)  # type: ignore[arg-type]
+        process = subprocess.Popen(command(tiny_run, *options), env=ENVIRONMENT, stderr=log)
+    client = Client(port, None, None, None, None)  # type: ignore[arg-type]
     try:
         eventually(lambda: ready(client), "the server")
         found: list[tuple[str, int, str]] = []
@@ -270,6 +226,21 @@ def test_a_signal_under_load_loses_no_answer(tiny_run: Path, tmp_path: Path, sig
         if status == 200:
             assert text == expected[line]["translations"][0]["text"]
     assert "Traceback" not in (tmp_path / "log").read_text()
+
+
+@pytest.mark.slow
+def test_a_worker_that_cannot_load_ends_the_command(tiny_run: Path, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(tiny_run, tmp_path / "run"))
+    for weights in run.rglob("*.safetensors"):
+        weights.write_bytes(b"damaged")
+    arguments = command(run, "--port", 0, "--workers", 2)
+    done = subprocess.run(
+        arguments, env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 2
+    assert "damaged" in done.stderr
+    assert "error: a worker has ended before it answered" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def ready(client: Client) -> bool:

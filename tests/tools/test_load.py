@@ -10,7 +10,7 @@ from tests.serve.client import running
 from tests.tools.load import main, parse
 from translate.runs.load import load
 from translate.serve.catalogue import Catalogue, Served
-from translate.serve.limits import ServiceLimits
+from translate.serve.service import ServiceLimits
 from translate.serve.web.keys import Keys
 
 

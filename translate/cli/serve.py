@@ -1,26 +1,29 @@
 """``translate serve``: HTTP APIs over runs, and the page to translate in."""
 
 import ipaddress
-from dataclasses import dataclass
+import json
+import os
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-from translate.cli.console import print_note
-from translate.cli.options import with_groups
+from translate.cli.console import print_error, print_note
+from translate.cli.options import Engine, with_groups
 from translate.cli.text_options import TextMachine
 from translate.errors import UserError
 
 if TYPE_CHECKING:
     import socket
 
-    from translate.serve.catalogue import Catalogue
-    from translate.serve.limits import ServiceLimits
-    from translate.serve.web.keys import Keys
+    from starlette.types import ASGIApp
+
+    from translate.serve.service import ServiceLimits
 
 EXAMPLES = """
 Examples:
@@ -29,6 +32,7 @@ Examples:
   translate serve best=runs/first best=runs/second
   translate serve runs/mine --host 0.0.0.0 --key-file keys.txt
 """
+SETTINGS = "TRANSLATE_SERVE"  # the variable of the environment with the settings of workers
 NEEDED = ("starlette", "uvicorn", "python_multipart", "prometheus_client")
 
 
@@ -71,6 +75,12 @@ class LimitOptions:
         int, typer.Option(min=1, metavar="BYTES", help="Of answers that clients have not read yet, in all.")
     ] = 64 << 20
 
+    def bounds(self) -> "ServiceLimits":
+        """The limits as a service has them."""
+        from translate.serve.service import ServiceLimits
+
+        return ServiceLimits(**{name.removeprefix("max_"): value for name, value in vars(self).items()})
+
 
 @dataclass(frozen=True)
 class WorkOptions:
@@ -79,18 +89,15 @@ class WorkOptions:
     PANEL: ClassVar = "Work"
 
     workers: Annotated[
-        int | None,
+        int,
         typer.Option(
-            min=1,
-            max=64,
-            metavar="N",
-            help="Processes that translate side by side; on a GPU, threads. Default: up to 4, and 1.",
+            min=1, max=64, metavar="N", help="Processes that answer, each with models and threads of its own."
         ),
-    ] = None
+    ] = 1
     drain: Annotated[
-        float,
+        int,
         typer.Option(min=0, max=3600, metavar="SECONDS", help="For requests in progress when SIGTERM comes."),
-    ] = 30.0
+    ] = 30
     languages: Annotated[
         list[str] | None,
         typer.Option(
@@ -99,6 +106,63 @@ class WorkOptions:
         ),
     ] = None
     log_texts: Annotated[bool, typer.Option("--log-texts", help="Log the texts of requests, too.")] = False
+
+
+@dataclass(frozen=True)
+class ServeMachine(TextMachine):
+    """As ``translate text``, but Transformers on the CPU are served by CTranslate2."""
+
+    engine: Engine = "auto"
+
+
+@dataclass(frozen=True)
+class ServerSettings:
+    """All that a worker needs to know; see :func:`application`."""
+
+    runs: list[str]
+    key_file: str | None
+    limits: LimitOptions
+    work: WorkOptions
+    machine: ServeMachine
+    folder: str  # for files of clients
+
+    def to_json(self) -> str:
+        """The settings as text."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> "ServerSettings":
+        """The settings of a text."""
+        given = json.loads(text)
+        groups = {"limits": LimitOptions, "work": WorkOptions, "machine": ServeMachine}
+        return cls(**given | {name: group(**given[name]) for name, group in groups.items()})
+
+    def build(self) -> "ASGIApp":
+        """Load the models; gives the application.
+
+        Raises:
+            UserError: if a model cannot be loaded.
+        """
+        from translate.serve.opening import named_runs, new_service, open_catalogue, read_languages
+        from translate.serve.web.application import build_application
+        from translate.serve.web.keys import Keys
+        from translate.serve.web.logs import Log
+        from translate.serve.web.server import relay_logs
+
+        log = Log(texts=self.work.log_texts)
+        relay_logs(log)
+        named, machine = named_runs(self.runs), self.machine
+        languages = read_languages(self.work.languages or (), list(named))
+        keys = Keys() if self.key_file is None else Keys.read(Path(self.key_file))
+        models = open_catalogue(
+            named, languages, partial(machine.load, int8=machine.int8), machine.batch_size
+        )
+        for served in models.models:
+            if (note := served.translator.engine.note) is not None:
+                log.write("engine", model=served.name, note=note)
+        service = new_service(models, self.limits.bounds(), keys, log, Path(self.folder))
+        log.write("ready", models=[served.name for served in models.models])
+        return build_application(service)
 
 
 @with_groups
@@ -111,12 +175,12 @@ def serve(
     address: AddressOptions,
     limits: LimitOptions,
     work: WorkOptions,
-    machine: TextMachine,
+    machine: ServeMachine,
 ) -> None:
     r"""Serve trained runs: APIs over HTTP, and a page to translate in.
 
-    It needs pip install 'seq2seq-translate\[serve]'. /docs lists the APIs: LibreTranslate, DeepL,
-    Azure and our own, which gives the links between words. SIGTERM lets the requests in progress end.
+    It needs pip install 'seq2seq-translate\[serve]'. /docs lists the APIs: LibreTranslate, DeepL
+    and our own, which gives the links between words. SIGTERM lets the requests in progress end.
     """
     for name in NEEDED:
         if find_spec(name) is None:
@@ -126,7 +190,6 @@ def serve(
             )
     _check_address(address)
     from translate.runs.run_directory import check_is_run
-    from translate.serve.limits import ServiceLimits
     from translate.serve.opening import named_runs, read_languages
     from translate.serve.web.keys import Keys
     from translate.serve.web.server import listen
@@ -134,58 +197,43 @@ def serve(
     named = named_runs(runs)
     for path in chain.from_iterable(named.values()):
         check_is_run(path)
-    languages = read_languages(work.languages or (), list(named))
-    keys = Keys() if address.key_file is None else Keys.read(address.key_file)
-    bounds = ServiceLimits(
-        limits.max_characters,
-        limits.max_texts,
-        limits.max_body,
-        limits.max_file,
-        limits.max_queue,
-        limits.max_requests,
-        limits.max_beam,
-        limits.max_unread,
-    )
-    with listen(address.host, address.port) as listener:
-        _serve(named, languages, listener, bounds, keys, work, machine)
+    read_languages(work.languages or (), list(named))
+    if address.key_file is not None:
+        Keys.read(address.key_file)
+    key_file = None if address.key_file is None else str(address.key_file)
+    with listen(address.host, address.port) as listener, TemporaryDirectory(prefix="translate-") as folder:
+        _serve(ServerSettings(runs, key_file, limits, work, machine, folder), listener)
 
 
-def _serve(
-    named: dict[str, list[Path]],
-    languages: dict[str, tuple[str, str]],
-    listener: "socket.socket",
-    limits: "ServiceLimits",
-    keys: "Keys",
-    work: WorkOptions,
-    machine: TextMachine,
-) -> None:
-    from translate.runs.runtime import find_device, use_runtime, use_threads
-    from translate.serve.opening import begin_models, new_service, open_catalogue, uses_processes
-    from translate.serve.web.application import build_application
+def _serve(settings: ServerSettings, listener: "socket.socket") -> None:
     from translate.serve.web.logs import Log
-    from translate.serve.web.server import Server, run_server
-
-    device = find_device(machine.device)
-    if uses_processes(device.type):
-        use_threads(machine.threads)  # they set the rest; what is freed here is theirs
-    else:
-        use_runtime(device, machine.threads)
-    log = Log(texts=work.log_texts)
-    service = new_service(work.workers, limits, keys, log, device.type)
-
-    def load() -> "Catalogue":
-        opened = open_catalogue(
-            named, languages, partial(machine.load, int8=machine.int8), machine.batch_size
-        )
-        for each in opened.models:
-            if (note := each.translator.engine.note) is not None:
-                log.write("engine", model=each.name, note=note)
-        return begin_models(opened, service.engine)
+    from translate.serve.web.server import Unread, configured, relay_logs, run_server, run_workers
 
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     print_note(f"http://{shown}:{port} (Ctrl-C ends it)")
-    run_server(Server(service, build_application(service), load, work.drain), listener, log)
+    unread, drain, workers = Unread(settings.limits.max_unread), settings.work.drain, settings.work.workers
+    if workers == 1:
+        run_server(configured(settings.build(), unread, drain), listener)
+        return
+    share = settings.machine.threads or max(1, (os.cpu_count() or 1) // workers)
+    settings = replace(settings, machine=replace(settings.machine, threads=share))
+    os.environ[SETTINGS] = settings.to_json()
+    relay_logs(Log())
+    run_workers(configured(f"{__name__}:application", unread, drain, workers), listener)
+
+
+def application() -> "ASGIApp":
+    """The application of a worker, by the settings that the command has left in the environment.
+
+    Raises:
+        SystemExit: if a model cannot be loaded.
+    """
+    try:
+        return ServerSettings.from_json(os.environ[SETTINGS]).build()
+    except UserError as error:
+        print_error(error)
+        raise SystemExit(2) from None
 
 
 def _check_address(address: AddressOptions) -> None:

@@ -1,8 +1,5 @@
 """Counters and histograms for Prometheus; no label holds an address, a key or a text."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
-
 from prometheus_client import (
     CollectorRegistry,
     Counter,
@@ -11,60 +8,9 @@ from prometheus_client import (
     ProcessCollector,
     generate_latest,
 )
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 SHARES = (0.02, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0)
-
-
-class Meter(Protocol):
-    """What an engine tells of its work."""
-
-    def waited(self, model: str, seconds: float) -> None:
-        """A sentence has entered the running batch."""
-
-    def in_batch(self, model: str, change: int) -> None:
-        """Sentences have entered running batches, or left them."""
-
-    def stepped(self, model: str, live: int, size: int) -> None:
-        """A batch of ``size`` slots has made a step with ``live`` sentences."""
-
-    def translated(self, model: str, source: int, target: int) -> None:
-        """A sentence is done."""
-
-    def cancelled(self, model: str, count: int) -> None:
-        """Sentences have left without a translation."""
-
-    def holds(self, pieces: int) -> None:
-        """So many source pieces wait or run."""
-
-
-class _Processes:
-    """What the processes that translate use, by their number.
-
-    Args:
-        processes: gives their identifiers.
-    """
-
-    def __init__(self, processes: Callable[[], Sequence[int]]) -> None:
-        self._processes = processes
-
-    def collect(self) -> Iterable[Metric]:
-        """For Prometheus."""
-        seconds = CounterMetricFamily(
-            "translate_worker_cpu_seconds", "Processor time of a process that translates", labels=["worker"]
-        )
-        memory = GaugeMetricFamily(
-            "translate_worker_resident_memory_bytes",
-            "Memory of a process that translates, with the weights, which all share",
-            labels=["worker"],
-        )
-        for number, identifier in enumerate(self._processes(), 1):
-            used = ProcessCollector(pid=lambda i=identifier: i, registry=None).collect()  # type: ignore[misc]
-            values = {each.name: each.samples[0].value for each in used if each.samples}
-            seconds.add_metric([str(number)], values.get("process_cpu_seconds", 0.0))
-            memory.add_metric([str(number)], values.get("process_resident_memory_bytes", 0.0))
-        return [seconds, memory]
 
 
 class Metrics:
@@ -75,6 +21,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
+        self.characters = 0  # of texts that clients of DeepL have had translated
         self._latency = Histogram(
             "translate_request_seconds",
             "Time from a request to the end of its answer",
@@ -139,10 +86,6 @@ class Metrics:
     def holds(self, pieces: int) -> None:
         """So many source pieces wait or run."""
         self._queued.set(pieces)
-
-    def watch(self, processes: Callable[[], Sequence[int]]) -> None:
-        """Show what other processes use, too."""
-        self.registry.register(_Processes(processes))
 
     def answered(self, endpoint: str, status: int, seconds: float) -> None:
         """A request has its answer."""

@@ -1,6 +1,5 @@
-"""From the command line to a server: names of runs, their models, the engine."""
+"""From the command line to a service: names of runs, their models, the engine."""
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,13 +8,12 @@ import torch
 
 from translate.config.names import shorten, shown_path
 from translate.errors import UserError
-from translate.search import MAX_WORKERS
 from translate.serve.batch.engine import Engine
-from translate.serve.batch.processes import ProcessEngine
 from translate.serve.catalogue import Catalogue, Served, language_code
-from translate.serve.limits import ServiceLimits
+from translate.serve.glossaries import MAX_GLOSSARIES
 from translate.serve.metrics import Metrics
-from translate.serve.service import Service
+from translate.serve.service import Service, ServiceLimits
+from translate.serve.store import Store
 from translate.serve.web.keys import Keys
 from translate.serve.web.logs import Log
 from translate.serve.word_confidence import stored
@@ -108,36 +106,15 @@ def open_catalogue(
     return Catalogue(served)
 
 
-def uses_processes(device: str) -> bool:
-    """Whether processes of their own translate on a type of device: they must be given open files."""
-    return device == "cpu" and os.name == "posix"
-
-
-def new_service(workers: int | None, limits: ServiceLimits, keys: Keys, log: Log, device: str) -> Service:
-    """A service without models, whose processes or threads that translate share torch's threads.
+def new_service(catalogue: Catalogue, limits: ServiceLimits, keys: Keys, log: Log, folder: Path) -> Service:
+    """A service for models, with as many threads as torch has.
 
     Args:
-        workers: processes or threads; by default up to 4 on a CPU, and one thread on a GPU.
-        limits, keys, log: see :class:`Service`.
-        device: type of the device.
+        catalogue, limits, keys, log: see :class:`Service`.
+        folder: for files of clients, shared by all workers.
     """
-    threads, metrics = torch.get_num_threads(), Metrics()
-    if workers is None:
-        workers = min(threads, MAX_WORKERS) if device == "cpu" else 1
-    engine: Engine
-    if uses_processes(device):
-        engine = processes = ProcessEngine(workers, threads, limits.queue, metrics, log.write)
-        metrics.watch(lambda: processes.processes)
-    else:
-        engine = Engine(workers, threads, limits.queue, metrics)
-    return Service(engine, limits, metrics, keys, log)
-
-
-def begin_models(catalogue: Catalogue, engine: Engine) -> Catalogue:
-    """The models as an engine uses them, once it is ready.
-
-    Raises:
-        UserError: if it cannot begin.
-    """
-    used = engine.start({each.name: each.translator for each in catalogue.models})
-    return Catalogue([replace(each, translator=used[each.name]) for each in catalogue.models])
+    metrics = Metrics()
+    engine = Engine(torch.get_num_threads(), limits.queue, metrics)
+    documents = Store(folder / "documents")
+    glossaries = Store(folder / "glossaries", MAX_GLOSSARIES + 1, 1 << 30, None)
+    return Service(catalogue, engine, limits, metrics, keys, log, documents, glossaries)

@@ -5,48 +5,51 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar
 
 from translate.errors import UserError
-from translate.serve.batch.calls import Calculation, ServedCall
-from translate.serve.batch.engine import BusyError, Engine, LostError, StoppedError
-from translate.serve.batch.pending import Pending
+from translate.serve.batch.calls import Pending, ServedCall
+from translate.serve.batch.engine import BusyError, Engine, StoppedError
 from translate.serve.catalogue import Catalogue, Served
-from translate.serve.limits import ServiceLimits
 from translate.serve.metrics import Metrics
+from translate.serve.store import Store
 from translate.serve.web.keys import Keys
 from translate.serve.web.logs import Log
 from translate.serve.web.refusals import RefusalError
 from translate.text.documents import previous_sentences
-from translate.translation import Translation, TranslationCall
+from translate.translation import TranslateOptions, Translation, TranslationCall
 
 Result = TypeVar("Result")
 
 SMALL = 2_000  # characters that are cut into pieces on the event loop itself
-LOADING, READY, RESTARTING, DRAINING = "loading", "ready", "restarting", "draining"
 
 
 @dataclass(frozen=True)
-class Wish:
-    """How sentences are to be translated.
+class ServiceLimits:
+    """The limits of a server; each is finite, and told to whoever meets it.
 
     Attributes:
-        beam_size: the run's own by default.
-        n_best: number of texts that a translation lists.
-        alignments: whether translations carry their alignments.
-        prefixes: the beginning of each translation, or of none.
-        constraints: phrases that each translation must contain.
-        markup: carry tags over by the alignment.
-        context: the previous sentences of each sentence's text, see :func:`context_of`.
+        characters: of all texts of one request.
+        texts: of one request.
+        body: bytes of a request, but for files.
+        file: bytes of a document.
+        queue: source pieces that wait or run.
+        requests: at a time.
+        beam: hypotheses of a sentence.
+        unread: bytes of answers that clients have not read yet.
+        seconds: in which the body of a request must arrive.
     """
 
-    beam_size: int | None = None
-    n_best: int = 1
-    alignments: bool = False
-    prefixes: Sequence[str] | None = None
-    constraints: Sequence[Sequence[str]] | None = None
-    markup: bool = False
-    context: Sequence[Sequence[str]] | None = None
+    characters: int = 100_000
+    texts: int = 1_000
+    body: int = 1 << 20
+    file: int = 10 << 20
+    queue: int = 100_000
+    requests: int = 2_000
+    beam: int = 16
+    unread: int = 64 << 20
+    seconds: float = 30.0
 
 
 def context_of(served: Served, texts: Iterable[Sequence[str]]) -> list[list[str]] | None:
@@ -63,41 +66,33 @@ class Service:
     """The state of a server.
 
     Attributes:
+        catalogue: the models.
         engine: that searches.
         limits: of requests.
         metrics: that count.
         keys: of clients.
         log: of events.
-        catalogue: the models; empty while they are loaded.
-        state: loading, ready or draining.
+        documents, glossaries: files of clients.
         running: requests without an answer.
+        background: documents that are translated after the answer to their request.
     """
 
+    catalogue: Catalogue
     engine: Engine
     limits: ServiceLimits
     metrics: Metrics
     keys: Keys
     log: Log
-    catalogue: Catalogue = field(default_factory=lambda: Catalogue(()))
-    state: str = LOADING
+    documents: Store
+    glossaries: Store
     running: int = 0
-
-    @property
-    def condition(self) -> str:
-        """The state, or ``restarting`` while nobody is there to translate."""
-        return RESTARTING if self.state == READY and not self.engine.works else self.state
-
-    def check_ready(self) -> None:
-        """Raise :class:`RefusalError` unless the server takes requests."""
-        if self.state != READY:
-            what = "the models are being loaded" if self.state == LOADING else "the server stops"
-            raise RefusalError(503, f"{what}; try again in a moment", retry_after=2)
+    background: set[asyncio.Task[None]] = field(default_factory=set)
 
     def check_texts(self, texts: Sequence[object]) -> list[str]:
         """The texts of a request, if they are within the limits.
 
         Raises:
-            RefusalError: if they are none, too many, too long, or hold halves of characters.
+            RefusalError: if they are no strings, too many, too long, or hold halves of characters.
         """
         if len(texts) > self.limits.texts:
             raise RefusalError(
@@ -107,7 +102,7 @@ class Service:
         for number, text in enumerate(texts, 1):
             if not isinstance(text, str):
                 raise RefusalError(400, f"text {number} is no string")
-            if not text.isascii() and any("\ud800" <= each <= "\udfff" for each in text):
+            if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
                 raise RefusalError(400, f"text {number} has half of a character (a lone surrogate)")
             found.append(text)
         self.check_size(sum(map(len, found)), self.limits.characters)
@@ -119,82 +114,64 @@ class Service:
             raise RefusalError(413, f"{characters:,} characters; expected at most {most:,} in one request")
 
     async def begin(
-        self, served: Served, sentences: Sequence[str], wish: Wish
-    ) -> tuple[TranslationCall, Counter[str]]:
-        """The sentences in pieces, and counts of those that were cut or unknown.
+        self, served: Served, sentences: Sequence[str], options: TranslateOptions
+    ) -> TranslationCall:
+        """The sentences in pieces.
 
         Raises:
             RefusalError: for what is impossible, such as a prefix that the vocabulary does not have.
         """
-        if wish.beam_size is not None and not 1 <= wish.beam_size <= self.limits.beam:
-            raise RefusalError(400, f"beam_size: expected 1 to {self.limits.beam}, got {wish.beam_size}")
+        if options.beam_size is not None and not 1 <= options.beam_size <= self.limits.beam:
+            raise RefusalError(400, f"beam_size: expected 1 to {self.limits.beam}, got {options.beam_size}")
         translator = replace(served.translator, warnings=Counter())
-        search = replace(translator.search, sample=False) if translator.search.sample else None
-
-        def begin() -> TranslationCall:
-            return translator.begin(
-                sentences,
-                beam_size=wish.beam_size,
-                n_best=wish.n_best,
-                alignments=wish.alignments,
-                search=search,
-                prefix=wish.prefixes,
-                constraints=wish.constraints,
-                markup=wish.markup,
-                context=wish.context,
-            )
-
-        small = sum(map(len, sentences)) <= SMALL
+        if translator.search.sample:
+            options = replace(options, search=replace(translator.search, sample=False))
+        begin = partial(translator.begin, sentences, options=options)
         try:
-            work = begin() if small else await asyncio.to_thread(begin)
+            small = sum(map(len, sentences)) <= SMALL
+            return begin() if small else await asyncio.to_thread(begin)
         except UserError as error:
             raise RefusalError(400, str(error)) from error
-        return work, translator.warnings
 
     @asynccontextmanager
-    async def call(
-        self, served: Served, work: TranslationCall, warnings: Counter[str], *, growing: bool = False
+    async def search(
+        self, served: Served, call: TranslationCall, *, growing: bool = False
     ) -> AsyncIterator[Pending]:
         """Sentences on their way through the batch; they leave it when the block ends.
 
         Raises:
             RefusalError: if the queue is full, or the server stops.
         """
-        missing = {index for index, each in enumerate(work.pieces) if each.ids}
-        pending = Pending(work, missing)
-        call = ServedCall(served.name, work, pending, growing, warnings=warnings)
+        pending = Pending(call)
+        queued = ServedCall(served.name, call, pending.tell, growing)
         with refusing():
-            self.engine.submit(call)
+            self.engine.submit(queued)
             try:
                 yield pending
             finally:
-                self.engine.cancel(call)
+                self.engine.cancel(queued)
 
     async def translate(
-        self, served: Served, sentences: Sequence[str], wish: Wish
-    ) -> tuple[list[Translation], Counter[str]]:
-        """All translations, and counts of what was cut or could not be met."""
-        work, warnings = await self.begin(served, sentences, wish)
-        async with self.call(served, work, warnings) as pending:
-            return await pending.all(), warnings
+        self, served: Served, sentences: Sequence[str], options: TranslateOptions
+    ) -> list[Translation]:
+        """All translations; see :meth:`begin`."""
+        async with self.search(served, await self.begin(served, sentences, options)) as pending:
+            return await pending.all()
 
-    async def calculate(
-        self, served: Served, cost: int, function: Callable[..., Result], *arguments: Any
-    ) -> Result:
+    async def calculate(self, cost: int, function: Callable[..., Result], *arguments: Any) -> Result:
         """The result of a function that computes, in turn with the batches.
 
         Args:
-            served: its model.
             cost: pieces that it reads.
-            function, arguments: as those of :class:`Calculation`.
+            function, arguments: what is computed.
 
         Raises:
             RefusalError: if the queue is full, or for what is impossible.
         """
-        wanted = Calculation(served.name, served.translator, cost, function, arguments)
         with refusing():
             try:
-                return await asyncio.wrap_future(self.engine.calculate(wanted))
+                future = self.engine.calculate(cost, partial(function, *arguments))
+                return await asyncio.wrap_future(future)
             except UserError as error:
                 raise RefusalError(400, str(error)) from error
 
@@ -208,5 +185,3 @@ def refusing() -> Iterator[None]:
         raise RefusalError(429, str(error), retry_after=error.retry_after) from error
     except StoppedError as error:
         raise RefusalError(503, "the server stops; try again later", retry_after=2) from error
-    except LostError as error:
-        raise RefusalError(500, str(error)) from error

@@ -1,31 +1,41 @@
-"""How often words are right, by the probability that the model gave them: counted, and stored with a run."""
+"""The probabilities of words, and how often words are right by them: counted, and stored with a run."""
 
 import hashlib
 import json
+import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+from torch import Tensor
 
 from translate.alignment.pairs import EncodedPair
 from translate.config.names import shorten
+from translate.corpora.batching import pad
 from translate.errors import UserError
 from translate.models import Seq2Seq
-from translate.serve.probabilities import piece_probabilities, word_probabilities
+from translate.search import read_sources
 from translate.text.aside import write_text
 from translate.text.bounded import read_json
+from translate.text.tokenizer import BOS, EOS, PAD, UNK
 from translate.translator import Translator
 
 FILE = "confidence.json"
 EDGES = (0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)  # of the bands of probability
+TOGETHER = 16  # translations of a batch
 SAMPLED = 8  # values of each parameter by which a model is known again
 
 
-@dataclass(frozen=True)
+Count = Annotated[int, Field(ge=0, le=10**12)]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class Band:
     """Words to which the model gave a probability from ``start`` to ``end``.
 
@@ -34,13 +44,13 @@ class Band:
         right: how many of them stand in the reference.
     """
 
-    start: float
-    end: float
-    words: int
-    right: int
+    start: Share
+    end: Share
+    words: Count
+    right: Count
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class Confidence:
     """What was counted on sentence pairs.
 
@@ -48,37 +58,68 @@ class Confidence:
         split: where the pairs come from.
         pairs: how many they are.
         bands: by probability, from 0 to 1 without gaps.
+        model: a sum by which the same weights are known again.
     """
 
-    split: str
-    pairs: int
-    bands: tuple[Band, ...]
+    split: Annotated[str, Field(max_length=1000)]
+    pairs: Count
+    bands: Annotated[tuple[Band, ...], Field(min_length=1, max_length=100)]
+    model: Annotated[str, Field(max_length=64)] = ""
 
     def described(self) -> dict[str, object]:
         """What a client may know of it."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "model"}
 
 
-Count = Annotated[int, Field(ge=0, le=10**12)]
-Share = Annotated[float, Field(ge=0, le=1)]
+class Scored(NamedTuple):
+    """A translation by teacher forcing."""
+
+    pieces: list[float]  # the probability of each piece, given those before it
+    end: float  # the probability that it ends there
 
 
-class _StoredBand(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+def piece_probabilities(
+    models: Sequence[Seq2Seq], sources: Sequence[Sequence[Sequence[int]]], targets: Sequence[Sequence[int]]
+) -> list[Scored]:
+    """The probabilities of the pieces of translations, by teacher forcing.
 
-    start: Share
-    end: Share
-    words: Count
-    right: Count
+    Args:
+        models: one or an ensemble, whose mean probability it is.
+        sources: for each model, ids of each sentence without the end of sentence.
+        targets: ids of each translation without begin and end of sentence.
+    """
+    found: list[Scored] = []
+    for first in range(0, len(targets), TOGETHER):
+        chosen = targets[first : first + TOGETHER]
+        logs = _log_probabilities(models, [side[first : first + TOGETHER] for side in sources], chosen)
+        for row, ids in enumerate(chosen):
+            wanted = torch.tensor([*ids, EOS], device=logs.device)
+            values = logs[row, : len(wanted)].gather(1, wanted.unsqueeze(1)).squeeze(1).exp().tolist()
+            found.append(Scored(values[:-1], values[-1]))
+    return found
 
 
-class _Stored(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+def next_pieces(
+    models: Sequence[Seq2Seq], source: Sequence[Sequence[int]], prefix: Sequence[int], count: int
+) -> list[int]:
+    """The most probable pieces after a prefix of the translation, without those that are no text."""
+    last = _log_probabilities(models, [[side] for side in source], [prefix])[0, len(prefix)]
+    last[[PAD, UNK, BOS, EOS]] = -math.inf
+    values, ids = last.topk(min(count, len(last)))
+    return [
+        int(piece) for piece, value in zip(ids.tolist(), values.tolist(), strict=True) if value > -math.inf
+    ]
 
-    model: Annotated[str, Field(max_length=64)]
-    split: Annotated[str, Field(max_length=1000)]
-    pairs: Count
-    bands: Annotated[list[_StoredBand], Field(min_length=1, max_length=100)]
+
+def word_probabilities(pair: EncodedPair, pieces: Sequence[float]) -> list[float]:
+    """The probability of each target word: the product over its pieces, also those that it shares."""
+    words = [1.0] * len(pair.target_words)
+    for word, probability in zip(pair.target_piece_words, pieces, strict=True):
+        if word >= 0:
+            words[word] *= probability
+    for piece, word in pair.target_further:
+        words[word] *= pieces[piece]
+    return words
 
 
 def count(
@@ -105,7 +146,7 @@ def count(
 def store(run: Path, confidence: Confidence, model: Seq2Seq) -> Path:
     """Write what was counted beside the run's other files."""
     place = run / FILE
-    write_text(place, json.dumps({"model": _fingerprint(model), **asdict(confidence)}, indent=2) + "\n")
+    write_text(place, json.dumps({**asdict(confidence), "model": _fingerprint(model)}, indent=2) + "\n")
     return place
 
 
@@ -119,15 +160,12 @@ def stored(run: Path, model: Seq2Seq) -> Confidence | None:
     if not place.exists():
         return None
     try:
-        found = _Stored.model_validate(read_json(place, root=run, limit=1 << 20))
+        found = TypeAdapter(Confidence).validate_python(read_json(place, root=run, limit=1 << 20))
     except ValidationError as error:
         raise UserError(
             f"{place}: damaged ({shorten(error)}); delete it, or count again with translate confidence"
         ) from error
-    if found.model != _fingerprint(model):
-        return None
-    bands = tuple(Band(**each.model_dump()) for each in found.bands)
-    return Confidence(found.split, found.pairs, bands)
+    return replace(found, model="") if found.model == _fingerprint(model) else None
 
 
 def _band(probability: float) -> int:
@@ -162,3 +200,15 @@ def _fingerprint(model: Seq2Seq) -> str:
         found.update(name.encode())
         found.update(values.flatten()[:SAMPLED].float().cpu().numpy().tobytes())
     return found.hexdigest()
+
+
+def _log_probabilities(
+    models: Sequence[Seq2Seq], sources: Sequence[Sequence[Sequence[int]]], targets: Sequence[Sequence[int]]
+) -> Tensor:
+    """Log-probabilities (B, T + 1, V) of the next piece after each of ``targets``."""
+    target_in, _ = pad([[BOS, *ids] for ids in targets])
+    logs = []
+    for reader in read_sources(models, sources):
+        hidden = reader.model.read_target(reader.encode(), target_in.to(reader.source.device))
+        logs.append(torch.log_softmax(reader.model.logits(hidden).float(), dim=-1))
+    return logs[0] if len(logs) == 1 else torch.stack(logs).logsumexp(0) - math.log(len(logs))

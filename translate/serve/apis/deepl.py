@@ -2,28 +2,35 @@
 
 import asyncio
 import hmac
+import secrets
 from collections.abc import Sequence
 from typing import Any
 
 from starlette.responses import Response
 
-from translate.serve.apis.own import json
+from translate.serve.apis.libretranslate import file_response
+from translate.serve.apis.openapi import fields as schema
 from translate.serve.catalogue import Served, language_code
-from translate.serve.content.glossaries import Glossaries, Glossary, read_entries
-from translate.serve.content.language_names import language_name
-from translate.serve.content.store import Store, StoredDocument
-from translate.serve.content.tagged import TagRules, read_tagged
-from translate.serve.content.texts import TextPart, html, plain, translate_texts
-from translate.serve.content.uploads import SAFE, read_file, translate_file
-from translate.serve.languages import identify
+from translate.serve.documents import Document, TagRules, read_html, read_tagged
+from translate.serve.glossaries import Glossary, add_glossary, find_glossary, read_entries
+from translate.serve.languages import identify, language_name
 from translate.serve.service import Service
-from translate.serve.web.bodies import Fields, Upload
-from translate.serve.web.endpoint import Answer, Asked
+from translate.serve.store import new_name
+from translate.serve.texts import (
+    SAFE,
+    Part,
+    in_sentences,
+    read_file,
+    read_text,
+    translate_by_language,
+    translate_file,
+    whole,
+)
+from translate.serve.web.bodies import NAME_LENGTH, Fields, Upload
+from translate.serve.web.endpoint import FORM, JSON, MULTIPART, Asked, Operation, json_response
 from translate.serve.web.refusals import RefusalError
 
 VARIANTS = {"en": ("EN-GB", "EN-US"), "pt": ("PT-BR", "PT-PT")}  # the client refuses the bare codes
-MAX_NAME = 256  # characters of the name of a file
-SPLITTING = {"0": "whole", "1": "sentences", "nonewlines": "sentences"}
 FORMALITIES = ("default", "prefer_more", "prefer_less")
 
 
@@ -32,185 +39,190 @@ class DeepLForm:
 
     async def key(self, asked: Asked) -> str | None:
         """The key of the header."""
-        kind, _, key = asked.header("authorization").partition(" ")
+        kind, _, key = asked.request.headers.get("authorization", "").partition(" ")
         return key.strip() if kind.lower() == "deepl-auth-key" else None
 
     def refuse(self, refusal: RefusalError) -> Response:
         """The answer to a request that is refused."""
-        return json({"message": refusal.message}, refusal.status, refusal.all_headers())
+        return json_response({"message": refusal.message}, refusal.status, refusal.all_headers())
 
 
-class DeepL:
-    """The handlers, and what they keep: glossaries, documents, and the characters that were counted."""
+async def translate(asked: Asked) -> Response:
+    """``POST /v2/translate``."""
+    fields, service = await asked.fields(), asked.service
+    texts = _texts(fields, service)
+    _check_options(fields)
+    glossary = _glossary(fields, service)
+    sources = [_source(service, fields, text, glossary) for text in texts]
+    target = _code(fields, "target_lang")
+    parts = [_part(fields, text, code) for text, code in zip(texts, sources, strict=True)]
+    terms = None if glossary is None else glossary.terms
+    translated = await translate_by_language(service, parts, sources, target, terms=terms)
+    asked.note(texts)
+    service.metrics.characters += sum(map(len, texts))
+    rows = [
+        {"detected_source_language": code.upper(), "text": found.text, "billed_characters": len(text)}
+        for code, found, text in zip(sources, translated, texts, strict=True)
+    ]
+    return json_response({"translations": rows})
 
-    def __init__(self) -> None:
-        self._glossaries = Glossaries()
-        self._store = Store()
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._characters = 0
 
-    async def translate(self, asked: Asked) -> Answer:
-        """``POST /v2/translate``."""
-        fields, service = await asked.fields(), asked.service
-        texts = _texts(fields, service)
-        _check_options(fields)
-        glossary = self._glossary(fields)
-        sources = [_source(service, fields, text, glossary) for text in texts]
-        target = _code(fields, "target_lang")
-        parts = [_part(fields, text, code) for text, code in zip(texts, sources, strict=True)]
-        terms = None if glossary is None else glossary.terms
-        found: dict[int, str] = {}
-        for code in dict.fromkeys(sources):  # texts of one language are one call
-            chosen = [index for index, each in enumerate(sources) if each == code]
-            served = service.catalogue.find(code, target)
-            translated = await translate_texts(service, served, [parts[i] for i in chosen], terms=terms)
-            found |= {index: each.text for index, each in zip(chosen, translated, strict=True)}
-        asked.noted |= {"texts": len(texts), **service.log.shown(texts)}
-        self._characters += sum(map(len, texts))
-        rows = [
-            {"detected_source_language": code.upper(), "text": found[index], "billed_characters": len(text)}
-            for index, (code, text) in enumerate(zip(sources, texts, strict=True))
+async def languages(asked: Asked) -> Response:
+    """``GET /v2/languages``."""
+    catalogue, kind = asked.service.catalogue, (await asked.fields()).get("type", "source")
+    if kind not in ("source", "target"):
+        raise RefusalError(400, "type: expected source or target")
+    if kind == "source":
+        return json_response(
+            [{"language": code.upper(), "name": language_name(code)} for code in catalogue.sources()]
+        )
+    return json_response(
+        [
+            {"language": variant, "name": language_name(code), "supports_formality": False}
+            for code in catalogue.targets()
+            for variant in VARIANTS.get(code, (code.upper(),))
         ]
-        return json({"translations": rows})
+    )
 
-    async def languages(self, asked: Asked) -> Answer:
-        """``GET /v2/languages``."""
-        fields, catalogue = await asked.fields(), asked.service.catalogue
-        kind = fields.get("type", "source")
-        if kind not in ("source", "target"):
-            raise RefusalError(400, "type: expected source or target")
-        if kind == "source":
-            codes = [(code, code.upper()) for code in catalogue.sources()]
-        else:
-            codes = [
-                (code, variant)
-                for code in catalogue.targets()
-                for variant in VARIANTS.get(code, (code.upper(),))
-            ]
-        names = [{"language": shown, "name": language_name(code).english} for code, shown in codes]
-        return json([{**each, "supports_formality": False} if kind == "target" else each for each in names])
 
-    async def usage(self, asked: Asked) -> Answer:
-        """``GET /v2/usage``: characters since the server began; there is no quota."""
-        return json({"character_count": self._characters, "character_limit": 10**12})
+async def usage(asked: Asked) -> Response:
+    """``GET /v2/usage``: characters since the process began; there is no quota."""
+    return json_response({"character_count": asked.service.metrics.characters, "character_limit": 10**12})
 
-    async def pairs(self, asked: Asked) -> Answer:
-        """``GET /v2/glossary-language-pairs``."""
-        models = asked.service.catalogue.models
-        pairs = dict.fromkeys((each.source, each.target) for each in models)
-        return json({"supported_languages": [{"source_lang": s, "target_lang": t} for s, t in pairs]})
 
-    async def add_glossary(self, asked: Asked) -> Answer:
-        """``POST /v2/glossaries``."""
-        fields, service = await asked.fields(), asked.service
-        name, entries = fields.get("name"), fields.get("entries")
-        form = str(fields.get("entries_format", "tsv")).lower()
-        if not isinstance(name, str) or not 0 < len(name) <= 1024:
-            raise RefusalError(400, "name: expected 1 to 1,024 characters")
-        if not isinstance(entries, str) or form not in ("tsv", "csv"):
-            raise RefusalError(400, "entries and entries_format: expected a text of lines, as tsv or csv")
-        service.check_texts([name, entries])
-        source, target = _code(fields, "source_lang"), _code(fields, "target_lang")
-        glossary = Glossary(name, source, target, read_entries(entries, form))
-        self._glossaries.add(glossary, service.catalogue.find(source, target))
-        return json(_described(glossary), 201)
+async def pairs(asked: Asked) -> Response:
+    """``GET /v2/glossary-language-pairs``."""
+    known = dict.fromkeys((served.source, served.target) for served in asked.service.catalogue.models)
+    return json_response(
+        {"supported_languages": [{"source_lang": source, "target_lang": target} for source, target in known]}
+    )
 
-    async def list_glossaries(self, asked: Asked) -> Answer:
-        """``GET /v2/glossaries``."""
-        return json({"glossaries": [_described(each) for each in self._glossaries.all()]})
 
-    async def show_glossary(self, asked: Asked) -> Answer:
-        """``GET /v2/glossaries/{id}``."""
-        return json(_described(self._glossaries.find(asked.request.path_params["id"])))
+async def make_glossary(asked: Asked) -> Response:
+    """``POST /v2/glossaries``."""
+    fields, service = await asked.fields(), asked.service
+    name, entries = fields.get("name"), fields.get("entries")
+    form = str(fields.get("entries_format", "tsv")).lower()
+    if not isinstance(name, str) or not 0 < len(name) <= 1024:
+        raise RefusalError(400, "name: expected 1 to 1,024 characters")
+    if not isinstance(entries, str) or form not in ("tsv", "csv"):
+        raise RefusalError(400, "entries and entries_format: expected a text of lines, as tsv or csv")
+    service.check_texts([name, entries])
+    source, target = _code(fields, "source_lang"), _code(fields, "target_lang")
+    glossary = Glossary(name, source, target, read_entries(entries, form))
+    add_glossary(service, glossary, service.catalogue.find(source, target))
+    return json_response(glossary.described(), 201)
 
-    async def show_entries(self, asked: Asked) -> Answer:
-        """``GET /v2/glossaries/{id}/entries``."""
-        glossary = self._glossaries.find(asked.request.path_params["id"])
-        text = "\n".join(f"{term}\t{phrase}" for term, phrase in glossary.entries.items())
-        return Response(text, headers=SAFE, media_type="text/tab-separated-values")
 
-    async def delete_glossary(self, asked: Asked) -> Answer:
-        """``DELETE /v2/glossaries/{id}``."""
-        self._glossaries.remove(asked.request.path_params["id"])
-        return Response(status_code=204)
+async def list_glossaries(asked: Asked) -> Response:
+    """``GET /v2/glossaries``."""
+    service = asked.service
+    found = [find_glossary(service, name).described() for name in service.glossaries.names()]
+    return json_response({"glossaries": found})
 
-    async def upload(self, asked: Asked) -> Answer:
-        """``POST /v2/document``: the translation begins, and goes on after the answer."""
-        fields, service = await asked.fields(), asked.service
-        upload = fields.files.get("file")
-        if upload is not None and isinstance(name := fields.get("filename"), str) and name:
-            upload = Upload(name[:MAX_NAME], upload.content)
-        glossary = self._glossary(fields)
-        _check_options(fields)
-        given = fields.get("source_lang") or (glossary and glossary.source)
-        part = await read_file(service, upload, "" if not given else language_code(given))
-        source = _source(service, fields, " ".join(part.sentences[:20]), glossary)
-        served = service.catalogue.find(source, _code(fields, "target_lang"))
-        assert upload is not None
-        if service.engine.pieces > service.limits.queue // 2:
-            raise RefusalError(429, "the queue is nearly full; try again", retry_after=5)
-        token, stored = self._store.add(upload.name)
-        task = asyncio.create_task(self._translate(service, served, part, stored, glossary))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        asked.noted |= {"model": served.name, "sentences": len(part.sentences)}
-        return json({"document_id": token, "document_key": stored.key})
 
-    async def status(self, asked: Asked) -> Answer:
-        """``POST /v2/document/{id}``."""
-        token, stored = await self._document(asked)
-        answer: dict[str, Any] = {"document_id": token, "status": stored.status}
-        if stored.status == "translating":
-            answer["seconds_remaining"] = 1
-        if stored.status == "done":
-            answer["billed_characters"] = stored.characters
-        if stored.status == "error":
-            answer["message"] = answer["error_message"] = stored.message
-        return json(answer)
+async def show_glossary(asked: Asked) -> Response:
+    """``GET /v2/glossaries/{id}``."""
+    return json_response(find_glossary(asked.service, asked.request.path_params["id"]).described())
 
-    async def result(self, asked: Asked) -> Answer:
-        """``POST /v2/document/{id}/result``: the translation, once."""
-        token, stored = await self._document(asked)
-        if stored.status != "done":
-            raise RefusalError(503, "the document is not translated yet", retry_after=1)
-        self._store.remove(token)
-        headers = {**SAFE, "Content-Disposition": f'attachment; filename="{stored.name}"'}
-        return Response(stored.content, headers=headers, media_type="application/octet-stream")
 
-    async def _document(self, asked: Asked) -> tuple[str, StoredDocument]:
-        token = asked.request.path_params["id"]
-        key, stored = (await asked.fields()).get("document_key"), self._store.find(token)
-        known = stored is not None and isinstance(key, str) and key.isascii()
-        if stored is None or not known or not hmac.compare_digest(stored.key, key):
-            raise RefusalError(404, "there is no such document, or it was kept long enough")
-        return token, stored
+async def show_entries(asked: Asked) -> Response:
+    """``GET /v2/glossaries/{id}/entries``."""
+    glossary = find_glossary(asked.service, asked.request.path_params["id"])
+    text = "\n".join(f"{term}\t{phrase}" for term, phrase in glossary.entries.items())
+    return Response(text, headers=SAFE, media_type="text/tab-separated-values")
 
-    async def _translate(
-        self,
-        service: Service,
-        served: Served,
-        part: TextPart,
-        stored: StoredDocument,
-        glossary: Glossary | None,
-    ) -> None:
-        try:
-            terms = None if glossary is None else glossary.terms
-            await translate_file(service, served, part, stored, terms)
-            self._characters += stored.characters
-        except Exception as error:
-            service.log.write("document", status="error", error=type(error).__name__)
 
-    def _glossary(self, fields: Fields) -> Glossary | None:
-        identifier = fields.get("glossary_id")
-        if identifier in (None, ""):
-            return None
-        glossary = self._glossaries.find(identifier)
-        if fields.get("source_lang") in (None, ""):
-            raise RefusalError(400, "source_lang: a glossary needs it")
-        pair = _code(fields, "source_lang"), _code(fields, "target_lang")
-        if pair != (glossary.source, glossary.target):
-            raise RefusalError(400, f"glossary_id: it is for {glossary.source} to {glossary.target}")
-        return glossary
+async def delete_glossary(asked: Asked) -> Response:
+    """``DELETE /v2/glossaries/{id}``."""
+    asked.service.glossaries.remove(find_glossary(asked.service, asked.request.path_params["id"]).identifier)
+    return Response(status_code=204)
+
+
+async def upload_document(asked: Asked) -> Response:
+    """``POST /v2/document``: the translation begins, and goes on after the answer."""
+    fields, service = await asked.fields(), asked.service
+    upload = fields.files.get("file")
+    if upload is not None and isinstance(name := fields.get("filename"), str) and name:
+        upload = Upload(name[:NAME_LENGTH], upload.content)
+    glossary = _glossary(fields, service)
+    _check_options(fields)
+    given = fields.get("source_lang") or (glossary and glossary.source)
+    document = await read_file(service, upload, language_code(given) if given else "")
+    source = _source(service, fields, " ".join(document.sentences[:20]), glossary)
+    served = service.catalogue.find(source, _code(fields, "target_lang"))
+    if service.engine.pieces > service.limits.queue // 2:
+        raise RefusalError(429, "the queue is nearly full; try again", retry_after=5)
+    assert upload is not None
+    name, key = new_name(upload.name.rpartition(".")[2]), secrets.token_hex(32)
+    service.documents.put(name, {"status": "translating", "key": key})
+    task = asyncio.create_task(_translate_document(service, served, document, glossary, name, key))
+    service.background.add(task)
+    task.add_done_callback(service.background.discard)
+    asked.noted |= {"model": served.name, "sentences": len(document.sentences)}
+    return json_response({"document_id": name, "document_key": key})
+
+
+async def document_status(asked: Asked) -> Response:
+    """``POST /v2/document/{id}``."""
+    name, stored, _ = await _document(asked)
+    answer: dict[str, Any] = {"document_id": name, "status": stored["status"]}
+    if stored["status"] == "translating":
+        answer["seconds_remaining"] = 1
+    if stored["status"] == "done":
+        answer["billed_characters"] = stored["characters"]
+    if stored["status"] == "error":
+        answer["message"] = answer["error_message"] = stored["message"]
+    return json_response(answer)
+
+
+async def document_result(asked: Asked) -> Response:
+    """``POST /v2/document/{id}/result``: the translation, once."""
+    name, stored, content = await _document(asked)
+    if stored["status"] != "done":
+        raise RefusalError(503, "the document is not translated yet", retry_after=1)
+    asked.service.documents.remove(name)
+    return file_response(name, content)
+
+
+async def _document(asked: Asked) -> tuple[str, dict[str, Any], bytes]:
+    """The name, the fields and the content of a document, for its owner."""
+    name, key = asked.request.path_params["id"], (await asked.fields()).get("document_key")
+    fields, content = asked.service.documents.get(name) or ({}, b"")
+    expected = fields.get("key")
+    known = isinstance(key, str) and key.isascii() and isinstance(expected, str)
+    if not known or not hmac.compare_digest(expected, key):
+        raise RefusalError(404, "there is no such document, or it was kept long enough")
+    return name, fields, content
+
+
+async def _translate_document(
+    service: Service, served: Served, document: Document, glossary: Glossary | None, name: str, key: str
+) -> None:
+    """Translate a document and keep what comes out; an error is kept, too."""
+    try:
+        terms = None if glossary is None else glossary.terms
+        content = await translate_file(service, served, document, terms)
+        characters = sum(map(len, document.sentences))
+        service.documents.put(name, {"status": "done", "key": key, "characters": characters}, content)
+        service.metrics.characters += characters
+    except Exception as error:
+        message = error.message if isinstance(error, RefusalError) else "the server has failed"
+        service.documents.put(name, {"status": "error", "key": key, "message": message})
+        service.log.write("document", status="error", error=type(error).__name__)
+
+
+def _glossary(fields: Fields, service: Service) -> Glossary | None:
+    identifier = fields.get("glossary_id")
+    if identifier in (None, ""):
+        return None
+    glossary = find_glossary(service, identifier)
+    if fields.get("source_lang") in (None, ""):
+        raise RefusalError(400, "source_lang: a glossary needs it")
+    pair = _code(fields, "source_lang"), _code(fields, "target_lang")
+    if pair != (glossary.source, glossary.target):
+        raise RefusalError(400, f"glossary_id: it is for {glossary.source} to {glossary.target}")
+    return glossary
 
 
 def _texts(fields: Fields, service: Service) -> list[str]:
@@ -233,17 +245,19 @@ def _source(service: Service, fields: Fields, text: str, glossary: Glossary | No
     if fields.get("source_lang") not in (None, ""):
         return _code(fields, "source_lang")
     target = _code(fields, "target_lang")
-    sources = [each for each in service.catalogue.sources() if target in service.catalogue.targets(each)]
+    sources = [
+        source for source in service.catalogue.sources() if target in service.catalogue.targets(source)
+    ]
     if glossary is not None or not sources:
         return service.catalogue.find(None, target).source
     return identify(text, sources)[0]
 
 
-def _part(fields: Fields, text: str, language: str) -> TextPart:
+def _part(fields: Fields, text: str, language: str) -> Part:
     """A text of a request, read as its options say."""
-    handling = fields.get("tag_handling")
+    handling, how = fields.get("tag_handling"), _splitting(fields)
     if handling == "html":
-        return html(text, language)
+        return read_text(lambda: read_html(text.encode(), "the text", language))
     if handling == "xml":
         rules = TagRules(
             _names(fields, "splitting_tags"),
@@ -251,11 +265,12 @@ def _part(fields: Fields, text: str, language: str) -> TextPart:
             _names(fields, "ignore_tags"),
             str(fields.get("outline_detection", "1")).lower() not in ("0", "false"),
         )
-        return TextPart(read_tagged(text, language, rules))
-    how = str(fields.get("split_sentences", "1")).lower()
-    if how == "nonewlines":
-        text = text.replace("\r\n", " ").replace("\n", " ")
-    return plain(text, language, SPLITTING[how])
+        return read_text(lambda: read_tagged(text, language, rules))
+    if how == "0":
+        return whole(text)
+    return in_sentences(
+        text.replace("\r\n", " ").replace("\n", " ") if how == "nonewlines" else text, language
+    )
 
 
 def _names(fields: Fields, name: str) -> list[str]:
@@ -265,29 +280,98 @@ def _names(fields: Fields, name: str) -> list[str]:
         for part in value if isinstance(value, list) else [value]:
             if not isinstance(part, str):
                 raise RefusalError(400, f"{name}: expected names of tags")
-            found += [each.strip() for each in part.split(",") if each.strip()]
+            found += [tag.strip() for tag in part.split(",") if tag.strip()]
     return found[:1000]
+
+
+def _splitting(fields: Fields) -> str:
+    return str(fields.get("split_sentences", "1")).lower()
 
 
 def _check_options(fields: Fields) -> None:
     """Raise :class:`RefusalError` for an option that this server cannot obey."""
-    handling = fields.get("tag_handling")
-    if handling not in (None, "", "xml", "html"):
+    if fields.get("tag_handling") not in (None, "", "xml", "html"):
         raise RefusalError(400, "tag_handling: expected xml or html")
-    if str(fields.get("split_sentences", "1")).lower() not in SPLITTING:
+    if _splitting(fields) not in ("0", "1", "nonewlines"):
         raise RefusalError(400, "split_sentences: expected 0, 1 or nonewlines")
-    formality = fields.get("formality")
-    if formality not in (None, "", *FORMALITIES):
+    if fields.get("formality") not in (None, "", *FORMALITIES):
         raise RefusalError(400, f"formality: these models know only {', '.join(FORMALITIES)}")
 
 
-def _described(glossary: Glossary) -> dict[str, Any]:
-    return {
-        "glossary_id": glossary.identifier,
-        "ready": True,
-        "name": glossary.name,
-        "source_lang": glossary.source,
-        "target_lang": glossary.target,
-        "creation_time": glossary.created,
-        "entry_count": len(glossary.entries),
-    }
+_PAIR = {
+    "source_lang": "string: code of the language; identified if it is missing",
+    "target_lang": "string: code of the language",
+}
+_EITHER = (JSON, FORM)
+_KEY = schema(("document_key",), document_key="string: from the upload")
+OPERATIONS = (
+    Operation(
+        "POST",
+        "/v2/translate",
+        translate,
+        "Translates texts.",
+        "translations, with the language of each source",
+        schema(
+            ("text", "target_lang"),
+            text="array: texts",
+            **_PAIR,
+            split_sentences="string: 0, 1 or nonewlines",
+            tag_handling="string: xml or html",
+            outline_detection="boolean: whether elements side by side split sentences",
+            splitting_tags="array: elements that no sentence crosses",
+            non_splitting_tags="array: elements that never split",
+            ignore_tags="array: elements that are not translated",
+            glossary_id="string: terms to use",
+            formality="string: default, prefer_more or prefer_less, which change nothing",
+            preserve_formatting="boolean: accepted; formatting is always kept",
+            context="string: accepted; these models do not read it",
+        ),
+        _EITHER,
+    ),
+    Operation("GET", "/v2/languages", languages, "Lists the languages.", "codes and names"),
+    Operation("POST", "/v2/languages", languages, "Lists the languages.", "codes and names"),
+    Operation("GET", "/v2/usage", usage, "Counts characters.", "those since the start; there is no quota"),
+    Operation("POST", "/v2/usage", usage, "Counts characters.", "those since the start; there is no quota"),
+    Operation("GET", "/v2/glossary-language-pairs", pairs, "Lists the pairs for glossaries.", "codes"),
+    Operation("GET", "/v2/glossaries", list_glossaries, "Lists the glossaries.", "all of them"),
+    Operation(
+        "POST",
+        "/v2/glossaries",
+        make_glossary,
+        "Makes a glossary.",
+        "its identifier",
+        schema(
+            ("name", "source_lang", "target_lang", "entries"),
+            name="string: of the glossary",
+            **_PAIR,
+            entries="string: a line for each term",
+            entries_format="string: tsv or csv",
+        ),
+        _EITHER,
+    ),
+    Operation("GET", "/v2/glossaries/{id}", show_glossary, "Shows a glossary.", "its description"),
+    Operation("DELETE", "/v2/glossaries/{id}", delete_glossary, "Deletes a glossary.", "nothing"),
+    Operation("GET", "/v2/glossaries/{id}/entries", show_entries, "Lists its entries.", "lines with tabs"),
+    Operation(
+        "POST",
+        "/v2/document",
+        upload_document,
+        "Begins to translate a document.",
+        "document_id and document_key",
+        schema(("file", "target_lang"), file="string: the file", **_PAIR, glossary_id="string: terms to use"),
+        (MULTIPART,),
+        files=True,
+    ),
+    Operation("GET", "/v2/document/{id}", document_status, "Says how far it is.", "status", _KEY, _EITHER),
+    Operation("POST", "/v2/document/{id}", document_status, "Says how far it is.", "status", _KEY, _EITHER),
+    Operation("GET", "/v2/document/{id}/result", document_result, "As POST.", "the file", _KEY, _EITHER),
+    Operation(
+        "POST",
+        "/v2/document/{id}/result",
+        document_result,
+        "Fetches the translation, once.",
+        "the file",
+        _KEY,
+        _EITHER,
+    ),
+)

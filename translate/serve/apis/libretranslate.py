@@ -1,24 +1,22 @@
 """The interface of LibreTranslate, so that its clients work unchanged."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from starlette.responses import Response
 
-from translate.serve.apis.own import OwnForm, json
+from translate.serve.apis.openapi import fields as schema
+from translate.serve.apis.own import OwnForm
 from translate.serve.catalogue import language_code
-from translate.serve.content.language_names import language_name
-from translate.serve.content.store import Store
-from translate.serve.content.texts import html, plain, translate_texts
-from translate.serve.content.uploads import SAFE, read_file, translate_file
-from translate.serve.documents import FORMATS
-from translate.serve.languages import identify
+from translate.serve.documents import FORMATS, read_html
+from translate.serve.languages import identify, language_name
 from translate.serve.service import Service
+from translate.serve.store import new_name
+from translate.serve.texts import SAFE, Part, in_sentences, read_file, read_text, translate_by_language
+from translate.serve.texts import translate_file as translate_document
 from translate.serve.web.bodies import Fields
-from translate.serve.web.endpoint import Answer, Asked
+from translate.serve.web.endpoint import FORM, JSON, MULTIPART, Asked, Operation, json_response
 from translate.serve.web.refusals import RefusalError
 
-Detected = dict[str, Any]
 MAX_ALTERNATIVES = 16
 
 
@@ -37,11 +35,11 @@ class LibreForm:
     def refuse(self, refusal: RefusalError) -> Response:
         """The answer to a request that is refused."""
         status = 400 if refusal.status in (413, 415) else refusal.status
-        return json({"error": refusal.message}, status, refusal.all_headers())
+        return json_response({"error": refusal.message}, status, refusal.all_headers())
 
 
-async def translate(asked: Asked) -> Answer:
-    """``POST /translate``."""
+async def translate(asked: Asked) -> Response:
+    """``POST /translate``; texts that are in the target language already stay."""
     fields, service = await asked.fields(), asked.service
     texts, is_batch = _texts(fields, service)
     kind = fields.get("format") or "text"
@@ -49,45 +47,57 @@ async def translate(asked: Asked) -> Answer:
         raise RefusalError(400, "format: expected text or html")
     alternatives = _number(fields.get("alternatives"), "alternatives")
     target = language_code(_needed(fields, "target"))
-    detected = [_source(service, fields, text) for text in texts]
-    _check_target(service, target)
-    languages_of_texts = [language for language, _ in detected]
-    found = await _translate(service, languages_of_texts, target, texts, kind, alternatives)
-    asked.noted |= {"texts": len(texts), **service.log.shown(texts)}
-    answer: dict[str, Any] = {"translatedText": [text for text, _ in found]}
-    if detected and detected[0][1] is not None:
-        answer["detectedLanguage"] = [each for _, each in detected]
+    sources = [_source(service, fields, text) for text in texts]
+    if target not in service.catalogue.languages():
+        raise RefusalError(400, f"{target[:20]} is not supported")
+
+    def read(text: str, language: str) -> Part:
+        if kind == "html":
+            return read_text(lambda: read_html(text.encode(), "the text", language))
+        return in_sentences(text, language)
+
+    others = alternatives if kind == "text" else 0
+    chosen = [index for index, (code, _) in enumerate(sources) if code != target]
+    codes = [sources[index][0] for index in chosen]
+    parts = [read(texts[index], code) for index, code in zip(chosen, codes, strict=True)]
+    translated = await translate_by_language(service, parts, codes, target, n_best=1 + others)
+    found = {index: (text, list[str]()) for index, text in enumerate(texts)}
+    found |= {index: (part.text, part.others(others)) for index, part in zip(chosen, translated, strict=True)}
+    asked.note(texts)
+    answer: dict[str, Any] = {"translatedText": [text for text, _ in found.values()]}
+    if sources and sources[0][1] is not None:
+        answer["detectedLanguage"] = [detected for _, detected in sources]
     if alternatives:
-        answer["alternatives"] = [others for _, others in found]
+        answer["alternatives"] = [more for _, more in found.values()]
     if not is_batch:
         answer = {name: values[0] for name, values in answer.items()}
-    return json(answer)
+    return json_response(answer)
 
 
-async def detect(asked: Asked) -> Answer:
+async def detect(asked: Asked) -> Response:
     """``POST /detect``: the languages of a text, the likeliest first."""
     fields, service = await asked.fields(), asked.service
     texts, is_batch = _texts(fields, service)
-    found = [[detected(service, text)] for text in texts]
-    return json(found if is_batch else found[0])
+    found = [[_detected(service, text)] for text in texts]
+    return json_response(found if is_batch else found[0])
 
 
-async def languages(asked: Asked) -> Answer:
+async def languages(asked: Asked) -> Response:
     """``GET /languages``: also those that are only a target, since clients look for theirs among all."""
     catalogue = asked.service.catalogue
-    return json(
+    return json_response(
         [
-            {"code": code, "name": language_name(code).english, "targets": [code, *catalogue.targets(code)]}
+            {"code": code, "name": language_name(code), "targets": [code, *catalogue.targets(code)]}
             for code in catalogue.languages()
         ]
     )
 
 
-async def settings(asked: Asked) -> Answer:
+async def settings(asked: Asked) -> Response:
     """``GET /frontend/settings``."""
     service = asked.service
-    sides = {"source": service.catalogue.sources()[:1], "target": service.catalogue.targets()[:1]}
-    return json(
+    sides = {"source": service.catalogue.sources()[0], "target": service.catalogue.targets()[0]}
+    return json_response(
         {
             "charLimit": service.limits.characters,
             "frontendTimeout": 500,
@@ -96,57 +106,51 @@ async def settings(asked: Asked) -> Answer:
             "suggestions": False,
             "filesTranslation": True,
             "supportedFilesFormat": list(FORMATS),
-            "language": {
-                side: {"code": code, "name": language_name(code).english}
-                for side, codes in sides.items()
-                for code in codes
-            },
+            "language": {side: {"code": code, "name": language_name(code)} for side, code in sides.items()},
         }
     )
 
 
-async def suggest(asked: Asked) -> Answer:
+async def suggest(asked: Asked) -> Response:
     """``POST /suggest``: this server takes no suggestions."""
     raise RefusalError(403, "suggestions are turned off on this server")
 
 
-class Files:
-    """``POST /translate_file`` and ``GET /download_file/...``.
-
-    Args:
-        store: for the translated files.
-    """
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    async def translate(self, asked: Asked) -> Answer:
-        """Translate a file and say where it is to be fetched."""
-        fields, service = await asked.fields(), asked.service
-        upload = fields.files.get("file")
-        target = language_code(_needed(fields, "target"))
-        language = _needed(fields, "source")
-        part = await read_file(service, upload, "" if language == "auto" else language_code(language))
-        source = _source(service, fields, " ".join(part.sentences[:20]))[0]
-        served = service.catalogue.find(source, target)
-        assert upload is not None
-        token, stored = self._store.add(upload.name)
-        asked.noted |= {"model": served.name, "sentences": len(part.sentences)}
-        await translate_file(service, served, part, stored)
-        return json(
-            {"translatedFileUrl": str(asked.request.base_url.replace(path=f"/download_file/{token}"))}
-        )
-
-    async def download(self, asked: Asked) -> Answer:
-        """A translated file; its name is looked up, and is no path."""
-        stored = self._store.find(asked.request.path_params["name"])
-        if stored is None or stored.status != "done":
-            raise RefusalError(404, "there is no such file, or it was kept long enough")
-        headers = {**SAFE, "Content-Disposition": f'attachment; filename="{stored.name}"'}
-        return Response(stored.content, headers=headers, media_type="application/octet-stream")
+async def translate_file(asked: Asked) -> Response:
+    """``POST /translate_file``: translate a file and say where it is to be fetched."""
+    fields, service = await asked.fields(), asked.service
+    upload = fields.files.get("file")
+    target, language = language_code(_needed(fields, "target")), _needed(fields, "source")
+    document = await read_file(service, upload, "" if language == "auto" else language_code(language))
+    source, _ = _source(service, fields, " ".join(document.sentences[:20]))
+    served = service.catalogue.find(source, target)
+    asked.noted |= {"model": served.name, "sentences": len(document.sentences)}
+    content = await translate_document(service, served, document)
+    assert upload is not None
+    name = new_name(upload.name.rpartition(".")[2])
+    service.documents.put(name, {"status": "done"}, content)
+    return json_response(
+        {"translatedFileUrl": str(asked.request.base_url.replace(path=f"/download_file/{name}"))}
+    )
 
 
-def detected(service: Service, text: str) -> Detected:
+async def download(asked: Asked) -> Response:
+    """``GET /download_file/...``: a translated file; its name is looked up, and is no path."""
+    name = asked.request.path_params["name"]
+    stored = asked.service.documents.get(name)
+    if stored is None or stored[0]["status"] != "done":
+        raise RefusalError(404, "there is no such file, or it was kept long enough")
+    return file_response(name, stored[1])
+
+
+def file_response(name: str, content: bytes) -> Response:
+    """A translated file, which a browser saves."""
+    shown = f"translated.{name.rpartition('.')[2]}"
+    headers = {**SAFE, "Content-Disposition": f'attachment; filename="{shown}"'}
+    return Response(content, headers=headers, media_type="application/octet-stream")
+
+
+def _detected(service: Service, text: str) -> dict[str, Any]:
     """The likeliest source language of a text, with a confidence in percent."""
     code, confidence = identify(text, service.catalogue.sources())
     return {"confidence": round(100 * confidence, 1), "language": code}
@@ -180,41 +184,77 @@ def _number(value: Any, name: str) -> int:
     return value
 
 
-def _source(service: Service, fields: Fields, text: str) -> tuple[str, Detected | None]:
-    """The source language of a text; if it is to be found, with its confidence."""
+def _source(service: Service, fields: Fields, text: str) -> tuple[str, dict[str, Any] | None]:
+    """The source language of a text; with its confidence if it was to be identified."""
     language = _needed(fields, "source")
     if language == "auto":
-        found = detected(service, text)
+        found = _detected(service, text)
         return found["language"], found
     code = language_code(language)
-    known = service.catalogue.languages()
-    if code not in known:
+    if code not in service.catalogue.languages():
         raise RefusalError(400, f"{language[:20]} is not supported")
     return code, None
 
 
-def _check_target(service: Service, target: str) -> None:
-    if target not in service.catalogue.languages():
-        raise RefusalError(400, f"{target[:20]} is not supported")
-
-
-async def _translate(
-    service: Service, sources: Sequence[str], target: str, texts: Sequence[str], kind: str, alternatives: int
-) -> list[tuple[str, list[str]]]:
-    """Each text's translation and others; texts that are in the language already stay.
-
-    Texts of one language are one call, which is a document to the batch if they are many.
-    """
-    found: list[tuple[str, list[str]]] = [(text, []) for text in texts]
-    most = alternatives if kind == "text" else 0
-    read = html if kind == "html" else plain
-    for source in dict.fromkeys(sources):
-        if source == target:
-            continue
-        chosen = [index for index, each in enumerate(sources) if each == source]
-        served = service.catalogue.find(source, target)
-        parts = [read(texts[index], source) for index in chosen]
-        translated = await translate_texts(service, served, parts, n_best=1 + most)
-        for index, each in zip(chosen, translated, strict=True):
-            found[index] = (each.text, each.others(most))
-    return found
+_ANY = (JSON, FORM, MULTIPART)
+_CODES = {
+    "source": "string: code of the language, or auto",
+    "target": "string: code of the language",
+    "api_key": "string: the key, if the server has keys",
+}
+OPERATIONS = (
+    Operation(
+        "POST",
+        "/translate",
+        translate,
+        "Translates a text or a batch.",
+        "translatedText; detectedLanguage for auto; alternatives",
+        schema(
+            ("q", "source", "target"),
+            q="string: the text; an array in JSON, or the field several times, for a batch",
+            **_CODES,
+            format="string: text or html",
+            alternatives="integer: how many other translations; at most those that the beam has",
+        ),
+        _ANY,
+    ),
+    Operation(
+        "POST",
+        "/detect",
+        detect,
+        "Identifies the language of a text.",
+        "languages with confidences in percent",
+        schema(("q",), q="string: the text", api_key="string: the key"),
+        _ANY,
+    ),
+    # A client learns from these two whether it needs a key.
+    Operation("GET", "/languages", languages, "Lists the languages.", "codes, names, targets", keyless=True),
+    Operation(
+        "GET",
+        "/frontend/settings",
+        settings,
+        "Says what a client may ask for.",
+        "limits and formats",
+        keyless=True,
+    ),
+    Operation("POST", "/suggest", suggest, "Takes suggestions, which this server refuses.", "403"),
+    Operation(
+        "POST",
+        "/translate_file",
+        translate_file,
+        "Translates a file.",
+        "translatedFileUrl",
+        schema(("file", "source", "target"), file="string: the file", **_CODES),
+        (MULTIPART,),
+        files=True,
+    ),
+    # Nobody guesses the name.
+    Operation(
+        "GET",
+        "/download_file/{name}",
+        download,
+        "Fetches a translated file.",
+        "the file, for 15 minutes",
+        keyless=True,
+    ),
+)

@@ -1,29 +1,84 @@
 """Our own API: ``/v1/translate``, ``/v1/align`` and ``/v1/models``."""
 
 import math
+from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal, TypeVar
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from translate.alignment.alignment import Alignment
 from translate.alignment.pairs import EncodedPair
-from translate.serve.apis.alternatives import alternatives
-from translate.serve.apis.details import confidences, weigh
-from translate.serve.apis.linked import DIGITS, aligned, weights
-from translate.serve.apis.shapes import AlignRequest, TranslateRequest, checked
-from translate.serve.batch.pending import Growth
+from translate.config.names import shorten
+from translate.serve.apis.word_links import DIGITS, aligned, alternatives, confidences, weigh, weights
+from translate.serve.batch.calls import Growth
 from translate.serve.catalogue import Served, language_code
-from translate.serve.content.segments import Segmented, whole
-from translate.serve.content.segments import sentences as split_text
-from translate.serve.service import Service, Wish, context_of
+from translate.serve.service import Service, context_of
+from translate.serve.texts import Segmented, in_sentences, whole
 from translate.serve.web.bodies import read_object
-from translate.serve.web.endpoint import Answer, Asked
-from translate.serve.web.events import Event, EventStream, to_json
+from translate.serve.web.endpoint import Asked, Operation, json_response, json_text
 from translate.serve.web.refusals import RefusalError
-from translate.text.sentences import split
-from translate.translation import Translation, TranslationCall
+from translate.translation import TranslateOptions, Translation, TranslationCall
+
+Text = Annotated[str, Field(max_length=1 << 20)]
+Code = Annotated[str, Field(min_length=1, max_length=40)]
+Method = Literal["attention", "gradient", "erasure", "norm"]
+Body = TypeVar("Body", bound=BaseModel)
+Linked = tuple[Alignment, Sequence[float] | None]  # and the probability of each target word
+
+
+class Weighing(BaseModel):
+    """Which weights link the words."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    model: Annotated[Code | None, Field(description="name of a model; see /v1/models")] = None
+    method: Annotated[Method, Field(description="how weights are computed")] = "attention"
+    layer: Annotated[
+        int | None, Field(ge=0, description="of the attention; the calibrated one by default")
+    ] = None
+    heads: Annotated[
+        list[int] | None, Field(min_length=1, max_length=1024, description="heads to average")
+    ] = None
+    confidence: Annotated[bool, Field(description="the probability of each target word")] = True
+
+
+class TranslateRequest(Weighing):
+    """The body of ``POST /v1/translate``."""
+
+    text: Annotated[Text | list[Text], Field(description="one text, or several")]
+    alignments: Annotated[bool, Field(description="words, links and weights in the answer")] = True
+    source: Annotated[
+        Code | None, Field(description="code of the language; not needed where one model fits")
+    ] = None
+    target: Annotated[Code | None, Field(description="code of the language")] = None
+    beam_size: Annotated[int | None, Field(ge=1, description="hypotheses; 1 is greedy")] = None
+    n_best: Annotated[int, Field(ge=1, description="texts to list, at most the beam")] = 1
+    prefix: Annotated[Text | None, Field(min_length=1, description="the beginning of the translation")] = None
+    constraints: Annotated[list[Text], Field(max_length=20, description="phrases it must contain")] = []
+    markup: Annotated[bool, Field(description="carry tags and placeholders over to the linked words")] = False
+    split_sentences: Annotated[bool, Field(description="translate the sentences of a text one by one")] = (
+        False
+    )
+    alternatives_at: Annotated[
+        int | None, Field(ge=0, description="index of a target word: what else it could be")
+    ] = None
+    stream: Annotated[bool, Field(description="server-sent events")] = False
+
+
+class AlignRequest(Weighing):
+    """The body of ``POST /v1/align``."""
+
+    source: Annotated[Text | list[Text], Field(description="one text, or several")]
+    target: Annotated[Text | list[Text], Field(description="their translations")]
+    source_language: Annotated[
+        Code | None, Field(description="code of the language; not needed where one model fits")
+    ] = None
+    target_language: Annotated[Code | None, Field(description="code of the language")] = None
 
 
 class OwnForm:
@@ -31,72 +86,108 @@ class OwnForm:
 
     async def key(self, asked: Asked) -> str | None:
         """The token of the header ``Authorization``."""
-        kind, _, key = asked.header("authorization").partition(" ")
+        kind, _, key = asked.request.headers.get("authorization", "").partition(" ")
         return key.strip() if kind.lower() == "bearer" else None
 
     def refuse(self, refusal: RefusalError) -> Response:
         """The answer to a request that is refused."""
         status = 401 if refusal.code == "wrong_key" else refusal.status
-        return json(
-            {"error": {"code": refusal.code, "message": refusal.message}}, status, refusal.all_headers()
-        )
+        error = {"error": {"code": refusal.code, "message": refusal.message}}
+        return json_response(error, status, refusal.all_headers())
 
 
-def json(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """A response in JSON."""
-    return Response(to_json(value), status, headers, "application/json")
+class EventStream(Response):
+    """Server-sent events, each a name and data for JSON; an error after the first is an event, too.
+
+    Args:
+        events: to send.
+    """
+
+    media_type = "text/event-stream"
+
+    def __init__(self, events: AsyncGenerator[tuple[str, Any], None]) -> None:
+        # A proxy would hold events back.
+        super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+        del self.headers["Content-Length"]
+        self._events = events
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def tell(name: str, data: Any) -> None:
+            event = f"event: {name}\ndata: {json_text(data)}\n\n".encode()  # JSON holds no line feed
+            await send({"type": "http.response.body", "body": event, "more_body": True})
+
+        async with aclosing(self._events) as events:  # a client that goes away ends them at once
+            first = await anext(events)  # its refusal is an answer with its status
+            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+            try:
+                await tell(*first)
+                async for event in events:
+                    await tell(*event)
+            except RefusalError as refusal:
+                await tell("error", {"code": refusal.code, "message": refusal.message})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def models(asked: Asked) -> Answer:
+async def models(asked: Asked) -> Response:
     """``GET /v1/models``: what the server has."""
-    return json({"models": [each.described() for each in asked.service.catalogue.models]})
+    return json_response({"models": [served.described() for served in asked.service.catalogue.models]})
 
 
-async def translate(asked: Asked) -> Answer:
+async def translate(asked: Asked) -> Response:
     """``POST /v1/translate``."""
-    body: TranslateRequest = checked(TranslateRequest, read_object(asked.body))
-    service = asked.service
-    single = isinstance(body.text, str)
-    texts = service.check_texts([body.text] if isinstance(body.text, str) else body.text)
-    if (body.stream or body.alternatives_at is not None) and not single:
+    body, service = _checked(TranslateRequest, asked.body), asked.service
+    texts = service.check_texts(_list(body.text))
+    if (body.stream or body.alternatives_at is not None) and not isinstance(body.text, str):
         raise RefusalError(400, "stream and alternatives_at: expected one text, got an array")
     served = _find(service, body.source, body.target, body.model)
     _check_split(body)
-    if body.split_sentences:
-        segmented = [split_text(each, lambda line: split(line, served.source)) for each in texts]
-    else:
-        segmented = [whole(each) for each in texts]
-    asked.noted |= {"model": served.name, "texts": len(texts), **service.log.shown(texts)}
-    request = _Request(service, served, body, segmented)
-    if body.stream:
-        return EventStream(request.events())
-    return json(await request.answer())
+    parts = [in_sentences(text, served.source) if body.split_sentences else whole(text) for text in texts]
+    asked.note(texts, model=served.name)
+    request = _Request(service, served, body, parts)
+    return EventStream(request.events()) if body.stream else json_response(await request.answer())
 
 
-async def align_pairs(asked: Asked) -> Answer:
+async def align_pairs(asked: Asked) -> Response:
     """``POST /v1/align``: the links of given pairs."""
-    body: AlignRequest = checked(AlignRequest, read_object(asked.body))
-    service = asked.service
-    sides = [[side] if isinstance(side, str) else side for side in (body.source, body.target)]
-    if len(sides[0]) != len(sides[1]):
-        raise RefusalError(400, f"{len(sides[0])} sources but {len(sides[1])} targets; expected pairs")
-    service.check_texts([*sides[0], *sides[1]])
+    body, service = _checked(AlignRequest, asked.body), asked.service
+    sources, targets = _list(body.source), _list(body.target)
+    if len(sources) != len(targets):
+        raise RefusalError(400, f"{len(sources)} sources but {len(targets)} targets; expected pairs")
+    service.check_texts([*sources, *targets])
     served = _find(service, body.source_language, body.target_language, body.model, "_language")
-    asked.noted |= {"model": served.name, "texts": len(sides[0])}
-    translator = served.translator
-    pairs = translator.encode_pairs(*sides)
+    asked.noted |= {"model": served.name, "texts": len(sources)}
+    pairs = served.translator.encode_pairs(sources, targets)
     for number, pair in enumerate(pairs, 1):
         if not pair.source_words or not pair.target_words:
             raise RefusalError(400, f"pair {number}: there are no words on one side")
-    found = await weigh(service, served, body, pairs)
-    scores = None
+    alignments = await weigh(service, served, pairs, body.method, body.layer, body.heads)
+    scores: Sequence[list[float] | None] = [None] * len(pairs)
     if body.confidence:
-        scores = await confidences(service, served, pairs, [[each.source_ids[:-1] for each in pairs]])
+        scores = await confidences(service, served, pairs, [[pair.source_ids[:-1] for pair in pairs]])
     rows = [
-        {"text": target, **aligned(source, target, [(alignment, 0, 0)], scores and [scores[number]])}
-        for number, (source, target, alignment) in enumerate(zip(*sides, found, strict=True))
+        {"text": target, **aligned(source, target, [(alignment, 0, 0, score)])}
+        for source, target, alignment, score in zip(sources, targets, alignments, scores, strict=True)
     ]
-    return json({"translations": rows, "model": served.name})
+    return json_response({"translations": rows, "model": served.name})
+
+
+def _checked(shape: type[Body], content: bytes) -> Body:
+    """The body as an object of ``shape``.
+
+    Raises:
+        RefusalError: naming the first field that is wrong.
+    """
+    try:
+        return shape.model_validate(read_object(content))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        name = ".".join(str(part) for part in first["loc"][:1]) or "body"
+        message = "there is no such field" if first["type"] == "extra_forbidden" else first["msg"]
+        raise RefusalError(400, f"{shorten(name, 40)}: {shorten(message)}") from error
+
+
+def _list(texts: str | list[str]) -> list[str]:
+    return [texts] if isinstance(texts, str) else texts
 
 
 def _find(
@@ -108,15 +199,13 @@ def _find(
 
 
 def _check_split(body: TranslateRequest) -> None:
-    if not body.split_sentences:
-        return
     given = {
         "n_best": body.n_best > 1,
         "prefix": body.prefix is not None,
         "constraints": bool(body.constraints),
         "alternatives_at": body.alternatives_at is not None,
     }
-    for name in (name for name, value in given.items() if value):
+    for name in (name for name, value in given.items() if value and body.split_sentences):
         raise RefusalError(400, f"{name}: it is for one sentence; leave out it or split_sentences")
 
 
@@ -129,131 +218,116 @@ class _Request:
     body: TranslateRequest
     segmented: list[Segmented]
 
-    @property
-    def _recorded(self) -> bool:
-        """Whether the search itself gives the alignments."""
+    async def _begin(self) -> TranslationCall:
         body = self.body
-        return body.alignments and body.method == "attention" and body.layer is None and body.heads is None
-
-    async def _begin(self) -> tuple[TranslationCall, Any]:
-        body = self.body
-        sentences = [sentence for each in self.segmented for sentence in each.sentences]
-        wish = Wish(
+        sentences = [sentence for text in self.segmented for sentence in text.sentences]
+        options = TranslateOptions(
             beam_size=body.beam_size,
             n_best=body.n_best,
             alignments=body.alignments,  # their words are read even where other weights link them
-            prefixes=None if body.prefix is None else [body.prefix] * len(sentences),
+            prefix=None if body.prefix is None else [body.prefix] * len(sentences),
             constraints=[body.constraints] * len(sentences) if body.constraints else None,
             markup=body.markup,
-            context=context_of(self.served, (each.sentences for each in self.segmented)),
+            context=context_of(self.served, (text.sentences for text in self.segmented)),
         )
-        return await self.service.begin(self.served, sentences, wish)
+        return await self.service.begin(self.served, sentences, options)
 
     async def answer(self) -> dict[str, Any]:
         """The whole answer."""
-        work, warnings = await self._begin()
-        async with self.service.call(self.served, work, warnings) as pending:
+        call = await self._begin()
+        async with self.service.search(self.served, call) as pending:
             results = await pending.all()
-        details = await self._details(work, range(len(results)), results)
+        linked = await self._link(call, range(len(results)), results)
         rows, first = [], 0
-        for each in self.segmented:
-            last = first + len(each.spans)
-            rows.append(self._row(each, results[first:last], details[first:last]))
+        for text in self.segmented:
+            last = first + len(text.spans)
+            rows.append(self._row(text, results[first:last], linked[first:last]))
             first = last
         if self.body.alternatives_at is not None:
             rows[0]["alternatives"] = await alternatives(
-                self.service, self.served, work, results[:1], self.body.alternatives_at
+                self.service, self.served, call, results[:1], self.body.alternatives_at
             )
-        return {"translations": rows, "model": self.served.name, "warnings": _told(warnings)}
+        return {"translations": rows, "model": self.served.name, "warnings": _listed(call.warnings)}
 
-    async def events(self) -> AsyncGenerator[Event, None]:
+    async def events(self) -> AsyncGenerator[tuple[str, Any], None]:
         """Sentences as they are done, how the next one grows, and at last the whole."""
         (segmented,) = self.segmented
-        work, warnings = await self._begin()
-        tokenizer, results, details = self.served.translator.tokenizers.target, [], []
-        async with self.service.call(self.served, work, warnings, growing=True) as pending:
+        call = await self._begin()
+        tokenizer = self.served.translator.tokenizers.target
+        results: list[Translation] = []
+        linked: list[Linked | None] = []
+        async with self.service.search(self.served, call, growing=True) as pending:
             shown = ""
             async for event in pending.events():
+                index = event.sentence
                 if isinstance(event, Growth):
                     text = tokenizer.decode(event.ids)
                     if text != shown:
                         shown = text
-                        yield Event("partial", {"sentence": event.sentence, "text": text})
+                        yield "partial", {"sentence": index, "text": text}
                     continue
-                (detail,) = await self._details(work, [event.sentence], [event.result])
                 results.append(event.result)
-                details.append(detail)
-                start, end = segmented.spans[event.sentence]
-                part = Segmented(segmented.text[start:end], ((0, end - start),))
-                row = self._row(part, [event.result], [detail])
-                yield Event("sentence", {"sentence": event.sentence, "start": start, "end": end, **row})
-        done = {"translations": [self._row(segmented, results, details)], "model": self.served.name}
-        yield Event("done", {**done, "warnings": _told(warnings)})
+                linked += await self._link(call, [index], [event.result])
+                start, end = segmented.spans[index]
+                row = self._row(whole(segmented.text[start:end]), results[-1:], linked[-1:])
+                yield "sentence", {"sentence": index, "start": start, "end": end, **row}
+        done = {"translations": [self._row(segmented, results, linked)], "model": self.served.name}
+        yield "done", {**done, "warnings": _listed(call.warnings)}
 
-    async def _details(
-        self, work: TranslationCall, indexes: Sequence[int], results: Sequence[Translation]
-    ) -> list[tuple[Alignment | None, list[float] | None]]:
-        """The alignment of each translation, and the probability of each of its words."""
-        body, batch = self.body, work
+    async def _link(
+        self, call: TranslationCall, indexes: Sequence[int], results: Sequence[Translation]
+    ) -> Sequence[Linked | None]:
+        """The alignment of each translation, with the probability of each of its words."""
+        body = self.body
         if not body.alignments or not results:
-            return [(None, None)] * len(results)
-        ids = [batch.target.ids(each.tokens) for each in results]
-        sources = [batch.pieces[index] for index in indexes]
+            return [None] * len(results)
+        ids = [call.target.ids(result.tokens) for result in results]
+        sources = [call.pieces[index] for index in indexes]
         pairs = [
-            EncodedPair.of(source, batch.target.decode_words(target)[1])
+            EncodedPair.of(source, call.target.decode_words(target)[1])
             for source, target in zip(sources, ids, strict=True)
         ]
-        if self._recorded:
-            alignments = [each.alignment for each in results]
-        else:
-            alignments = [*await weigh(self.service, self.served, body, pairs)]
+        alignments = [result.alignment for result in results]
+        if not (body.method == "attention" and body.layer is None and body.heads is None):
+            alignments = [*await weigh(self.service, self.served, pairs, body.method, body.layer, body.heads)]
         scores: Sequence[list[float] | None] = [None] * len(results)
         if body.confidence:
-            others = [[other[index] for index in indexes] for other in batch.others]
-            scores = await confidences(
-                self.service, self.served, pairs, [[each.ids for each in sources], *others]
-            )
-        return list(zip(alignments, scores, strict=True))
+            others = [[other[index] for index in indexes] for other in call.others]
+            own = [source.ids for source in sources]
+            scores = await confidences(self.service, self.served, pairs, [own, *others])
+        return [
+            None if alignment is None else (alignment, score)
+            for alignment, score in zip(alignments, scores, strict=True)
+        ]
 
     def _row(
-        self,
-        segmented: Segmented,
-        results: Sequence[Translation],
-        details: Sequence[tuple[Alignment | None, list[float] | None]],
+        self, segmented: Segmented, results: Sequence[Translation], linked: Sequence[Linked | None]
     ) -> dict[str, Any]:
         """The answer for one text."""
-        text, starts = segmented.join([each.text for each in results])
-        row: dict[str, Any] = {"text": text, "score": _score([each.score for each in results])}
+        text, starts = segmented.join([result.text for result in results])
+        row: dict[str, Any] = {"text": text, "score": _score([result.score for result in results])}
+        places = list(zip(segmented.spans, starts, results, linked, strict=True))
         if self.body.split_sentences:
             row["sentences"] = [
                 {
                     "source": list(span),
-                    "target": [start, start + len(each.text)],
-                    "score": _score([each.score]),
-                    **({"weights": weights(alignment)} if alignment is not None else {}),
+                    "target": [start, start + len(result.text)],
+                    "score": _score([result.score]),
+                    **({} if link is None else {"weights": weights(link[0])}),
                 }
-                for span, start, each, (alignment, _) in zip(
-                    segmented.spans, starts, results, details, strict=True
-                )
+                for span, start, result, link in places
             ]
         if self.body.alignments:
             parts = [
-                (alignment, span[0], start)
-                for (alignment, _), span, start in zip(details, segmented.spans, starts, strict=True)
-                if alignment is not None
+                (link[0], span[0], start, link[1]) for span, start, _, link in places if link is not None
             ]
-            scores = [
-                score
-                for score, (alignment, _, _) in zip((each for _, each in details), parts, strict=True)
-                if score is not None and len(score) == len(alignment.target_words)
-            ]
-            row |= aligned(segmented.text, text, parts, scores if len(scores) == len(parts) else None)
+            row |= aligned(segmented.text, text, parts)
         if self.body.n_best > 1 and results:
-            row["n_best"] = [{"text": each.text, "score": _score([each.score])} for each in results[0].n_best]
+            row["n_best"] = [{"text": best.text, "score": _score([best.score])} for best in results[0].n_best]
         if results and self.served.translator.engine.asked != "torch":
-            row["engine"] = " and ".join(sorted({each.engine for each in results}))
+            row["engine"] = " and ".join(sorted({result.engine for result in results}))
         if results:
-            row["tokens"] = [token for each in results for token in each.tokens]
+            row["tokens"] = [token for result in results for token in result.tokens]
         return row
 
 
@@ -264,6 +338,36 @@ def _score(scores: Sequence[float]) -> float | None:
     return round(sum(scores) / len(scores), DIGITS + 2)
 
 
-def _told(warnings: Any) -> list[dict[str, Any]]:
+def _listed(warnings: Counter[str]) -> list[dict[str, Any]]:
     """What was cut or could not be met, and how often."""
     return [{"message": kind, "sentences": count} for kind, count in warnings.items()]
+
+
+def _schema(shape: type[BaseModel]) -> dict[str, Any]:
+    """The schema of a body, without titles."""
+    schema = shape.model_json_schema()
+    for field in schema["properties"].values():
+        field.pop("title", None)
+    return schema
+
+
+OPERATIONS = (
+    Operation("GET", "/v1/models", models, "Lists the models of the server.", "names, languages, methods"),
+    Operation(
+        "POST",
+        "/v1/translate",
+        translate,
+        "Translates a text or several, with links between the words.",
+        "texts, scores, words with their offsets in characters, links with weights; server-sent events "
+        "partial, sentence and done if stream is true",
+        _schema(TranslateRequest),
+    ),
+    Operation(
+        "POST",
+        "/v1/align",
+        align_pairs,
+        "Links the words of a text and a given translation.",
+        "words with their offsets, links with weights",
+        _schema(AlignRequest),
+    ),
+)

@@ -1,32 +1,34 @@
-"""Calls and their sentences, on the way through the running batch."""
+"""Calls: the sentences of requests, on their way through a running batch and back to the event loop."""
 
+import asyncio
 import time
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import NamedTuple
 
 from translate.config.search import SearchConfig
 from translate.search import Record, Request
 from translate.translation import Translation, TranslationCall
-from translate.translator import Translator
-
-Result = TypeVar("Result")
 
 BULK_SENTENCES, BULK_PIECES = 16, 1024  # a call with more of either is a document
 
 
-class Receiver(Protocol):
-    """Where the outcome of a call goes; workers call it from their threads."""
+class Growth(NamedTuple):
+    """The best hypothesis so far of a sentence that is being translated."""
 
-    def receive(self, index: int, result: Translation) -> None:
-        """The translation of a sentence."""
+    sentence: int  # its index in the call
+    ids: Sequence[int]  # pieces
 
-    def fail(self, error: Exception) -> None:
-        """No further translation comes."""
 
-    def grow(self, index: int, ids: Sequence[int]) -> None:
-        """The pieces of the best hypothesis so far; only where the call asks for them."""
+class Arrived(NamedTuple):
+    """A translation that is complete."""
+
+    sentence: int  # its index in the call
+    result: Translation
+
+
+Outcome = Growth | Arrived | Exception  # an exception ends its call
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class LaneKey:
     record: Record | None  # the attention that hypotheses carry
     constrained: bool  # whether sentences have phrases to contain
     bulk: bool  # whether they belong to documents
-    engine: str  # that searches: torch or ctranslate2
+    engine: str  # torch or ctranslate2
 
 
 @dataclass(eq=False)
@@ -48,41 +50,32 @@ class ServedCall:
 
     Attributes:
         model: the name of its run or ensemble.
-        work: the sentences, and how their translations are completed.
-        receiver: gets the translations.
-        growing: whether the receiver wants to see translations grow.
+        translation: the sentences as the models read them, and all that their translation needs.
+        tell: gets every outcome; threads of the engine call it.
+        growing: whether it wants to see translations grow.
         cancelled: whether nobody waits for the rest any more.
-        warnings: counts of sentences that were cut, or whose constraints could not be met.
-        bulk: whether it belongs to a document; its size says so by default.
-        arrived: when each sentence has come, in seconds of a monotonic clock; now by default.
     """
 
     model: str
-    work: TranslationCall
-    receiver: Receiver
+    translation: TranslationCall
+    tell: Callable[[Outcome], None]
     growing: bool = False
     cancelled: bool = False
-    warnings: Counter[str] = field(default_factory=Counter)
-    bulk: bool | None = None
-    arrived: Sequence[float] | None = None
 
     def jobs(self) -> "list[QueuedSentence]":
         """A job for each sentence that is not blank."""
-        pieces = self.work.pieces
-        times = self.arrived or [time.monotonic()] * len(pieces)
-        return [QueuedSentence(self, i, arrived=times[i]) for i, each in enumerate(pieces) if each.ids]
+        pieces = self.translation.pieces
+        return [QueuedSentence(self, index) for index, sentence in enumerate(pieces) if sentence.ids]
 
     def lane(self, jobs: "Sequence[QueuedSentence]") -> LaneKey:
         """The batch in which the jobs of this call run."""
-        batch = self.work
-        bulk = self.bulk
-        if bulk is None:
-            bulk = len(jobs) > BULK_SENTENCES or sum(job.cost for job in jobs) > BULK_PIECES
-        constrained = any(request.phrases for request in batch.requests)
-        settings = tuple(vars(batch.config).values())
+        call = self.translation
+        bulk = len(jobs) > BULK_SENTENCES or sum(job.cost for job in jobs) > BULK_PIECES
+        constrained = any(request.phrases for request in call.requests)
+        settings = tuple(vars(call.config).values())
         # Only our own search shows how a translation grows.
-        engine = "torch" if batch.engine is None or self.growing else batch.engine.name
-        return LaneKey(self.model, settings, batch.config, batch.record, constrained, bulk, engine)
+        engine = "torch" if call.engine is None or self.growing else call.engine.name
+        return LaneKey(self.model, settings, call.config, call.record, constrained, bulk, engine)
 
 
 @dataclass(eq=False)
@@ -90,63 +83,100 @@ class QueuedSentence:
     """A sentence of a call.
 
     Attributes:
-        call: that it belongs to.
-        index: in the call.
-        arrived: seconds, of a monotonic clock.
-        turn: when it is its turn: its virtual start time in the queue.
-        met: whether its constraints still hold; without a hypothesis that meets them it runs again without.
+        call: the call that it belongs to.
+        index: its place in the call.
+        arrived: when it came, in seconds of a monotonic clock.
+        start: its virtual start time in the queue.
+        met: whether its constraints still hold; if no hypothesis meets them, it runs again without.
         failures: how often its batch has failed.
     """
 
     call: ServedCall
     index: int
-    arrived: float
-    turn: float = 0.0
+    arrived: float = field(default_factory=time.monotonic)
+    start: float = 0.0
     met: bool = True
     failures: int = 0
 
     @property
     def cost(self) -> int:
         """Source pieces, with the end of sentence."""
-        return len(self.call.work.pieces[self.index].ids) + 1
+        return len(self.call.translation.pieces[self.index].ids) + 1
 
     @property
     def request(self) -> Request:
         """What the translation must have."""
-        request = self.call.work.requests[self.index]
+        request = self.call.translation.requests[self.index]
         return request if self.met else Request(request.prefix)
 
     def ids(self) -> list[Sequence[int]]:
         """The sentence as each model of the ensemble reads it."""
-        sources = self.call.work
-        return [sources.pieces[self.index].ids, *(other[self.index] for other in sources.others)]
+        call = self.call.translation
+        return [call.pieces[self.index].ids, *(other[self.index] for other in call.others)]
 
     def held(self, record: Record | None) -> tuple[int, int]:
         """Weights that it may record, and numbers that its decoder may keep."""
-        batch = self.call.work
-        steps = batch.config.longest(self.cost) * batch.config.beam_size
+        call = self.call.translation
+        steps = call.config.longest(self.cost) * call.config.beam_size
         heads = 0 if record is None or record.heads is None else len(record.heads)
-        return self.cost * steps * heads, steps * batch.models[0].cached_numbers
+        return self.cost * steps * heads, steps * call.models[0].cached_numbers
 
 
-@dataclass(frozen=True)
-class Calculation(Generic[Result]):
-    """What is computed with a model but without a search.
+class Pending:
+    """The translations of a call as the event loop sees them.
 
-    Attributes:
-        model: the name of its run or ensemble.
-        translator: of that name.
-        cost: pieces that it reads.
-        function: of a module, so that another process finds it, too; its first argument is the translator.
-        arguments: its others.
+    Args:
+        call: whose translations they are.
     """
 
-    model: str
-    translator: Translator
-    cost: int
-    function: Callable[..., Result]
-    arguments: tuple[Any, ...]
+    def __init__(self, call: TranslationCall) -> None:
+        self.results = call.blank()
+        self._loop = asyncio.get_running_loop()
+        self._missing = {index for index, sentence in enumerate(call.pieces) if sentence.ids}
+        self._error: Exception | None = None
+        self._growth: Growth | None = None
+        self._changed = asyncio.Event()
 
-    def run(self) -> Result:
-        """The result."""
-        return self.function(self.translator, *self.arguments)
+    def tell(self, outcome: Outcome) -> None:
+        """Take an outcome from a thread of the engine."""
+        with suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(self._take, outcome)
+
+    async def all(self) -> list[Translation]:
+        """All translations, in order.
+
+        Raises:
+            Exception: the error that ended the call.
+        """
+        while self._missing and self._error is None:
+            self._changed.clear()
+            await self._changed.wait()
+        if self._error is not None:
+            raise self._error
+        return self.results
+
+    async def events(self) -> AsyncIterator[Growth | Arrived]:
+        """The translations in order, as soon as those before are there, and how the next one grows."""
+        index = 0
+        while index < len(self.results):
+            if self._error is not None:
+                raise self._error
+            growth, self._growth = self._growth, None
+            if index not in self._missing:
+                yield Arrived(index, self.results[index])
+                index += 1
+            elif growth is not None and growth.sentence == index:
+                yield growth
+            else:
+                self._changed.clear()
+                await self._changed.wait()
+
+    def _take(self, outcome: Outcome) -> None:
+        if isinstance(outcome, Arrived):
+            self.results[outcome.sentence] = outcome.result
+            self._missing.discard(outcome.sentence)
+        elif isinstance(outcome, Growth):
+            self._growth = outcome  # a reader that is slow sees only the newest
+        else:
+            self._error = outcome
+        self._changed.set()

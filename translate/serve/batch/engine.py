@@ -1,8 +1,8 @@
-"""The engine: takes calls in, lets workers search their sentences, and hands the translations out."""
+"""The engine: takes calls in, searches their sentences in running batches, and hands the translations out."""
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from typing import TypeVar
@@ -10,13 +10,11 @@ from typing import TypeVar
 import torch
 
 from translate.search import Finished, search
-from translate.serve.batch.calls import Calculation, LaneKey, QueuedSentence, ServedCall
-from translate.serve.batch.elsewhere import search_elsewhere
-from translate.serve.batch.lanes import Feed, Lane, begin
-from translate.serve.batch.turns import Party, Turns
-from translate.serve.metrics import Meter
+from translate.search.ctranslate2.ctranslate2_search import MAX_WORKERS
+from translate.serve.batch.calls import Arrived, LaneKey, QueuedSentence, ServedCall
+from translate.serve.batch.lanes import Feed, Lane, Party, Turns, begin
+from translate.serve.metrics import Metrics
 from translate.translation import AT_LIMIT, UNMET
-from translate.translator import Translator
 
 Result = TypeVar("Result")
 
@@ -40,27 +38,21 @@ class StoppedError(Exception):
     """The server stops before the translation is done."""
 
 
-class LostError(Exception):
-    """``ends`` processes have ended, one after another, while they worked on the same."""
-
-    def __init__(self, ends: int) -> None:
-        super().__init__(f"{ends} processes have ended while they translated this")
-
-
 class Engine:
     """One running batch for each lane, which the sentences of all calls enter and leave at any step.
 
+    Torch computes for one lane at a time, step by step in turn. CTranslate2 computes beside it, without
+    Python's lock: its lanes have a thread for each of its workers.
+
     Args:
-        workers: threads that compute side by side.
-        threads: of torch, which the workers share.
+        threads: of torch.
         max_pieces: source pieces that may wait or run.
         metrics: to count in.
     """
 
-    def __init__(self, workers: int, threads: int, max_pieces: int, metrics: Meter) -> None:
-        self.workers = workers
+    def __init__(self, threads: int, max_pieces: int, metrics: Metrics) -> None:
         self.max_pieces = max_pieces
-        self.turns = Turns(workers)
+        self._turns = Turns()
         self._metrics = metrics
         self._lock = threading.Lock()
         self._lanes: dict[LaneKey, Lane] = {}
@@ -70,17 +62,9 @@ class Engine:
         self._counted = time.monotonic()
         self._stopped = False
         self._alone = Party()
-
-        def begin() -> None:
-            torch.set_num_threads(max(1, threads // workers))  # of this worker alone
-
-        self._pool = ThreadPoolExecutor(workers + MAX_LANES, "translate", begin)
-        self._calculator = ThreadPoolExecutor(1, "calculate", begin)
-
-    @property
-    def works(self) -> bool:
-        """Whether anybody is there to translate; what is asked meanwhile waits."""
-        return True
+        self._threads = threads
+        self._pool = ThreadPoolExecutor(MAX_LANES * MAX_WORKERS, "translate")
+        self._calculator = ThreadPoolExecutor(1, "calculate", torch.set_num_threads, (threads,))
 
     @property
     def pieces(self) -> int:
@@ -100,51 +84,42 @@ class Engine:
             return 0
         with self._lock:
             self._admit(cost)
-            key = call.lane(jobs)
-            lane = self._lanes.setdefault(key, Lane(key))
-            lane.add(jobs)
             self._unfinished[call] = set(jobs)
-            self._count(cost)
-            self._start_workers()
+            self._lane(call.lane(jobs), call).add(jobs)
+            self._start_threads()
         return len(jobs)
 
-    def calculate(self, wanted: Calculation[Result]) -> "Future[Result]":
+    def calculate(self, cost: int, function: Callable[[], Result]) -> "Future[Result]":
         """Compute something without a search, one after another, in turn with the batches.
+
+        Args:
+            cost: pieces that it reads.
+            function: gives the result.
 
         Raises:
             BusyError, StoppedError: as :meth:`submit`.
         """
         with self._lock:
-            self._admit(wanted.cost)
-            self._count(wanted.cost)
+            self._admit(cost)
 
         def end(_: "Future[Result]") -> None:
             with self._lock:
-                self._count(-wanted.cost)
+                self._count(-cost)
 
-        future = self._calculation(wanted)
+        def run() -> Result:
+            with self._turns.turn(self._alone), torch.no_grad():
+                return function()
+
+        future = self._calculator.submit(run)
         future.add_done_callback(end)
         return future
 
-    def _calculation(self, wanted: Calculation[Result]) -> "Future[Result]":
-        def run() -> Result:
-            self.turns.take(self._alone)
-            try:
-                with torch.no_grad():
-                    return wanted.run()
-            finally:
-                self.turns.give(self._alone)
-
-        return self._calculator.submit(run)
-
     def cancel(self, call: ServedCall) -> None:
-        """Nobody waits for the call any more: its sentences leave the queue and the batch."""
+        """Give a call up: its sentences leave the queue, and the batch at its next step."""
         call.cancelled = True
         with self._lock:
             jobs = self._unfinished.pop(call, set())
             self._count(-sum(job.cost for job in jobs))
-            if jobs:
-                self._drop(call)
         if jobs:
             self._metrics.cancelled(call.model, len(jobs))
 
@@ -154,93 +129,104 @@ class Engine:
             self._stopped = True
             calls = list(self._unfinished)
         for call in calls:
-            self.cancel(call)
-            call.receiver.fail(StoppedError())
+            self._fail(call, StoppedError())
 
     def close(self) -> None:
-        """Stop, and wait for the workers."""
+        """Stop, and wait for the threads."""
         self.stop()
         for pool in (self._pool, self._calculator):
             pool.shutdown(cancel_futures=True)
 
-    def start(self, translators: Mapping[str, Translator]) -> Mapping[str, Translator]:
-        """Take the models that calls name; gives those to be used from now on."""
-        return translators
-
-    def _drop(self, call: ServedCall) -> None:
-        """A call is cancelled before its end. The lock is held; batches see it at their next step."""
+    def _fail(self, call: ServedCall, error: Exception) -> None:
+        self.cancel(call)
+        call.tell(error)
 
     def _admit(self, cost: int) -> None:
         if self._stopped:
             raise StoppedError
         if self._pieces and self._pieces + cost > self.max_pieces:
-            raise BusyError(self._retry_after(cost))
+            surplus = self._pieces + cost - self.max_pieces
+            raise BusyError(min(MAX_WAIT, 1 + int(surplus / self._rate)) if self._rate else 1)
+        self._count(cost)
 
     def _count(self, pieces: int) -> None:
         self._pieces += pieces
         self._metrics.holds(self._pieces)
 
-    def _retry_after(self, cost: int) -> int:
-        surplus = self._pieces + cost - self.max_pieces
-        return min(MAX_WAIT, 1 + int(surplus / self._rate)) if self._rate else 1
+    def _lane(self, key: LaneKey, call: ServedCall) -> Lane:
+        """The lane of a key. The lock is held."""
+        if key not in self._lanes:
+            engine = call.translation.engine
+            threads = 1 if engine is None or key.engine == "torch" else engine.translator.num_translators
+            # Of several workers, documents leave one to sentences.
+            self._lanes[key] = Lane(key, max(1, threads - 1) if key.bulk else threads)
+        return self._lanes[key]
 
-    def _start_workers(self) -> None:
-        """Give each lane with a queue a worker, and more where workers are idle. The lock is held."""
-        running = sum(lane.threads for lane in self._lanes.values())
+    def _start_threads(self) -> None:
+        """Give each lane with a queue a thread, and more where they help. The lock is held."""
         active = sum(lane.threads > 0 for lane in self._lanes.values())
         for lane in self._lanes.values():
-            if not (len(lane) and self._searches(lane)):
-                continue
-            alone = lane.threads == 0 and active < MAX_LANES
-            helped = 0 < lane.threads < self.workers and lane.keeps_busy(lane.threads + 1)
-            if alone or (helped and running < self.workers):
-                active += alone
-                running += 1
+            if lane.threads < min(len(lane), lane.most_threads) and (lane.threads or active < MAX_LANES):
+                active += lane.threads == 0
                 lane.threads += 1
                 self._pool.submit(self._work, lane)
 
-    def _searches(self, lane: Lane) -> bool:
-        """Whether threads of this process search its sentences."""
-        return True
-
     def _work(self, lane: Lane) -> None:
-        """Search the sentences of a lane until its queue is empty, or other workers are enough for it."""
-        feed = Feed(lane, self._lock, self.turns, self._metrics)
+        """Search the sentences of a lane until its queue is empty."""
+        feed = Feed(lane, self._lock, self._turns, self._metrics)
+        # A number of each thread's own. CTranslate2's workers have the cores already.
+        torch.set_num_threads(self._threads if lane.key.engine == "torch" else 1)
         with torch.no_grad():
             while self._goes_on(lane):
-                self.turns.take(lane)
                 try:
                     for found in self._search(feed):
                         self._finish(feed, found)
                 except Exception as error:  # a bug of ours, or no memory
                     self._failed(feed, error)
-                finally:
-                    self.turns.give(lane)
 
     def _goes_on(self, lane: Lane) -> bool:
         with self._lock:
-            if len(lane) and lane.keeps_busy(lane.threads):
+            if len(lane):
+                self._start_threads()
                 return True
             lane.threads -= 1
             if not lane.threads:
                 del self._lanes[lane.key]
-            self._start_workers()
+            self._start_threads()
             return False
 
     def _search(self, feed: Feed) -> Iterator[Finished]:
         key = feed.lane.key
         if key.engine != "torch":
-            return search_elsewhere(feed, self._leave_to_torch)
-        # Of a document all is there at once, and nobody waits for its first sentence.
-        return search(feed, begin, key.config, record=key.record, eager=not key.bulk)
+            yield from self._search_by_ctranslate2(feed)
+            return
+        with self._turns.turn(feed.lane):
+            # Of a document all is there at once, and nobody waits for its first sentence.
+            yield from search(feed, begin, key.config, record=key.record, eager=not key.bulk)
 
-    def _leave_to_torch(self, job: QueuedSentence, key: LaneKey) -> None:
-        """Queue a sentence that another engine has given up."""
-        job.call.warnings[AT_LIMIT] += 1
+    def _search_by_ctranslate2(self, feed: Feed) -> Iterator[Finished]:
+        """Search batch by batch until nobody waits; whoever waits when a worker is free enters the next."""
+        key = feed.lane.key
+        while jobs := feed.take():
+            engine = jobs[0].call.translation.engine
+            assert engine is not None
+            most = max(job.call.translation.options.n_best for job in jobs)
+            sources, is_aligned = [job.ids()[0] for job in jobs], key.record is not None
+            group = [range(len(jobs))]
+            for found in engine.search(group, sources, key.config, n_best=most, attention=is_aligned):
+                if found.hypotheses:
+                    yield found._replace(key=jobs[found.key])
+                else:
+                    self._leave_to_torch(jobs[found.key], feed)
+            self._metrics.stepped(key.model, len(jobs), feed.lane.size)
+
+    def _leave_to_torch(self, job: QueuedSentence, feed: Feed) -> None:
+        """Queue a sentence that CTranslate2 would break off."""
+        feed.leave([job])
+        job.call.translation.warn(AT_LIMIT, 1)
         with self._lock:
-            own = replace(key, engine="torch")
-            self._lanes.setdefault(own, Lane(own)).again(job)
-            self._start_workers()
+            self._lane(replace(feed.lane.key, engine="torch"), job.call).again(job)
+            self._start_threads()
 
     def _finish(self, feed: Feed, found: Finished) -> None:
         """Hand out the translation of a sentence."""
@@ -255,16 +241,15 @@ class Engine:
                 feed.lane.again(job)
             return
         try:
-            _, result = next(call.work.results([found._replace(key=job.index)], engine=feed.lane.key.engine))
+            own, engine = found._replace(key=job.index), feed.lane.key.engine
+            _, result = next(call.translation.results([own], engine=engine))
         except Exception as error:
-            self.cancel(call)
-            call.receiver.fail(error)
+            self._fail(call, error)
             return
-        if not job.met:
-            call.warnings[UNMET] += 1
+        call.translation.warn(UNMET, not job.met)
         self._done(job)
         self._metrics.translated(call.model, job.cost, len(result.tokens) + 1)
-        call.receiver.receive(job.index, result)
+        call.tell(Arrived(job.index, result))
 
     def _done(self, job: QueuedSentence) -> None:
         with self._lock:
@@ -287,8 +272,7 @@ class Engine:
         for job in jobs:
             job.failures += 1
             if job.failures > 1 and not job.call.cancelled:
-                self.cancel(job.call)
-                job.call.receiver.fail(error)
+                self._fail(job.call, error)
         with self._lock:
             for job in jobs:
                 if not job.call.cancelled:

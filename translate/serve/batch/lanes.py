@@ -4,23 +4,81 @@ import heapq
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 from translate.search import RunningBatch, SentenceGroup, Supply, most_sentences, read_sources
-from translate.serve.batch.calls import LaneKey, QueuedSentence, ServedCall
-from translate.serve.batch.turns import Party, Turns
-from translate.serve.metrics import Meter
+from translate.serve.batch.calls import Growth, LaneKey, QueuedSentence, ServedCall
+from translate.serve.metrics import Metrics
 
 # While somebody waits for a sentence, documents have one part in five of the time.
 SENTENCE_WEIGHT, DOCUMENT_WEIGHT = 4.0, 1.0
 # Newcomers are encoded together and make a first step of their own, which costs nearly as much for one as for
 # ten. So they enter when they are a share of the batch, or have waited for some of its steps.
 GROUP, PATIENCE = 4, 2
-# A step costs much the same for three sentences as for ten: a further worker joins a lane only if that many
-# sentences are there for each that works, or if steps are long, since then their costs are not Python's.
-CROWD, LONG_STEP = 32, 0.01  # sentences, seconds
-TOGETHER = 16  # sentences of a batch of another engine, which answers them all at its end
-SMOOTH = 0.1  # of the last step in the mean
+TOGETHER = 16  # sentences of a batch of CTranslate2, which answers them all at its end
+
+
+class Party:
+    """One of those who share torch's time.
+
+    Attributes:
+        weight: its share in relation to others.
+        spent: seconds that it has computed, divided by the weight.
+    """
+
+    def __init__(self, weight: float = SENTENCE_WEIGHT) -> None:
+        self.weight = weight
+        self.spent = 0.0
+
+
+class Turns:
+    """One party computes at a time; of those that wait, the one that has spent least is next.
+
+    A party asks for its next turn after each step of its batch, so that a sentence never waits for more than
+    a step of the others, and a party with much to do leaves others their shares (fair queueing by virtual
+    time, Demers et al. 1989). A party that was idle has saved nothing up.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._waiting: list[Party] = []
+        self._busy = False
+        self._began = 0.0  # the turn
+        self._now = 0.0  # time spent of the party that came last
+
+    @contextmanager
+    def turn(self, party: Party) -> Iterator[None]:
+        """Wait for a turn, and end it behind the block."""
+        party.spent = max(party.spent, self._now)
+        self._take(party)
+        try:
+            yield
+        finally:
+            self._give(party)
+
+    def renew(self, party: Party) -> None:
+        """Let another party compute if it has spent less."""
+        self._give(party)
+        self._take(party)
+
+    def _take(self, party: Party) -> None:
+        with self._changed:
+            self._waiting.append(party)
+            self._changed.wait_for(lambda: not self._busy and self._first() is party)
+            self._waiting.remove(party)
+            self._busy = True
+            self._now = max(self._now, party.spent)
+            self._began = time.perf_counter()
+
+    def _give(self, party: Party) -> None:
+        with self._changed:
+            party.spent += (time.perf_counter() - self._began) / party.weight
+            self._busy = False
+            self._changed.notify_all()
+
+    def _first(self) -> Party:
+        return min(self._waiting, key=lambda party: party.spent)
 
 
 class Lane(Party):
@@ -33,14 +91,14 @@ class Lane(Party):
 
     Args:
         key: what the sentences share.
+        most_threads: that may search its sentences at a time.
     """
 
-    def __init__(self, key: LaneKey) -> None:
-        super().__init__(DOCUMENT_WEIGHT if key.bulk else SENTENCE_WEIGHT, patient=key.bulk)
+    def __init__(self, key: LaneKey, most_threads: int = 1) -> None:
+        super().__init__(DOCUMENT_WEIGHT if key.bulk else SENTENCE_WEIGHT)
         self.key = key
+        self.most_threads = most_threads
         self.threads = 0
-        self.running = 0  # sentences in batches
-        self.step_seconds = 0.0  # of a step, lately
         self._queue: list[tuple[float, int, QueuedSentence]] = []
         self._count = 0
         self._now = 0.0  # virtual time, in pieces
@@ -55,24 +113,19 @@ class Lane(Party):
         most = self.key.config.batch_size
         return most if self.key.engine == "torch" else min(most, TOGETHER)
 
-    def keeps_busy(self, workers: int) -> bool:
-        """Whether its sentences are worth the steps of so many workers."""
-        if self.key.engine != "torch":  # no worker of which needs Python's lock
-            return True
-        crowded = self.running + len(self) >= CROWD * (workers - 1)
-        return workers == 1 or crowded or self.step_seconds > LONG_STEP
-
     def add(self, jobs: Sequence[QueuedSentence]) -> None:
         """Queue the sentences of one call."""
         start = self._now
         for job in jobs:
-            job.turn = start
+            job.start = start
             start += job.cost
-            self._push(job)
+            self.again(job)
 
     def again(self, job: QueuedSentence) -> None:
         """Queue a sentence that has had its turn."""
-        self._push(job)
+        self._count += 1
+        self._calls[job.call] += 1
+        heapq.heappush(self._queue, (job.start, self._count, job))
 
     def next(self, most: int, *, alone: bool = True) -> list[QueuedSentence]:
         """Up to ``most`` sentences to encode together; none if nobody waits.
@@ -99,11 +152,6 @@ class Lane(Party):
                 break
         return found
 
-    def _push(self, job: QueuedSentence) -> None:
-        self._count += 1
-        self._calls[job.call] += 1
-        heapq.heappush(self._queue, (job.turn, self._count, job))
-
     def _pop(self) -> None:
         job = heapq.heappop(self._queue)[2]
         self._calls[job.call] -= 1
@@ -113,28 +161,27 @@ class Lane(Party):
 
 def begin(jobs: Sequence[QueuedSentence]) -> SentenceGroup:
     """The sentences of jobs, to be encoded together."""
-    models = jobs[0].call.work.models
-    ids = [list(each) for each in zip(*(job.ids() for job in jobs), strict=True)]
+    models = jobs[0].call.translation.models
+    ids = [list(side) for side in zip(*(job.ids() for job in jobs), strict=True)]
     return SentenceGroup(jobs, read_sources(models, ids), [job.request for job in jobs])
 
 
 class Feed(Supply[list[QueuedSentence]]):
-    """What one worker takes from a lane, and the sentences that run in its batch.
+    """What one thread takes from a lane, and the sentences that run in its batch.
 
     Args:
         lane: that it takes from.
         lock: the engine's.
-        turns: where it asks for the next turn after each step.
+        turns: where it asks for the next turn after each step of torch's search.
         metrics: that count the steps.
     """
 
-    def __init__(self, lane: Lane, lock: threading.Lock, turns: Turns, metrics: Meter) -> None:
+    def __init__(self, lane: Lane, lock: threading.Lock, turns: Turns, metrics: Metrics) -> None:
         super().__init__(())
         self.lane = lane
         self.live: set[QueuedSentence] = set()
         self._gave_none = False
         self._held = 0  # steps for which newcomers have been let wait
-        self._began = time.perf_counter()  # the step
         self._lane_lock, self._turns, self._metrics = lock, turns, metrics
 
     def __len__(self) -> int:
@@ -155,20 +202,13 @@ class Feed(Supply[list[QueuedSentence]]):
     def _next(self) -> list[QueuedSentence]:
         if any(job.failures for job in self.live):
             return []
-        key = self.lane.key
+        bulk = self.lane.key.bulk
         with self._lane_lock:
-            if not key.bulk and (self._had_better_end() or not self._lets_in(len(self.lane))):
+            if not bulk and not self._lets_in(len(self.lane)):
                 return []
             # Sentences of documents begin together, in a batch of their own.
-            most = self.lane.size - (0 if key.bulk else len(self.live))
-            jobs = self.lane.next(most, alone=not self.live)
-            self.lane.running += len(jobs)
-        return jobs
-
-    def _had_better_end(self) -> bool:
-        """Whether newcomers are left to another worker, whose batch is larger."""
-        lane = self.lane
-        return not lane.keeps_busy(lane.threads) and len(self.live) * lane.threads < lane.running
+            most = self.lane.size - (0 if bulk else len(self.live))
+            return self.lane.next(most, alone=not self.live)
 
     def _lets_in(self, waiting: int) -> bool:
         """Whether sentences that wait enter now."""
@@ -182,8 +222,6 @@ class Feed(Supply[list[QueuedSentence]]):
         """Sentences are no longer in the batch."""
         gone = self.live.intersection(jobs)
         self.live -= gone
-        with self._lane_lock:
-            self.lane.running -= len(gone)
         self._metrics.in_batch(self.lane.key.model, -len(gone))
 
     def after_step(self, running: RunningBatch) -> None:
@@ -195,14 +233,8 @@ class Feed(Supply[list[QueuedSentence]]):
         for slot, sentence in running.live:
             job = sentence.key
             if job.call.growing and sentence.length > 1:
-                job.call.receiver.grow(job.index, running.ids[slot, 0, 1 - sentence.length :].tolist())
-        self.after(len(running.live))
-
-    def after(self, live: int) -> None:
-        """A step of ``live`` sentences is done; wait for the next turn."""
+                ids = running.ids[slot, 0, 1 - sentence.length :].tolist()
+                job.call.tell(Growth(job.index, ids))
         self._gave_none = False
-        self._metrics.stepped(self.lane.key.model, live, self.lane.size)
-        seconds = time.perf_counter() - self._began
-        self.lane.step_seconds += SMOOTH * (seconds - self.lane.step_seconds)
+        self._metrics.stepped(self.lane.key.model, len(running.live), self.lane.size)
         self._turns.renew(self.lane)
-        self._began = time.perf_counter()

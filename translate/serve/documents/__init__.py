@@ -8,9 +8,19 @@ from translate.serve.documents.document import MAX_BYTES, MAX_SENTENCES, Documen
 from translate.serve.documents.markdown import read_markdown
 from translate.serve.documents.office import read_docx, read_odt
 from translate.serve.documents.plain import read_plain, read_subtitles
+from translate.serve.documents.tagged import TagRules, read_tagged
 from translate.serve.documents.webpage import read_html
 
-__all__ = ["FORMATS", "MAX_BYTES", "MAX_SENTENCES", "Document", "read", "read_html"]
+__all__ = [
+    "FORMATS",
+    "MAX_BYTES",
+    "MAX_SENTENCES",
+    "Document",
+    "TagRules",
+    "read",
+    "read_html",
+    "read_tagged",
+]
 
 # The reader of each kind of file, by its suffix.
 FORMATS: dict[str, Callable[[bytes, str, str], Document]] = {

@@ -8,17 +8,12 @@ from urllib.parse import parse_qsl
 
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
-from starlette.types import Message, Receive
+from starlette.types import Message
 
-from translate.serve.limits import ServiceLimits
 from translate.serve.web.refusals import RefusalError
 
 MAX_FIELDS = 5_000  # of a form or a query
 NAME_LENGTH = 256  # characters of the name of a file
-
-
-class ClientGoneError(Exception):
-    """The client has gone away."""
 
 
 @dataclass
@@ -52,33 +47,27 @@ class Fields:
         return self.values.get(name, [])
 
 
-async def read_body(receive: Receive, headers: dict[str, str], most: int, limits: ServiceLimits) -> bytes:
+async def read_body(request: Request, most: int, seconds: float) -> bytes:
     """The body of a request.
 
     Raises:
-        RefusalError: if it has more than ``most`` bytes, or arrives too slowly.
-        ClientGoneError: if it ends early.
+        RefusalError: if it has more than ``most`` bytes, or does not arrive within ``seconds``.
+        ClientDisconnect: if it ends early.
     """
-    told = headers.get("content-length", "0")
+    told = request.headers.get("content-length", "0")
     too_large = RefusalError(413, f"the body has more than {most:,} bytes; send less at a time", close=True)
     if told.isascii() and told.isdigit() and int(told[:18]) > most:
         raise too_large
     body = bytearray()  # grows in place: a list of tiny parts would take many times their bytes
     try:
-        async with asyncio.timeout(limits.seconds):
-            while True:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    raise ClientGoneError
-                body += message.get("body", b"")
+        async with asyncio.timeout(seconds):
+            async for part in request.stream():
+                body += part
                 if len(body) > most:
                     raise too_large
-                if not message.get("more_body", False):
-                    return bytes(body)
     except TimeoutError as error:
-        raise RefusalError(
-            408, f"the body did not arrive within {limits.seconds:g} seconds", close=True
-        ) from error
+        raise RefusalError(408, f"the body did not arrive within {seconds:g} seconds", close=True) from error
+    return bytes(body)
 
 
 def read_json(body: bytes) -> Any:

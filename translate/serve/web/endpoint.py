@@ -1,29 +1,23 @@
 """One path of an API: reads a request, answers it, and notices if the client goes away meanwhile."""
 
 import asyncio
+import json
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from translate.config.names import shorten
 from translate.serve.service import Service
-from translate.serve.web.bodies import ClientGoneError, Fields, read_body, read_fields
+from translate.serve.web.bodies import Fields, read_body, read_fields
 from translate.serve.web.refusals import RefusalError
 
 GONE = 499  # the status in logs and metrics of a request whose client has gone away
-
-
-class Answer(Protocol):
-    """What sends itself to the client: a response of Starlette, or a stream."""
-
-    status_code: int
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
+JSON, FORM, MULTIPART = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
 
 
 @dataclass
@@ -44,17 +38,17 @@ class Asked:
     _fields: Fields | None = None
 
     async def fields(self) -> Fields:
-        """What it gives by names."""
+        """The values of the body and the query, by their names."""
         if self._fields is None:
             self._fields = await read_fields(self.request, self.body)
         return self._fields
 
-    def header(self, name: str) -> str:
-        """A header, or an empty text."""
-        return self.request.headers.get(name, "")
+    def note(self, texts: Sequence[str], **more: object) -> None:
+        """Say in the log how many texts it has, and their beginnings if texts are logged."""
+        self.noted |= {"texts": len(texts), **self.service.log.shown(texts), **more}
 
 
-Handler = Callable[[Asked], Awaitable[Answer]]
+Handler = Callable[[Asked], Awaitable[Response]]
 
 
 class Form(Protocol):
@@ -67,6 +61,34 @@ class Form(Protocol):
         """The answer to a request that is refused."""
 
 
+@dataclass(frozen=True)
+class Operation:
+    """A method of a path, and what its description says.
+
+    Attributes:
+        method, path: where.
+        handler: answers.
+        summary: what it does, as a sentence.
+        answer: what comes back.
+        body: the schema of what it takes, if anything.
+        encodings: of the body.
+        open: whether it needs no key, and is neither counted nor logged.
+        keyless: whether it needs no key: it says whether others do, or the path itself is a secret.
+        files: whether the body may be a document.
+    """
+
+    method: str
+    path: str
+    handler: Handler
+    summary: str
+    answer: str
+    body: dict[str, Any] | None = None
+    encodings: tuple[str, ...] = (JSON,)
+    open: bool = False
+    keyless: bool = False
+    files: bool = False
+
+
 @dataclass
 class Endpoint:
     """An ASGI application for one path.
@@ -75,55 +97,49 @@ class Endpoint:
         service: that answers.
         name: the pattern of the path, for logs and metrics.
         form: of its API.
-        handlers: for each method.
-        open: whether it needs neither a key nor models.
-        files: whether the body may be a document.
-        keyless: whether it needs no key: it says whether others do, or the path itself is a secret.
+        operations: for each method.
     """
 
     service: Service
     name: str
     form: Form
-    handlers: Mapping[str, Handler]
-    open: bool = False
-    files: bool = False
-    keyless: bool = False
+    operations: Mapping[str, Operation]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        began, metrics = time.monotonic(), self.service.metrics
-        sent = _Sent(send)
-        noted: dict[str, Any] = {}
-        metrics.running.inc()
-        self.service.running += 1
+        began, service = time.monotonic(), self.service
+        sent, noted = _Sent(send), dict[str, Any]()
+        is_open = any(operation.open for operation in self.operations.values())
+        service.metrics.running.inc()
+        service.running += 1
         try:
             await self._answer(scope, receive, sent, noted)
-        except ClientGoneError:
+        except ClientDisconnect:
             sent.status = GONE
         finally:
-            metrics.running.dec()
-            self.service.running -= 1
-            seconds, status = time.monotonic() - began, sent.status
-            if not self.open:
-                metrics.answered(self.name, status, seconds)
-                milliseconds = round(1000 * seconds, 1)
-                self.service.log.write(
-                    "request", endpoint=self.name, status=status, milliseconds=milliseconds, **noted
-                )
+            service.metrics.running.dec()
+            service.running -= 1
+            seconds = time.monotonic() - began
+            if not is_open:
+                service.metrics.answered(self.name, sent.status, seconds)
+                more = {"status": sent.status, "milliseconds": round(1000 * seconds, 1), **noted}
+                service.log.write("request", endpoint=self.name, **more)
 
     async def _answer(self, scope: Scope, receive: Receive, send: "_Sent", noted: dict[str, Any]) -> None:
         try:
-            asked = await self._read(scope, receive)
-            asked.noted = noted
-            needs_key = not (self.open or self.keyless)
+            request = Request(scope, receive)
+            operation = self._operation(request)
+            asked = Asked(self.service, request, await self._body(request, operation), noted)
+            needs_key = not (operation.open or operation.keyless)
             if needs_key and not self.service.keys.accept(await self.form.key(asked)):
                 raise RefusalError(403, "the key is missing or wrong; give a key of this server")
-            handler = self.handlers["GET" if asked.request.method == "HEAD" else asked.request.method]
-            await _unless_gone(receive, self._run(handler, asked, scope, receive, send))
+            await _unless_gone(receive, self._run(operation, asked, scope, receive, send))
             return
         except RefusalError as error:
             refusal = error
-        except ClientGoneError:
+        except ClientDisconnect:
             raise
+        except asyncio.CancelledError:  # the server ends, and --drain seconds have passed
+            refusal = RefusalError(503, "the server stops; try again later", retry_after=2)
         except Exception as error:
             self.service.log.write(
                 "error", endpoint=self.name, error=shorten(f"{type(error).__name__}: {error}")
@@ -135,47 +151,31 @@ class Endpoint:
         await self.form.refuse(refusal)(scope, receive, send)
 
     async def _run(
-        self, handler: Handler, asked: Asked, scope: Scope, receive: Receive, send: "_Sent"
+        self, operation: Operation, asked: Asked, scope: Scope, receive: Receive, send: "_Sent"
     ) -> None:
-        answer = await handler(asked)
+        answer = await operation.handler(asked)
         await answer(scope, receive, send)
 
-    async def _read(self, scope: Scope, receive: Receive) -> Asked:
-        """The request; refused early if it cannot be answered."""
-        request, service = Request(scope), self.service
+    def _operation(self, request: Request) -> Operation:
+        """The operation of a method; refused early if it cannot be answered."""
         method = "GET" if request.method == "HEAD" else request.method
-        if method not in self.handlers:
-            allowed = ", ".join(self.handlers)
+        operation, limits = self.operations.get(method), self.service.limits
+        if operation is None:
+            allowed = ", ".join(self.operations)
             raise RefusalError(
                 405,
                 f"{shorten(request.method, 20)} is not allowed here; use {allowed}",
                 headers={"Allow": allowed},
             )
-        if not self.open:
-            service.check_ready()
-            if service.running > service.limits.requests:
-                raise RefusalError(
-                    429, f"{service.limits.requests:,} requests are being answered; try again", retry_after=1
-                )
-        most = service.limits.file if self.files else service.limits.body
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        return Asked(service, request, await read_body(receive, headers, most, service.limits))
+        if not operation.open and self.service.running > limits.requests:
+            raise RefusalError(
+                429, f"{limits.requests:,} requests are being answered; try again", retry_after=1
+            )
+        return operation
 
-
-@dataclass
-class ByVersion:
-    """Two APIs at one path: requests with an ``api-version`` in their query are for the first.
-
-    Attributes:
-        versioned, other: their applications.
-    """
-
-    versioned: Endpoint
-    other: Endpoint
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        chosen = self.versioned if b"api-version=" in scope["query_string"] else self.other
-        await chosen(scope, receive, send)
+    async def _body(self, request: Request, operation: Operation) -> bytes:
+        limits = self.service.limits
+        return await read_body(request, limits.file if operation.files else limits.body, limits.seconds)
 
 
 class _Sent:
@@ -195,7 +195,7 @@ async def _unless_gone(receive: Receive, work: Awaitable[None]) -> None:
     """Do the work to its end, or until the client goes away.
 
     Raises:
-        ClientGoneError: if it does.
+        ClientDisconnect: if it does.
     """
     working, gone = asyncio.current_task(), False
     assert working is not None
@@ -214,6 +214,16 @@ async def _unless_gone(receive: Receive, work: Awaitable[None]) -> None:
         if not gone:
             raise
         working.uncancel()
-        raise ClientGoneError from None
+        raise ClientDisconnect from None
     finally:
         watching.cancel()
+
+
+def json_text(value: Any) -> str:
+    """JSON as every API writes it."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """A response in JSON."""
+    return Response(json_text(value), status, headers, JSON)

@@ -4,6 +4,7 @@ import json
 import logging
 import sys
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TextIO
 
@@ -30,7 +31,7 @@ class Log:
         line = json.dumps({"time": now, "event": event, **fields}, ensure_ascii=True, default=str)
         print(line, file=self._stream, flush=True)
 
-    def shown(self, texts: list[str]) -> dict[str, object]:
+    def shown(self, texts: Sequence[str]) -> dict[str, object]:
         """The texts for a line, if they are logged."""
         return {"texts": [text[:MAX_TEXT] for text in texts]} if self.texts else {}
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from translate.serve.documents import Document
+from translate.serve.documents.document import Document
 from translate.serve.documents.inline import Tag, Token
 
 # Every quantifier is possessive or ends at a character that the next one excludes: the time is linear.

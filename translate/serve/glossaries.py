@@ -3,13 +3,15 @@
 import csv
 import io
 import re
-import secrets
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
+from typing import Any
 
 from translate.config.names import shorten
 from translate.serve.catalogue import Served
+from translate.serve.service import Service
+from translate.serve.store import new_name
 from translate.serve.web.refusals import RefusalError
 from translate.text.tokenizer import UNK
 
@@ -34,7 +36,7 @@ class Glossary:
     source: str
     target: str
     entries: dict[str, str]
-    identifier: str = field(default_factory=lambda: secrets.token_hex(16))
+    identifier: str = field(default_factory=new_name)
     created: str = field(default_factory=lambda: datetime.now(UTC).isoformat())
 
     def terms(self, sentence: str) -> list[str]:
@@ -50,6 +52,18 @@ class Glossary:
                 found.append(self.entries[term])
         return list(dict.fromkeys(found))[:MOST_TERMS]
 
+    def described(self) -> dict[str, Any]:
+        """What a client may know of it."""
+        return {
+            "glossary_id": self.identifier,
+            "ready": True,
+            "name": self.name,
+            "source_lang": self.source,
+            "target_lang": self.target,
+            "creation_time": self.created,
+            "entry_count": len(self.entries),
+        }
+
     @cached_property
     def _by_first(self) -> dict[str, list[tuple[int, str]]]:
         """The terms that begin with a word or sign, each with its rank; the longest come first."""
@@ -59,44 +73,34 @@ class Glossary:
         return found
 
 
-class Glossaries:
-    """The glossaries of a server, kept while it runs."""
+def add_glossary(service: Service, glossary: Glossary, served: Served) -> None:
+    """Keep a glossary while the server runs.
 
-    def __init__(self) -> None:
-        self._known: dict[str, Glossary] = {}
+    Raises:
+        RefusalError: if there are too many, or for a phrase that the model cannot write.
+    """
+    if len(service.glossaries.names()) >= MAX_GLOSSARIES:
+        raise RefusalError(456, f"there are {MAX_GLOSSARIES:,} glossaries; delete one")
+    tokenizer = served.translator.tokenizers.target
+    for phrase in glossary.entries.values():
+        ids = tokenizer.encode(phrase)
+        if not ids or UNK in ids:
+            raise RefusalError(
+                400, f"entries: {shorten(repr(phrase))} has characters that the model cannot write"
+            )
+    service.glossaries.put(glossary.identifier, asdict(glossary))
 
-    def add(self, glossary: Glossary, served: Served) -> None:
-        """Keep a glossary.
 
-        Raises:
-            RefusalError: if there are too many, or for a phrase that the model cannot write.
-        """
-        if len(self._known) >= MAX_GLOSSARIES:
-            raise RefusalError(456, f"there are {MAX_GLOSSARIES:,} glossaries; delete one")
-        tokenizer = served.translator.tokenizers.target
-        for phrase in glossary.entries.values():
-            ids = tokenizer.encode(phrase)
-            if not ids or UNK in ids:
-                raise RefusalError(
-                    400, f"entries: {shorten(repr(phrase))} has characters that the model cannot write"
-                )
-        self._known[glossary.identifier] = glossary
+def find_glossary(service: Service, identifier: object) -> Glossary:
+    """The glossary of an identifier.
 
-    def find(self, identifier: object) -> Glossary:
-        """The glossary of an identifier."""
-        found = self._known.get(identifier) if isinstance(identifier, str) else None
-        if found is None:
-            raise RefusalError(404, "there is no such glossary")
-        return found
-
-    def remove(self, identifier: str) -> None:
-        """Forget a glossary."""
-        self.find(identifier)
-        del self._known[identifier]
-
-    def all(self) -> list[Glossary]:
-        """All glossaries."""
-        return list(self._known.values())
+    Raises:
+        RefusalError: if there is none.
+    """
+    found = service.glossaries.get(identifier)
+    if found is None:
+        raise RefusalError(404, "there is no such glossary")
+    return Glossary(**found[0])
 
 
 def read_entries(text: str, form: str) -> dict[str, str]:

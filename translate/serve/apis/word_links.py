@@ -1,0 +1,163 @@
+"""Words and the links between them for JSON, the probabilities of words, and what else a word could be."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from translate.alignment.alignment import Alignment, AlignmentChoice
+from translate.alignment.methods import align
+from translate.alignment.pairs import EncodedPair, check_lengths
+from translate.alignment.transfer import word_spans
+from translate.errors import UserError
+from translate.search import Request
+from translate.serve.catalogue import Served
+from translate.serve.service import Service
+from translate.serve.web.refusals import RefusalError
+from translate.serve.word_confidence import Scored, next_pieces, piece_probabilities, word_probabilities
+from translate.text.markup import MARKUP
+from translate.translation import TranslateOptions, Translation, TranslationCall
+from translate.translator import Translator
+
+DIGITS = 4  # of weights and probabilities
+SLOW = ("gradient", "erasure")  # methods that take a pass for each word
+MOST = 8  # pieces that are tried in place of a word's first one
+
+Part = tuple[Alignment, int, int, Sequence[float] | None]
+
+
+def weights(alignment: Alignment) -> list[list[float]]:
+    """Target words x source words."""
+    return [[round(weight, DIGITS) for weight in row] for row in alignment.weights.tolist()]
+
+
+def aligned(source: str, target: str, parts: Sequence[Part]) -> dict[str, Any]:
+    """The fields of an alignment, put together from those of sentences.
+
+    Args:
+        source, target: the whole texts.
+        parts: for each sentence its alignment, where it begins in source and target, and the probability of
+            each target word.
+    """
+    found: dict[str, Any] = {"source_words": [], "target_words": [], "links": []}
+    for alignment, source_start, target_start, scores in parts:
+        first_source, first_target = len(found["source_words"]), len(found["target_words"])
+        for link in sorted(alignment.links()):
+            weight = round(float(alignment.weights[link[1], link[0]]), DIGITS)
+            places = {"source": link[0] + first_source, "target": link[1] + first_target}
+            found["links"].append({**places, "weight": weight})
+        found["source_words"] += _words(alignment, "source", source, source_start)
+        words = _words(alignment, "target", target, target_start)
+        if scores is not None and len(scores) == len(words):
+            for word, score in zip(words, scores, strict=True):
+                word["confidence"] = round(score, DIGITS)
+        found["target_words"] += words
+    if len(parts) == 1:
+        found["weights"] = weights(parts[0][0])
+    found["method"] = parts[0][0].method if parts else ""
+    return found
+
+
+def _words(alignment: Alignment, side: str, whole: str, begin: int) -> list[dict[str, Any]]:
+    """The words of one side with their places in ``whole``, also where markup has moved them."""
+    offsets: Sequence[tuple[int, int]] = getattr(alignment, f"{side}_offsets")
+    words: list[str] = getattr(alignment, f"{side}_words")
+    text = whole[begin:]
+    if len(offsets) != len(words) or any(
+        text[start:end] != word for word, (start, end) in zip(words, offsets, strict=True)
+    ):
+        offsets = word_spans(MARKUP.sub(lambda match: "\0" * len(match[0]), text), words)
+    return [
+        {"text": word, "start": start + begin, "end": end + begin}
+        for word, (start, end) in zip(words, offsets, strict=True)
+    ]
+
+
+async def weigh(
+    service: Service,
+    served: Served,
+    pairs: Sequence[EncodedPair],
+    method: str,
+    layer: int | None,
+    heads: Sequence[int] | None,
+) -> list[Alignment]:
+    """The alignments of pairs, by teacher forcing."""
+    model, choice = served.translator.model, served.translator.choice
+    try:
+        if layer is not None or heads is not None:
+            layer = choice.layer if layer is None else layer
+            heads = range(model.num_attention_heads) if heads is None else heads
+            choice = AlignmentChoice(layer, tuple(heads), choice.shift)
+        choice.check(model)
+        check_lengths(model, pairs)
+    except UserError as error:
+        raise RefusalError(400, str(error)) from error
+    passes = [len(pair.target_ids) if method in SLOW else 1 for pair in pairs]
+    cost = sum(len(pair.source_ids) * count for pair, count in zip(pairs, passes, strict=True))
+    device = served.translator.device
+    return await service.calculate(cost, lambda: align(model, pairs, choice, method=method, device=device))
+
+
+async def confidences(
+    service: Service, served: Served, pairs: Sequence[EncodedPair], sources: Sequence[Sequence[Sequence[int]]]
+) -> list[list[float]]:
+    """The probability of each target word, of one model or the mean of an ensemble."""
+    targets = [pair.target_ids for pair in pairs]
+    scored = await _scores(service, served.translator, sources, targets)
+    return [word_probabilities(pair, score.pieces) for pair, score in zip(pairs, scored, strict=True)]
+
+
+async def _scores(
+    service: Service,
+    translator: Translator,
+    sources: Sequence[Sequence[Sequence[int]]],
+    targets: Sequence[Sequence[int]],
+) -> list[Scored]:
+    """See :func:`piece_probabilities`; by as many members of the ensemble as there are ``sources``."""
+    models = [member.model for member in (translator, *translator.partners)][: len(sources)]
+    cost = sum(map(len, targets)) + len(targets)
+    return await service.calculate(cost, piece_probabilities, models, sources, targets)
+
+
+async def alternatives(
+    service: Service, served: Served, call: TranslationCall, results: Sequence[Translation], index: int
+) -> list[dict[str, Any]]:
+    """Words that could stand at ``index`` after the words before it, the most probable first.
+
+    Each of the most probable pieces is continued greedily to the end of its word. The word that stands there
+    is always among them, whatever its first piece. The probability of a word is the product over its pieces,
+    given the source and the words before.
+    """
+    translator, target = served.translator, call.target
+    ids = target.ids(results[0].tokens) if results else []
+    _, pieces = target.decode_words(ids)
+    if index >= len(pieces.words):
+        raise RefusalError(
+            400, f"alternatives_at: the translation has {len(pieces.words)} words, got {index}"
+        )
+    prefix = ids[: min(_pieces_of(index, pieces.piece_words, pieces.further), default=len(ids))]
+    read = [call.pieces[0].ids, *(other[0] for other in call.others)]
+    models = [member.model for member in (translator, *translator.partners)]
+    firsts = await service.calculate(len(ids) + 1, next_pieces, models, read, prefix, MOST)
+    before = call.options.context
+    options = TranslateOptions(beam_size=1, context=None if before is None else [before[0]] * len(firsts))
+    tried = await service.begin(served, [call.marked[0].text] * len(firsts), options)
+    requests = [Request([*prefix, piece]) for piece in firsts]
+    # With a prefix, torch searches.
+    async with service.search(served, replace(tried, requests=requests, engine=None)) as pending:
+        found = [target.ids(result.tokens) for result in await pending.all()] + [ids]
+    scored = await _scores(service, translator, [[side] * len(found) for side in read], found)
+    best: dict[str, float] = {}
+    for own, score in zip(found, scored, strict=True):
+        pair = EncodedPair.of(call.pieces[0], target.decode_words(own)[1])
+        # A piece that goes on with the word before it changes that word, not this one.
+        if len(prefix) in _pieces_of(index, pair.target_piece_words, pair.target_further):
+            word, probability = pair.target_words[index], word_probabilities(pair, score.pieces)[index]
+            best[word] = max(probability, best.get(word, 0.0))
+    ranked = sorted(best.items(), key=lambda item: -item[1])
+    return [{"text": word, "probability": round(probability, DIGITS)} for word, probability in ranked]
+
+
+def _pieces_of(word: int, owners: Sequence[int], further: Sequence[tuple[int, int]]) -> set[int]:
+    """The pieces that a word lies in; a piece may hold several words."""
+    own = {piece for piece, owner in enumerate(owners) if owner == word}
+    return own | {piece for piece, other in further if other == word}

@@ -1,1 +1,0 @@
-"""What is translated: texts, tagged texts and files, cut into sentences and put together again."""

@@ -1,0 +1,85 @@
+"""Files of clients, such as translated documents, in a folder that all workers of a server share."""
+
+import json
+import os
+import re
+import secrets
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+_NAME = re.compile(r"[0-9a-f]{32}(\.[a-z0-9]{0,8})?")
+
+
+def new_name(suffix: str = "") -> str:
+    """A name that nobody guesses, with the letters and digits of a suffix."""
+    kept = "".join(character for character in suffix.lower() if character.isascii() and character.isalnum())
+    return f"{secrets.token_hex(16)}.{kept[:8]}" if suffix else secrets.token_hex(16)
+
+
+class Store:
+    """Files, each with fields for JSON and a content; the oldest make room for new ones.
+
+    Args:
+        folder: where they lie.
+        most: how many there may be.
+        most_bytes: of all of them.
+        most_seconds: for which a file is kept; ``None`` for as long as the server runs.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        most: int = 1_000,
+        most_bytes: int = 64 << 20,
+        most_seconds: float | None = 15 * 60,
+    ) -> None:
+        self._folder, self._most = folder, most
+        self._most_bytes, self._most_seconds = most_bytes, most_seconds
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def put(self, name: str, fields: dict[str, Any], content: bytes = b"") -> None:
+        """Keep a file; another worker never sees a part of it."""
+        aside = self._folder / f"{secrets.token_hex(8)}.part"
+        aside.write_bytes(json.dumps(fields).encode() + b"\n" + content)
+        os.replace(aside, self._folder / name)
+        self._tidy()
+
+    def get(self, name: object) -> tuple[dict[str, Any], bytes] | None:
+        """The fields and the content of a file, if it is still there."""
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            return None
+        self._tidy()
+        try:
+            fields, _, content = (self._folder / name).read_bytes().partition(b"\n")
+        except FileNotFoundError:
+            return None
+        return json.loads(fields), content
+
+    def names(self) -> list[str]:
+        """The names of all files, the oldest first."""
+        return [name for _, name, _ in self._files()]
+
+    def remove(self, name: str) -> None:
+        """Forget a file."""
+        if _NAME.fullmatch(name):
+            (self._folder / name).unlink(missing_ok=True)
+
+    def _files(self) -> list[tuple[float, str, int]]:
+        """When each file was written, its name, and its bytes; the oldest first."""
+        found = []
+        for entry in os.scandir(self._folder):
+            with suppress(FileNotFoundError):
+                if _NAME.fullmatch(entry.name):
+                    found.append((entry.stat().st_mtime, entry.name, entry.stat().st_size))
+        return sorted(found)
+
+    def _tidy(self) -> None:
+        files = self._files()
+        count, size = len(files), sum(size for _, _, size in files)
+        for written, name, own in files:
+            is_old = self._most_seconds is not None and written < time.time() - self._most_seconds
+            if is_old or count > self._most or size > self._most_bytes:
+                self.remove(name)
+                count, size = count - 1, size - own

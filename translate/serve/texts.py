@@ -1,0 +1,172 @@
+"""Texts of any length and documents, translated sentence by sentence."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from translate.errors import UserError
+from translate.serve.catalogue import Served
+from translate.serve.documents import FORMATS, Document, read
+from translate.serve.service import Service, context_of
+from translate.serve.web.bodies import Upload
+from translate.serve.web.refusals import RefusalError
+from translate.text.sentences import split
+from translate.translation import TranslateOptions, Translation
+
+Terms = Callable[[str], Sequence[str]]
+SAFE = {  # a browser shows no file of a client as a page of this server
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+@dataclass(frozen=True)
+class Segmented:
+    """A plain text, and the spans of its sentences, which are not blank."""
+
+    text: str
+    spans: tuple[tuple[int, int], ...]
+
+    @property
+    def sentences(self) -> list[str]:
+        """The text of each sentence."""
+        return [self.text[start:end] for start, end in self.spans]
+
+    def join(self, translations: Sequence[str]) -> tuple[str, list[int]]:
+        """The translation, with the white space of the text between sentences, and where each begins."""
+        parts, starts, end, length = [], [], 0, 0
+        for (start, stop), translation in zip(self.spans, translations, strict=True):
+            for part in (self.text[end:start], translation):
+                parts.append(part)
+                length += len(part)
+            starts.append(length - len(translation))
+            end = stop
+        return "".join([*parts, self.text[end:]]), starts
+
+    def write(self, translations: Sequence[str]) -> bytes:
+        """The translation, as a document gives it."""
+        return self.join(translations)[0].encode()
+
+
+Part = Segmented | Document
+
+
+def whole(text: str) -> Segmented:
+    """The text as one sentence, with the white space around it."""
+    return Segmented(text, ((0, len(text)),) if text else ())
+
+
+def in_lines(text: str) -> Segmented:
+    """Each line that is not blank as a sentence, without the white space around it."""
+    spans, start = [], 0
+    for line in text.split("\n"):
+        if stripped := line.strip():
+            begin = start + len(line) - len(line.lstrip())
+            spans.append((begin, begin + len(stripped)))
+        start += len(line) + 1
+    return Segmented(text, tuple(spans))
+
+
+def in_sentences(text: str, language: str) -> Segmented:
+    """The sentences of each line, by the rules of a language."""
+    spans = []
+    for first, last in in_lines(text).spans:
+        for start, end in split(text[first:last], language):
+            sentence = text[first + start : first + end]
+            begin = first + start + len(sentence) - len(sentence.lstrip())
+            if stripped := sentence.strip():
+                spans.append((begin, begin + len(stripped)))
+    return Segmented(text, tuple(spans))
+
+
+@dataclass(frozen=True)
+class Translated:
+    """The translations of a part's sentences."""
+
+    part: Part
+    results: Sequence[Translation]
+
+    @property
+    def text(self) -> str:
+        """The whole translation."""
+        return self.part.write([result.text for result in self.results]).decode()
+
+    def others(self, most: int) -> list[str]:
+        """Other translations: the second of each sentence, the third, and so on; without repetitions."""
+        found: dict[str, None] = {self.text: None}
+        longest = max((len(result.n_best) for result in self.results), default=0)
+        for rank in range(1, min(most + 1, longest)):
+            texts = [result.n_best[min(rank, len(result.n_best) - 1)].text for result in self.results]
+            found[self.part.write(texts).decode()] = None
+        return list(found)[1:]
+
+
+async def translate_parts(
+    service: Service, served: Served, parts: Sequence[Part], *, n_best: int = 1, terms: Terms | None = None
+) -> list[Translated]:
+    """The translations of texts, whose sentences all run side by side.
+
+    Args:
+        service, served: the server, and the model that translates.
+        parts: plain texts, or documents with markup, but not both.
+        n_best: texts of each sentence; at most those that the run's beam gives.
+        terms: phrases that the translation of a sentence must contain.
+    """
+    sentences = [sentence for part in parts for sentence in part.sentences]
+    constraints = [list(terms(sentence)) for sentence in sentences] if terms is not None else []
+    options = TranslateOptions(
+        n_best=min(n_best, served.translator.search.beam_size),
+        constraints=constraints if any(constraints) else None,
+        markup=any(isinstance(part, Document) for part in parts),
+        context=context_of(served, (part.sentences for part in parts)),
+    )
+    results = iter(await service.translate(served, sentences, options))
+    return [Translated(part, [next(results) for _ in part.sentences]) for part in parts]
+
+
+async def translate_by_language(
+    service: Service, parts: Sequence[Part], sources: Sequence[str], target: str, **more: object
+) -> list[Translated]:
+    """The translations of texts from several languages; those from one language are one call."""
+    found: dict[int, Translated] = {}
+    for source in dict.fromkeys(sources):
+        chosen = [index for index, language in enumerate(sources) if language == source]
+        served = service.catalogue.find(source, target)
+        translated = await translate_parts(service, served, [parts[index] for index in chosen], **more)  # type: ignore[arg-type]
+        found |= zip(chosen, translated, strict=True)
+    return [found[index] for index in range(len(parts))]
+
+
+def read_text(read: Callable[[], Document]) -> Document:
+    """A text of a request as a document.
+
+    Raises:
+        RefusalError: if it is damaged, or has too many sentences.
+    """
+    try:
+        document = read()
+        _ = document.sentences
+        return document
+    except UserError as error:
+        raise RefusalError(400, str(error)) from error
+
+
+async def read_file(service: Service, upload: Upload | None, language: str) -> Document:
+    """The document of a file, with its sentences.
+
+    Raises:
+        RefusalError: if there is none, it is damaged, or larger than the limits.
+    """
+    if upload is None:
+        raise RefusalError(400, f"there is no file; expected one of {', '.join(FORMATS)}")
+    document = await asyncio.to_thread(read_text, lambda: read(upload.name, upload.content, language))
+    service.check_size(sum(map(len, document.sentences)), service.limits.file)
+    return document
+
+
+async def translate_file(
+    service: Service, served: Served, document: Document, terms: Terms | None = None
+) -> bytes:
+    """The document with the translations of its sentences."""
+    (found,) = await translate_parts(service, served, [document], terms=terms)
+    return await asyncio.to_thread(document.write, [result.text for result in found.results])
