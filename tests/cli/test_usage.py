@@ -1,5 +1,7 @@
 """Usage errors: one line with the nearest name, without waiting for torch."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.cli.commands import Command
@@ -117,3 +119,13 @@ def test_the_shell_completes_commands_and_options(
         run([])
     assert not leaving.value.code
     assert capsys.readouterr().out.split() == found
+
+
+def test_a_folder_of_runs_names_the_runs_inside(tmp_path: Path, translate_command: Command) -> None:
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.yaml").touch()
+    assert translate_command("text", tmp_path, "a").err == (
+        f"error: {tmp_path}: not a run directory (it has no config.yaml); "
+        f"there are runs in it: {tmp_path / 'first'}, {tmp_path / 'second'}\n"
+    )

@@ -109,12 +109,9 @@ def train(
 
 
 def run_job(config: "DictConfig") -> None:
-    """One job of Hydra: trains, and exits with the code of :func:`translate.runs.life.train`."""
-    from hydra.core.hydra_config import HydraConfig
-
+    """Train, and exit with the code of :func:`translate.runs.life.train` unless it is 0."""
     from translate.runs.life import train as build_and_train
 
-    _name_job(config, HydraConfig.get())
     try:
         code: int | str | None = build_and_train(config)
     except SystemExit as leaving:
@@ -131,17 +128,19 @@ def run_job(config: "DictConfig") -> None:
         raise SystemExit(code)
 
 
-def _name_job(config: "DictConfig", hydra_config: Any) -> None:
-    """Give each job of a sweep a run of its own, named after the overrides that vary."""
+def _run_hydra_job(config: "DictConfig") -> None:
+    """Run a job of Hydra; a job of a sweep has a run of its own, named after the overrides that vary."""
+    from hydra.core.hydra_config import HydraConfig
     from hydra.types import RunMode
     from omegaconf import OmegaConf
 
-    if hydra_config.mode != RunMode.MULTIRUN:
-        return
-    suffix = file_suffix(hydra_config.job.override_dirname)
-    if suffix:
-        OmegaConf.update(config, "run.name", f"{config.run.name}-{suffix}")
-    print(f"--- job {hydra_config.job.num}: {config.run.name}")
+    hydra_config = HydraConfig.get()
+    if hydra_config.mode == RunMode.MULTIRUN:
+        suffix = file_suffix(hydra_config.job.override_dirname)
+        if suffix:
+            OmegaConf.update(config, "run.name", f"{config.run.name}-{suffix}")
+        print(f"--- job {hydra_config.job.num}: {config.run.name}")
+    run_job(config)
 
 
 def file_suffix(overrides: str) -> str:
@@ -234,7 +233,7 @@ def _run_hydra(options: Namespace, overrides: Sequence[str]) -> None:
 
     application: Callable[[], None] = hydra.main(
         version_base="1.3", config_path=str(config_directory()), config_name="config"
-    )(run_job)
+    )(_run_hydra_job)
     before = sys.argv
     with tempfile.TemporaryDirectory() as scratch:
         given = [*_flags(options), *overrides]

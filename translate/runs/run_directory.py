@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from translate.config.names import did_you_mean, nearest, shorten
+from translate.config.names import did_you_mean, listed, nearest, shorten
 from translate.errors import UserError
 from translate.text.aside import PREFIX, is_left_over, not_written, scratch, told, write_text
 
@@ -166,7 +166,9 @@ def check_is_run(path: Path) -> None:
         with suppress(PermissionError):  # whoever reads the file says so
             os.stat(path / CONFIG)
     except FileNotFoundError as error:
-        raise UserError(f"{path}: not a run directory (it has no {CONFIG})") from error
+        inside = sorted(str(folder) for folder in islice(path.iterdir(), MOST_NEIGHBOURS) if is_run(folder))
+        hint = f"; there are runs in it: {listed(inside)}" if inside else ""
+        raise UserError(f"{path}: not a run directory (it has no {CONFIG}){hint}") from error
 
 
 def is_run(path: Path) -> bool:
