@@ -59,7 +59,7 @@ def test_words_of_which_attention_and_erasure_differ_are_marked(translator: Tran
 
 
 def test_wrong_input(translator: Translator, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="nothing to draw: 4 source and 0 target words"):
+    with pytest.raises(UserError, match="nothing to show: 4 source and 0 target words"):
         page(translator, [""])
     with pytest.raises(ValueError, match="0 translations"):
         page(translator, [])

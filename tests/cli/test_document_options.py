@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from translate.cli.document_options import TextDocuments, contexts_of
+from translate.cli.source_options import TextDocuments, contexts_of
 from translate.errors import UserError
 from translate.text.documents import ContextSize
 

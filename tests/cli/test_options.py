@@ -6,7 +6,7 @@ import pytest
 import typer
 
 from translate.alignment import formats
-from translate.cli.align import output
+from translate.cli.align import options as align_options
 from translate.cli.options import MachineOptions, Symmetrisation, TranslationMachine, with_groups
 from translate.cli.text_options import (
     AlignmentOptions,
@@ -92,6 +92,6 @@ def test_options_left_out_decide_nothing(group: type) -> None:
 def test_names_that_help_lists_are_those_of_the_library() -> None:
     """The command line spells them out, so that `--help` need not import numpy."""
     assert get_args(Symmetrisation) == SYMMETRISATIONS
-    assert (output.LINKS, output.TABLES) == (formats.LINKS, formats.TABLES)
-    for suffix in output.PICTURES:
+    assert (align_options.LINKS, align_options.TABLES) == (formats.LINKS, formats.TABLES)
+    for suffix in align_options.PICTURES:
         assert check_extension(f"a{suffix}").suffix == suffix

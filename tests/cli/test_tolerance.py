@@ -13,8 +13,7 @@ import pytest
 
 from tests.cli.commands import Command
 from translate.cli.console import input_lines
-from translate.cli.text import MAX_SENTENCES
-from translate.cli.tolerance import Tolerant
+from translate.cli.text import MAX_SENTENCES, Tolerant
 from translate.errors import LineError, UserError
 from translate.text import lines as lines_module
 from translate.translation import Translation
@@ -29,7 +28,7 @@ def run(tiny_runs: dict[str, Path]) -> Path:
     return tiny_runs["transformer"]
 
 
-def tolerant(fail: Any) -> Tolerant[str, str]:
+def tolerant(fail: Any) -> Tolerant:
     """Gives lines in capitals, unless ``fail`` raises for a block."""
     warnings: Counter[str] = Counter()
 

@@ -106,7 +106,7 @@ def page_of(
         alternatives.append(
             Alternative(
                 pair.target_words,
-                _views(alignments, _heads("the page", model, pair, choice), first),
+                _views(alignments, _heads("nothing to show", model, pair, choice), first),
                 gold if index == 0 else None,
                 None if scores is None else scores[index],
                 _disputed(alignments["attention"], alignments["erasure"]) if "erasure" in alignments else {},
@@ -133,7 +133,7 @@ def draw_heads_of(
     """Draw every layer and head of a pair as `draw_heads` does, with a frame around the chosen ones."""
     from translate.figures.multiples import draw_heads  # matplotlib is slow to import
 
-    weights = _heads(path, model, pair, choice)
+    weights = _heads(f"{path}: nothing to draw", model, pair, choice)
     chosen, words = (choice.layer, choice.heads), (pair.source_words, pair.target_words)
     return draw_heads(weights, *words, path, chosen=chosen, colour_map=colour_map)
 
@@ -152,12 +152,11 @@ def draw_picture_of(model: Seq2Seq, pair: EncodedPair, alignment: Alignment, pat
     return show_regions(alignment, path, channels=channels)
 
 
-def _heads(where: object, model: Seq2Seq, pair: EncodedPair, choice: AlignmentChoice) -> np.ndarray:
+def _heads(problem: str, model: Seq2Seq, pair: EncodedPair, choice: AlignmentChoice) -> np.ndarray:
     """The attention of every layer and head: (layers, heads, target words, source words)."""
     if not pair.source_words or not pair.target_words:
         raise UserError(
-            f"{where}: nothing to draw: {len(pair.source_words)} source and "
-            f"{len(pair.target_words)} target words"
+            f"{problem}: {len(pair.source_words)} source and {len(pair.target_words)} target words"
         )
     return attention_heads(model, pair, choice.shift, device=model.output_weight.device)
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from translate.cli.console import print_warnings
-from translate.cli.document_options import DocumentIds, NoContext, contexts_of
 from translate.cli.options import (
     AsJson,
     BeamSize,
@@ -19,6 +18,7 @@ from translate.cli.options import (
     print_engine,
     with_groups,
 )
+from translate.cli.source_options import DocumentIds, NoContext, contexts_of
 from translate.cli.test_sets import EvaluationFiles, EvaluationSet
 from translate.errors import UserError
 

@@ -24,8 +24,9 @@ from translate.errors import UserError
 from translate.version import __version__
 
 # In the order of `translate --help`. A command is a function in a module of its name; a command with
-# subcommands is a package with their names in SUBCOMMANDS and a function that describes it. Either may
-# have EXAMPLES, CONTEXT_SETTINGS for typer, and a GROUP class. No module imports torch at its top.
+# subcommands is a package with their modules by name in SUBCOMMANDS and a function that describes it. Either
+# may have EXAMPLES (of each command, if there are several), CONTEXT_SETTINGS for typer, and a GROUP class. No
+# module imports torch at its top.
 COMMANDS = (
     "train",
     "resume",
@@ -71,7 +72,7 @@ def build_app(only: str | None = None) -> typer.Typer:
     app.callback()(_options)
     for name in COMMANDS:
         if only in (None, name):
-            _add(app, "translate.cli", name)
+            _add(app, f"translate.cli.{name}", name)
     return app
 
 
@@ -84,18 +85,20 @@ def _typer(group: type[CommandGroup], *, add_completion: bool = False) -> typer.
     )
 
 
-def _add(app: typer.Typer, package: str, name: str) -> None:
-    """Add the command of ``package.name`` to the application, with its subcommands if it has any."""
-    module: Any = importlib.import_module(f"{package}.{name}")
+def _add(app: typer.Typer, path: str, name: str) -> None:
+    """Add a command of the module ``path`` to the application, with its subcommands if it has any."""
+    module: Any = importlib.import_module(path)
     function, examples = getattr(module, name), getattr(module, "EXAMPLES", None)
+    if isinstance(examples, dict):
+        examples = examples[name]
     if not hasattr(module, "SUBCOMMANDS"):
         settings = getattr(module, "CONTEXT_SETTINGS", None)
         app.command(name, cls=Command, context_settings=settings, epilog=examples)(function)
         return
     group = _typer(getattr(module, "GROUP", CommandGroup))
     group.callback(epilog=examples)(function)
-    for subcommand in module.SUBCOMMANDS:
-        _add(group, f"{package}.{name}", subcommand)
+    for subcommand, file in module.SUBCOMMANDS.items():
+        _add(group, f"{path}.{file}", subcommand)
     app.add_typer(group, name=name)
 
 

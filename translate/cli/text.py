@@ -1,10 +1,12 @@
 """``translate text``: sentences in, translations out, line by line."""
 
+import json
+import math
 import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,9 +21,8 @@ from translate.cli.console import (
     print_warning,
     print_warnings,
 )
-from translate.cli.document_options import LineInDocument, TextDocuments, reads_context
 from translate.cli.options import Run, print_engine, with_groups
-from translate.cli.picture_input import PictureInput
+from translate.cli.source_options import LineInDocument, PictureInput, TextDocuments, reads_context
 from translate.cli.text_options import (
     AlignmentOptions,
     LengthOptions,
@@ -34,14 +35,12 @@ from translate.cli.text_options import (
     check_whole_lines,
     search_config,
 )
-from translate.cli.text_rows import paragraph_row, sentence_row
-from translate.cli.tolerance import Tolerant
 from translate.config.names import shorten
-from translate.errors import UserError
+from translate.errors import LineError, UserError
 from translate.runs.run_directory import is_run
 
 if TYPE_CHECKING:
-    from translate.translation import TranslateOptions, Translation
+    from translate.translation import ScoredText, TranslateOptions, Translation
     from translate.translator import Translator
 
 EXAMPLES = """
@@ -59,15 +58,16 @@ Examples:
   translate text runs/mine --markup "A <b>man</b> has {0} dogs."
 """
 
-# Some readers of lines also end a line at these.
 MAX_SENTENCES = 1000  # of a line with --split-sentences; the rest is not read
 SENTENCES_CUT = f"line cut at {MAX_SENTENCES:,} sentences"
 SETTING = re.compile(r"[a-z_]+(\.[a-z_]+)+=\S*")  # of translate train
 UNREAD = "the name of a picture, which was translated as words"
 FAILED = 1  # the exit code if a line could not be translated
 
-Translate = Callable[[list[LineInDocument]], "list[Translation]"]
-Follow = Callable[[Iterator[list[str]]], Iterator[list[LineInDocument]]]
+# Some readers of lines also end a line at these.
+LINE_BREAKS = {character: f"\\u{ord(character):04x}" for character in "\x85\u2028\u2029"}
+
+Parts = list[tuple[str, "Translation"]]  # sentences with their translations
 
 
 @with_groups
@@ -110,30 +110,28 @@ def text(
     options = _options(translator, output, alignment, search, lengths, samples, machine)
     most = documents.most(translator, split_sentences=output.split_sentences)
 
-    translate = partial(_translate, translator, options)
-    is_stream = sentences is None or sentences == ["-"]
-    tolerant: Tolerant[LineInDocument, Any]
-    if output.split_sentences:
-        paragraphs = partial(_translate_paragraphs, translator, translate, most)
-        named = partial(paragraph_row, output.format, translator.engine.asked)
-        tolerant = Tolerant(paragraphs, named, translator.warnings, is_stream)
-    else:
-        show = partial(sentence_row, output.format, alignment.align, translator.engine.asked)
-        tolerant = Tolerant(translate, show, translator.warnings, is_stream)
-    _print_rows(partial(documents.follow, most=most), sentences, tolerant, translator)
+    tolerant = Tolerant(
+        partial(_translate, translator, options, most, split_sentences=output.split_sentences),
+        partial(_row, output, translator.engine.asked, align=alignment.align),
+        translator.warnings,
+        stream=sentences is None or sentences == ["-"],
+    )
+    rate, reading = Rate(), Counter[str]()
+    for block in documents.follow(_blocks(sentences, reading, translator.reads), most):
+        for row in tolerant.rows(block):
+            print(row)
+        sys.stdout.flush()
+        rate.add(len(block))
+    rate.end()
+    translator.warnings.update(reading)
+    print_warnings(translator)
+    tolerant.end()
 
 
-def _translate(
-    translator: "Translator", options: "TranslateOptions", block: list[LineInDocument]
-) -> "list[Translation]":
-    from translate.corpora.images.line import is_unread
-    from translate.runs.runtime import parallel_search
-
-    if unread := sum(is_unread(line.text, translator.reads) for line in block):
-        translator.warnings[UNREAD] += unread
-    context = [line.previous for line in block] if reads_context(translator) else None
-    with parallel_search(translator, len(block)):
-        return translator.translate([line.text for line in block], options=replace(options, context=context))
+def _load(runs: list[Path], machine: TextMachine) -> "Translator":
+    """The translator of a run, or of an ensemble of several."""
+    translator, *others = (machine.load(run, int8=machine.int8) for run in runs)
+    return translator.join(others) if others else translator
 
 
 def _options(
@@ -161,36 +159,6 @@ def _options(
     )
     print_engine(translator.engine_for(options))
     return options
-
-
-def _print_rows(
-    follow: "Follow",
-    sentences: list[str] | None,
-    tolerant: Tolerant[LineInDocument, Any],
-    translator: "Translator",
-) -> None:
-    """Translate and print the sentences or lines; warnings at the end, and exit code 1 if any failed."""
-    rate, reading = Rate(), Counter[str]()
-    for block in follow(_blocks(sentences, reading, translator.reads)):
-        for row in tolerant.rows(block):
-            print(row)
-        sys.stdout.flush()
-        rate.add(len(block))
-    rate.end()
-    translator.warnings.update(reading)
-    print_warnings(translator)
-    if tolerant.failures:
-        lines = "1 line" if tolerant.failures == 1 else f"{tolerant.failures:,} lines"
-        print_warning(
-            f"{lines} could not be translated and came out empty; the first error: {tolerant.first}"
-        )
-        raise typer.Exit(FAILED)
-
-
-def _load(runs: list[Path], machine: TextMachine) -> "Translator":
-    """The translator of a run, or of an ensemble of several."""
-    translator, *others = (machine.load(run, int8=machine.int8) for run in runs)
-    return translator.join(others) if others else translator
 
 
 def _blocks(sentences: list[str] | None, warnings: Counter[str], reads: str) -> Iterator[list[str]]:
@@ -222,26 +190,179 @@ def _is_file(name: str) -> bool:
         return False
 
 
-def _translate_paragraphs(
-    translator: "Translator", translate: Translate, most: int, block: list[LineInDocument]
-) -> list[list[tuple[str, "Translation"]]]:
-    """For each paragraph its sentences, each with its translation."""
+def _translate(
+    translator: "Translator",
+    options: "TranslateOptions",
+    most: int,
+    block: list[LineInDocument],
+    *,
+    split_sentences: bool,
+) -> list[Parts]:
+    """For each line its sentences, each with its translation; the line itself unless sentences are split.
+
+    Args:
+        most: previous sentences that are read.
+    """
+    from translate.corpora.images.line import is_unread
+    from translate.runs.runtime import parallel_search
+
+    paragraphs = _split(translator, most, block) if split_sentences else [[line] for line in block]
+    lines = [line for paragraph in paragraphs for line in paragraph]
+    if unread := sum(is_unread(line.text, translator.reads) for line in lines):
+        translator.warnings[UNREAD] += unread
+    context = [line.previous for line in lines] if reads_context(translator) else None
+    with parallel_search(translator, len(lines)):
+        found = translator.translate([line.text for line in lines], options=replace(options, context=context))
+    results = iter(found)
+    return [[(line.text, next(results)) for line in paragraph] for paragraph in paragraphs]
+
+
+def _split(translator: "Translator", most: int, block: list[LineInDocument]) -> list[list[LineInDocument]]:
+    """The sentences of each paragraph, which is a document of its own."""
     from translate.text.documents import previous_sentences
     from translate.text.sentences import split
     from translate.translator import BLANK
 
-    language = translator.languages[0]
-    texts = [line.text for line in block]
-    all_sentences = [[line[start:end] for start, end in split(line, language)] for line in texts]
-    if blank := sum(not sentences for sentences in all_sentences):
-        translator.warnings[BLANK] += blank
-    if long := sum(len(sentences) > MAX_SENTENCES for sentences in all_sentences):
-        translator.warnings[SENTENCES_CUT] += long
-    paragraphs = [sentences[:MAX_SENTENCES] for sentences in all_sentences]
-    lines = [
-        LineInDocument(*each)
-        for sentences in paragraphs
-        for each in zip(sentences, previous_sentences(sentences, most), strict=True)
-    ]
-    results = iter(translate(lines))
-    return [[(sentence, next(results)) for sentence in sentences] for sentences in paragraphs]
+    paragraphs = []
+    for line in block:
+        sentences = [line.text[start:end] for start, end in split(line.text, translator.languages[0])]
+        if not sentences:
+            translator.warnings[BLANK] += 1
+        if len(sentences) > MAX_SENTENCES:
+            translator.warnings[SENTENCES_CUT] += 1
+        sentences = sentences[:MAX_SENTENCES]
+        pairs = zip(sentences, previous_sentences(sentences, most), strict=True)
+        paragraphs.append([LineInDocument(*pair) for pair in pairs])
+    return paragraphs
+
+
+@dataclass
+class Tolerant:
+    """Translates blocks of lines. If a block fails, its halves are tried: only the line at fault is lost.
+
+    Attributes:
+        translate: gives one result for each line of a block.
+        show: the row of a line and its result, which is ``None`` if the line failed.
+        warnings: counts that ``translate`` adds to; those of a failed block are taken back.
+        stream: whether the lines are many, so that a :class:`LineError` costs its line alone.
+        failures: number of lines that failed.
+        first: the first of their errors.
+    """
+
+    translate: Callable[[list[Any]], list[Any]]
+    show: Callable[[Any, Any], str]
+    warnings: Counter[str]
+    stream: bool = False
+    failures: int = 0
+    first: str = ""
+
+    def rows(self, block: list[Any]) -> Iterator[str]:
+        """One row for each line of the block, in order.
+
+        Raises:
+            UserError: for settings that are impossible, which is no line's fault; and for that of one of few
+                lines.
+        """
+        for line, result in zip(block, self._results(block), strict=True):
+            try:
+                row = self.show(line, result)
+            except Exception as error:
+                self._count(error)
+                row = self.show(line, None)
+            yield row
+
+    def _results(self, block: list[Any]) -> list[Any]:
+        before = self.warnings.copy()
+        try:
+            return [*self.translate(block)]
+        except Exception as error:  # a line at fault, a bug of ours, or no memory for this many lines
+            if isinstance(error, UserError) and not (self.stream and isinstance(error, LineError)):
+                raise
+            self.warnings.clear()
+            self.warnings.update(before)
+            if len(block) == 1:
+                self._count(error)
+                return [None]
+        # Not inside the handler: the traceback holds the tensors of the block.
+        half = len(block) // 2
+        return self._results(block[:half]) + self._results(block[half:])
+
+    def _count(self, error: Exception) -> None:
+        self.failures += 1
+        kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
+        self.first = self.first or shorten(f"{kind}{error}", 200)
+
+    def end(self) -> None:
+        """Say how many lines failed, and end the command with exit code 1 if any did."""
+        if self.failures:
+            lines = "1 line" if self.failures == 1 else f"{self.failures:,} lines"
+            print_warning(
+                f"{lines} could not be translated and came out empty; the first error: {self.first}"
+            )
+            raise typer.Exit(FAILED)
+
+
+def _row(
+    output: OutputOptions, engine: str, line: LineInDocument, found: Parts | None, *, align: bool
+) -> str:
+    """The row of a line; an empty one if it could not be translated.
+
+    Args:
+        engine: the one that the user asked for.
+    """
+    if output.split_sentences:
+        parts = found or []
+        joined = " ".join(result.text for _, result in parts)
+        if output.format == "text":
+            return joined
+        rows = [{"source": source, **_scored(result), **_engine(result, engine)} for source, result in parts]
+        return _dump({"source": line.text, "text": joined, "sentences": rows})
+    result = found[0][1] if found else _nothing()
+    if output.format == "jsonl":
+        return _json(line.text, result, engine)
+    texts = [candidate.text for candidate in result.n_best] or [result.text]
+    if align and result.alignment is not None:
+        texts.append(result.alignment.pharaoh())
+    return "\t".join(texts)
+
+
+def _nothing() -> "Translation":
+    import numpy as np
+
+    from translate.alignment.alignment import Alignment
+    from translate.translation import Translation
+
+    return Translation("", 0.0, Alignment([], [], np.zeros((0, 0))))
+
+
+def _json(source: str, result: "Translation", engine: str) -> str:
+    row: dict[str, Any] = {"source": source, **_scored(result), **_engine(result, engine)}
+    if result.n_best:
+        row["n_best"] = [_scored(candidate) for candidate in result.n_best]
+    alignment = result.alignment
+    assert alignment is not None
+    row["alignment"] = {
+        "source_words": alignment.source_words,
+        "target_words": alignment.target_words,
+        "links": alignment.pharaoh(),
+        "weights": [[round(weight, 4) for weight in weights] for weights in alignment.weights.tolist()],
+    }
+    return _dump(row)
+
+
+def _engine(result: "Translation", engine: str) -> dict[str, str]:
+    """The engine that wrote a translation, if the user did not ask for torch."""
+    return {} if engine == "torch" else {"engine": result.engine}
+
+
+def _scored(result: "Translation | ScoredText") -> dict[str, Any]:
+    # JSON has neither infinity nor NaN.
+    score = result.score if math.isfinite(result.score) else None
+    return {"text": result.text, "score": score, "tokens": list(result.tokens)}
+
+
+def _dump(row: dict[str, Any]) -> str:
+    text = json.dumps(row, ensure_ascii=False, allow_nan=False)
+    for character, escape in LINE_BREAKS.items():
+        text = text.replace(character, escape)  # str.translate takes a second for a line of long weights
+    return text

@@ -16,7 +16,16 @@ Examples:
   translate align calibrate runs/mine --source dev.en --target dev.de \\
       --gold dev.gold
 """
-SUBCOMMANDS = ("pair", "corpus", "heads", "compare", "symmetrise", "calibrate", "report")
+# The file of each subcommand, in the order of the help.
+SUBCOMMANDS = {
+    "pair": "pair",
+    "corpus": "corpus",
+    "heads": "pair",
+    "compare": "pair",
+    "symmetrise": "corpus",
+    "calibrate": "calibrate",
+    "report": "calibrate",
+}
 
 
 class AlignGroup(CommandGroup):

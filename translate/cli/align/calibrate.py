@@ -1,24 +1,85 @@
-"""``translate align calibrate``: choose and store the attention that a run shows as the alignment."""
+"""``translate align calibrate`` and ``report``: choose the attention that shows alignments, and judge it."""
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-from translate.cli.align.judged_pairs import JudgedPairs
-from translate.cli.align.options import AlignMachine, note_context
-from translate.cli.console import print_note
+from translate.cli.align.options import AlignMachine, SourceFile, TargetFile, Whitespace, note_context
+from translate.cli.console import Rate, print_note
 from translate.cli.options import AsJson, Run, with_groups
 from translate.errors import UserError
 
-EXAMPLES = """
+if TYPE_CHECKING:
+    from translate.runs.calibration import CalibrationPairs
+
+EXAMPLES = {
+    "calibrate": """
 Examples:
   translate align calibrate runs/mine
   translate align calibrate runs/mine --source dev.en --target dev.de \\
       --gold dev.gold
   translate align calibrate runs/en-de --reverse runs/de-en
-"""
+""",
+    "report": """
+Examples:
+  translate align report runs/mine
+  translate align report runs/mine --source test.en --target test.de \\
+      --gold test.gold --json
+""",
+}
+
+
+@dataclass(frozen=True)
+class JudgedPairs:
+    """Files of sentence pairs and their gold links; without files, the validation set of the run.
+
+    A run may be a stranger's, so files that it names are read only on request.
+    """
+
+    PANEL: ClassVar = "Sentence pairs (default: the validation set of the run)"
+
+    source: SourceFile = None
+    target: TargetFile = None
+    gold: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Their gold links, in TALP or NAACL format.")
+    ] = None
+    one_based: Annotated[
+        bool, typer.Option("--one-based", help="The gold links in TALP format count from 1.")
+    ] = False
+    whitespace: Whitespace = False
+    data_from_run: Annotated[
+        bool,
+        typer.Option(
+            "--data-from-run", help="Read the files or download the corpus that the run names; trust it."
+        ),
+    ] = False
+
+    def __post_init__(self) -> None:
+        if (self.source is None) != (self.target is None):
+            given, missing = ("source", "target") if self.target is None else ("target", "source")
+            raise UserError(f"align: --{given} FILE needs --{missing} FILE")
+        options = {"--gold": self.gold is not None, "--whitespace": self.whitespace}
+        for name in (name for name, given in options.items() if given and self.source is None):
+            raise UserError(f"align: {name} describes the files: add --source FILE and --target FILE")
+        if self.data_from_run and self.source is not None:
+            raise UserError("align: the pairs come from --source and --target; leave out --data-from-run")
+        if self.one_based and self.gold is None:
+            raise UserError("align: --one-based describes the file of gold links; add --gold FILE")
+
+    def read(self, run: Path, plugins: Sequence[str]) -> "CalibrationPairs":
+        """The pairs of the files or of the run's validation set."""
+        from translate.runs.calibration import pairs_of_files, pairs_of_run
+        from translate.runs.run_directory import RunDirectory
+
+        if self.source is None or self.target is None:
+            return pairs_of_run(RunDirectory(run), plugins, trusted=self.data_from_run)
+        return pairs_of_files(
+            self.source, self.target, self.gold, one_based=self.one_based, whitespace=self.whitespace
+        )
 
 
 @with_groups
@@ -65,3 +126,29 @@ def calibrate(
         print(json.dumps(chosen))
     else:
         print(*choice_lines(chosen), f"stored in {directory.alignment}", sep="\n")
+
+
+@with_groups
+def report(run: Run, *, pairs: JudgedPairs, as_json: AsJson = False, machine: AlignMachine) -> None:
+    """Compare the alignments of all methods, and list the words on which attention and erasure disagree."""
+    from translate.alignment.method_report import compare_methods
+    from translate.runs.calibration import encode_judged
+
+    development = pairs.read(run, machine.plugin or [])
+    translator = machine.load(run)
+    note_context(translator, known=development.context is not None)
+    rate = Rate(unit="pairs", total=len(development.source), quiet_meanwhile=True)
+    found = compare_methods(
+        translator.model,
+        encode_judged(translator, development),
+        translator.choice,
+        development.golds,
+        batch_size=machine.batch_size,
+        device=translator.device,
+        progress=lambda method, count: rate.add(count, method),
+    )
+    rate.end()
+    if as_json:
+        print(json.dumps(found.to_dict() | {"split": development.name}))
+    else:
+        print(*found.lines(), sep="\n")

@@ -1,29 +1,57 @@
-"""``translate align corpus``: the alignments of a parallel corpus as links, weights or a picture."""
+"""``translate align corpus`` and ``symmetrise``: the alignments of many pairs, by one run or by two."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from translate.cli.align.options import AlignMachine, LinkOptions, WeightOptions
-from translate.cli.align.output import LINKS, PICTURES, TABLES, check_effect, check_out, extension, write
-from translate.cli.console import Rate
-from translate.cli.options import Run, with_groups
-from translate.cli.picture_input import check_words_alone
+from translate.cli.align.options import (
+    CHUNK,
+    LINKS,
+    PICTURES,
+    TABLES,
+    AlignMachine,
+    LinkOptions,
+    SourceFile,
+    Target,
+    TargetFile,
+    Threshold,
+    WeightOptions,
+    check_effect,
+    check_out,
+    check_threshold,
+    extension,
+    translated,
+    write,
+    write_lines,
+)
+from translate.cli.console import Rate, as_unicode
+from translate.cli.options import Run, Symmetrisation, with_groups
+from translate.cli.source_options import check_words_alone
 from translate.config.names import shown_path
+from translate.errors import UserError
 
 if TYPE_CHECKING:
     from translate.alignment.alignment import Alignment
+    from translate.translator import Translator
 
-EXAMPLES = """
+EXAMPLES = {
+    "corpus": """
 Examples:
   translate align corpus runs/mine --source test.en --target test.de > links
   translate align corpus runs/mine --source test.en --target test.de \\
       --out weights.jsonl
   translate align corpus runs/mine --source test.en --target test.de \\
       --out corpus.png
-"""
+""",
+    "symmetrise": """
+Example:
+  translate align symmetrise runs/en-de --reverse runs/de-en \\
+      --source test.en --target test.de > test.links
+""",
+}
 
 
 @with_groups
@@ -76,3 +104,90 @@ def _draw(alignments: Iterable["Alignment"], out: Path) -> None:
     for alignment in alignments:
         statistics.add(words_alone(alignment))
     print(f"picture of {statistics.num_pairs:,} pairs written to {draw_corpus(statistics, out)}")
+
+
+@with_groups
+def symmetrise(
+    run: Run,
+    sentence: Annotated[
+        str | None,
+        typer.Argument(metavar="SOURCE", help="A source sentence, instead of files.", callback=as_unicode),
+    ] = None,
+    translation: Target = None,
+    *,
+    reverse: Annotated[Path, typer.Option(metavar="RUN", help="Run of the opposite direction.")],
+    source: SourceFile = None,
+    target: TargetFile = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="File of links (.txt). Default: standard output."),
+    ] = None,
+    heuristic: Annotated[
+        Symmetrisation,
+        typer.Option(
+            metavar="NAME",
+            help="How to combine the links: intersection, union, grow-diag, grow-diag-final or "
+            "grow-diag-final-and.",
+        ),
+    ] = "grow-diag-final-and",
+    threshold: Threshold = None,
+    weighting: WeightOptions,
+    machine: AlignMachine,
+) -> None:
+    """Align with two runs of opposite directions, and combine their links into one set.
+
+    Give the files of a corpus, or a single SOURCE sentence with or without its TARGET.
+    """
+    from translate.corpora.local_files import pair_of
+
+    if (sentence is None) == (source is None and target is None) or (source is None) != (target is None):
+        raise UserError("align symmetrise: give either a sentence, or --source FILE and --target FILE")
+    check_out(out, LINKS)
+    check_threshold(threshold)
+    split = None if source is None or target is None else pair_of(source, target)
+    translators = machine.load(run), machine.load(reverse)
+    _check_readers((run, reverse), translators)
+    if split is None:
+        assert sentence is not None
+        (best, *_), _ = translated(translators[0], sentence, translation)
+        pairs: Iterable[tuple[str, str]] = [(sentence, best.text)]
+    else:
+        pairs = zip(split.source, split.target, strict=True)
+    total = 1 if split is None else len(split)
+    rate = Rate(unit="pairs", total=total, quiet_meanwhile=out is not None)
+    lines = _combined_links(translators, pairs, heuristic, threshold, weighting, machine)
+    write_lines(rate.of(lines), out)
+
+
+def _check_readers(runs: tuple[Path, Path], translators: tuple["Translator", "Translator"]) -> None:
+    """Raise :class:`UserError` for runs between whose sentences there are no links."""
+    for name, translator, unread in zip(runs, translators, ("picture", "both"), strict=True):
+        if translator.reads in ("picture", unread):
+            raise UserError(
+                f"align symmetrise: {shown_path(name)} reads pictures, which have no words; expected runs of "
+                f"sentences, of which the first may have a picture beside them"
+            )
+
+
+def _combined_links(
+    translators: tuple["Translator", "Translator"],
+    pairs: Iterable[tuple[str, str]],
+    heuristic: str,
+    threshold: float | None,
+    weighting: WeightOptions,
+    machine: AlignMachine,
+) -> Iterator[str]:
+    """A line of links for each pair."""
+    from translate.alignment.calibrate import symmetrised
+    from translate.alignment.regions import words_alone
+    from translate.corpora.images.line import sentences_of
+    from translate.links.links import format_pharaoh
+
+    forward, backward = translators
+    iterator = iter(pairs)
+    while chunk := list(islice(iterator, CHUNK)):
+        sources, targets = zip(*chunk, strict=True)
+        there = [words_alone(each) for each in weighting.align(forward, chunk, machine)]
+        sentences = sources if forward.reads == "text" else sentences_of(sources)
+        back = list(weighting.align(backward, zip(targets, sentences, strict=True), machine))
+        yield from map(format_pharaoh, symmetrised(there, back, heuristic, threshold))

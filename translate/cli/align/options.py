@@ -1,6 +1,6 @@
-"""The options that subcommands of ``translate align`` share."""
+"""The options that subcommands of ``translate align`` share, and the files that they write."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import typer
 
 from translate.cli.console import as_unicode, print_note
-from translate.cli.options import Engine, MachineOptions, load_translator
+from translate.cli.options import Engine, MachineOptions, check_place, load_translator
+from translate.config.names import shorten, shown_path
 from translate.errors import UserError
 
 if TYPE_CHECKING:
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from translate.translation import ScoredText
     from translate.translator import Translator
 
+LINKS = (".txt", ".pharaoh", ".links")
+TABLES = (".tsv", ".json", ".jsonl", ".npz")
+PICTURES = (".png", ".pdf", ".svg")
+PAGE = ".html"
 CHUNK = 2048  # pairs of a corpus in memory at a time
 
 Source = Annotated[
@@ -32,6 +37,17 @@ Target = Annotated[
     str | None,
     typer.Argument(
         metavar="TARGET", help="Its translation. Default: the model translates.", callback=as_unicode
+    ),
+]
+SourceFile = Annotated[Path | None, typer.Option(metavar="FILE", help="Source sentences, one a line.")]
+TargetFile = Annotated[Path | None, typer.Option(metavar="FILE", help="Their translations.")]
+PictureFile = Annotated[Path, typer.Option(metavar="FILE", help="Picture to write: .png, .pdf or .svg.")]
+Threshold = Annotated[
+    float | None,
+    typer.Option(
+        metavar="W",
+        help="Link all weights from W on; 0: only the largest weight of each target word. Default: the "
+        "choice of the run.",
     ),
 ]
 Whitespace = Annotated[
@@ -125,14 +141,7 @@ class LinkOptions:
 
     PANEL: ClassVar = "Links"
 
-    threshold: Annotated[
-        float | None,
-        typer.Option(
-            metavar="W",
-            help="Link all weights from W on; 0: only the largest weight of each target word. Default: the "
-            "choice of the run.",
-        ),
-    ] = None
+    threshold: Threshold = None
     weights: Annotated[
         bool, typer.Option("--weights", help="Write each link with its weight: 0-0:0.9412.")
     ] = False
@@ -224,3 +233,58 @@ def translated(
     print(result.text)
     others = (other for other in result.n_best[1:] if other.text)
     return [ScoredText(result.text, result.score), *others], result.alignment
+
+
+def extension(out: Path | None) -> str:
+    """The extension in lower case; standard output gets links."""
+    return ".txt" if out is None else out.suffix.lower()
+
+
+def check_out(out: Path | None, extensions: tuple[str, ...]) -> None:
+    """Raise :class:`UserError` if the file cannot be written, before the model is loaded."""
+    if out is None:
+        return
+    if extension(out) not in extensions:
+        got = shorten(out.suffix) or "no extension"
+        raise UserError(f"{shown_path(out)}: expected one of {', '.join(extensions)}, got {got}")
+    check_place(out)
+
+
+def check_effect(out: Path | None, given: Mapping[str, bool], extensions: tuple[str, ...]) -> None:
+    """Raise :class:`UserError` if an option is given that has no effect on the file.
+
+    Args:
+        given: for each option, whether the user gave it.
+        extensions: the files that these options are for.
+    """
+    for option in (name for name, is_given in given.items() if is_given):
+        if extension(out) not in extensions:
+            where = "standard output" if out is None else shown_path(out)
+            raise UserError(
+                f"align: {option} has no effect on {where}; it is for {', '.join(extensions)} files"
+            )
+
+
+def write(alignments: Iterable["Alignment"], out: Path | None, links: LinkOptions) -> None:
+    """Print links, or write links or weights to a file and say so in one line."""
+    from translate.alignment.formats import write_alignments
+
+    if out is None:
+        for alignment in alignments:
+            print(alignment.pharaoh(links.threshold, weights=links.weights))
+        return
+    write_alignments(alignments, out, threshold=links.threshold, weights=links.weights)
+    print(f"{'links' if extension(out) in LINKS else 'weights'} written to {out}")
+
+
+def write_lines(lines: Iterable[str], out: Path | None) -> None:
+    """Print lines of links, or write them to a file and say so in one line."""
+    if out is None:
+        for line in lines:
+            print(line)
+        return
+    from translate.text.aside import aside
+
+    with aside(out) as new, new.open("w", encoding="utf-8") as file:
+        file.writelines(f"{line}\n" for line in lines)
+    print(f"links written to {out}")

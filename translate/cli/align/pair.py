@@ -1,4 +1,4 @@
-"""``translate align pair``: the alignment of one pair as links, weights, a heatmap or a page."""
+"""``translate align pair``, ``heads`` and ``compare``: the alignment of one pair, in several ways."""
 
 import os
 from pathlib import Path
@@ -7,27 +7,29 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from translate.cli.align.options import (
-    LinkOptions,
-    PairMachine,
-    PictureOptions,
-    Target,
-    WeightOptions,
-    translated,
-)
-from translate.cli.align.output import (
     LINKS,
     PAGE,
     PICTURES,
     TABLES,
+    AlignMachine,
+    LinkOptions,
+    PairMachine,
+    PictureFile,
+    PictureOptions,
+    Source,
+    Target,
+    WeightOptions,
+    Whitespace,
+    check_colours,
     check_effect,
     check_out,
     extension,
+    translated,
     write,
 )
 from translate.cli.console import as_unicode, print_note, print_warnings
-from translate.cli.document_options import PairContext
-from translate.cli.options import Run, print_engine, with_groups
-from translate.cli.picture_input import OnePicture
+from translate.cli.options import MachineOptions, Run, check_languages, print_engine, run_names, with_groups
+from translate.cli.source_options import OnePicture, PairContext, check_words_alone
 from translate.config.names import shown_path
 from translate.errors import UserError
 
@@ -36,7 +38,8 @@ if TYPE_CHECKING:
     from translate.translation import ScoredText
     from translate.translator import Translator
 
-EXAMPLES = """
+EXAMPLES = {
+    "pair": """
 Examples:
   translate align pair runs/mine "I love you ."
   translate align pair runs/mine "I love you ." "je t' aime ." --out pair.json
@@ -45,7 +48,19 @@ Examples:
   translate align pair runs/captions photo.jpg --out a.html
   translate align pair runs/mine "it is light ." --image a.jpg --out a.png
   translate align pair runs/mine "It barks." --context "A dog." --out a.png
-"""
+""",
+    "heads": """
+Example:
+  translate align heads runs/mine "I love you ." "je t' aime ." --out heads.svg
+""",
+    "compare": """
+Example:
+  translate align compare runs/mine "I love you ." --with runs/other \\
+      --out both.png
+""",
+}
+
+
 SourceOrImage = Annotated[
     str | None,
     typer.Argument(
@@ -180,3 +195,77 @@ def _write_page(
         note=name,
     )
     print(f"page written to {page.write(out)}")
+
+
+@with_groups
+def heads(
+    run: Run,
+    source: Source,
+    target: Target = None,
+    *,
+    out: PictureFile,
+    colours: Annotated[
+        str, typer.Option(metavar="NAME", help="Colour map: gray, gray_r, viridis, cividis ...")
+    ] = "gray",
+    whitespace: Whitespace = False,
+    machine: MachineOptions,
+) -> None:
+    """Draw the attention of every layer and head for one sentence pair, side by side.
+
+    A frame marks the heads that calibration chose. Without TARGET the model translates SOURCE.
+    """
+    from translate.alignment.views import draw_heads_of
+
+    check_out(out, PICTURES)
+    check_colours(colours)
+    translator = machine.load(run)
+    check_words_alone("align heads", translator, source)
+    (best, *_), _ = translated(translator, source, target)
+    pair = translator.encode_pair(source, best.text, whitespace=whitespace)
+    drawn = draw_heads_of(translator.model, pair, translator.choice, out, colour_map=colours)
+    print(f"heads written to {drawn}")
+
+
+@with_groups
+def compare(
+    run: Run,
+    source: Source,
+    target: Target = None,
+    *,
+    beside: Annotated[
+        list[Path],
+        typer.Option("--with", metavar="RUN", help="A run to draw beside it; may be given several times."),
+    ],
+    out: PictureFile,
+    weighting: WeightOptions,
+    picture: PictureOptions,
+    machine: AlignMachine,
+) -> None:
+    """Draw the heatmaps of several runs for the same sentence pair, side by side.
+
+    Without TARGET the first run translates SOURCE, and all runs show the alignment of that translation.
+    """
+    from translate.figures.heatmap import draw
+
+    check_out(out, PICTURES)
+    names = run_names([run, *beside], "align")
+    translators = {name: machine.load(path) for name, path in zip(names, (run, *beside), strict=True)}
+    for translator in translators.values():
+        check_words_alone("align compare", translator, source)
+    languages = {name: translator.languages for name, translator in translators.items()}
+    check_languages(languages, "align: --with RUN")
+    (best, *_), _ = translated(translators[names[0]], source, target)
+    alignments = [
+        alignment
+        for translator in translators.values()
+        for alignment in weighting.align(translator, [(source, best.text)], machine)
+    ]
+    drawn = draw(
+        alignments,
+        out,
+        titles=names,
+        values=picture.values,
+        gold=[picture.known_links(alignment) for alignment in alignments],
+        colour_map=picture.colour_map,
+    )
+    print(f"heatmaps of {len(alignments)} runs written to {drawn}")
