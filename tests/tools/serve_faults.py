@@ -34,8 +34,7 @@ from tests.tools.serve_requests import Mutations, Sent, posted, right_requests
 from tests.tools.serve_witnesses import SECONDS, Server, Witnesses, ask, receive
 
 WAVE = 200  # connections that are open at a time, within the usual number of open files
-MAX_COUNT, MAX_CLIENTS = 100_000, 64
-LEAST = 5  # answers of each witness beside a fault
+LEAST = 5  # answers of a witness beside a fault
 GROWTH = 24.0  # MiB by which the second half of a fault may raise the memory
 REFUSALS = {400, 401, 403, 404, 405, 408, 411, 413, 415, 429, 431, 456}
 PEOPLE = ("man", "woman", "boy", "girl", "dog", "cat", "child", "friend")
@@ -48,12 +47,11 @@ class Faults:
 
     Args:
         server: meets the faults.
-        seed: of all choices.
     """
 
-    def __init__(self, server: Server, seed: int) -> None:
+    def __init__(self, server: Server) -> None:
         self.server = server
-        self._chance = random.Random(seed)
+        self._chance = random.Random(1)
         self.wrong: list[str] = []
         self.memory: list[float] = []  # MiB, at moments of the fault
 
@@ -173,11 +171,6 @@ class Faults:
         return connection.recv(65536)
 
 
-def own_lines() -> list[str]:
-    """Different sentences for the witnesses."""
-    return [f"the {one} {verb} the {other} ." for one, verb, other in product(PEOPLE, VERBS, PEOPLE)]
-
-
 def left_behind(server: Server) -> list[str]:
     """Metrics that show work in queue or batch after the last request."""
     names = "translate_queued_pieces", "translate_batch_sentences", "translate_requests_running"
@@ -237,22 +230,13 @@ def judge_memory(name: str, memory: list[float]) -> list[str]:
 
 def parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("run", help="run directory of one pair of languages")
-    parser.add_argument("--lines", type=Path, help="texts for the witnesses; of the demo's words by default")
+    parser.add_argument("run", help="run directory of English and French, as of the demo")
     parser.add_argument("--vanish", type=int, default=1000, help="clients that go away in mid-request")
     parser.add_argument("--cut", type=int, default=1000, help="bodies that end early")
-    parser.add_argument("--slow", type=int, default=100, help="slow readers, up to 200")
+    parser.add_argument("--slow", type=int, default=100, help=f"slow readers, up to {WAVE}")
     parser.add_argument("--fuzz", type=int, default=10_000, help="requests that are nearly right")
-    parser.add_argument("--clients", type=int, default=4, help="witnesses, and clients that send them")
-    parser.add_argument("--seed", type=int, default=1, help="of all choices")
-    given = parser.parse_args(arguments)
-    if not 0 <= min(given.vanish, given.cut, given.slow, given.fuzz) <= MAX_COUNT:
-        parser.error("--vanish, --cut, --slow, --fuzz: expected 0 or more")
-    if max(given.vanish, given.cut, given.fuzz) > MAX_COUNT or given.slow > WAVE:
-        parser.error(f"expected at most {MAX_COUNT:,} requests, and {WAVE} slow readers")
-    if not 1 <= given.clients <= MAX_CLIENTS:
-        parser.error(f"--clients: expected 1 to {MAX_CLIENTS}")
-    return given
+    parser.add_argument("--clients", type=int, default=4, help="witnesses, and clients that send requests")
+    return parser.parse_args(arguments)
 
 
 def run_faults(server: Server, expected: dict[str, str], given: argparse.Namespace) -> list[str]:
@@ -260,11 +244,7 @@ def run_faults(server: Server, expected: dict[str, str], given: argparse.Namespa
     print("fault     requests  right answers beside  MiB before  at half  after  seconds")
     found: list[str] = []
     for name in ("vanish", "cut", "slow", "fuzz"):
-        count, witnesses, faults = (
-            getattr(given, name),
-            Witnesses(server, expected),
-            Faults(server, given.seed),
-        )
+        count, witnesses, faults = getattr(given, name), Witnesses(server, expected), Faults(server)
         before, began = server.memory(), time.monotonic()
         sizes = (count, given.clients) if name == "fuzz" else (count,)
         meet(server, witnesses, given.clients, partial(getattr(faults, name), *sizes))
@@ -291,8 +271,7 @@ def main(arguments: list[str]) -> int:
     from translate.runs.runtime import find_device, use_runtime
 
     use_runtime(find_device("cpu"))  # as the command does
-    lines = own_lines() if given.lines is None else given.lines.read_text(encoding="utf-8").splitlines()
-    lines = list(dict.fromkeys(" ".join(line.split()) for line in lines if line.strip()))[:1000]
+    lines = [f"the {one} {verb} the {other} ." for one, verb, other in product(PEOPLE, VERBS, PEOPLE)]
     translations = translate.load(given.run, device="cpu").translate(lines)
     expected = {line: found.text for line, found in zip(lines, translations, strict=True)}
     print(f"{len(lines)} texts with {len(set(expected.values()))} translations")

@@ -89,12 +89,3 @@ def test_mutations_reach_every_endpoint_and_are_the_same_each_time() -> None:
         "/detect",
     ):
         assert any(request.path.startswith(path) for request in sent), path
-
-
-@pytest.mark.parametrize(
-    "arguments", [["--fuzz", "1000000"], ["--vanish", "-1"], ["--slow", "500"], ["--clients", "0"]]
-)
-def test_it_is_bounded(arguments: list[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        serve_faults.parse(["run", *arguments])
-    assert caught.value.code == 2

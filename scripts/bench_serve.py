@@ -1,6 +1,6 @@
 """Measures a server on this machine: sentences a second and latency with 1, 8 and 64 clients at once.
 
-    python -m tests.tools.load http://127.0.0.1:5000 --lines test.en --source en --target fr --document 500
+    python scripts/bench_serve.py http://127.0.0.1:5000 --lines test.en --source en --target fr --document 500
 
 It speaks LibreTranslate's interface, so other servers that have it can be measured too; ``--api own`` speaks
 this project's. A client keeps its connection, and asks for the next line when it has an answer. One thread

@@ -1,4 +1,4 @@
-"""``load.py`` measures a server with a tiny model, and asks only servers of this machine."""
+"""``scripts/bench_serve.py`` measures a server with a tiny model, and asks only servers of this machine."""
 
 from pathlib import Path
 
@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 
+from scripts.bench_serve import main, parse
 from tests.serve.client import running
-from tests.tools.load import main, parse
 from translate.runs.load import load
 from translate.serve.catalogue import Catalogue, Served
 from translate.serve.service import ServiceLimits
