@@ -34,7 +34,7 @@ def test_one_machine_and_spark_agree(tmp_path: Path, monkeypatch: pytest.MonkeyP
         validation_pairs=20,
         overlap="side",
         max_partners=3,
-        links={"min_coverage": 0.5, "write": True},
+        links={"write": True},
     )
     alone = prepare(given, tmp_path / "alone")
     together = Preparation(

@@ -146,17 +146,17 @@ def test_near_duplicates_and_sentences_with_many_translations(tmp_path: Path) ->
 
 
 def test_pairs_whose_words_do_not_link_are_dropped(tmp_path: Path) -> None:
-    pairs = grammar_pairs(1500)
+    pairs = grammar_pairs(3000)
     wrong = [(pairs[number][0], pairs[number + 700][1]) for number in range(60)]
     wrong = [pair for pair in wrong if pair not in pairs]
     files = write_pairs(tmp_path, "a", [*pairs, *wrong])
-    given = recipe({"a": files}, links={"min_coverage": 0.6, "write": True}, **NEAR)
+    given = recipe({"a": files}, links={"min_probability": 0.3, "write": True}, **NEAR)
     report = prepare(given, tmp_path / "out")
     left = Counter(pairs_of(tmp_path / "out"))
     missed, lost = sum(left[pair] for pair in wrong), sum(not left[pair] for pair in pairs)
     assert missed < 0.5 * len(wrong)  # the grammar has few words, which meet by chance
     assert lost < 0.1 * len(pairs)
-    assert sum(report["link_coverage"]["a"].values()) == len(pairs) + len(wrong)
+    assert sum(report["translation_probability"]["a"].values()) == len(pairs) + len(wrong)
     linked = [row for row in rows(tmp_path / "out") if row["links"]]
     assert len(linked) > 0.9 * len(pairs)
     for row in linked:

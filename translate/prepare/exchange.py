@@ -1,4 +1,4 @@
-"""What rows must exchange, in SQL that DuckDB and Spark both understand: duplicates, overlaps, splits.
+"""Duplicates, overlaps and splits, in SQL that DuckDB and Spark both understand.
 
 Every statement is over keys of fixed size. It groups by a key with ``min(row)`` before it joins: groups of
 long values run out of memory.
@@ -6,6 +6,7 @@ long values run out of memory.
 
 import math
 from pathlib import Path
+from typing import Any
 
 import pyarrow
 
@@ -19,6 +20,12 @@ from translate.prepare.shard_files import Shard, ShardOrder
 from translate.text.aside import told
 
 _TYPES = {"document": pyarrow.int64(), "line": pyarrow.int64()}
+
+
+def query(executor: Executor, statement: str) -> list[dict[str, Any]]:
+    """The rows of a statement that gives few."""
+    rows: list[dict[str, Any]] = executor.table(statement).to_pylist()
+    return rows
 
 
 def store(executor: Executor, work: Path, name: str, statement: str) -> None:
@@ -184,13 +191,13 @@ def _cuts(executor: Executor, recipe: Recipe, inputs: list[Input]) -> list[int]:
             cuts.append(-1)
             continue
         last = f"SELECT order_key FROM kept ORDER BY order_key LIMIT {held}"
-        cuts.append(executor.query(f"SELECT max(order_key) AS last FROM ({last}) t")[0]["last"])
+        cuts.append(query(executor, f"SELECT max(order_key) AS last FROM ({last}) t")[0]["last"])
     return cuts
 
 
 def number_of(executor: Executor, view: str) -> int:
     """How many rows a table or a view has."""
-    count: int = executor.query(f"SELECT count(*) AS n FROM {view}")[0]["n"]
+    count: int = query(executor, f"SELECT count(*) AS n FROM {view}")[0]["n"]
     return count
 
 
@@ -198,5 +205,5 @@ def _why(executor: Executor) -> str:
     """The reasons for which rows were dropped, the most frequent first."""
     both = "SELECT reason FROM rows WHERE split = 0 UNION ALL SELECT reason FROM clean"
     counted = f"SELECT reason, count(*) AS n FROM ({both}) r WHERE reason IS NOT NULL GROUP BY reason"
-    rows = sorted(executor.query(counted), key=lambda row: (-row["n"], row["reason"]))
+    rows = sorted(query(executor, counted), key=lambda row: (-row["n"], row["reason"]))
     return ", ".join(f"{row['n']:,} {REASONS[row['reason']]}" for row in rows) or "all were repeated"

@@ -1,4 +1,4 @@
-"""What runs functions over batches and SQL over tables: DuckDB on one machine, or Spark on a cluster.
+"""Executors run functions over batches and SQL over tables: DuckDB on one machine, or Spark on a cluster.
 
 A table is a folder of parquet files; a view is a statement with a name. Both executors understand the same
 statements, and both write a table aside, so that a folder that exists holds a whole table.
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow
 import pyarrow.parquet
@@ -42,46 +42,13 @@ _SPARK_TYPES = {
 }
 
 
-class Executor(Protocol):
-    """One machine, or a cluster; ``memory`` is the bytes that a process may take."""
-
-    memory: int
-
-    def add_table(self, name: str, folder: Path) -> None:
-        """Give a folder of parquet files a name in statements."""
-
-    def add_view(self, name: str, statement: str) -> None:
-        """Give a statement a name in statements."""
-
-    def store(self, statement: str, output: Path) -> None:
-        """Write the rows of a statement to a new table."""
-
-    def map(self, function: BatchFunction, table: Path, output: Path, schema: pyarrow.Schema) -> None:
-        """Write what a function makes of each batch of a table; go on with what an earlier process left."""
-
-    def query(self, statement: str) -> list[dict[str, Any]]:
-        """The rows of a statement that gives few."""
-
-    def table(self, statement: str) -> pyarrow.Table:
-        """The rows of a statement that fit into memory."""
-
-    def write_shards(self, statement: str, order: ShardOrder) -> None:
-        """Write the missing shards of the rows of a statement, sorted by ``order_key``, then ``row``.
-
-        The rows have these columns, ``shard``, and the columns of the shards.
-        """
-
-    def close(self) -> None:
-        """Release memory and processes."""
-
-
 class OneMachine:
     """DuckDB within a limit of memory, and a pool of processes for functions.
 
     Args:
         folder: for what does not fit into memory.
         memory: bytes for a process.
-        workers: processes that run functions, and threads of DuckDB; one for each processor by default.
+        workers: processes that run functions, and threads of DuckDB; by default one a processor.
     """
 
     def __init__(self, folder: Path, *, memory: int, workers: int | None = None) -> None:
@@ -107,17 +74,20 @@ class OneMachine:
         self._run("SET enable_progress_bar = false")
 
     def add_table(self, name: str, folder: Path) -> None:
-        """See :class:`Executor`, as for the other functions."""
+        """Give a folder of parquet files a name in statements."""
         self.add_view(name, f"SELECT * FROM {_files(folder)}")
 
     def add_view(self, name: str, statement: str) -> None:
+        """Give a statement a name in statements."""
         self._run(f"CREATE OR REPLACE VIEW {name} AS {statement}")
 
     def store(self, statement: str, output: Path) -> None:
+        """Write the rows of a statement to a new table."""
         with aside(output) as new:
             self._run(f"COPY ({statement}) TO {_quoted(new)} ({_PARQUET}, FILE_SIZE_BYTES '32MB')")
 
     def map(self, function: BatchFunction, table: Path, output: Path, schema: pyarrow.Schema) -> None:
+        """Write a function's result for every batch of a table, but for what an earlier process has left."""
         output.mkdir(parents=True, exist_ok=True)
         missing = [path for path in sorted(table.glob("*.parquet")) if not (output / path.name).exists()]
         jobs = [(function, path, output / path.name, schema) for path in missing]
@@ -138,16 +108,17 @@ class OneMachine:
                 "--workers: whole parts are kept"
             ) from error
 
-    def query(self, statement: str) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = self.table(statement).to_pylist()
-        return rows
-
     def table(self, statement: str) -> pyarrow.Table:
+        """The rows of a statement, which fit into memory."""
         result = self._run(statement)
         return self._explained(result.fetch_arrow_table)
 
     def write_shards(self, statement: str, order: ShardOrder) -> None:
-        """See :class:`Executor`; the rows go to a folder for each shard first, which bounds the memory."""
+        """Write the missing shards of the rows of a statement, sorted by ``order_key``, then ``row``.
+
+        The rows have these columns, ``shard``, and the columns of the shards. They go to a folder for every
+        shard first, which bounds the memory.
+        """
         missing = sorted(set(range(order.count)) - set(order.whole()))
         with told(self.folder), scratch(self.folder) as parts:
             chosen = f"SELECT * FROM ({statement}) s WHERE shard IN ({', '.join(map(str, missing))})"
@@ -160,6 +131,7 @@ class OneMachine:
                     shutil.rmtree(part)
 
     def close(self) -> None:
+        """Release memory and threads."""
         self.connection.close()
 
     def _run(self, statement: str) -> Any:
@@ -220,7 +192,7 @@ def _quoted(path: Path) -> str:
 
 
 class Cluster:
-    """Spark SQL.
+    """Spark SQL, whose workers share a file system.
 
     Args:
         folder: for what this process writes; every worker must see it, and the shards, under the same path.
@@ -258,7 +230,7 @@ class Cluster:
         self.session: Any = builder.getOrCreate()
 
     def add_table(self, name: str, folder: Path) -> None:
-        """See :class:`Executor`, as for the other functions."""
+        """See :class:`OneMachine`, as for the other functions."""
         self._table(folder).createOrReplaceTempView(name)
 
     def add_view(self, name: str, statement: str) -> None:
@@ -278,10 +250,6 @@ class Cluster:
 
         columns = ", ".join(f"{field.name} {_SPARK_TYPES[field.type]}" for field in schema)
         self._write(self._table(table).mapInArrow(run, columns), output)
-
-    def query(self, statement: str) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = self.table(statement).to_pylist()
-        return rows
 
     def table(self, statement: str) -> pyarrow.Table:
         rows = self._sql(statement)
@@ -322,3 +290,6 @@ class Cluster:
                 raise UserError(shorten(text.split("UserError: ")[-1].split("\n")[0], 300)) from error
             print(text[:6000], file=sys.stderr)  # what the workers report, for whoever runs the cluster
             raise UserError(f"Spark gave up: {shorten(text, 300)}") from error
+
+
+Executor = OneMachine | Cluster

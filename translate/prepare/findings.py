@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from translate.prepare.exchange import Remaining, number_of
+from translate.prepare.exchange import Remaining, number_of, query
 from translate.prepare.executors import Executor
 from translate.prepare.inputs import SPLITS
 from translate.prepare.recipe import Recipe
@@ -18,7 +18,7 @@ PAGE = "report.html"
 EXAMPLES = 5  # of each reason
 SHOWN = 300  # characters of a side
 SHOWN_LANGUAGES = 12
-BINS = 20  # of the link coverage and of probabilities
+BINS = 20  # of probabilities
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;"
@@ -65,8 +65,7 @@ def report_of(
         "identified_languages": {
             side: _languages(executor, f"{side}_language") for side in ("source", "target")
         },
-        "link_coverage": _histograms(executor, "coverage"),
-        "translation_probability": _histograms(executor, "probability"),
+        "translation_probability": _histogram(executor),
         "examples": _examples(executor),
     }
 
@@ -94,13 +93,13 @@ def _dropped(recipe: Recipe, remaining: Remaining) -> str:
 def _counts(executor: Executor, statement: str) -> dict[str, dict[str, int]]:
     """Corpus -> value -> number, in alphabetic order."""
     found: dict[str, dict[str, int]] = defaultdict(dict)
-    for row in sorted(executor.query(statement), key=lambda row: (row["corpus"], row["v"])):
+    for row in sorted(query(executor, statement), key=lambda row: (row["corpus"], row["v"])):
         found[row["corpus"]][str(row["v"])] = row["n"]
     return dict(found)
 
 
 def _by_corpus(executor: Executor, view: str) -> dict[str, int]:
-    rows = executor.query(f"SELECT corpus, count(*) AS n FROM {view} GROUP BY corpus ORDER BY corpus")
+    rows = query(executor, f"SELECT corpus, count(*) AS n FROM {view} GROUP BY corpus ORDER BY corpus")
     return {row["corpus"]: row["n"] for row in rows}
 
 
@@ -110,8 +109,8 @@ def _ordered(counts: dict[str, int]) -> dict[str, int]:
 
 def _quantiles(executor: Executor, column: str) -> dict[str, float]:
     """Mean and quantiles of a value of the chosen rows, from the number of rows that have it."""
-    rows = executor.query(
-        f"SELECT {column} AS v, count(*) AS n FROM chosen GROUP BY {column} ORDER BY {column}"
+    rows = query(
+        executor, f"SELECT {column} AS v, count(*) AS n FROM chosen GROUP BY {column} ORDER BY {column}"
     )
     values, counts = (np.array([row[name] for row in rows]) for name in ("v", "n"))
     ends = np.cumsum(counts)
@@ -123,17 +122,18 @@ def _quantiles(executor: Executor, column: str) -> dict[str, float]:
 
 def _languages(executor: Executor, column: str) -> dict[str, int]:
     """The languages that were identified most; sides that are too short to tell are not counted."""
-    rows = executor.query(
+    rows = query(
+        executor,
         f"SELECT {column} AS v, count(*) AS n FROM rows WHERE split = 0 AND {column} IS NOT NULL "
-        f"GROUP BY {column} ORDER BY n DESC, v LIMIT {SHOWN_LANGUAGES}"
+        f"GROUP BY {column} ORDER BY n DESC, v LIMIT {SHOWN_LANGUAGES}",
     )
     return {row["v"]: row["n"] for row in rows}
 
 
-def _histograms(executor: Executor, value: str) -> dict[str, dict[str, int]]:
-    """For each corpus the number of pairs by their value, from 0 to 1 in steps of 1 / ``BINS``."""
-    step = f"least(CAST(floor({value} * {BINS}) AS INT), {BINS - 1})"
-    counted = f"SELECT corpus, {step} AS v, count(*) AS n FROM clean WHERE {value} IS NOT NULL"
+def _histogram(executor: Executor) -> dict[str, dict[str, int]]:
+    """For every corpus the number of pairs by probability, from 0 to 1 in steps of 1 / ``BINS``."""
+    step = f"least(CAST(floor(probability * {BINS}) AS INT), {BINS - 1})"
+    counted = f"SELECT corpus, {step} AS v, count(*) AS n FROM clean WHERE probability IS NOT NULL"
     return {
         corpus: {f"{number / BINS:.2f}": counts.get(str(number), 0) for number in range(BINS)}
         for corpus, counts in _counts(executor, f"{counted} GROUP BY corpus, {step}").items()
@@ -141,15 +141,16 @@ def _histograms(executor: Executor, value: str) -> dict[str, dict[str, int]]:
 
 
 def _examples(executor: Executor) -> dict[str, list[dict[str, Any]]]:
-    """The first pairs of the random order for each reason, with the pair that is kept instead of each."""
-    chosen = executor.query(
+    """The first pairs of the random order for every reason, with the pair that is kept instead."""
+    chosen = query(
+        executor,
         "SELECT reason, row, first FROM (SELECT reason, row, first, row_number() OVER (PARTITION BY reason "
-        f"ORDER BY order_key, row) AS place FROM dropped) d WHERE place <= {EXAMPLES} ORDER BY row"
+        f"ORDER BY order_key, row) AS place FROM dropped) d WHERE place <= {EXAMPLES} ORDER BY row",
     )
     numbers = {number for row in chosen for number in (row["row"], row["first"]) if number is not None}
     sides = ", ".join(f"substr({side}, 1, {SHOWN}) AS {side}" for side in ("source", "target"))
     wanted = ", ".join(map(str, sorted(numbers))) or "NULL"
-    rows = executor.query(f"SELECT row, corpus, line, {sides} FROM rows WHERE row IN ({wanted})")
+    rows = query(executor, f"SELECT row, corpus, line, {sides} FROM rows WHERE row IN ({wanted})")
     texts = {row.pop("row"): row for row in rows}
     found: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in chosen:
@@ -259,7 +260,8 @@ def _counted(report: dict[str, Any]) -> list[_Table]:
 
 def _measured(report: dict[str, Any]) -> list[_Table]:
     words, languages = report["words"], report["identified_languages"]
-    tables = [
+    probability = report["translation_probability"]
+    return [
         _Table(
             "Words of a side, kept pairs",
             ("side", *words["source"]),
@@ -271,23 +273,20 @@ def _measured(report: dict[str, Any]) -> list[_Table]:
             [(side, *found) for side, counts in languages.items() for found in counts.items()],
             "Sides with too few letters are not counted.",
         ),
-    ]
-    for title, key, note in (
-        (
+        _Table(
             "Probability of a translation",
-            "translation_probability",
+            ("from", *probability),
+            [
+                *zip(
+                    (step / BINS for step in range(BINS)),
+                    *(counts.values() for counts in probability.values()),
+                )
+            ]
+            if probability
+            else [],
             "By the links between the words, if half of all pairs were translations (links.min_probability).",
         ),
-        (
-            "Link coverage",
-            "link_coverage",
-            "The share of words that link to a word of the other side, of the side with fewer of them.",
-        ),
-    ):
-        columns = [list(counts.values()) for counts in report[key].values()]
-        rows = [(f"{step / BINS:.2f}", *cells) for step, cells in enumerate(zip(*columns))]
-        tables.append(_Table(title, ("from", *report[key]), rows, note))
-    return tables
+    ]
 
 
 def _shown(report: dict[str, Any]) -> list[_Table]:

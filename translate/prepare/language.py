@@ -1,4 +1,4 @@
-"""Which language a side is written in, and the script of its letters."""
+"""Identifies the language of a side, and knows the scripts of languages."""
 
 from functools import lru_cache
 from typing import Any

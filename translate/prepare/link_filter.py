@@ -38,9 +38,8 @@ LEFT = pyarrow.schema(
     ]
 )
 _ADDED = {
-    "reason": pyarrow.string(),  # "links" for too few of them
-    "coverage": pyarrow.float64(),  # share of linked words, of the side with fewer of them
     "probability": pyarrow.float64(),  # that the sides are translations
+    "reason": pyarrow.string(),  # "links" if that is too small
     "links": pyarrow.string(),
 }
 CLEAN = pyarrow.schema([*LEFT, *_ADDED.items()])
@@ -56,7 +55,7 @@ SMALL = 1 << 20  # bytes of a sample that needs no process of its own
 
 
 class Learnt(NamedTuple):
-    """What was learnt from a sample.
+    """A report on the learning from a sample.
 
     Attributes:
         pairs: number that taught the aligner; 0 if there is none.
@@ -138,22 +137,19 @@ class LinkFunction:
         """The pairs, of ``LEFT``, with the columns of ``CLEAN``."""
         aligner = _aligner(self.parameters)
         sides = [_numbered(aligner, number, batch[side]) for number, side in enumerate(("source", "target"))]
-        evidence = aligner.evidence_of(*sides)
-        # Rounded, so that the result does not depend on the order in which numbers were added.
-        coverage = evidence[:, :2].min(1).round(6)
-        few = np.zeros(len(batch), bool)
-        if self.links.min_coverage is not None:
-            few |= coverage < self.links.min_coverage
-        probability = lines = None
+        probability = reasons = lines = None
         if self.judge is not None:
             lengths = sides[0].lengths, sides[1].lengths
-            probability = _judge(self.judge).probabilities(evidence, lengths).round(6)
-            if self.links.min_probability is not None:
-                few |= probability < self.links.min_probability
+            found = _judge(self.judge).probabilities(aligner.evidence_of(*sides), lengths)
+            probability = found.round(
+                6
+            )  # so that it does not depend on the order in which numbers were added
+            least = self.links.min_probability or 0.0
+            reasons = ["links" if value < least else None for value in probability]
         if self.links.write:
             words = (list(map(link_words, batch[side].to_pylist())) for side in ("source", "target"))
             lines = [format_pharaoh(links) for links in aligner.links(*words)]
-        added = ["links" if bad else None for bad in few], coverage, probability, lines
+        added = probability, reasons, lines
         arrays = [
             pyarrow.nulls(len(batch), kind) if values is None else pyarrow.array(values, kind)
             for values, kind in zip(added, _ADDED.values())

@@ -168,7 +168,7 @@ class Preparation:
         """Make the table ``clean``: the remaining pairs, judged by the links between their words."""
         links, parameters, judge = self.recipe.links, self.work / "links.npz", self.work / "judge.npz"
         store(executor, self.work, "left_pairs", f"SELECT {', '.join(LEFT.names)} FROM {remaining.view}")
-        wanted = links.min_coverage is not None or links.min_probability is not None or links.write
+        wanted = links.min_probability is not None or links.write
         if wanted and not parameters.exists():
             self.note(f"learning the translations of words from at most {links.sample_pairs:,} pairs")
             learnt = learn_sample(executor, "left_pairs", links, parameters, judge)

@@ -39,7 +39,7 @@ class CorpusFiles:
 
 @declared(FILE, "filters")
 class FilterConfig:
-    """What is dropped from train by a look at a pair alone."""
+    """The filters that judge a training pair by itself."""
 
     max_words: Positive | None = YAML
     max_word_length: WordLength | None = YAML
@@ -58,7 +58,6 @@ class FilterConfig:
 class LinkConfig:
     """Links between words, from counts on a sample."""
 
-    min_coverage: Fraction | None = YAML
     min_probability: Fraction | None = YAML
     sample_pairs: Positive = YAML
     sample_links: SampleLinks = YAML
@@ -67,7 +66,7 @@ class LinkConfig:
 
 @declared(FILE)
 class Recipe:
-    """What ``translate prepare`` makes of which corpora."""
+    """The corpora, and everything that ``translate prepare`` does with them."""
 
     source_language: str
     target_language: str

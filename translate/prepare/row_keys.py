@@ -21,7 +21,7 @@ _ADDENDS = _RANDOM.integers(0, 2**63, PERMUTATIONS, np.uint64)
 
 
 def replaced(texts: pyarrow.Array, pattern: str, text: str) -> pyarrow.Array:
-    """The texts with ``text`` for each match of a regular expression of RE2."""
+    """The texts with ``text`` instead of every match of a regular expression of RE2."""
     return pyarrow.compute.replace_substring_regex(texts, pattern=pattern, replacement=text)
 
 
@@ -36,7 +36,7 @@ def normalised(texts: pyarrow.Array) -> pyarrow.Array:
 
 
 def forms(texts: pyarrow.Array) -> pyarrow.Array:
-    """What near-duplicates share: lower case, no punctuation and no accents, and 0 for every number."""
+    """The form that near-duplicates share: lower case, no punctuation, no accents, 0 for every number."""
     texts = pyarrow.compute.utf8_normalize(pyarrow.compute.utf8_lower(texts), form="NFD")
     for pattern, text in (("[\u0300-\u036f]+", ""), (r"\p{Nd}+", "0"), (r"[^\pL\pN\pM]+", " ")):
         texts = replaced(texts, pattern, text)
@@ -44,7 +44,7 @@ def forms(texts: pyarrow.Array) -> pyarrow.Array:
 
 
 def text_key(text: str) -> int:
-    """A 63-bit hash."""
+    """A 63-bit hash that is the same on every machine."""
     return int(text_keys([text])[0])
 
 
@@ -55,7 +55,7 @@ def text_keys(texts: Iterable[str]) -> np.ndarray:
 
 
 def order_keys(rows: np.ndarray, seed: int) -> np.ndarray:
-    """A position in a random order for each numbered row: the finaliser of SplitMix64 (Steele et al. 2014).
+    """Positions of numbered rows in a random order: the finaliser of SplitMix64 (Steele et al. 2014).
 
     It depends on the row and the seed alone, so every executor shuffles alike.
     """

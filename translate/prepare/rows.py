@@ -1,4 +1,4 @@
-"""Judges rows one by one: raw pairs in, normalised pairs out, with a reason to drop each or with its keys.
+"""Judges rows one by one: raw pairs in; normalised pairs out, with a reason to drop them or with keys.
 
 Every function is pure, so that every executor gives the same rows, whatever the batches.
 """
@@ -45,7 +45,7 @@ REASONS = {
     "near_duplicate": "repeated but for small differences",
     "partners": "of a sentence with more than max_partners translations",
     "overlap": "that are in validation or test",
-    "links": "no translations by the links between their words (links.min_probability, links.min_coverage)",
+    "links": "no translations by the links between their words (links.min_probability)",
 }
 BAND_NAMES = [f"band_{number}" for number in range(BANDS)]
 BYTE_NAMES = [f"byte_{number}" for number in range(PERMUTATIONS)]
@@ -79,7 +79,7 @@ _PLACEHOLDER = re.compile(
 
 
 class Judged(NamedTuple):
-    """What a look at each pair alone finds."""
+    """The findings about pairs that are looked at one by one."""
 
     reasons: np.ndarray  # (N,) the first reason against each pair; ``None`` if there is none
     words: np.ndarray  # (2, N)

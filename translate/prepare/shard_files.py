@@ -22,7 +22,7 @@ BATCH_PAIRS = 10_000  # of a record batch in a shard
 
 
 class Shard(NamedTuple):
-    """A written shard."""
+    """The file of a shard that was written."""
 
     file: str
     pairs: int
@@ -31,7 +31,7 @@ class Shard(NamedTuple):
 
 @dataclass(frozen=True)
 class ShardOrder:
-    """How a split is cut into shards: by ranges of ``order_key``.
+    """Cuts a split into shards, by ranges of ``order_key``.
 
     Attributes:
         folder: of the shards.
