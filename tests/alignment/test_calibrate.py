@@ -8,8 +8,7 @@ from translate.alignment.calibrate import THRESHOLDS, calibrate
 from translate.alignment.methods import align
 from translate.alignment.pairs import EncodedPair
 from translate.errors import UserError
-from translate.links.error_rate import score
-from translate.links.links import Gold
+from translate.links.links import Gold, score
 from translate.text.tokenizer import EOS
 
 NAMES = 20  # of 60 words, the first ones are written the same on both sides

@@ -6,8 +6,7 @@ from translate.alignment.alignment import AlignmentChoice
 from translate.alignment.methods import align
 from translate.alignment.pairs import EncodedPair, pair_batches
 from translate.errors import UserError
-from translate.links.error_rate import score
-from translate.links.links import Gold
+from translate.links.links import Gold, score
 from translate.text.tokenizer import EOS, Pieces
 from translate.text.words import Word
 

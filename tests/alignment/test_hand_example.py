@@ -6,8 +6,7 @@ import pytest
 from translate.alignment.alignment import AlignmentChoice
 from translate.alignment.methods import align
 from translate.alignment.pairs import EncodedPair
-from translate.links.error_rate import score
-from translate.links.links import Gold
+from translate.links.links import Gold, score
 from translate.links.symmetrise import symmetrise
 from translate.text.tokenizer import EOS
 

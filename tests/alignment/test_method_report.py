@@ -20,8 +20,7 @@ from translate.alignment.method_report import (
 )
 from translate.alignment.methods import align
 from translate.alignment.pairs import EncodedPair
-from translate.links.error_rate import score
-from translate.links.links import Gold
+from translate.links.links import Gold, score
 
 VALUES = st.lists(st.integers(0, 3), min_size=2, max_size=7)
 

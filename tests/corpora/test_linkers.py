@@ -10,9 +10,8 @@ from translate.corpora.linkers import WrittenLinks, estimated, has_gaps, sample_
 from translate.corpora.split import Split
 from translate.errors import UserError
 from translate.grammar.generator import generate
-from translate.links.error_rate import score
-from translate.links.frozen import Words
-from translate.links.links import Links, parse_gold
+from translate.links.fixed_aligner import Words
+from translate.links.links import Links, parse_gold, score
 from translate.links.statistical import KnownLinks
 
 

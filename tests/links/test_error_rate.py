@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.links.error_rate import score
-from translate.links.links import Gold
+from translate.links.links import Gold, score
 
 LINKS = st.frozensets(st.tuples(st.integers(0, 4), st.integers(0, 2)), max_size=8)
 

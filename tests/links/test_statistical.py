@@ -8,7 +8,6 @@ import pytest
 
 from translate.grammar.generator import generate
 from translate.links import statistical
-from translate.links.error_rate import score
 from translate.links.hidden_markov import (
     MAX_JUMP,
     NULL_PROBABILITY,
@@ -16,7 +15,7 @@ from translate.links.hidden_markov import (
     forward_backward,
     model_1,
 )
-from translate.links.links import Links, parse_gold
+from translate.links.links import Links, parse_gold, score
 from translate.links.statistical import (
     HMM_ROUNDS,
     LINK_PROBABILITY,

@@ -26,9 +26,7 @@ side = [" ".join(f"w{int(rng.paretovariate(0.7))}" for _ in range(60)) for _ in 
 table = pyarrow.table({"source": side, "target": side})
 config = recipe_of({"source_language": "en", "target_language": "fr"}).links
 folder, limit = Path(sys.argv[1]), int(sys.argv[2])
-found = learning.learn(
-    table, config, learning.links_within(limit), folder / "links.npz", folder / "judge.npz"
-)
+found = learning.learn(table, config, learning.links_within(limit), folder)
 status = Path("/proc/self/status")
 if status.exists():  # what the process before this program held counts in ru_maxrss, too
     peak = 1024 * int(status.read_text().split("VmHWM:")[1].split()[0])

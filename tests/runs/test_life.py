@@ -14,8 +14,7 @@ import translate
 from tests.tiny_runs import BACKENDS, files, rows, train_tiny
 from translate.alignment.alignment import AlignmentChoice
 from translate.corpora.corpus import Corpus, load_corpus
-from translate.links.error_rate import score
-from translate.links.links import parse_gold
+from translate.links.links import parse_gold, score
 from translate.runs.assembly import Job
 from translate.runs.checkpoint import load_state
 from translate.runs.life import translator_of

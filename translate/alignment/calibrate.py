@@ -40,8 +40,7 @@ from translate.alignment.pairs import (
     renormalise,
 )
 from translate.errors import UserError
-from translate.links.error_rate import AlignmentScore, score
-from translate.links.links import Gold, Links, swapped
+from translate.links.links import AlignmentScore, Gold, Links, score, swapped
 from translate.links.symmetrise import symmetrise
 from translate.models.seq2seq import Seq2Seq, evaluation_mode
 

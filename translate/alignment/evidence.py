@@ -12,8 +12,7 @@ import numpy as np
 
 from translate.alignment.pairs import EncodedPair
 from translate.errors import UserError
-from translate.links.error_rate import AlignmentScore, score_from_counts
-from translate.links.links import Gold
+from translate.links.links import AlignmentScore, Gold, score_from_counts
 
 
 class PairWords(NamedTuple):

@@ -12,8 +12,7 @@ import torch
 from translate.alignment.alignment import Alignment, AlignmentChoice
 from translate.alignment.methods import METHODS, align
 from translate.alignment.pairs import MAX_CELLS, EncodedPair, pair_batches, pool_source, pool_target
-from translate.links.error_rate import AlignmentScore, score
-from translate.links.links import Gold
+from translate.links.links import AlignmentScore, Gold, score
 from translate.models.seq2seq import Seq2Seq, evaluation_mode
 
 MAX_LISTED = 20  # pairs with disputed words in the text

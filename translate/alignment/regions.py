@@ -14,8 +14,7 @@ import numpy as np
 from translate.alignment.alignment import Alignment
 from translate.alignment.pairs import EncodedPair
 from translate.errors import UserError
-from translate.links.error_rate import score
-from translate.links.links import Gold
+from translate.links.links import Gold, score
 
 SHARE = 0.5  # of the greatest weight of a word: patches from there on are its region
 

@@ -11,7 +11,7 @@ from translate.corpora.columns import ROWS, Column, stored_lines
 from translate.corpora.corpus import Corpus
 from translate.corpora.split import Split
 from translate.errors import UserError
-from translate.links.frozen import Words, first_pairs, learn_frozen
+from translate.links.fixed_aligner import Words, first_pairs, learn_aligner
 from translate.links.links import Links, parse_gold
 from translate.links.statistical import KnownLinks, estimate_links
 from translate.text.words import split_words
@@ -134,7 +134,7 @@ def estimated(sample: LinkSample, known: KnownLinks | None) -> Linker:
     if known is not None:
         known = KnownLinks(_folded(known.sources), _folded(known.targets), known.links)
     try:
-        aligner = learn_frozen(sample.sources, sample.targets, known=known)
+        aligner = learn_aligner(sample.sources, sample.targets, known=known)
     except ValueError:
         raise UserError(
             f"links cannot be estimated: no training pair of the sample has 1 to {LONGEST} words on each "

@@ -1,10 +1,11 @@
-"""Hard links between words, in Pharaoh format; gold links are sure or possible.
+"""Links between words, in Pharaoh format; gold links are sure or possible, and score hard links.
 
 A link is a pair (source word index, target word index), both from 0.
 """
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -64,15 +65,17 @@ def parse_pharaoh(
     Raises:
         UserError: for a malformed token, an index outside the sentence, or a possible link (`ipj`).
     """
-    links = set()
-    for token in line.split():
-        link, kind = _parse_token(token, where, source_length, target_length, one_based=one_based)
-        if kind == "p":
-            raise UserError(
-                f"{where}: possible link '{token}' among hard links; write 'i-j', or read it as gold"
-            )
-        links.add(link)
-    return frozenset(links)
+    gold = parse_gold(
+        line,
+        where=where,
+        source_length=source_length,
+        target_length=target_length,
+        one_based=one_based,
+    )
+    if "p" in line:
+        token = next(token for token in line.split() if "p" in token)
+        raise UserError(f"{where}: possible link '{token}' among hard links; write 'i-j', or read it as gold")
+    return gold.sure
 
 
 def parse_gold(
@@ -118,7 +121,8 @@ def read_pharaoh(
     one_based: bool = False,
 ) -> list[Links]:
     """Read a file of hard links, one line for each sentence pair; arguments as in `read_gold`."""
-    return _read_lines(path, parse_pharaoh, source_lengths, target_lengths, one_based)
+    lines = read_lines(Path(path))
+    return _parsed(path, lines, parse_pharaoh, source_lengths, target_lengths, one_based)
 
 
 def read_gold(
@@ -144,7 +148,7 @@ def read_gold(
     first = next((line for line in lines if line.strip()), "")
     if _NAACL.fullmatch(first.strip()):
         return _read_naacl(path, lines, source_lengths, target_lengths)
-    return _read_lines(path, parse_gold, source_lengths, target_lengths, one_based)
+    return _parsed(path, lines, parse_gold, source_lengths, target_lengths, one_based)
 
 
 def _read_naacl(
@@ -210,27 +214,65 @@ def _parse_token(
     return (source, target), match[2]
 
 
-def _read_lines(
+def _parsed(
     path: str | Path,
+    lines: Sequence[str],
     parse: Callable[..., Parsed],
     source_lengths: Sequence[int] | None,
     target_lengths: Sequence[int] | None,
     one_based: bool,
 ) -> list[Parsed]:
-    lines, name = read_lines(Path(path)), shown_path(path)
+    name = shown_path(path)
     for side, lengths in (("source", source_lengths), ("target", target_lengths)):
         if lengths is not None and len(lengths) != len(lines):
             raise UserError(
                 f"{name}: {len(lines)} lines of links for {len(lengths)} {side} sentences; "
                 f"expected one line for each pair"
             )
+    unknown = [None] * len(lines)
     return [
-        parse(
-            line,
-            where=f"{name}, line {index + 1}",
-            source_length=None if source_lengths is None else source_lengths[index],
-            target_length=None if target_lengths is None else target_lengths[index],
-            one_based=one_based,
+        parse(line, where=f"{name}, line {number}", source_length=s, target_length=t, one_based=one_based)
+        for number, (line, s, t) in enumerate(
+            zip(lines, source_lengths or unknown, target_lengths or unknown), start=1
         )
-        for index, line in enumerate(lines)
     ]
+
+
+class AlignmentScore(NamedTuple):
+    """Scores of a corpus, fractions from 0 to 1."""
+
+    aer: float
+    precision: float
+    recall: float
+    f1: float
+
+
+def score(hypotheses: Iterable[AbstractSet[Link]], golds: Iterable[Gold]) -> AlignmentScore:
+    """Score hard links against gold links, with counts summed over all sentences.
+
+    Raises:
+        ValueError: if the numbers of hypotheses and golds differ.
+    """
+    num_links = num_sure = num_links_possible = num_links_sure = 0
+    for links, gold in zip(hypotheses, golds, strict=True):
+        num_links += len(links)
+        num_sure += len(gold.sure)
+        num_links_possible += len(links & (gold.possible | gold.sure))
+        num_links_sure += len(links & gold.sure)
+    return score_from_counts(num_links, num_sure, num_links_possible, num_links_sure)
+
+
+def score_from_counts(
+    num_links: int, num_sure: int, num_links_possible: int, num_links_sure: int
+) -> AlignmentScore:
+    """Scores of hard links A against sure links S and possible links P: Och and Ney 2003.
+
+    AER = 1 - (|A and P| + |A and S|) / (|A| + |S|), precision = |A and P| / |A|, recall = |A and S| / |S|.
+    Precision is 1 if there is no link, recall is 1 if there is no sure link.
+    """
+    precision = num_links_possible / num_links if num_links else 1.0
+    recall = num_links_sure / num_sure if num_sure else 1.0
+    total = num_links + num_sure
+    aer = 1.0 - (num_links_possible + num_links_sure) / total if total else 0.0
+    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    return AlignmentScore(aer, precision, recall, f1)

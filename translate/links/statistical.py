@@ -27,6 +27,8 @@ from translate.links.hidden_markov import (
 from translate.links.links import Link, Links
 from translate.links.symmetrise import symmetrise
 
+Words = Sequence[Sequence[str]]  # the words of each sentence
+
 MODEL_1_ROUNDS = 4
 HMM_ROUNDS = 6
 BLOCK_CELLS = 500_000  # possible links of one block; bounds the memory
@@ -39,8 +41,8 @@ _RARE = 1e-9  # count of a pair of words that neither direction links
 class KnownLinks(NamedTuple):
     """Pairs whose links are known."""
 
-    sources: Sequence[Sequence[str]]
-    targets: Sequence[Sequence[str]]
+    sources: Words
+    targets: Words
     links: Sequence[Links]
 
 
@@ -55,7 +57,7 @@ class _Block(NamedTuple):
     links: np.ndarray | None  # (N, J, I) 1 for each link, if the links are known
 
 
-class _PossibleLinks(NamedTuple):
+class PossibleLinks(NamedTuple):
     """The possible links of a corpus, block after block, each block as (N, J, I)."""
 
     blocks: list[_Block]
@@ -64,28 +66,10 @@ class _PossibleLinks(NamedTuple):
     types: tuple[dict[str, int], dict[str, int]]  # number of each source word and of each target word
 
 
-class LearntDirection(NamedTuple):
-    """What one direction has learnt: it generates the words of one side given those of the other."""
-
-    table: np.ndarray  # (entries,) p(generated word | given word)
-    null: np.ndarray  # (generated words,) p(generated word | NULL)
-    jumps: np.ndarray  # (2 * MAX_JUMP + 1,)
-    p0: float  # probability of NULL
-
-
-class LearntDirections(NamedTuple):
-    """The parameters of both directions after training."""
-
-    types: tuple[dict[str, int], dict[str, int]]  # number of each source word and each target word
-    sides: tuple[np.ndarray, np.ndarray]  # int32, (entries,) source and target word, in ascending order
-    there: LearntDirection  # generates the target
-    back: LearntDirection  # generates the source
-
-
-class _Tables:
+class Tables:
     """The parameters of one direction, which generates the words of one side given those of side `given`."""
 
-    def __init__(self, possible: _PossibleLinks, given: int) -> None:
+    def __init__(self, possible: PossibleLinks, given: int) -> None:
         self.possible, self.given = possible, given
         num_types = len(possible.types[1 - given])
         self.table = np.full(len(possible.sides[0]), 1.0 / num_types)  # p(generated word | given word)
@@ -131,8 +115,8 @@ class _Tables:
 
 
 def estimate_links(
-    sources: Sequence[Sequence[str]],
-    targets: Sequence[Sequence[str]],
+    sources: Words,
+    targets: Words,
     *,
     method: str = "grow-diag-final-and",
     known: KnownLinks | None = None,
@@ -161,13 +145,9 @@ def estimate_links(
 
 
 def learn(
-    sources: Sequence[Sequence[str]],
-    targets: Sequence[Sequence[str]],
-    *,
-    hmm_rounds: int = HMM_ROUNDS,
-    known: KnownLinks | None = None,
-) -> LearntDirections:
-    """The parameters of both directions, trained on a corpus; see :mod:`translate.links.frozen`.
+    sources: Words, targets: Words, *, hmm_rounds: int = HMM_ROUNDS, known: KnownLinks | None = None
+) -> tuple[PossibleLinks, Tables, Tables]:
+    """The parameters of both directions, trained on a corpus; see :mod:`translate.links.fixed_aligner`.
 
     Args:
         sources, targets, known: as in :func:`estimate_links`.
@@ -179,13 +159,11 @@ def learn(
     possible = _possible_links(sources, targets, known or KnownLinks([], [], []))
     if not possible.blocks:
         raise ValueError("no pair has words on both sides")
-    there, back = _trained(possible, hmm_rounds)
-    found = (LearntDirection(each.table, each.null, each.jumps, each.p0) for each in (there, back))
-    return LearntDirections(possible.types, possible.sides, *found)
+    return possible, *_trained(possible, hmm_rounds)
 
 
-def _trained(possible: _PossibleLinks, hmm_rounds: int) -> tuple[_Tables, _Tables]:
-    directions = _Tables(possible, 0), _Tables(possible, 1)
+def _trained(possible: PossibleLinks, hmm_rounds: int) -> tuple[Tables, Tables]:
+    directions = Tables(possible, 0), Tables(possible, 1)
     agreed = np.empty(len(possible.entries), np.float32)
     for number in range(MODEL_1_ROUNDS + hmm_rounds):
         jumping = number >= MODEL_1_ROUNDS
@@ -219,9 +197,7 @@ def by_pair(linked: np.ndarray) -> Iterator[set[Link]]:
         yield set(zip(source.tolist(), target.tolist(), strict=True))
 
 
-def _possible_links(
-    sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]], known: KnownLinks
-) -> _PossibleLinks:
+def _possible_links(sources: Words, targets: Words, known: KnownLinks) -> PossibleLinks:
     source_types: dict[str, int] = {}
     target_types: dict[str, int] = {}
     blocks: list[_Block] = []
@@ -239,7 +215,7 @@ def _possible_links(
     for block in blocks:
         entries[block.cells] = np.searchsorted(table, _keys(block))
     sides = (table >> 32).astype(np.int32), (table & 0xFFFFFFFF).astype(np.int32)
-    return _PossibleLinks(blocks, entries, sides, (source_types, target_types))
+    return PossibleLinks(blocks, entries, sides, (source_types, target_types))
 
 
 def _keys(block: _Block) -> np.ndarray:
@@ -258,9 +234,7 @@ def _different(parts: Iterable[np.ndarray]) -> np.ndarray:
     return np.unique(np.concatenate([found, *held]))
 
 
-def of_equal_lengths(
-    sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]
-) -> Iterator[list[int]]:
+def of_equal_lengths(sources: Words, targets: Words) -> Iterator[list[int]]:
     """Indexes of pairs with equal numbers of words, in groups of about `BLOCK_CELLS` possible links."""
     shapes: dict[tuple[int, int], list[int]] = {}
     for pair, (source, target) in enumerate(zip(sources, targets, strict=True)):
@@ -279,7 +253,7 @@ def _matrices(links: Sequence[Links], shape: tuple[int, int, int]) -> np.ndarray
     return matrices
 
 
-def _types(lines: Sequence[Sequence[str]], pairs: list[int], types: dict[str, int]) -> np.ndarray:
+def _types(lines: Words, pairs: list[int], types: dict[str, int]) -> np.ndarray:
     return np.array(
         [[types.setdefault(word, len(types)) for word in lines[pair]] for pair in pairs], np.int64
     )

@@ -12,10 +12,9 @@ import pyarrow
 import pyarrow.compute
 
 from translate.errors import UserError
-from translate.links.frozen import FrozenAligner, first_pairs, learn_frozen
-from translate.links.judge import TranslationJudge, learn_judge
+from translate.links.fixed_aligner import FixedAligner, Numbered, first_pairs, learn_aligner
 from translate.links.links import format_pharaoh
-from translate.links.partners import Numbered
+from translate.links.translation_probability import Evidence, TranslationRegression, learn_regression
 from translate.prepare.executors import Executor
 from translate.prepare.recipe import LinkConfig
 from translate.prepare.worker_pool import uninterrupted, worker_processes
@@ -45,9 +44,10 @@ _ADDED = {
 CLEAN = pyarrow.schema([*LEFT, *_ADDED.items()])
 _SQL_TYPES = {pyarrow.string(): "STRING", pyarrow.float64(): "DOUBLE"}
 UNJUDGED = ", ".join(f"CAST(NULL AS {_SQL_TYPES[kind]}) AS {name}" for name, kind in _ADDED.items())
+ALIGNER, REGRESSION = "links.npz", "regression.npz"
 MAX_SAMPLE_WORDS = 60  # of a side of a pair from which the translations of words are learnt
 HMM_ROUNDS = 3  # of training after model 1
-HELD_PAIRS = 4_000  # of the sample, from which the judge learns what good pairs look like; at most a fifth
+HELD_PAIRS = 4_000  # of the sample, from which the regression learns; at most a fifth
 LINK_BYTES = 24  # that a possible link needs
 PROCESS_BYTES = 200 << 20  # that the process needs beside them
 LEAST_LINKS = 100_000
@@ -60,12 +60,12 @@ class Learnt(NamedTuple):
     Attributes:
         pairs: number that taught the aligner; 0 if there is none.
         limited: whether memory left out some that the recipe asks for.
-        judge: whether there were enough pairs for a judge.
+        regression: whether there were enough pairs for one.
     """
 
     pairs: int
     limited: bool
-    judge: bool
+    regression: bool
 
 
 def links_within(memory: int) -> int:
@@ -73,17 +73,17 @@ def links_within(memory: int) -> int:
     return max(LEAST_LINKS, (memory - PROCESS_BYTES) // LINK_BYTES)
 
 
-def learn_sample(executor: Executor, view: str, links: LinkConfig, parameters: Path, judge: Path) -> Learnt:
-    """Learn from the first pairs of the random order, and write the aligner and its judge.
+def learn_sample(executor: Executor, view: str, links: LinkConfig, folder: Path) -> Learnt:
+    """Learn from the first pairs of the random order, and write the aligner and the regression to a folder.
 
     The aligner's part ends before its possible links exceed ``links.sample_links``, whatever the pairs'
-    lengths, or what the executor's memory has room for; the judge learns from the pairs that follow.
+    lengths, or what the executor's memory has room for; the regression learns from the pairs that follow.
     """
     table = executor.table(
         f"SELECT source, target FROM {view} WHERE greatest(source_words, target_words) <= {MAX_SAMPLE_WORDS} "
         f"ORDER BY order_key, row LIMIT {links.sample_pairs + HELD_PAIRS}"
     )
-    job = table, links, links_within(executor.memory), parameters, judge
+    job = table, links, links_within(executor.memory), folder
     if table.nbytes < SMALL:
         return learn(*job)
     # In a process of its own: this one holds what DuckDB has read.
@@ -99,24 +99,25 @@ def learn_sample(executor: Executor, view: str, links: LinkConfig, parameters: P
         ) from error
 
 
-def learn(table: pyarrow.Table, links: LinkConfig, most_links: int, parameters: Path, judge: Path) -> Learnt:
-    """Learn from a table of pairs; the parameters are written last, so that they stand for everything."""
+def learn(table: pyarrow.Table, links: LinkConfig, most_links: int, folder: Path) -> Learnt:
+    """Learn from a table of pairs; the aligner is written last, so that it stands for everything."""
     texts = zip(*(table[side].to_pylist() for side in ("source", "target")))
     pairs = ((link_words(source), link_words(target)) for source, target in texts)
     count = min(links.sample_pairs, len(table) - min(HELD_PAIRS, len(table) // 5))
     sources, targets = first_pairs(islice(pairs, count), min(links.sample_links, most_links))
     if not any(source and target for source, target in zip(sources, targets)):
-        return Learnt(0, limited=False, judge=False)
-    aligner = learn_frozen(sources, targets, hmm_rounds=HMM_ROUNDS)
+        return Learnt(0, limited=False, regression=False)
+    aligner = learn_aligner(sources, targets, hmm_rounds=HMM_ROUNDS)
     limited, learnt = len(sources) < count and most_links < links.sample_links, len(sources)
     held = list(islice(pairs, HELD_PAIRS))
-    found = learn_judge(aligner, [source for source, _ in held], [target for _, target in held])
+    sides = [source for source, _ in held], [target for _, target in held]
+    found = learn_regression(Evidence(aligner), *sides)
     if found is not None:
-        with aside(judge) as new:
+        with aside(folder / REGRESSION) as new:
             found.save(new)
-    with aside(parameters) as new:
+    with aside(folder / ALIGNER) as new:
         aligner.save(new)
-    return Learnt(learnt, limited=limited, judge=found is not None)
+    return Learnt(learnt, limited=limited, regression=found is not None)
 
 
 @dataclass(frozen=True)
@@ -124,26 +125,23 @@ class LinkFunction:
     """Judges the pairs of a batch by the links between their words.
 
     Attributes:
-        links: what is wanted.
-        parameters: file of the aligner.
-        judge: file of the judge; ``None`` if there is none.
+        links: the settings.
+        folder: of the aligner, and of the regression if there is one.
     """
 
     links: LinkConfig
-    parameters: Path
-    judge: Path | None
+    folder: Path
 
     def __call__(self, batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
         """The pairs, of ``LEFT``, with the columns of ``CLEAN``."""
-        aligner = _aligner(self.parameters)
+        evidence = _evidence(self.folder / ALIGNER)
+        aligner = evidence.aligner
         sides = [_numbered(aligner, number, batch[side]) for number, side in enumerate(("source", "target"))]
         probability = reasons = lines = None
-        if self.judge is not None:
+        if (regression := self.folder / REGRESSION).exists():
             lengths = sides[0].lengths, sides[1].lengths
-            found = _judge(self.judge).probabilities(aligner.evidence_of(*sides), lengths)
-            probability = found.round(
-                6
-            )  # so that it does not depend on the order in which numbers were added
+            probability = _regression(regression).probabilities(evidence(*sides), lengths)
+            probability = probability.round(6)  # whatever the order in which numbers were added
             least = self.links.min_probability or 0.0
             reasons = ["links" if value < least else None for value in probability]
         if self.links.write:
@@ -162,7 +160,7 @@ def link_words(text: str) -> list[str]:
     return [word for part in text.split() for word in _words_of(part)]
 
 
-def _numbered(aligner: FrozenAligner, side: int, texts: pyarrow.Array) -> Numbered:
+def _numbered(aligner: FixedAligner, side: int, texts: pyarrow.Array) -> Numbered:
     """The words of normalised texts, by the aligner's numbers; what spaces divide is split once a batch."""
     parts = pyarrow.compute.split_pattern(texts, " ")
     found = parts.flatten().dictionary_encode()
@@ -183,10 +181,10 @@ def _words_of(part: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=1)
-def _judge(path: Path) -> TranslationJudge:
-    return TranslationJudge.load(path)
+def _regression(path: Path) -> TranslationRegression:
+    return TranslationRegression.load(path)
 
 
 @lru_cache(maxsize=1)
-def _aligner(path: Path) -> FrozenAligner:
-    return FrozenAligner.load(path)
+def _evidence(path: Path) -> Evidence:
+    return Evidence(FixedAligner.load(path))

@@ -17,7 +17,7 @@ from translate.prepare.exchange import Remaining, columns_of, drop_repeated, sto
 from translate.prepare.executors import Executor
 from translate.prepare.findings import PAGE, page_of, report_of
 from translate.prepare.inputs import Input, digest_of, list_inputs, write_chunks
-from translate.prepare.link_filter import CLEAN, LEFT, UNJUDGED, LinkFunction, learn_sample
+from translate.prepare.link_filter import ALIGNER, CLEAN, LEFT, UNJUDGED, LinkFunction, learn_sample
 from translate.prepare.recipe import Recipe
 from translate.prepare.rows import ROWS, RowFunction
 from translate.prepare.shard_files import MANIFEST, REPORT, Shard, write_manifest
@@ -166,24 +166,24 @@ class Preparation:
 
     def _judge_links(self, executor: Executor, remaining: Remaining) -> None:
         """Make the table ``clean``: the remaining pairs, judged by the links between their words."""
-        links, parameters, judge = self.recipe.links, self.work / "links.npz", self.work / "judge.npz"
+        links, aligner = self.recipe.links, self.work / ALIGNER
         store(executor, self.work, "left_pairs", f"SELECT {', '.join(LEFT.names)} FROM {remaining.view}")
         wanted = links.min_probability is not None or links.write
-        if wanted and not parameters.exists():
+        if wanted and not aligner.exists():
             self.note(f"learning the translations of words from at most {links.sample_pairs:,} pairs")
-            learnt = learn_sample(executor, "left_pairs", links, parameters, judge)
+            learnt = learn_sample(executor, "left_pairs", links, self.work)
             if learnt.limited:
                 self.note(
                     f"learnt from {learnt.pairs:,} pairs, for which --memory has room; more of it teaches "
                     f"rarer words, up to links.sample_links"
                 )
-            if learnt.pairs and not learnt.judge and links.min_probability is not None:
+            if learnt.pairs and not learnt.regression and links.min_probability is not None:
                 self.note("too few pairs to tell what a translation looks like: no links.min_probability")
-        if not parameters.exists():
+        if not aligner.exists():
             executor.add_view("clean", f"SELECT *, {UNJUDGED} FROM left_pairs")
             return
         self.note("judging links between words")
-        function = LinkFunction(links, parameters, judge if judge.exists() else None)
+        function = LinkFunction(links, self.work)
         executor.map(function, self.work / "left_pairs", self.work / "clean", CLEAN)
         executor.add_table("clean", self.work / "clean")
 

@@ -7,7 +7,7 @@ import pytest
 import translate
 from tests.cli.commands import Command
 from translate.corpora.split import Split
-from translate.links.error_rate import score
+from translate.links.links import score
 from translate.runs.calibration import gold_links
 
 

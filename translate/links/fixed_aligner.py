@@ -1,13 +1,13 @@
 """A statistical aligner that has learnt from a sample and learns no more, for corpora of any size.
 
-Every pair is judged by itself, by parameters that never change, so that parts of a corpus can be aligned
+It links every pair by itself, with parameters that never change, so that parts of a corpus can be aligned
 anywhere and in any order with the same result.
 """
 
 from collections.abc import Iterable, Sequence
 from itertools import repeat
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from zipfile import BadZipFile
 from zlib import crc32
 
@@ -16,12 +16,12 @@ import numpy as np
 from translate.errors import UserError
 from translate.links.hidden_markov import forward_backward
 from translate.links.links import Links
-from translate.links.partners import Evidence, Frozen, Numbered
 from translate.links.statistical import (
     HMM_ROUNDS,
     LINK_PROBABILITY,
     KnownLinks,
-    LearntDirection,
+    Tables,
+    Words,
     by_pair,
     learn,
     of_equal_lengths,
@@ -34,7 +34,26 @@ _SAME = 0.5  # of an unknown word that stands on both sides, such as a name
 _UNKNOWN = -(1 << 40)  # below all numbers of words
 _TIE = 1e-6  # above LINK_PROBABILITY: of two equal candidates neither is a link, however sums are rounded
 
-Words = Sequence[Sequence[str]]
+
+class FixedDirection(NamedTuple):
+    """The parameters of one direction, which generates the words of one side given those of the other."""
+
+    table: np.ndarray  # (entries,) p(generated word | given word)
+    null: np.ndarray  # (words,) p(word | NULL)
+    counts: np.ndarray  # (words,) how often the sample had the word
+    jumps: np.ndarray  # (2 * MAX_JUMP + 1,) counts
+    p0: np.ndarray  # () probability of NULL
+
+
+class Numbered(NamedTuple):
+    """The words of one side of many pairs, one pair after the other."""
+
+    numbers: np.ndarray  # int64, of each word; negative for one that is not known, equal for equal words
+    lengths: np.ndarray  # int64, words of each pair
+
+    def part(self, pairs: slice, begins: np.ndarray) -> "Numbered":
+        """The words of some pairs; ``begins`` says where those of each pair begin, and where all end."""
+        return Numbered(self.numbers[begins[pairs.start] : begins[pairs.stop]], self.lengths[pairs])
 
 
 def first_pairs(
@@ -51,31 +70,32 @@ def first_pairs(
     return sources, targets
 
 
-def learn_frozen(
+def learn_aligner(
     sources: Words, targets: Words, *, hmm_rounds: int = HMM_ROUNDS, known: KnownLinks | None = None
-) -> "FrozenAligner":
+) -> "FixedAligner":
     """An aligner with parameters from a sample of pairs, and from pairs with ``known`` links.
 
     Raises:
         ValueError: if no pair has words.
     """
-    learnt = learn(sources, targets, hmm_rounds=hmm_rounds, known=known)
-    keep = (learnt.there.table >= MIN_PROBABILITY) | (learnt.back.table >= MIN_PROBABILITY)
-    keys = learnt.sides[0][keep].astype(np.int64) << 32 | learnt.sides[1][keep]
+    possible, there, back = learn(sources, targets, hmm_rounds=hmm_rounds, known=known)
+    keep = (there.table >= MIN_PROBABILITY) | (back.table >= MIN_PROBABILITY)
+    keys = possible.sides[0][keep].astype(np.int64) << 32 | possible.sides[1][keep]
 
-    def freeze(direction: LearntDirection, types: dict[str, int], lines: Words) -> Frozen:
+    def fixed(tables: Tables, types: dict[str, int], lines: Words) -> FixedDirection:
         numbers = np.array([types[word] for line in lines for word in line if word in types], np.int64)
         counts = np.bincount(numbers, minlength=len(types))
-        table = direction.table[keep].astype(np.float32)
-        return Frozen(table, direction.null, counts, direction.jumps, np.array(direction.p0))
+        table = tables.table[keep].astype(np.float32)
+        return FixedDirection(table, tables.null, counts, tables.jumps, np.array(tables.p0))
 
-    there = freeze(learnt.there, learnt.types[1], targets)
-    back = freeze(learnt.back, learnt.types[0], sources)
-    return FrozenAligner((list(learnt.types[0]), list(learnt.types[1])), keys, there, back)
+    words = list(possible.types[0]), list(possible.types[1])
+    return FixedAligner(
+        words, keys, fixed(there, possible.types[1], targets), fixed(back, possible.types[0], sources)
+    )
 
 
-class FrozenAligner:
-    """Links, and how many words find a partner, by parameters that do not change.
+class FixedAligner:
+    """Links words by parameters that do not change.
 
     Args:
         words: the known words of each side, by number.
@@ -85,38 +105,17 @@ class FrozenAligner:
     """
 
     def __init__(
-        self, words: tuple[list[str], list[str]], keys: np.ndarray, there: Frozen, back: Frozen
+        self,
+        words: tuple[list[str], list[str]],
+        keys: np.ndarray,
+        there: FixedDirection,
+        back: FixedDirection,
     ) -> None:
         self.words, self.keys, self.there, self.back = words, keys, there, back
         self._types = [{word: number for number, word in enumerate(side)} for side in words]
-        self._evidence = Evidence(keys, there, back)
-
-    def coverage(self, sources: Words, targets: Words) -> np.ndarray:
-        """The share of the words of each side that find a partner on the other: (N, 2).
-
-        A word that the sample had c times weighs -log p(word) c / (c + `DOUBT`): rare words say more, but the
-        sample does not know every translation of very rare ones. A word that the sample did not have counts
-        only if it stands on both sides. `BENEFIT` is added to what is linked, and to the total, so that a
-        short pair needs more evidence against it.
-        """
-        return self.evidence(sources, targets)[:, :2]
-
-    def evidence(self, sources: Words, targets: Words) -> np.ndarray:
-        """What tells a translation from another sentence, three values for each side: (N, 6).
-
-        First the coverage of both sides. Then, for both sides, the mean over the words that the sample had of
-        log p(word | other side) / p(word), by IBM model 1 (Brown et al. 1993, eq. 6), c / (c + `DOUBT`) of
-        it. Last the largest share of the weight in a run of words without partners, less what words with
-        partners inside it weigh, twice: it is large if a part of the side is not translated.
-        """
-        return self.evidence_of(self.numbered(0, sources), self.numbered(1, targets))
-
-    def evidence_of(self, sources: Numbered, targets: Numbered) -> np.ndarray:
-        """The same, of words by their numbers."""
-        return self._evidence(sources, targets)
 
     def numbered(self, side: int, lines: Words) -> Numbered:
-        """The words of a side by their numbers."""
+        """The words of a side, by their numbers."""
         lengths = np.fromiter(map(len, lines), np.int64, len(lines))
         return Numbered(self._numbers(side, lines), lengths)
 
@@ -176,7 +175,7 @@ class FrozenAligner:
             np.savez(file, **arrays)
 
     @classmethod
-    def load(cls, path: Path) -> "FrozenAligner":
+    def load(cls, path: Path) -> "FixedAligner":
         """Read a file of :meth:`save`; raises ``UserError`` if it is missing or damaged."""
         try:
             with np.load(path, allow_pickle=False) as found:
@@ -184,7 +183,7 @@ class FrozenAligner:
                     found[f"{side}_words"].tobytes().decode().split("\n") for side in ("source", "target")
                 )
                 there, back = (
-                    Frozen(*(found[f"{name}_{field}"] for field in Frozen._fields))
+                    FixedDirection(*(found[f"{name}_{field}"] for field in FixedDirection._fields))
                     for name in ("there", "back")
                 )
                 return cls((source, target), found["keys"], there, back)
