@@ -18,7 +18,7 @@ from translate.cli.console import (
     print_warning,
 )
 from translate.cli.main import run
-from translate.cli.options import load_translator
+from translate.cli.options import TranslationMachine
 from translate.errors import UserError, UserNotice
 
 
@@ -179,5 +179,5 @@ def test_bfloat16_on_a_processor_without_it_is_told(
     engine: str | None,
 ) -> None:
     monkeypatch.setattr("translate.runs.runtime.bfloat16_instructions", lambda: engine)
-    load_translator(tiny_runs["transformer"], "cpu", None, precision="bfloat16")
+    TranslationMachine("cpu", precision="bfloat16").load(tiny_runs["transformer"])
     assert ("no instructions for it" in capsys.readouterr().err) == (engine is None)

@@ -102,23 +102,45 @@ class MachineOptions:
     threads: Threads = None
     plugin: Plugins = None
 
-    def load(self, run: Path) -> "Translator":
-        """The translator of a run."""
-        return load_translator(run, self.device, self.threads, self.plugin)
+    def load(self, run: Path, *, int8: bool = False) -> "Translator":
+        """The translator of a run; with ``int8`` its linear layers compute in 8 bits."""
+        from translate.runs.run_directory import check_is_run
+
+        check_is_run(run)
+        # Imported here, so that a wrong option does not wait for torch.
+        from translate.runs.load import load
+        from translate.runs.runtime import bfloat16_instructions, find_device, use_processor, use_runtime
+
+        precision, engine = getattr(self, "precision", "float32"), getattr(self, "engine", "torch")
+        chosen = find_device(self.device)
+        use_runtime(chosen, self.threads)
+        if precision == "bfloat16" and chosen.type == "cpu" and bfloat16_instructions() is None:
+            print_note("--precision bfloat16: this processor has no instructions for it; float32 is faster")
+        plugins = self.plugin or ()
+        translator = load(
+            run, device=self.device, plugins=plugins, int8=int8, precision=precision, engine=engine
+        )
+        use_processor(translator.model, chosen)
+        _note_unfinished(run)
+        return translator
 
 
 @dataclass(frozen=True)
-class TranslationMachine(MachineOptions):
-    """The device that translates, the size of a batch, the precision and the engine."""
+class BatchMachine(MachineOptions):
+    """The device that computes a run, and the size of a batch."""
 
     batch_size: Annotated[
         int | None,
         typer.Option(
-            min=1,
-            metavar="N",
-            help="Sentences in a batch. Default: search.batch_size of the run.",
+            min=1, metavar="N", help="Sentences in a batch. Default: search.batch_size of the run, or memory."
         ),
     ] = None
+
+
+@dataclass(frozen=True)
+class TranslationMachine(BatchMachine):
+    """The device that translates, the size of a batch, the precision and the engine."""
+
     precision: Annotated[
         str,
         typer.Option(
@@ -128,47 +150,6 @@ class TranslationMachine(MachineOptions):
         ),
     ] = "float32"
     engine: Engine = "torch"
-
-    def load(self, run: Path, *, int8: bool = False) -> "Translator":
-        """The translator of a run; with ``int8`` its linear layers compute in 8 bits."""
-        return load_translator(
-            run,
-            self.device,
-            self.threads,
-            self.plugin,
-            int8=int8,
-            precision=self.precision,
-            engine=self.engine,
-        )
-
-
-def load_translator(
-    run: Path,
-    device: str,
-    threads: int | None,
-    plugins: list[str] | None = None,
-    *,
-    int8: bool = False,
-    precision: str = "float32",
-    engine: str = "torch",
-) -> "Translator":
-    """The translator of a run. Imports torch here, so that ``--help`` does not wait for it."""
-    from translate.runs.run_directory import check_is_run
-
-    check_is_run(run)
-    from translate.runs.load import load
-    from translate.runs.runtime import bfloat16_instructions, find_device, use_processor, use_runtime
-
-    chosen = find_device(device)
-    use_runtime(chosen, threads)
-    if precision == "bfloat16" and chosen.type == "cpu" and bfloat16_instructions() is None:
-        print_note("--precision bfloat16: this processor has no instructions for it; float32 is faster")
-    translator = load(
-        run, device=device, plugins=plugins or (), int8=int8, precision=precision, engine=engine
-    )
-    use_processor(translator.model, chosen)
-    _note_unfinished(run)
-    return translator
 
 
 def _note_unfinished(run: Path) -> None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-from translate.cli.align.options import AlignMachine, SourceFile, TargetFile, Whitespace, note_context
+from translate.cli.align.options import SourceFile, TargetFile, Whitespace, note_context
 from translate.cli.console import Rate, print_note
-from translate.cli.options import AsJson, Run, with_groups
+from translate.cli.options import AsJson, BatchMachine, Run, with_groups
 from translate.errors import UserError
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def calibrate(
         bool, typer.Option("--force", help="Replace a choice made with gold links by one made without.")
     ] = False,
     as_json: AsJson = False,
-    machine: AlignMachine,
+    machine: BatchMachine,
 ) -> None:
     """Choose layer, heads, shift and threshold again, and store the choice with the run.
 
@@ -129,7 +129,7 @@ def calibrate(
 
 
 @with_groups
-def report(run: Run, *, pairs: JudgedPairs, as_json: AsJson = False, machine: AlignMachine) -> None:
+def report(run: Run, *, pairs: JudgedPairs, as_json: AsJson = False, machine: BatchMachine) -> None:
     """Compare the alignments of all methods, and list the words on which attention and erasure disagree."""
     from translate.alignment.method_report import compare_methods
     from translate.runs.calibration import encode_judged

@@ -12,7 +12,6 @@ from translate.cli.align.options import (
     LINKS,
     PICTURES,
     TABLES,
-    AlignMachine,
     LinkOptions,
     SourceFile,
     Target,
@@ -28,7 +27,7 @@ from translate.cli.align.options import (
     write_lines,
 )
 from translate.cli.console import Rate, as_unicode
-from translate.cli.options import Run, Symmetrisation, with_groups
+from translate.cli.options import BatchMachine, Run, Symmetrisation, with_groups
 from translate.cli.source_options import check_words_alone
 from translate.config.names import shown_path
 from translate.errors import UserError
@@ -70,7 +69,7 @@ def corpus(
     ] = None,
     weighting: WeightOptions,
     links: LinkOptions,
-    machine: AlignMachine,
+    machine: BatchMachine,
 ) -> None:
     """Align a parallel corpus: a line of links for each pair, or weights, or one picture of the corpus.
 
@@ -132,7 +131,7 @@ def symmetrise(
     ] = "grow-diag-final-and",
     threshold: Threshold = None,
     weighting: WeightOptions,
-    machine: AlignMachine,
+    machine: BatchMachine,
 ) -> None:
     """Align with two runs of opposite directions, and combine their links into one set.
 
@@ -175,7 +174,7 @@ def _combined_links(
     heuristic: str,
     threshold: float | None,
     weighting: WeightOptions,
-    machine: AlignMachine,
+    machine: BatchMachine,
 ) -> Iterator[str]:
     """A line of links for each pair."""
     from translate.alignment.calibrate import symmetrised

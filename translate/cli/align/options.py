@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import typer
 
 from translate.cli.console import as_unicode, print_note
-from translate.cli.options import Engine, MachineOptions, check_place, load_translator
+from translate.cli.options import BatchMachine, Engine, check_place
 from translate.config.names import shorten, shown_path
 from translate.errors import UserError
 
@@ -57,19 +57,7 @@ Whitespace = Annotated[
 
 
 @dataclass(frozen=True)
-class AlignMachine(MachineOptions):
-    """Where a run is computed, and how many pairs at a time."""
-
-    batch_size: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="N", help="Pairs in a batch. Default: as many as a budget of tokens holds."
-        ),
-    ] = None
-
-
-@dataclass(frozen=True)
-class PairMachine(AlignMachine):
+class PairMachine(BatchMachine):
     """As other subcommands, and with an engine that translates the source."""
 
     engine: Engine = "torch"
@@ -92,10 +80,6 @@ class PairMachine(AlignMachine):
         elif method != "attention":
             print_note(f"torch computes --method {method}, which is no attention")
 
-    def load(self, run: Path) -> "Translator":
-        """The translator of a run."""
-        return load_translator(run, self.device, self.threads, self.plugin, engine=self.engine)
-
 
 @dataclass(frozen=True)
 class WeightOptions:
@@ -117,7 +101,7 @@ class WeightOptions:
         self,
         translator: "Translator",
         pairs: Iterable[tuple[str, str]],
-        machine: AlignMachine,
+        machine: BatchMachine,
         previous: Sequence[str] | None = None,
     ) -> Iterator["Alignment"]:
         """The alignment of each pair, in chunks; ``previous`` are the sentences before a single one."""

@@ -11,7 +11,6 @@ from translate.cli.align.options import (
     PAGE,
     PICTURES,
     TABLES,
-    AlignMachine,
     LinkOptions,
     PairMachine,
     PictureFile,
@@ -28,7 +27,15 @@ from translate.cli.align.options import (
     write,
 )
 from translate.cli.console import as_unicode, print_note, print_warnings
-from translate.cli.options import MachineOptions, Run, check_languages, print_engine, run_names, with_groups
+from translate.cli.options import (
+    BatchMachine,
+    MachineOptions,
+    Run,
+    check_languages,
+    print_engine,
+    run_names,
+    with_groups,
+)
 from translate.cli.source_options import OnePicture, PairContext, check_words_alone
 from translate.config.names import shown_path
 from translate.errors import UserError
@@ -239,7 +246,7 @@ def compare(
     out: PictureFile,
     weighting: WeightOptions,
     picture: PictureOptions,
-    machine: AlignMachine,
+    machine: BatchMachine,
 ) -> None:
     """Draw the heatmaps of several runs for the same sentence pair, side by side.
 
