@@ -201,18 +201,6 @@ def test_probabilities_are_shares(name: str) -> None:
     assert sum(pair is not None for pair in everywhere) >= 0.9 * len(LINES)
 
 
-def test_a_change_does_not_move_the_draws_of_another() -> None:
-    alone = [pair is not None for pair in drawn({"copies": 0.3}, [5, 2])]
-    both = drawn({"copies": 0.3, "merge": 0.5}, [5, 2])
-    copied = [
-        pair is not None
-        and pair.source == pair.target
-        and not pair.links - {(n, n) for n in range(len(pair.source))}
-        for pair in both
-    ]
-    assert [a for a, b in zip(alone, copied, strict=True) if a and not b] == []
-
-
 def test_merged_sides_have_a_longest_length() -> None:
     assert drawn({"merge": 1.0, "merge_words": 9}, [3]) == [None] * len(LINES)
     lengths = {len(pair.source) for pair in drawn({"merge": 1.0, "merge_words": 16}, [3]) if pair}

@@ -57,11 +57,6 @@ def test_what_a_killed_process_left_goes_after_days(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "encoded").iterdir()] == [".translate-writing-new12345"]
 
 
-def test_a_cache_that_is_missing_is_empty(tmp_path: Path) -> None:
-    assert tidy(tmp_path / "nowhere", 0, time.time()) == Removed(0, 0)
-    mark_used(tmp_path / "nowhere")
-
-
 def test_a_fingerprint_is_of_the_parts_and_where_they_end() -> None:
     assert fingerprint(["ab", "c"]) != fingerprint(["a", "bc"])
     assert fingerprint(["ab", "c"]) == fingerprint([b"ab", b"c"])

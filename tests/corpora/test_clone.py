@@ -49,15 +49,6 @@ def test_clone_given_as_the_folder_of_the_pair(tmp_path: Path) -> None:
         assert corpus.train.source[0].startswith("en ")
 
 
-def test_clone_of_the_parquet_branch(tmp_path: Path) -> None:
-    for split, num_rows in (("train", 7), ("validation", 3), ("test", 2)):
-        parquet(tmp_path / "iwslt2017-de-en" / split / "0000.parquet", num_rows, ("de", "en"))
-    corpus = load_corpus(data_config(local("iwslt2017", tmp_path, "de", "en")))
-    assert corpus.validation is not None
-    assert corpus.test is not None
-    assert [len(corpus.train), len(corpus.validation), len(corpus.test)] == [7, 3, 2]
-
-
 def test_clone_with_jsonl_in_the_root(tmp_path: Path) -> None:
     for split, num_rows in (("train", 7), ("val", 3), ("test", 2)):
         write(

@@ -123,16 +123,6 @@ def test_grammar_turned_round() -> None:
         assert links.count("p") == swapped.count("p")
 
 
-def test_grammar() -> None:
-    sizes = {"num_train": 7, "num_test": 0, "num_validation": 3}
-    corpus = load_corpus(data_config({**config("grammar_sov"), **sizes}))
-    found = generate(7, 3, 0, 1, "sov")
-    assert [*zip(corpus.train.source, corpus.train.target, corpus.train.gold or ())] == found["train"]
-    assert corpus.test is None
-    told = corpus.summary_lines()[0]
-    assert told.endswith("train 7 with gold links, validation 3 with gold links, test none")
-
-
 def test_a_written_grammar_corpus_is_parallel(tmp_path: Path) -> None:
     splits = generate(11, 5, 3)
     corpus = load_corpus(

@@ -15,7 +15,6 @@ from translate.config.data import data_config
 from translate.corpora.batching import POSITION_BITS, collate
 from translate.corpora.corpus import Corpus, load_corpus
 from translate.corpora.document_rows import (
-    NO_DOCUMENT,
     document_numbers,
     draw_documents,
     numbers_of,
@@ -53,13 +52,6 @@ def numbers(split: Split | None) -> list[int]:
     return list(split.documents)
 
 
-def test_a_number_is_the_same_wherever_the_id_stands() -> None:
-    found = document_numbers(["a", " b ", "", "a\n", "b"])
-    assert found == document_numbers(["a"]) + document_numbers(["b"]) + [NO_DOCUMENT] + found[:2]
-    assert len(set(found)) == 3
-    assert all(0 <= number < 1 << 63 for number in found)
-
-
 @pytest.mark.parametrize("ending", ["", ".gz"])
 def test_ids_of_a_file_stay_with_their_pairs_through_the_filters(tmp_path: Path, ending: str) -> None:
     given = values(tmp_path, max_length=4)
@@ -81,15 +73,8 @@ def test_ids_of_a_table_and_of_a_folder(tmp_path: Path) -> None:
     rows = zip(SOURCE, TARGET, IDS, strict=True)
     table.write_text("".join(json.dumps({"en": s, "fr": t, "doc": {"id": d}}) + "\n" for s, t, d in rows))
     languages = {"source_language": "en", "target_language": "fr"}
-    corpus = load(
-        {
-            "name": "t",
-            "kind": "files",
-            "train": {"source": str(table)},
-            "document_field": "doc.id",
-            **languages,
-        }
-    )
+    named = {"name": "t", "kind": "files", "train": {"source": str(table)}, "document_field": "doc.id"}
+    corpus = load({**named, **languages})
     assert numbers(corpus.train) == document_numbers(IDS)
     for stem, ids in (("train", IDS), ("val", ["y"] * 12)):
         for suffix, lines in (("en", SOURCE), ("fr", TARGET), ("doc", ids)):
@@ -103,11 +88,6 @@ def test_ids_of_a_table_and_of_a_folder(tmp_path: Path) -> None:
     assert message({**folder, "document_field": "ids"}) == (
         f"{tmp_path / 'folder'}: no file train.ids with the ids of documents (data.document_field=ids)"
     )
-
-
-def test_a_large_corpus_has_its_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("translate.corpora.columns.IN_MEMORY", 0)
-    assert numbers(load(values(tmp_path)).train) == document_numbers(IDS)
 
 
 def test_held_out_pairs_are_whole_documents(tmp_path: Path) -> None:

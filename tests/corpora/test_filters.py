@@ -44,16 +44,6 @@ def test_filters_count_every_reason(tmp_path: Path) -> None:
     assert summary[1].startswith("dropped from train: 2 with an empty side, 1 longer than")
 
 
-def test_filters_are_off_by_default_for_repeats_and_copies(tmp_path: Path) -> None:
-    corpus = load(tmp_path, ["a b"] * 5, ["a b"] * 5)
-    assert len(corpus.train) == 5
-    assert corpus.summary_lines()[1] == "dropped from train: none"
-
-
-def test_no_limit(tmp_path: Path) -> None:
-    assert len(load(tmp_path, ["a " * 300], ["x"], max_length=None, max_length_ratio=None).train) == 1
-
-
 @pytest.mark.parametrize(
     ("sentence", "words"), [("a b", 2), ("你好世界", 4), ("été là", 2), ("私は x です", 5), ("สวัสดี", 6)]
 )

@@ -10,7 +10,6 @@ import pyarrow.ipc
 import pyarrow.parquet
 import pytest
 
-from tests.corpora.written import message
 from translate.config.data import data_config
 from translate.corpora import tables
 from translate.corpora.corpus import load_corpus, write_corpus
@@ -144,12 +143,6 @@ def test_gold_of_a_corpus() -> None:
         assert str(caught.value).startswith("gold, line 1: ")
         assert expected in str(caught.value)
         assert len(str(caught.value)) < 400
-
-
-def test_formats_in_names_of_the_hub_are_only_names(tmp_path: Path) -> None:
-    hub = {"config": "{source:999999999}", "column": "{language.__class__}{0}", "repository": "x"}
-    values = {"name": "x", "kind": "hub", "path": str(tmp_path), "hub": hub}
-    assert "no training data" in message({**values, "source_language": "en", "target_language": "fr"})
 
 
 @pytest.mark.parametrize("language", ["../x", "a/b", "x" * 300, "", "a b"])

@@ -161,13 +161,6 @@ def test_lengths_differ(tmp_path: Path) -> None:
     assert "train.fr has 5" in text
 
 
-def test_missing_file_names_the_nearest(tmp_path: Path) -> None:
-    files = pair(tmp_path, SOURCE, TARGET)
-    assert "did you mean train.fr?" in message(train={**files, "target": str(tmp_path / "trian.fr")})
-    assert "no such file" in message(train={**files, "target": str(tmp_path / "nowhere" / "train.fr")})
-    assert "folder" in message(train={**files, "target": str(tmp_path)})
-
-
 def test_not_utf8_names_file_and_line(tmp_path: Path) -> None:
     files = pair(tmp_path, SOURCE, TARGET)
     Path(files["target"]).write_bytes("un\ndeux\nété\n".encode("latin-1"))

@@ -61,19 +61,8 @@ def test_a_file_that_cannot_be_read(values: dict[str, object], message: str) -> 
     assert str(told.value) == message
 
 
-def test_a_name_longer_than_the_system_allows_is_cut() -> None:
-    with pytest.raises(UserError) as told:
-        check(test={"source": "x" * 5000, "target": "dev.fr"})
-    assert str(told.value).startswith("data.test.source: …xxx")
-    assert len(str(told.value)) < 400
-
-
 @pytest.mark.parametrize(("path", "problem"), [("train.en", "is a file"), ("none", "does not exist")])
 def test_a_folder_that_is_none(path: str, problem: str) -> None:
     with pytest.raises(UserError) as told:
         check_present(data_config({"name": "multi30k", "kind": "hub", "path": path}))
     assert str(told.value) == f"data.path={path}: {problem}; expected the directory of the corpus 'multi30k'"
-
-
-def test_files_that_are_there_pass() -> None:
-    check(validation={"source": "dev.en", "target": "dev.en"})

@@ -31,40 +31,25 @@ READ_BOOK = BOOK._replace(
     relative=Relative("that", Clause(ME, verb("read"), "future", object=BOOK, gap="object"))
 )
 
+# fmt: off
 BY_HAND = [
-    (
-        Sentence(Clause(ME, verb("love"), object=YOU)),
-        "I love you .",
-        "deri ta runo lo pelama .",
-        "0-0 0p1 1p1 2-2 2p3 1p3 1-4 3-5",
-    ),
-    (
-        Sentence(Clause(YOU, verb("love"), object=ME, negation=WORD["not"]), "question", end="?"),
-        "do you not love me ?",
-        "runo ta deri lo pelama mu ka ?",
-        "1-0 1p1 3p1 4-2 4p3 3p3 3-4 0p4 2-5 0p5 0p6 5p6 5-7",
-    ),
-    (
-        Sentence(Clause(SHE, verb("buy"), "past", object=noun("book", plural=True, determiner="my"))),
-        "she bought my books .",
-        "mupi ta deri su vitire lo vakufeta .",
-        "0-0 0p1 1p1 2-2 2p3 3-4 3p5 1p5 1-6 4-7",
-    ),
-    (
-        Sentence(Clause(HE, verb("buy"), "perfect", object=READ_BOOK)),
-        "he has bought the book that I will read .",
-        "mite ta deri ta zodururo yo viti lo vakufi lopara .",
-        "0-0 0p1 2p1 6-2 6p3 8p3 8-4 7p4 5-5 4-6 4p7 2p7 2-8 1p8 1-9 2p9 9-10",
-    ),
-    (
-        Sentence(
-            Clause(SHE, BE, predicate=STATES[0]), conjunction=WORD["because"], second=Clause(IT, RAIN, "past")
-        ),
-        "she is hungry because it rained .",
-        "noru ta ratemeta nuni mupi ta kole vorora .",
-        "4-0 4p1 5p1 5-2 3-3 0-4 0p5 1p5 2-6 1-7 6-8",
-    ),
+    (Sentence(Clause(ME, verb("love"), object=YOU)),
+     "I love you .", "deri ta runo lo pelama .", "0-0 0p1 1p1 2-2 2p3 1p3 1-4 3-5"),
+    (Sentence(Clause(YOU, verb("love"), object=ME, negation=WORD["not"]), "question", end="?"),
+     "do you not love me ?", "runo ta deri lo pelama mu ka ?",
+     "1-0 1p1 3p1 4-2 4p3 3p3 3-4 0p4 2-5 0p5 0p6 5p6 5-7"),
+    (Sentence(Clause(SHE, verb("buy"), "past", object=noun("book", plural=True, determiner="my"))),
+     "she bought my books .", "mupi ta deri su vitire lo vakufeta .",
+     "0-0 0p1 1p1 2-2 2p3 3-4 3p5 1p5 1-6 4-7"),
+    (Sentence(Clause(HE, verb("buy"), "perfect", object=READ_BOOK)),
+     "he has bought the book that I will read .", "mite ta deri ta zodururo yo viti lo vakufi lopara .",
+     "0-0 0p1 2p1 6-2 6p3 8p3 8-4 7p4 5-5 4-6 4p7 2p7 2-8 1p8 1-9 2p9 9-10"),
+    (Sentence(Clause(SHE, BE, predicate=STATES[0]), conjunction=WORD["because"], second=Clause(IT, RAIN,
+    "past")),
+     "she is hungry because it rained .", "noru ta ratemeta nuni mupi ta kole vorora .",
+     "4-0 4p1 5p1 5-2 3-3 0-4 0p5 1p5 2-6 1-7 6-8"),
 ]
+# fmt: on
 
 
 @pytest.mark.parametrize(("sentence", "english", "target", "gold"), BY_HAND, ids=[row[1] for row in BY_HAND])

@@ -1,4 +1,4 @@
-"""Other versions of training pairs, drawn anew in every epoch, with the links between their words.
+"""Other versions of training pairs, which differ from epoch to epoch, with the links of their words.
 
 A change gives another pair, whose links are right again. The seed, the epoch and the pair decide the changes,
 so a resumed run draws the same.
@@ -181,7 +181,7 @@ class Augmenter:
 
         Args:
             lines: of one side of the corpus.
-            characters: about so many of them are enough.
+            characters: about this number of them is enough.
         """
         cases = [name for name in ("uppercase", "titlecase") if getattr(self.config, name)]
         shown_marks = marks([name for name in DRAWN if getattr(self.config, name)])

@@ -200,7 +200,7 @@ def _cut(part: np.ndarray, lengths: np.ndarray, budgets: np.ndarray, favour: np.
     order = np.argsort(lengths[side], kind="stable")
     below = lengths[side, order[:-1]]  # the greatest length below each possible cut
     count = np.arange(1, len(part))
-    shares = longest / budgets  # of a batch, for each pair
+    shares = longest / budgets  # of a batch, that the pairs take
     widest = np.maximum(below / budgets[side], shares[1 - side])
     needed = np.ceil(count * widest - ROUNDING) + np.ceil((len(part) - count) * shares.max() - ROUNDING)
     saved = count * (longest[side] - below) * favour[below]

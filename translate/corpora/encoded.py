@@ -42,7 +42,7 @@ class Ragged:
 
     @classmethod
     def of(cls, sequences: Sequence[Sequence[int]]) -> "Ragged":
-        """Sequences in memory."""
+        """Sequences that are lists in memory."""
         lengths = np.fromiter((len(sequence) for sequence in sequences), np.int64, len(sequences))
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         values = np.fromiter((i for sequence in sequences for i in sequence), np.int32, int(offsets[-1]))

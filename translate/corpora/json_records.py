@@ -30,7 +30,7 @@ _DECODE = json.JSONDecoder(object_pairs_hook=_once).raw_decode
 
 
 def json_records(path: Path) -> tuple[str, Iterator[tuple[int, Any]]]:
-    """What a record is called in messages, and the numbered values of a file; blank lines are left out.
+    """The word for a record in messages, and the numbered values of a file; blank lines are left out.
 
     Raises:
         UserError: for a file that cannot be read; while reading, for a value that is damaged, nested too

@@ -80,7 +80,7 @@ class Staged:
     """Orders that follow one another at steps of training.
 
     Attributes:
-        orders: one for each stage.
+        orders: one a stage.
         ends: the steps after which the next stage begins; one less than there are orders.
     """
 

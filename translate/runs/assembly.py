@@ -13,9 +13,10 @@ from translate.config.targets import instantiate, resolve_target
 from translate.corpora.corpus import Corpus, Split
 from translate.corpora.document_rows import with_context
 from translate.corpora.encoded import EncodedCorpus
+from translate.corpora.images.image_tokenizer import with_images
 from translate.errors import UserError
 from translate.models import Seq2Seq
-from translate.runs.encoding import encode_training, pair_sampler, read_pictures
+from translate.runs.encoding import encode_training, pair_sampler
 from translate.runs.run_directory import RunDirectory
 from translate.runs.runtime import forward_precision, work_of
 from translate.text.documents import ContextSize
@@ -63,8 +64,7 @@ class Assembly(NamedTuple):
 def assemble(job: Job, corpus: Corpus, tokenizers: TokenizerPair, model: Seq2Seq) -> Assembly:
     """Everything that trains ``model``, whose weights are set already, on its device."""
     settings, world = job.settings, job.world
-    store = corpus.images
-    tokenizers = read_pictures(tokenizers, settings.data, store)
+    tokenizers = with_images(tokenizers, settings.data, corpus.images)
     freeze(model, settings.training.freeze)
     model.read_documents(settings.data.context_sentences)
     whole_model = copy.deepcopy(model) if settings.runtime.parallel == "fsdp" else model

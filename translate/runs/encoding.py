@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from translate.config.data import DataConfig
 from translate.config.settings import Settings
 from translate.corpora.augmentation import DRAWN, Augmenter, LinkedPair, PairToken, marks, text_of
 from translate.corpora.batching import POSITION_BITS, piece_links
@@ -16,8 +15,7 @@ from translate.corpora.caches import cache_directory, fingerprint, one_at_a_time
 from translate.corpora.columns import Column
 from translate.corpora.corpus import Corpus, Split
 from translate.corpora.encoded import EncodedCorpus, Ragged, collect_encoded, read_encoded
-from translate.corpora.images.image_store import ImageStore
-from translate.corpora.images.image_tokenizer import ImageReader, ImageTokenizer
+from translate.corpora.images.image_tokenizer import ImageTokenizer
 from translate.corpora.linkers import (
     Linker,
     WrittenLinks,
@@ -33,16 +31,6 @@ from translate.text.aside import told
 from translate.text.piece_words import SpanEncoder
 from translate.text.subword_sampling import sample_corpus
 from translate.text.tokenizer import NO_WORD, UNK, Pieces, Tokenizer, TokenizerPair
-
-
-def read_pictures(
-    tokenizers: TokenizerPair, data: DataConfig, store: ImageStore | None = None
-) -> TokenizerPair:
-    """The tokenizers; the source's reads pictures too if ``data.read`` says so, a corpus's from ``store``."""
-    if data.read == "text":
-        return tokenizers
-    reader = ImageReader(data.patch_size, data.picture_size, store)
-    return TokenizerPair(ImageTokenizer(tokenizers.source, data.read, reader), tokenizers.target)
 
 
 def encode(split: Split, tokenizers: TokenizerPair, path: Path | None = None) -> EncodedCorpus:

@@ -88,9 +88,9 @@ def _tokenizers(directory: RunDirectory, settings: Settings) -> TokenizerPair:
     tokenizers = TokenizerPair.load(directory.tokenizer)
     if settings.data.read == "text":
         return tokenizers
-    from translate.runs.encoding import read_pictures  # corpora, their filters, and what draws pictures
+    from translate.corpora.images.image_tokenizer import with_images  # and all that draws scenes
 
-    return read_pictures(tokenizers, settings.data)
+    return with_images(tokenizers, settings.data)
 
 
 def _lay_out(model: Seq2Seq, device: torch.device, kind: str, *, as_trained: bool) -> None:

@@ -59,13 +59,6 @@ def test_patches_come_first_and_every_patch_is_a_word(text):
     assert (found.picture.rows, found.picture.columns) == (3, 3)
 
 
-def test_either_part_may_be_missing(text):
-    both = tokenizer(text, "both")
-    assert both.encode("it is red .") == text.encode("it is red .")
-    assert len(both.encode(join_line(SCENE))) == 9
-    assert both.encode_words("").ids == []
-
-
 def test_a_corpus_is_encoded_as_its_lines_are(text):
     both = tokenizer(text, "both")
     lines = [join_line(SCENE, "it is red ."), "they are red .", join_line(SCENE)]

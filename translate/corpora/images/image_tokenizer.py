@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from translate.config.data import DataConfig
 from translate.config.names import shorten
 from translate.corpora.images.image_files import read_file
 from translate.corpora.images.line import split_line
 from translate.corpora.images.patches import Image, cell_size, names, piece_cells
 from translate.corpora.images.scenes import SIDE, draw, is_scene, read_scene
 from translate.errors import LineError, UserError
-from translate.text.tokenizer import NO_WORD, Pieces, Tokenizer
+from translate.text.tokenizer import NO_WORD, Pieces, Tokenizer, TokenizerPair
 from translate.text.words import Word
 
 if TYPE_CHECKING:
@@ -143,3 +144,19 @@ class ImageTokenizer(Tokenizer):
 
     def only_unknown(self, ids: Sequence[int]) -> bool:
         return super().only_unknown([piece for piece in ids if isinstance(piece, int)])
+
+
+def with_images(
+    tokenizers: TokenizerPair, data: DataConfig, store: "ImageStore | None" = None
+) -> TokenizerPair:
+    """The tokenizers of a run; the source's reads images, too, if ``data.read`` says so.
+
+    Args:
+        tokenizers: of the sentences.
+        data: the settings of the run's corpus.
+        store: of a corpus that is in use, whose images have been read.
+    """
+    if data.read == "text":
+        return tokenizers
+    reader = ImageReader(data.patch_size, data.picture_size, store)
+    return TokenizerPair(ImageTokenizer(tokenizers.source, data.read, reader), tokenizers.target)
