@@ -53,7 +53,7 @@ class TranslateOptions:
         alignments: whether each translation carries its alignment, between words without markup.
         batch_size: most sentences at a time; the run's own by default, fewer if each has many hypotheses.
         prefix: beginning of every translation, or of each sentence's.
-        constraints: phrases that every translation must contain, or a list of phrases for each sentence.
+        constraints: phrases that every translation must contain, or a list of phrases for every sentence.
         mbr: draw this many samples and take the one that agrees best with all: minimum Bayes risk with chrF.
         search: all other settings: ``replace(translator.search, sample=True, seed=3)``; the run's by default.
         markup: carry tags and placeholders over to the words aligned to theirs.
@@ -84,7 +84,7 @@ class TranslateOptions:
         given = {name: value for name, value in asked.items() if value is not None}
         search = self.search or default
         try:
-            search = replace(search, **given) if given else search  # checks every setting anew
+            search = replace(search, **given) if given else search  # checks all settings again
         except ValueError as error:
             raise UserError(str(error)) from error
         if self.mbr is not None and not 2 <= self.mbr <= MOST_SAMPLES:
@@ -151,7 +151,7 @@ class TranslationCall:
         config: the settings of the search, from the options and the run.
         marked: the sentences without their markup, and the markup.
         pieces: the sentences as the first model reads them; without pieces if they are blank.
-        others: for each further model, ids of each sentence.
+        others: for every further model, ids of each sentence.
         requests: pieces that each translation must have.
         engine: CTranslate2 with the model, if it is to search.
         warnings: counts of sentences by kind of warning, which are added to.
@@ -176,7 +176,7 @@ class TranslationCall:
         return Record(self.choice.layer, self.choice.heads) if recorded else None
 
     def blank(self) -> list[Translation]:
-        """An empty translation for each sentence, which stays where the sentence is blank."""
+        """An empty translation for every sentence, which stays where the sentence is blank."""
         writer = "torch" if self.engine is None else self.engine.name
         found = []
         for index, source in enumerate(self.pieces):
@@ -278,7 +278,7 @@ class TranslationCall:
         if not self.config.coverage_penalty or self.config.sample:
             return hypotheses
         start = own_start(self.pieces[found.key].ids)  # previous sentences need not be covered
-        weights = [each.weights[..., start:] for each in hypotheses if each.weights is not None]
+        weights = [found.weights[..., start:] for found in hypotheses if found.weights is not None]
         scored = [
             hypothesis._replace(score=hypothesis.score + self.config.coverage_penalty * penalty)
             for hypothesis, penalty in zip(hypotheses, coverage(weights, self.choice.shift), strict=True)

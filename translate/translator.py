@@ -72,7 +72,7 @@ class Translator:
 
     @property
     def reads(self) -> str:
-        """What the model reads of a source: text, picture or both."""
+        """The kind of source that the model reads: text, picture or both."""
         return self.tokenizers.source.reads
 
     @property

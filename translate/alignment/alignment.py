@@ -16,7 +16,7 @@ from translate.models.seq2seq import Seq2Seq
 
 @dataclass(frozen=True, eq=False)
 class Alignment:
-    """How much each target word looked at each source word.
+    """The weights with which target words looked at source words.
 
     Attributes:
         weights: (T words, S words) float32, read-only; a row sums to 1, or is zero.
@@ -25,7 +25,7 @@ class Alignment:
         threshold: the smallest weight that is a link, see `links`.
         picture: the picture that was read; its patches, row by row, are the first source words.
     Raises:
-        ValueError: if the weights do not have a row for each target word and a column for each source word,
+        ValueError: if the weights do not have a row for every target word and a column for every source word,
             or are negative or not finite, or if the numbers of offsets and words differ.
         UserError: if the threshold does not lie in [0, 1].
     """

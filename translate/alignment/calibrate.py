@@ -8,7 +8,7 @@ as far as there is enough of each:
 2. consistency: a target word should be linked to the same source word wherever it occurs
 3. agreement with the candidates of other layers
 
-Candidates are compared with one link for each target word. If there is gold, it then also chooses the
+Candidates are compared with one link for every target word. If there is gold, it then also chooses the
 threshold of the best one, since a word may have several links ("policier", "police officer") or none.
 """
 

@@ -98,7 +98,7 @@ def _silver_links(pair: EncodedPair) -> list[tuple[int, int]]:
 
 
 def consistency(links: np.ndarray, words: PairWords) -> tuple[int, np.ndarray]:
-    """How consistently candidates link the occurrences of a target word to the same source word.
+    """The consistency with which candidates link the occurrences of a target word to the same source word.
 
     For a target word t with n_t links, c_ts of them to source word s, the probability that two of its links
     agree is p_t = sum_s c_ts (c_ts - 1) / (n_t (n_t - 1)). With P the mean of p_t over links and E the same
@@ -159,8 +159,8 @@ def cross_agreement(
     """F1 between the links of each forward candidate and those of each backward candidate.
 
     Args:
-        forward: (F, N) from `hard_links`, a source word for each target word of all pairs.
-        backward: (K, M) a target word for each source word.
+        forward: (F, N) from `hard_links`, a source word for every target word of all pairs.
+        backward: (K, M) a target word for every source word.
         words: of the pairs.
         swapped: of the pairs with their sides swapped.
     Returns:

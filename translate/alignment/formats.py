@@ -30,10 +30,10 @@ def write_alignments(
 ) -> Path:
     """Write alignments; the extension chooses the format.
 
-    - `.txt`, `.pharaoh`, `.links`: Pharaoh links, a line for each pair; with `weights` as `0-0:0.9412`
-    - `.tsv`: a line for each weight above zero, with columns `COLUMNS`; pairs count from 1, words from 0
+    - `.txt`, `.pharaoh`, `.links`: Pharaoh links, a line for every pair; with `weights` as `0-0:0.9412`
+    - `.tsv`: a line for every weight above zero, with columns `COLUMNS`; pairs count from 1, words from 0
     - `.json`: `Alignment.to_dict` of one alignment, or a list of several; `.jsonl`: one on each line
-    - `.npz`: for all pairs one after another, `weights`, `source_words` and `target_words`; for each pair,
+    - `.npz`: for all pairs one after another, `weights`, `source_words` and `target_words`; for every pair,
       the numbers of words `source_counts` and `target_counts`, and its `threshold`
 
     Args:

@@ -92,7 +92,7 @@ def piece_gradients(model: Seq2Seq, batch: PairBatch) -> Tensor:
             model.encode_embedded(embedded, batch.source_mask, *model.parts_of(batch.source)), batch.target_in
         )
         rows = [batch.source.new_zeros(batch.source.shape[:2], dtype=torch.float32)] * wanted.shape[1]
-        # One backward pass for each position serves all sentences: a sentence's gradients stay in its row.
+        # One backward pass for every position serves all sentences: a sentence's gradients stay in its row.
         for position in range(wanted.shape[1]):
             scores = torch.log_softmax(model.logits(hidden[:, position]).float(), dim=-1)
             chosen = scores.gather(1, wanted[:, position : position + 1])
@@ -106,7 +106,7 @@ def erasure(model: Seq2Seq, batch: PairBatch) -> Tensor:
 
     max(0, log p(w | x) - log p(w | x without v)) for the pieces of each target word w, given the target
     before it, and each source word v, whose pieces are removed from the sentence (Li et al. 2016, erasure of
-    words). Takes one pass for each word of the longest source.
+    words). Takes one pass for every word of the longest source.
     """
     drops = torch.zeros(
         len(batch.source),
@@ -180,7 +180,7 @@ def align(
     device: torch.device | str = "cpu",
     progress: Callable[[int], None] | None = None,
 ) -> list[Alignment]:
-    """How much each target word owes to each source word, by teacher forcing.
+    """Align pairs by teacher forcing, with one of the methods.
 
     Args:
         choice: the layer, heads and shift of `attention` and `norm`; the others read none. Its threshold is
@@ -189,7 +189,7 @@ def align(
         batch_size: most pairs of a batch; by default as many as `BATCH_TOKENS` hold.
         progress: called after each batch with the number of pairs in it.
     Returns:
-        One alignment for each pair, in the order given.
+        One alignment for every pair, in the order given.
     Raises:
         UserError: for an unknown method, if the model does not have the chosen layer or heads, or for a pair
             longer than the positions that it has learned.
@@ -209,7 +209,7 @@ def align(
 def align_recorded(
     pairs: Sequence[EncodedPair], choice: AlignmentChoice, recorded: Sequence[Tensor]
 ) -> list[Alignment]:
-    """As :func:`align`, by attention, from weights that a search has recorded; no model is run.
+    """Align pairs by attention, from weights that a search has recorded; no model is run.
 
     Args:
         pairs: of sources and the translations that were found.

@@ -200,7 +200,7 @@ def piece_to_word(
         piece_words: the word of each piece, or -1.
         num_words: of the longest sentence.
         device: of the result.
-        further: for each sentence, (piece, word) for more words of a piece; its words have equal shares.
+        further: for every sentence, (piece, word) for more words of a piece; its words have equal shares.
     """
     words = pad(piece_words, pad_id=NO_WORD)[0]  # (B, pieces)
     shares = (words.unsqueeze(-1) == torch.arange(num_words)).float()

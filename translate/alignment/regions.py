@@ -20,7 +20,7 @@ SHARE = 0.5  # of the greatest weight of a word: patches from there on are its r
 
 
 class RegionScores(NamedTuple):
-    """How target words look at the regions that they name, fractions from 0 to 1.
+    """Scores of the looks of target words at the regions that they name, fractions from 0 to 1.
 
     Attributes:
         pointing: share of words whose greatest weight lies on a patch of the gold region.
@@ -91,10 +91,10 @@ def alignment_scores(alignments: Sequence[Alignment], golds: Sequence[Gold]) -> 
     regional = region_scores(alignments, golds)
     if regional is not None:
         found = {"pointing": regional.pointing, "iou": regional.iou, "pointed_words": regional.words}
-    if regional is None or any(len(each.source_words) > num_patches(each) for each in alignments):
+    if regional is None or any(len(own.source_words) > num_patches(own) for own in alignments):
         links = score(
-            [words_alone(each).links() for each in alignments],
-            [_between_words(gold, num_patches(each)) for each, gold in zip(alignments, golds, strict=True)],
+            [words_alone(alignment).links() for alignment in alignments],
+            [_between_words(gold, num_patches(own)) for own, gold in zip(alignments, golds, strict=True)],
         )
         found |= {"aer": links.aer, "precision": links.precision, "recall": links.recall, "f1": links.f1}
     return found

@@ -1,4 +1,4 @@
-"""What a word alignment carries over to a translation: markup, and source words in place of unknown ones.
+"""Transfers markup to a translation through its word alignment, and source words in place of unknown ones.
 
 An element encloses the run of target words that look most at its source words. A single item goes to the
 border that best separates the words before it from those after it. Elements stay inside their parents and
@@ -20,7 +20,7 @@ from translate.text.markup import CLOSING, Item, Marked
 from translate.text.tokenizer import UNKNOWN
 
 OPENING = frozenset("([{«“‘¿¡$")  # no space goes after them
-MAX_PLACED = 256  # items: placing them takes quadratic time, and a frame of the stack for each level
+MAX_PLACED = 256  # items: placing them takes quadratic time, and a frame of the stack for every level
 NEAR = 0.5  # factor by which the influence of a source word falls with each word of distance
 MAX_COPIED = 256  # characters of a word; a longer one, copied a thousand times, would make a line too long
 

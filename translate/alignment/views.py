@@ -24,7 +24,7 @@ THIS = "this sentence"
 
 @dataclass(frozen=True, eq=False)
 class DocumentAlignment:
-    """How much each target word looked at each sentence of a document, and at their words.
+    """The weights of the sentences of a document, and of their words, for the words of the target.
 
     Attributes:
         words: of the target with all sentences, one after another.
@@ -82,14 +82,14 @@ def page_of(
     Args:
         pairs: the source with one translation, or with the n best; the page opens with the first.
         choice: the attention that is shown.
-        scores: one for each translation.
+        scores: one for every translation.
         gold: links of the first translation.
         first: the method that the page shows first.
         languages: of source and target.
         note: shown at the top, before the layer and heads.
     Raises:
         UserError: for a side without words.
-        ValueError: if there are no pairs, not one score for each, or a gold link outside its sentences.
+        ValueError: if there are no pairs, another number of scores, or a gold link outside its sentences.
     """
     if not pairs or (scores is not None and len(scores) != len(pairs)):
         raise ValueError(f"{len(pairs)} translations with {len(scores or ())} scores")

@@ -18,7 +18,7 @@ DocumentIds = Annotated[
     list[Path] | None,
     typer.Option(
         metavar="FILE",
-        help="The id of each sentence's document, for runs that read context; one file for each test set.",
+        help="The id of each sentence's document, for runs that read context; one file for every test set.",
     ),
 ]
 NoContext = Annotated[
@@ -79,10 +79,10 @@ class TextDocuments:
             number += len(block)
             if ids is not None and number > len(ids):
                 raise self._other_length(len(ids), f"more than {number - 1:,}" if number > 1 else "more")
-            seen = [each.text for each in before]
+            seen = [line.text for line in before]
             known = None if ids is None else ids[number - len(block) - len(seen) : number]
             found = list(previous_sentences([*seen, *block], most, known))[len(seen) :]
-            lines = [LineInDocument(*each) for each in zip(block, found, strict=True)]
+            lines = [LineInDocument(*pair) for pair in zip(block, found, strict=True)]
             yield lines
             before = [*before, *lines][-most:] if most else []
         if ids is not None and number < len(ids):
@@ -115,7 +115,7 @@ class PairContext:
 
 def reads_context(translator: "Translator") -> int:
     """The most previous sentences that a run, or a member of an ensemble, reads."""
-    return max(each.context.sentences for each in (translator, *translator.partners))
+    return max(member.context.sentences for member in (translator, *translator.partners))
 
 
 def contexts_of(

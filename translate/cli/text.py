@@ -241,7 +241,7 @@ class Tolerant:
     """Translates blocks of lines. If a block fails, its halves are tried: only the line at fault is lost.
 
     Attributes:
-        translate: gives one result for each line of a block.
+        translate: gives one result for every line of a block.
         show: the row of a line and its result, which is ``None`` if the line failed.
         warnings: counts that ``translate`` adds to; those of a failed block are taken back.
         stream: whether the lines are many, so that a :class:`LineError` costs its line alone.
@@ -257,7 +257,7 @@ class Tolerant:
     first: str = ""
 
     def rows(self, block: list[Any]) -> Iterator[str]:
-        """One row for each line of the block, in order.
+        """One row for every line of the block, in order.
 
         Raises:
             UserError: for settings that are impossible, which is no line's fault; and for that of one of few

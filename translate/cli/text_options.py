@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OutputOptions:
-    """What is printed for each sentence."""
+    """The lines that are printed."""
 
     PANEL: ClassVar = "Output"
 
@@ -26,7 +26,7 @@ class OutputOptions:
     ] = 1
     format: Annotated[
         Literal["text", "jsonl"],
-        typer.Option(help="text: one line for each sentence; jsonl: one JSON object."),
+        typer.Option(help="text: one line for every sentence; jsonl: one JSON object."),
     ] = "text"
     split_sentences: Annotated[
         bool,
@@ -39,7 +39,7 @@ class OutputOptions:
 
 @dataclass(frozen=True)
 class AlignmentOptions:
-    """What the alignment adds to a translation."""
+    """Additions to a translation by its alignment."""
 
     PANEL: ClassVar = "Alignment"
 
@@ -62,7 +62,7 @@ class AlignmentOptions:
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """How translations are searched for, where the run's configuration is not to decide."""
+    """Settings of the search in place of the run's own."""
 
     PANEL: ClassVar = "Search"
 
@@ -168,7 +168,7 @@ class SampleOptions:
 
 @dataclass(frozen=True)
 class TextMachine(TranslationMachine):
-    """As other commands that translate, and with 8-bit layers."""
+    """The machine of other commands that translate, and 8-bit layers."""
 
     int8: Annotated[
         bool,
@@ -195,7 +195,7 @@ def check_sampling(search: SearchOptions, samples: SampleOptions) -> None:
 
 
 def check_paragraphs(output: OutputOptions, alignment: AlignmentOptions) -> None:
-    """Raise :class:`UserError` for options that need one translation for each line."""
+    """Raise :class:`UserError` for options that need one translation a line."""
     given = {"--align": alignment.align, "--markup": alignment.markup, "--n-best": output.n_best > 1}
     for name in (name for name, value in given.items() if value and output.split_sentences):
         raise UserError(f"--split-sentences joins the translations of several sentences: leave out {name}")

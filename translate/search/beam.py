@@ -45,7 +45,7 @@ class SearchedSentence:
         key: the caller's name of it.
         request: see :class:`Request`.
         ids: the source for the first model, with the end of sentence.
-        lengths: source pieces for each model, with the end of sentence.
+        lengths: source pieces for every model, with the end of sentence.
         shortest, longest: limits of the translation's length, with the end of sentence.
         length: tokens of its hypotheses so far, with the begin of sentence.
         ended: hypotheses that have ended, each with its number among the W.
@@ -72,7 +72,7 @@ class Candidates(NamedTuple):
 
 
 def best_candidates(log_probabilities: Tensor, scores: Tensor, count: int) -> Candidates:
-    """The ``count`` (C) best continuations of each sentence, or as many as there are.
+    """The ``count`` (C) best continuations of each sentence, or all if there are fewer.
 
     torch's top-k keeps a heap over all W V scores. Here the C groups with the largest maxima are found first;
     they hold the best C scores.
@@ -131,7 +131,7 @@ def forbid(
     Args:
         log_probabilities: (N, V), changed in place.
         ids: (B, W, T), each sentence's from the begin of sentence on, with padding before it.
-        sentences: one for each of the B rows, or ``None``.
+        sentences: one for every of the B rows, or ``None``.
         config: see :class:`SearchConfig`.
     """
     width, device = ids.shape[1], ids.device
@@ -214,7 +214,7 @@ class Beam:
             log_probabilities: (N, V) of the next tokens, which may be changed.
             scores: (B, W or 1) of the hypotheses so far.
             ids: (B, W or 1, T) of the hypotheses so far.
-            sentences: one for each of the B rows, or ``None``.
+            sentences: one for every of the B rows, or ``None``.
             find: the best candidates; those that obey constraints if there are some.
         """
         forbid(log_probabilities, ids, sentences, self.config)

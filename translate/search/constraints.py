@@ -27,7 +27,7 @@ class Constraints:
     A hypothesis that breaks off a phrase must begin it again, as in the paper.
 
     Args:
-        requests: one for each sentence; their prefixes are not read.
+        requests: one for every sentence; their prefixes are not read.
         device: of the scores.
     """
 
@@ -91,7 +91,7 @@ class Constraints:
         for constraints in (self, other):
             missing = (0, size - constraints.pieces.shape[1])
             constraints.pieces, constraints.phrases = (
-                pad(each, missing, value=NONE) for each in (constraints.pieces, constraints.phrases)
+                pad(tensor, missing, value=NONE) for tensor in (constraints.pieces, constraints.phrases)
             )
             constraints.met = pad(constraints.met, missing, value=True)
         for name in ("pieces", "phrases", "met", "last"):
@@ -103,7 +103,7 @@ class Constraints:
     def keep(self, sentences: Tensor) -> None:
         """Keep the sentences at these indexes."""
         self.pieces, self.phrases, self.first = (
-            each[sentences] for each in (self.pieces, self.phrases, self.first)
+            tensor[sentences] for tensor in (self.pieces, self.phrases, self.first)
         )
         self.met, self.last = self.met[sentences], self.last[sentences]
 
@@ -134,7 +134,7 @@ class Constraints:
         place = torch.where(now.any(2), now.int().argmax(2), NONE)
         # Inside a phrase as long as its next piece is of the same.
         following = pad(self.phrases[:, 1:], (0, 1), value=NONE)
-        here, there = (each.gather(1, place.clamp_min(0)) for each in (self.phrases, following))
+        here, there = (tensor.gather(1, place.clamp_min(0)) for tensor in (self.phrases, following))
         return met, torch.where((place != NONE) & (here == there), place, NONE)
 
     def _choose(self, among: Candidates, count: int) -> Candidates:
@@ -148,14 +148,14 @@ class Constraints:
         keys = ranks * size + (size - 1 - banks)
         keys = keys.masked_fill(scores == IMPOSSIBLE, torch.iinfo(keys.dtype).max)
         places = keys.argsort(dim=1, stable=True)[:, :count]
-        return Candidates(*(each.gather(1, places) for each in ordered))
+        return Candidates(*(tensor.gather(1, places) for tensor in ordered))
 
 
 def _once(among: Candidates, vocabulary: int) -> Candidates:
     """Give a score of -inf to all but the best of equal candidates."""
     order = among.scores.argsort(dim=1, descending=True)
-    scores, origins, tokens = (each.gather(1, order) for each in among)
+    scores, origins, tokens = (tensor.gather(1, order) for tensor in among)
     places, order = (origins * vocabulary + tokens).sort(dim=1, stable=True)
-    scores, origins, tokens = (each.gather(1, order) for each in (scores, origins, tokens))
+    scores, origins, tokens = (tensor.gather(1, order) for tensor in (scores, origins, tokens))
     again = pad(places[:, 1:] == places[:, :-1], (1, 0))
     return Candidates(scores.masked_fill(again, IMPOSSIBLE), origins, tokens)

@@ -33,7 +33,7 @@ class Decoders:
     The hypotheses of a sentence share its encoded source. It begins with one hypothesis a sentence.
 
     Args:
-        readers: one for each model.
+        readers: one for every model.
         record: the attention of the first model that is recorded at each step, if any.
     """
 
@@ -58,7 +58,7 @@ class Decoders:
         return len(self.recorder.heads or range(self.models[0].num_attention_heads))
 
     def log_probabilities(self, ids: Tensor, width: int, age: int) -> Tensor:
-        """Read the last tokens (N,): log-probabilities (N, V) of the next, in float32 at the least.
+        """Read the last tokens (N,): log-probabilities (N, V) of the next, in float32 or float64.
 
         Several models give the mean of their probabilities. The caller may change the tensor.
 
@@ -116,7 +116,7 @@ class Decoders:
             other: as wide; it has read no more tokens.
             chosen: (K,) indexes of its sentences.
             count: sentences afterwards.
-            lengths: most source pieces of a live sentence, for each model.
+            lengths: most source pieces of a live sentence, for every model.
         """
         for index, length in enumerate(lengths):
             state, encoded = self.states[index], self.encoded[index]
@@ -138,7 +138,7 @@ def _laid_out(model: Seq2Seq, encoded: Encoded) -> Encoded:
 
 
 def _reads_source(history: Any) -> bool:
-    """Whether a mechanism's state may hold something for each source position."""
+    """Whether a mechanism's state may hold something for every source position."""
     found: list[Tensor] = []
 
     def note(tensor: Tensor) -> Tensor:
@@ -150,7 +150,7 @@ def _reads_source(history: Any) -> bool:
 
 
 class Recorder:
-    """Weights of each step as the step computed them, and for each hypothesis its row at each step.
+    """Weights of each step as the step computed them, and for every hypothesis its row at each step.
 
     Reordering hypotheses moves only these row numbers. Like the ids, they end with the last step for all
     sentences, so that a sentence that entered late has no meaning in the first columns.
@@ -168,7 +168,7 @@ class Recorder:
         self.rows = torch.zeros(sentences, 1, 0, dtype=torch.int64, device=device)  # (B, W, T)
 
     def record(self, weights: Tensor, width: int, keep: int) -> None:
-        """Write one step.
+        """Write the weights of one step.
 
         Args:
             weights: (B, H', W', S) of all heads; W' may be 1 at the first step.

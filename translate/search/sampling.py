@@ -48,7 +48,7 @@ class Draw(Beam):
         sentences: Sequence[SearchedSentence | None],
         find: Callable[[Tensor, Tensor, int], Candidates] = best_candidates,
     ) -> Chosen:
-        """As :meth:`Beam.choose`; nothing is found, but drawn."""
+        """Draw the next tokens; see :meth:`Beam.choose`."""
         batch, width, device = len(ids), self.width, ids.device
         allowed = log_probabilities.clone()
         forbid(allowed, ids, sentences, self.config)

@@ -137,7 +137,7 @@ def beam_search(
         source: (B, S) ids, ending in end of sentence.
         source_mask: (B, S) bool, True = visible, or ``None``.
         config: see :class:`SearchConfig`.
-        requests: one for each sentence; by default they ask for nothing.
+        requests: one for every sentence; by default they ask for nothing.
         others: more models of an ensemble, with the same target vocabulary.
         policy, record: as :func:`search`.
     """

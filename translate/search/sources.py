@@ -31,7 +31,7 @@ UNKNOWN_TAG = "before the sentence a tag that the model was not trained with; it
 
 @dataclass(frozen=True)
 class SentenceReader:
-    """Reads source sentences.
+    """Reads source sentences within the limits of a model.
 
     Attributes:
         tokenizer: of the source.
@@ -141,13 +141,13 @@ def read_requests(
     constraints: Sequence[str] | Sequence[Sequence[str]] | None,
     max_pieces: int | None,
 ) -> list[Request]:
-    """One request for each sentence.
+    """One request for every sentence.
 
     Args:
         tokenizer: of the target.
         count: number of sentences.
-        prefix: the beginning of every translation, or one for each sentence.
-        constraints: phrases that every translation must contain, or a list of phrases for each sentence.
+        prefix: the beginning of every translation, or one for every sentence.
+        constraints: phrases that every translation must contain, or a list of phrases for every sentence.
         max_pieces: most pieces of a translation that the model allows, with the end of sentence, or ``None``.
 
     Raises:
@@ -208,7 +208,7 @@ class Reader(NamedTuple):
         return [int(length) for length in self.source_mask.sum(1).tolist()]
 
     def encode(self) -> Encoded:
-        """The encoded source."""
+        """The source as the model encodes it."""
         return self.model.encode(self.source, self.source_mask)
 
 
@@ -225,7 +225,7 @@ def read_sources(models: Sequence[Seq2Seq], sources: Sequence[Sequence[Ids]]) ->
 
     Args:
         models: one or an ensemble, in evaluation mode, on one device.
-        sources: for each model, ids of each sentence without the end of sentence.
+        sources: for every model, ids of each sentence without the end of sentence.
     """
     readers = []
     for model, sentences in zip(models, sources, strict=True):

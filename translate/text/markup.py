@@ -133,19 +133,19 @@ def _moved(items: Sequence[Item], found: Sequence[_Found], length: int) -> list[
 
 
 def _take_out(sentence: str, found: Sequence[_Found], glue: str) -> tuple[str, list[Item]]:
-    """The text around the markup, joined by ``glue``, and an item for each piece of markup."""
+    """The text around the markup, joined by ``glue``, and an item for every piece of markup."""
     text, items, end = _Text(), [], 0
-    for each in found:
-        text.join(sentence[end : each.start], "" if end == 0 else glue)
-        end = each.end
-        before, after = sentence[each.start - 1 : each.start], sentence[end : end + 1]
+    for mark in found:
+        text.join(sentence[end : mark.start], "" if end == 0 else glue)
+        end = mark.end
+        before, after = sentence[mark.start - 1 : mark.start], sentence[end : end + 1]
         spaces = (before.isspace(), after.isspace())
-        if each.kind == "alone" and _is_word(text.last) and _is_word(after):
+        if mark.kind == "alone" and _is_word(text.last) and _is_word(after):
             text.add(" ")  # a line break between two words must not join them
-        elif each.kind == "alone" and spaces[0] and (not after or after in CLOSING):
+        elif mark.kind == "alone" and spaces[0] and (not after or after in CLOSING):
             text.strip()
-        written = sentence[each.start : end]
-        items.append(Item(written, each.kind, text.length, is_word=each.is_word, spaces=spaces))
+        written = sentence[mark.start : end]
+        items.append(Item(written, mark.kind, text.length, is_word=mark.is_word, spaces=spaces))
     text.join(sentence[end:], glue)
     text.strip()
     return "".join(text.parts), [replace(item, position=min(item.position, text.length)) for item in items]

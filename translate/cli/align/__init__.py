@@ -1,4 +1,4 @@
-"""``translate align``: which source words each target word looked at; a subcommand for each way to see it."""
+"""``translate align``: the source words that target words looked at; a subcommand for every view."""
 
 import os
 from typing import Any

@@ -71,7 +71,7 @@ def corpus(
     links: LinkOptions,
     machine: BatchMachine,
 ) -> None:
-    """Align a parallel corpus: a line of links for each pair, or weights, or one picture of the corpus.
+    """Align a parallel corpus: a line of links for every pair, or weights, or one picture of the corpus.
 
     The picture shows the distance of the weights from the diagonal, their entropy, and the fertility of
     source words.
@@ -176,7 +176,7 @@ def _combined_links(
     weighting: WeightOptions,
     machine: BatchMachine,
 ) -> Iterator[str]:
-    """A line of links for each pair."""
+    """A line of links for every pair."""
     from translate.alignment.calibrate import symmetrised
     from translate.alignment.regions import words_alone
     from translate.corpora.images.line import sentences_of
@@ -186,7 +186,7 @@ def _combined_links(
     iterator = iter(pairs)
     while chunk := list(islice(iterator, CHUNK)):
         sources, targets = zip(*chunk, strict=True)
-        there = [words_alone(each) for each in weighting.align(forward, chunk, machine)]
+        there = [words_alone(alignment) for alignment in weighting.align(forward, chunk, machine)]
         sentences = sources if forward.reads == "text" else sentences_of(sources)
         back = list(weighting.align(backward, zip(targets, sentences, strict=True), machine))
         yield from map(format_pharaoh, symmetrised(there, back, heuristic, threshold))

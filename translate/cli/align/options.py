@@ -58,7 +58,7 @@ Whitespace = Annotated[
 
 @dataclass(frozen=True)
 class PairMachine(BatchMachine):
-    """As other subcommands, and with an engine that translates the source."""
+    """The machine of other subcommands, and the engine that translates the source."""
 
     engine: Engine = "torch"
 
@@ -83,7 +83,7 @@ class PairMachine(BatchMachine):
 
 @dataclass(frozen=True)
 class WeightOptions:
-    """How weights between words are computed."""
+    """The method that computes weights between words."""
 
     PANEL: ClassVar = "Weights"
 
@@ -121,7 +121,7 @@ class WeightOptions:
 
 @dataclass(frozen=True)
 class LinkOptions:
-    """Which weights become links, and how links are written."""
+    """The weights that become links, and the form in which links are written."""
 
     PANEL: ClassVar = "Links"
 
@@ -136,7 +136,7 @@ class LinkOptions:
 
 @dataclass(frozen=True)
 class PictureOptions:
-    """What a picture shows beside the weights."""
+    """Additions to a picture of the weights."""
 
     PANEL: ClassVar = "Picture"
 
@@ -238,7 +238,7 @@ def check_effect(out: Path | None, given: Mapping[str, bool], extensions: tuple[
     """Raise :class:`UserError` if an option is given that has no effect on the file.
 
     Args:
-        given: for each option, whether the user gave it.
+        given: for every option, whether the user gave it.
         extensions: the files that these options are for.
     """
     for option in (name for name, is_given in given.items() if is_given):

@@ -145,10 +145,10 @@ def pair(
 
 def _check_other_file(out: Path | None, source: str | None, picture: Path | None) -> None:
     """Raise :class:`UserError` if what is written would replace the picture that is read."""
-    read = [each for each in (picture, source) if each]
+    read = [name for name in (picture, source) if name]
     if out is None or not out.exists():
         return
-    if any(os.path.exists(each) and os.path.samefile(each, out) for each in read):
+    if any(os.path.exists(name) and os.path.samefile(name, out) for name in read):
         raise UserError(f"--out {shown_path(out)}: is the picture that is read; choose another name")
 
 

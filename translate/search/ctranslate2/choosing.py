@@ -1,4 +1,4 @@
-"""Which engine translates: the one that was asked for, or torch, with the reason."""
+"""Chooses the engine that translates: the one that was asked for, or torch, with the reason."""
 
 import importlib
 from collections.abc import Iterable
@@ -56,7 +56,7 @@ class EngineChoice:
 
     @property
     def note(self) -> str | None:
-        """Which engine translates and why, for the user who did not ask for torch."""
+        """A line that names the engine and the reason, for the user who did not ask for torch."""
         if self.asked == "torch":
             return None
         return f"{self.engine} translates" if self.engine else f"torch translates, since {self.refusal}"
@@ -68,7 +68,7 @@ def demanded(refusal: str) -> str:
 
 
 def beyond(config: SearchConfig, given: Iterable[str], vocabulary: int) -> str | None:
-    """What CTranslate2 does not have among the options of a call, as the reason for torch.
+    """The reason for torch, if CTranslate2 lacks some of the options of a call.
 
     Args:
         config: of the search.

@@ -80,7 +80,7 @@ def pre_norm_of(model: Transformer) -> bool:
 
 
 def norm_of(model: Transformer) -> str:
-    """``layer`` or ``rms``."""
+    """The kind of the norms: ``layer`` or ``rms``."""
     return "layer" if isinstance(model.decoder[0].self_norm, nn.LayerNorm) else "rms"
 
 

@@ -33,7 +33,7 @@ QUANTIZATION = "float32"  # of the files; CTranslate2 rounds when it loads them
 
 
 def cached(library: Any, run: Convertible, load: Callable[[Path], Any]) -> Any:
-    """What ``load`` makes of the converted model, which is converted unless it is in the cache.
+    """The result of ``load`` with the converted model, which is converted unless it is in the cache.
 
     A cache that cannot be written is no error: the model is converted in a temporary folder then.
 
@@ -73,7 +73,7 @@ def identity(run: Convertible, version: str) -> str:
 
 
 def _options(model: Transformer) -> list[Any]:
-    """What is converted beside weights."""
+    """The options of the model that are converted beside its weights."""
     layers = [*model.encoder, *model.decoder]
     norm = model.decoder[0].self_norm
     return [

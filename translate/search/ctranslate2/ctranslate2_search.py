@@ -20,7 +20,7 @@ from translate.config.search import SearchConfig
 from translate.search import Finished, Hypothesis
 from translate.text.tokenizer import BOS, EOS, PAD, TokenizerPair
 
-AHEAD = 3  # groups that wait for a worker, for each worker: it never waits for Python, and memory is bounded
+AHEAD = 3  # groups that wait for a worker, for every worker: it never waits for Python, and memory is bounded
 SCORED = 2048  # pieces whose scores of the whole vocabulary are held at a time
 MAX_WORKERS = 16  # of one thread each, which is faster than one of many threads
 
