@@ -167,7 +167,7 @@ def main() -> None:
 
     import torch
 
-    from translate.attention.fused import kernels
+    from translate.attention.kernels.fused import kernels
 
     device = torch.cuda.get_device_name() if arguments.device == "cuda" else platform.processor() or "CPU"
     print(f"{device}, {arguments.threads} threads, torch {torch.__version__}, {dtype_of(arguments.device)}\n")

@@ -9,14 +9,14 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.attention.cases import CASES, Case, inputs
-from translate.attention import Attention, create, fused
+from translate.attention import Attention, create
+from translate.attention import kernels as switch
 from translate.attention.dot_product import DotProduct
 from translate.attention.functional import additive_scores
-from translate.attention.fused import fused_attention, kernels
-from translate.attention.kernels import ADDITIVE_KERNELS, KERNELS, compiler
-from translate.attention.masks import Pattern
-from translate.attention.memory import Memory
-from translate.attention.recompute import chunked_additive_scores, compiled_additive_scores
+from translate.attention.kernels import fused
+from translate.attention.kernels.additive import fast_additive_scores
+from translate.attention.kernels.fused import ADDITIVE_KERNELS, KERNELS, fused_attention, kernels
+from translate.attention.memory import Memory, Pattern
 
 CPU = torch.device("cpu")
 FUSIBLE = [key for key, case in CASES.items() if case.build().fusible]
@@ -49,11 +49,31 @@ def test_few_scores_are_written_down_in_a_search(key: str, monkeypatch: pytest.M
         assert torch.equal(written, context)
         half = Memory(memory.keys.bfloat16(), memory.values.bfloat16())
         assert mechanism.fuses(query.bfloat16(), half)
-        monkeypatch.setattr("translate.attention.fused.FEW", query.shape[1] * memory.keys.shape[2] - 1)
+        monkeypatch.setattr(
+            "translate.attention.kernels.fused.FEW", query.shape[1] * memory.keys.shape[2] - 1
+        )
         assert mechanism.fuses(query, memory)
         torch.testing.assert_close(mechanism(query, memory)[0], written, rtol=1e-9, atol=1e-10)
     monkeypatch.undo()
     assert mechanism.fuses(query, memory)  # in training
+
+
+def noted_kernels(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the functions that compute contexts from now on, in their order."""
+    taken: list[str] = []
+
+    def noted(name: str) -> None:
+        run = getattr(fused, name)
+
+        def call(*arguments: Any) -> Tensor:
+            taken.append(name)
+            return run(*arguments)
+
+        monkeypatch.setattr(fused, name, call)
+
+    noted("_sdpa")
+    noted("explicit_attention")
+    return taken
 
 
 @pytest.mark.parametrize("training", [False, True])
@@ -64,19 +84,7 @@ def test_short_attention_is_written_down_where_onednn_multiplies(
     generator = torch.Generator().manual_seed(1)
     query, keys, values = (torch.randn(2, 3, length, 16, generator=generator) for length in (23, 29, 29))
     pattern = Pattern(torch.arange(29) < torch.tensor([[29], [17]]))
-    taken = []
-
-    def noted(name: str) -> Callable[..., Tensor]:
-        run = fused._RUN[name]
-
-        def call(*arguments: Any) -> Tensor:
-            taken.append(name)
-            return run(*arguments)
-
-        return call
-
-    for name in ("explicit", "sdpa"):
-        monkeypatch.setitem(fused._RUN, name, noted(name))
+    taken = noted_kernels(monkeypatch)
 
     def context() -> Tensor:
         with torch.set_grad_enabled(training):
@@ -87,7 +95,7 @@ def test_short_attention_is_written_down_where_onednn_multiplies(
     torch.testing.assert_close(context(), usual, rtol=0.02, atol=0.02)  # with AMX these are bfloat16
     monkeypatch.setattr(fused, "SHORT_IN_ONEDNN", 23 * 29 - 1)
     context()
-    assert taken == ["sdpa", "explicit", "sdpa"]
+    assert taken == ["_sdpa", "explicit_attention", "_sdpa"]
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -99,14 +107,7 @@ def test_half_precision_on_a_cpu_is_near_float64(
     exact = [torch.randn(3, 2, length, 16, dtype=torch.float64) for length in (7, 11, 11)]
     mask = torch.arange(11) < torch.tensor([[11], [5], [0]])
     pattern = Pattern(mask, causal, start=4)
-    taken = []
-    explicit = fused._RUN["explicit"]
-
-    def noted(query: Tensor, keys: Tensor, values: Tensor, pattern: Pattern, scale: float | None) -> Tensor:
-        taken.append(query.dtype)
-        return explicit(query, keys, values, pattern, scale)
-
-    monkeypatch.setitem(fused._RUN, "explicit", noted)
+    taken = noted_kernels(monkeypatch)
 
     def found(dtype: torch.dtype) -> list[Tensor]:
         leaves = [each.to(dtype, copy=True).requires_grad_() for each in exact]
@@ -117,7 +118,8 @@ def test_half_precision_on_a_cpu_is_near_float64(
 
     for mine, wanted in zip(found(torch.bfloat16), found(torch.float64), strict=True):
         assert (mine - wanted).norm() < 0.02 * wanted.norm()
-    assert taken == [torch.bfloat16] * training  # in a search the kernels keep sums in float32
+    # In a search the kernels keep sums in float32.
+    assert taken == ["explicit_attention" if training else "_sdpa", "_sdpa"]
 
 
 @pytest.mark.parametrize("masked", [False, True], ids=["whole", "masked"])
@@ -154,18 +156,13 @@ def test_every_kernel_has_a_row_and_those_that_do_not_run_a_reason() -> None:
     assert HERE["math"].runs
     assert HERE["explicit"].runs
     assert HERE["chunked"].runs
-    assert HERE["compiled"].runs == (compiler() is not None)
-    for name in ("cudnn", "efficient", "varlen"):
+    for name in ("cudnn", "efficient"):
         assert HERE[name].reason == "it needs a GPU"
-    assert HERE["flex"].reason == "FlexAttention has no backward on a CPU"
 
 
 @pytest.mark.parametrize("kernel", [name for name, status in HERE.items() if not status.runs])
 def test_what_cannot_run_is_refused_and_never_replaced(kernel: str) -> None:
-    if kernel in ADDITIVE_KERNELS:
-        mechanism = create("additive", query_size=6, key_size=6, kernel=kernel)
-    else:
-        mechanism = create("multi_head", query_size=6, key_size=6, kernel=kernel)
+    mechanism = create("multi_head", query_size=6, key_size=6, kernel=kernel)
     with pytest.raises(ValueError, match=f"kernel: {kernel} cannot run here: "):
         mechanism(torch.randn(2, 3, 6), mechanism.prepare(torch.randn(2, 5, 6)))
 
@@ -176,20 +173,12 @@ def test_what_cannot_run_is_refused_and_never_replaced(kernel: str) -> None:
         ("multi_head", "fast", "kernel: expected one of auto, flash, .*, got 'fast'"),
         ("additive", "flash", "kernel: flash cannot run Additive: its score is no dot product"),
         ("multi_head", "chunked", "kernel: chunked cannot run MultiHead"),
-        ("alibi", "varlen", "kernel: varlen cannot run ALiBi: .* takes no bias"),
         ("linear", "flash", "kernel: flash cannot run Linear: it has a linear-time form of its own"),
     ],
 )
 def test_a_kernel_that_never_fits_is_refused_when_built(name: str, kernel: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         create(name, query_size=6, key_size=6, kernel=kernel)
-
-
-def test_a_compiler_that_is_missing_leaves_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "/nowhere")
-    compiled = {status.name: status for status in kernels(CPU)}["compiled"]
-    assert not compiled.runs
-    assert "C++ compiler" in compiled.reason
 
 
 # The additive score.
@@ -211,24 +200,13 @@ def score_results(score: Callable[[Tensor, Tensor, Tensor], Tensor]) -> list[Ten
 
 @pytest.mark.parametrize("elements", [1, 7 * 17, 2 * 7 * 17, 5 * 7 * 17, 11 * 7 * 17, 2**19])
 def test_chunks_of_any_size_give_the_same(monkeypatch: pytest.MonkeyPatch, elements: int) -> None:
-    monkeypatch.setattr("translate.attention.recompute.CHUNK_ELEMENTS", elements)
-    for one, other in zip(
-        score_results(chunked_additive_scores), score_results(additive_scores), strict=True
-    ):
+    monkeypatch.setattr("translate.attention.kernels.additive.CHUNK_ELEMENTS", elements)
+    for one, other in zip(score_results(fast_additive_scores), score_results(additive_scores), strict=True):
         torch.testing.assert_close(one, other, rtol=0, atol=1e-12)
 
 
 def test_chunked_gradients_are_those_of_finite_differences() -> None:
-    assert torch.autograd.gradcheck(chunked_additive_scores, random_scores())
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(compiler() is None, reason="torch.compile needs a C++ compiler")
-def test_compiled_scores_are_the_same() -> None:
-    for one, other in zip(
-        score_results(compiled_additive_scores), score_results(additive_scores), strict=True
-    ):
-        torch.testing.assert_close(one, other, rtol=0, atol=1e-12)
+    assert torch.autograd.gradcheck(fast_additive_scores, random_scores())
 
 
 class Largest(TorchDispatchMode):
@@ -316,3 +294,18 @@ def test_kernels_on_a_gpu(key: str) -> None:
         ran.append(kernel)
         torch.testing.assert_close(found, expected, rtol=5e-2, atol=5e-2)
     assert {"auto", "math"} <= {*ran} or not isinstance(mechanism, DotProduct)
+
+
+@pytest.mark.parametrize("key", CASES)
+def test_with_the_kernels_off_everything_runs_and_is_the_same(
+    key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = CASES[key]
+    mechanism = case.build()
+    expected = results(mechanism, case, masked=True, explicit=False)
+    taken = noted_kernels(monkeypatch)
+    with switch.off():
+        plain = results(mechanism, case, masked=True, explicit=False)
+    assert "_sdpa" not in taken
+    for one, other in zip(plain, expected, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-10)

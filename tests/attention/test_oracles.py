@@ -8,6 +8,7 @@ from torch import Tensor
 from tests.attention import oracles
 from tests.attention.cases import CASES, SELVES, Case, inputs, missing_oracles
 from translate.attention import Attention, names
+from translate.attention.memory import SourceParts
 
 TOLERANCES = [(torch.float64, 1e-10), (torch.float32, 1e-5)]
 
@@ -85,9 +86,9 @@ def test_the_document_of_a_hierarchical_attention() -> None:
     mechanism = case.build()
     query, states, mask = inputs(case)
     sentences = torch.tensor(SENTENCES)
-    mechanism.num_sentences = 3  # type: ignore[assignment]
+    mechanism.num_sentences = 3
     mask[0, 2:5] = False  # a sentence without a visible word
-    memory = mechanism.prepare_document(states, mask, sentences)  # type: ignore[operator]
+    memory = mechanism.prepare_parts(states, mask, SourceParts(sentences=sentences))
     context, weights = mechanism(query, memory, need_weights=True)
     parameters = {name: p.detach().numpy() for name, p in mechanism.named_parameters()}
     for b in range(3):
@@ -99,12 +100,14 @@ def test_the_document_of_a_hierarchical_attention() -> None:
     assert torch.equal(mechanism(query, memory)[0], context)
     rows = torch.tensor([2, 0])
     assert torch.allclose(mechanism(query[rows], memory.select(rows))[0], context[rows])
-    mechanism.num_sentences = 2  # type: ignore[assignment]
+    mechanism.num_sentences = 2
     merged = [[min(each, 1) for each in numbers] for numbers in SENTENCES]
-    wanted = mechanism(query, mechanism.prepare_document(states, mask, torch.tensor(merged)))  # type: ignore[operator]
+    wanted = mechanism(
+        query, mechanism.prepare_parts(states, mask, SourceParts(sentences=torch.tensor(merged)))
+    )
     assert torch.equal(mechanism(query, memory)[0], wanted[0])
     with pytest.raises(ValueError, match="sentences: expected"):
-        mechanism.prepare_document(states, mask, sentences[:, 1:])  # type: ignore[operator]
+        mechanism.prepare_parts(states, mask, SourceParts(sentences=sentences[:, 1:]))
 
 
 def self_attention(key: str, *, causal: bool) -> tuple[Attention, Case]:

@@ -9,12 +9,6 @@ from translate.attention import LayerCache, MultiHead, PathCache
 WIDTH, SENTENCES, LENGTH, LAYERS = 3, 2, 37, 2
 
 
-@pytest.fixture(autouse=True, params=["highest", "medium"], ids=["rows so far", "rows that fit"])
-def _rows_seen(request: pytest.FixtureRequest) -> None:
-    """With the second one queries see rows that are not written yet; conftest.py takes it back."""
-    torch.set_float32_matmul_precision(request.param)
-
-
 @pytest.mark.parametrize("key", [key for key in SELVES if key not in ("linear", "delta")])
 def test_paths_equal_whole_sequences(key: str) -> None:
     mechanism = self_attention(key, causal=True)[0].eval()

@@ -6,7 +6,7 @@ import torch
 
 from tests.attention import oracles
 from tests.attention.cases import CASES, inputs
-from translate.attention.additive import prepare
+from translate.attention.memory import SourceParts
 
 PICTURES = [
     [True, True, True, False, False, False, False],
@@ -24,7 +24,9 @@ def test_patches_and_words_share_each_row_by_the_gate(case):
     mechanism, (query, states, mask) = case.build(), inputs(case)
     mask[2] = True
     pictures = torch.tensor(PICTURES)
-    context, weights = mechanism(query, prepare(mechanism, states, mask, pictures), need_weights=True)
+    context, weights = mechanism(
+        query, mechanism.prepare_parts(states, mask, SourceParts(pictures)), need_weights=True
+    )
     parameters = {name: p.detach().numpy() for name, p in mechanism.named_parameters()}
     for b in range(len(query)):
         wanted = oracles.two_sources(
@@ -44,7 +46,9 @@ def test_gradients_are_those_of_differences(case):
     pictures = torch.tensor(PICTURES)
 
     def loss(keys: torch.Tensor) -> torch.Tensor:
-        context, weights = mechanism(query, prepare(mechanism, keys, None, pictures), need_weights=True)
+        context, weights = mechanism(
+            query, mechanism.prepare_parts(keys, None, SourceParts(pictures)), need_weights=True
+        )
         return (context.sin().sum() + (weights * torch.arange(7)).sum()).double()
 
     assert torch.autograd.gradcheck(loss, (states.requires_grad_(),), atol=1e-6)

@@ -76,7 +76,7 @@ def exported(
     proof = export_run(run, "page", out, runtime=runtime, num_sentences=9)
     assert (proof.sentences, proof.differing, proof.relinked) == (9, 0, 0)
     assert proof.words > 0
-    return out, translate.load(run, device="cpu", as_trained=True)
+    return out, translate.load(run, device="cpu")
 
 
 @pytest.fixture(scope="module")

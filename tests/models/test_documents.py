@@ -23,7 +23,7 @@ def test_a_position_has_the_number_of_sentences_that_begin_after_it() -> None:
 @pytest.mark.parametrize("kind", ["bahdanau", "transformer"])
 def test_hierarchical_weighs_sentences_and_then_their_words(kind: str) -> None:
     model = tiny_model(f"{kind}-hierarchical")
-    assert model.parts_of(torch.tensor([SOURCE])) == ()  # a run without context reads one sentence
+    assert model.parts_of(torch.tensor([SOURCE])).sentences is None  # one sentence
     model.read_documents(2)
     assert max(SOURCE) < SOURCE_VOCABULARY
     source, target = torch.tensor([SOURCE]), torch.tensor(TARGET_IN)
@@ -56,4 +56,4 @@ def test_another_mechanism_reads_the_words_of_all_sentences_alike() -> None:
     model = tiny_model("transformer")
     model.read_documents(2)
     assert not model.reads_sentences
-    assert model.parts_of(torch.tensor([SOURCE])) == ()
+    assert model.parts_of(torch.tensor([SOURCE])).sentences is None

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from translate.models.dropout import Dropout
+from translate.attention.kernels.dropout import Dropout
 
 
 @pytest.mark.parametrize("p", [0.1, 0.25, 0.5, 0.9])

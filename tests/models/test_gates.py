@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from translate.models.vision.gates import GATES, ChannelGate, CombinedGate, SpatialGate, create_gate
+from translate.models.image_grid import GATES, ChannelGate, CombinedGate, SpatialGate, create_gate
 
 B, D, R, C = 2, 5, 3, 4
 

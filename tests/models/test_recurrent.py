@@ -1,18 +1,15 @@
-"""The gradients that are written out, against torch's own recurrences and autograd step by step."""
+"""The loops whose gradients are written out, against autograd step by step."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
 
 import pytest
 import torch
-from torch import Tensor, nn
-from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence
+from torch import Tensor
 
 from tests.tiny_models import attention, padded, random_sources, random_targets
+from translate.attention import kernels
 from translate.models import BahdanauRNN, LuongRNN, Seq2Seq
-from translate.models.recurrent.layer import loop_precision, run_layers, writes_gradients
-
-LENGTHS = [11, 7, 7, 3, 1]
 
 
 def gradients(total: Tensor, leaves: Sequence[Tensor]) -> list[Tensor | None]:
@@ -24,27 +21,6 @@ def assert_same(found: Sequence[Tensor | None], wanted: Sequence[Tensor | None])
         assert (one is None) == (other is None)
         if one is not None:
             torch.testing.assert_close(one, other, atol=1e-11, rtol=1e-11)
-
-
-@pytest.mark.parametrize("bidirectional", [True, False])
-@pytest.mark.parametrize("num_layers", [1, 3])
-@pytest.mark.parametrize("kind", [nn.GRU, nn.LSTM])
-def test_layers_equal_torch(kind: type[nn.GRU] | type[nn.LSTM], num_layers: int, bidirectional: bool) -> None:
-    torch.manual_seed(1)
-    rnn = kind(5, 13, num_layers, bidirectional=bidirectional).double()
-    sentences = torch.randn(len(LENGTHS), max(LENGTHS), 5, dtype=torch.float64)
-    packed = pack_padded_sequence(sentences, torch.tensor(LENGTHS), batch_first=True)
-    inputs = packed.data.requires_grad_()
-    expected, final = rnn(PackedSequence(inputs, packed.batch_sizes))
-    final = final[0] if kind is nn.LSTM else final
-    states, last = run_layers(rnn, inputs, packed.batch_sizes.tolist())
-    torch.testing.assert_close(states, expected.data, atol=1e-12, rtol=1e-12)
-    torch.testing.assert_close(last, final, atol=1e-12, rtol=1e-12)
-    of_states, of_last = torch.randn(states.shape).double(), torch.randn(last.shape).double()
-    leaves = [inputs, *rnn.parameters()]
-    found = gradients((states * of_states).sum() + (last * of_last).sum(), leaves)
-    wanted = gradients((expected.data * of_states).sum() + (final * of_last).sum(), leaves)
-    assert_same(found, wanted)
 
 
 def luong(name: str, *, decoder_size: int = 22, tie: str = "all", cell: str = "lstm") -> LuongRNN:
@@ -67,13 +43,14 @@ def assert_equals_single_steps(model: Seq2Seq, *, masked: bool, unread: int) -> 
     leaves = list(model.parameters())
     hidden, weights = model.forward_with_weights(source, mask, target_in, 0)
 
-    encoded = model.encode(source, mask)
-    state, each, rows = model.start(encoded), [], []
-    for ids in target_in.unbind(1):
-        step, state, row = model.step_with_weights(ids, state, encoded, 0)
-        each.append(step)
-        rows.append(row)
-    wanted_hidden, wanted_weights = torch.stack(each, 1), torch.cat(rows, 2)
+    with kernels.off():
+        encoded = model.encode(source, mask)
+        state, each, rows = model.start(encoded), [], []
+        for ids in target_in.unbind(1):
+            step, state, row = model.step_with_weights(ids, state, encoded, 0)
+            each.append(step)
+            rows.append(row)
+        wanted_hidden, wanted_weights = torch.stack(each, 1), torch.cat(rows, 2)
     torch.testing.assert_close(hidden, wanted_hidden, atol=1e-12, rtol=1e-12)
     torch.testing.assert_close(weights, wanted_weights, atol=1e-12, rtol=1e-12)
     one, two = torch.randn(hidden.shape).double(), torch.randn(weights.shape).double()
@@ -100,17 +77,11 @@ def test_input_feeding_equals_single_steps(name: str, tie: str, masked: bool, ce
 def test_attending_before_each_step_equals_single_steps(
     name: str, word_in_query: bool, masked: bool, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("translate.attention.recompute.CHUNK_ELEMENTS", rows)  # sentence by sentence, or all
+    monkeypatch.setattr(
+        "translate.attention.kernels.additive.CHUNK_ELEMENTS", rows
+    )  # sentence by sentence, or all
     model = bahdanau(name, word_in_query=word_in_query)
-    assert model._attends_plainly()
     assert_equals_single_steps(model, masked=masked, unread=1)
-
-
-@pytest.mark.parametrize("name", ["coverage", "general"])
-def test_other_mechanisms_keep_their_own_loop(name: str) -> None:
-    torch.manual_seed(3)
-    sizes = {"embedding_size": 7, "encoder_size": 11, "decoder_size": 22}
-    assert not BahdanauRNN(31, 31, attention(name), **sizes)._attends_plainly()
 
 
 def test_a_source_without_visible_words_has_finite_gradients() -> None:
@@ -150,15 +121,3 @@ def test_half_precision_is_near_float64_and_gives_float32(build: Callable[[], Se
             assert one.dtype == torch.float32
             # A few rounding errors of bfloat16 (2^-9), more where the softmax's gradients cancel out.
             assert (one.double() - other).norm() <= 0.05 * other.norm()
-
-
-def test_which_states_take_the_written_gradient() -> None:
-    states = torch.zeros(2, 3)
-    assert writes_gradients(states)
-    assert loop_precision(states) == torch.float32
-    assert loop_precision(states.double()) == torch.float64
-    with torch.no_grad():
-        assert not writes_gradients(states)
-    with torch.autocast("cpu", torch.bfloat16):
-        assert writes_gradients(states)
-        assert loop_precision(states) == torch.bfloat16

@@ -7,23 +7,16 @@ import torch
 from torch import Tensor, nn
 
 from tests.tiny_models import BACKENDS, tiny_model
-from translate.models import Seq2Seq
-from translate.models.rounding import Bfloat16Linear, Int8Linear, round_to_bfloat16, round_to_int8
+from translate.attention.kernels.linear import Bfloat16Linear, Int8Linear
 
-NO_FBGEMM = "fbgemm" not in torch.backends.quantized.supported_engines
-KINDS = [
-    pytest.param(
-        round_to_int8, Int8Linear, 0.1, marks=pytest.mark.skipif(NO_FBGEMM, reason="torch has no fbgemm")
-    ),
-    pytest.param(round_to_bfloat16, Bfloat16Linear, 0.02),
-]
+NO_INT8 = pytest.mark.skipif(torch.backends.quantized.engine == "none", reason="torch has no int8")
+KINDS = [pytest.param(Int8Linear, 0.1, marks=NO_INT8), (Bfloat16Linear, 0.02)]
 
 
-@pytest.mark.parametrize(("change", "layer", "tolerance"), KINDS)
+@pytest.mark.parametrize(("layer", "tolerance"), KINDS)
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_every_layer_is_rounded_and_the_scores_too(
     backend: str,
-    change: Callable[[Seq2Seq], None],
     layer: Callable[[Tensor, Tensor | None], nn.Module],
     tolerance: float,
 ) -> None:
@@ -31,7 +24,7 @@ def test_every_layer_is_rounded_and_the_scores_too(
     source, target_in = torch.randint(4, 9, (2, 5)), torch.randint(4, 9, (2, 3))
     hidden = model(source, None, target_in)
     exact = model.logits(hidden)
-    change(model)
+    model.replace_products(layer)
     assert not [module for module in model.modules() if type(module) is nn.Linear]
     rounded = model.logits(hidden)
     assert rounded.dtype == torch.float32

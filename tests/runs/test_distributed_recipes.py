@@ -12,7 +12,7 @@ from torch import Tensor
 from tests.ranks import Ranks
 from tests.runs.test_distributed import KINDS, SAME, assert_same, weights
 from tests.tiny_runs import train_tiny
-from translate.models.dropout import Dropout
+from translate.attention.kernels.dropout import Dropout
 
 RECIPE = [
     *SAME,

@@ -16,7 +16,6 @@ import translate
 from tests.tiny_runs import BACKENDS
 from translate.alignment.alignment import AlignmentChoice
 from translate.errors import UserError
-from translate.models.packing import CopiedLinear
 from translate.text.tokenizer import BOS, EOS
 from translate.version import __version__
 
@@ -44,7 +43,7 @@ def test_scores_of_a_lower_precision_are_nearly_those_of_float32(
     sentences = ["I love you .", "she does not like the green apples .", "", "look it up ."]
     translator = translate.load(tiny_runs[backend], device="cpu", precision=precision)
     model = translator.model
-    stored = model.parameters() if precision == "float16" else [cast(CopiedLinear, model.output_layer).weight]
+    stored = (model if precision == "float16" else cast(torch.nn.Module, model.output_layer)).parameters()
     assert {each.dtype for each in stored} == {getattr(torch, precision)}
     exact = translate.load(tiny_runs[backend], device="cpu").model
     for beam_size in (1, 2):

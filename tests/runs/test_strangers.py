@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 
 import translate
 from translate.errors import UserError
-from translate.models.size_limit import SizeLimit
+from translate.models.sizes import SizeLimit
 
 WEIGHTS = Path("checkpoints") / "best" / "model.safetensors"
 

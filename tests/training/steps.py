@@ -4,8 +4,8 @@ import torch
 from torch import nn
 
 from tests.tiny_models import tiny_model
+from translate.attention.kernels.dropout import Dropout
 from translate.models import Seq2Seq
-from translate.models.dropout import Dropout
 from translate.training.losses import LossTerms
 from translate.training.update import Update
 from translate.training.weights import MovingAverage

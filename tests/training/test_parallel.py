@@ -11,11 +11,11 @@ from torch import nn
 
 from tests.ranks import SIZE, Ranks
 from tests.tiny_models import tiny_model
+from translate.attention.kernels.dropout import Dropout
 from translate.config.training import RuntimeConfig
 from translate.corpora.batching import POSITION_BITS, collate
 from translate.corpora.encoded import EncodedCorpus, Ragged
 from translate.models import Seq2Seq
-from translate.models.dropout import Dropout
 from translate.training import update as update_module
 from translate.training.distributed import connected
 from translate.training.losses import GuidedAlignment, LossTerms, batch_loss

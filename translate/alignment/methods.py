@@ -89,7 +89,7 @@ def piece_gradients(model: Seq2Seq, batch: PairBatch) -> Tensor:
     with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
         embedded = model.embed_source(batch.source).detach().requires_grad_()
         hidden = model.read_target(
-            model.encode_embedded(embedded, batch.source_mask, *model.parts_of(batch.source)), batch.target_in
+            model.encode_embedded(embedded, batch.source_mask, model.parts_of(batch.source)), batch.target_in
         )
         rows = [batch.source.new_zeros(batch.source.shape[:2], dtype=torch.float32)] * wanted.shape[1]
         # One backward pass for every position serves all sentences: a sentence's gradients stay in its row.

@@ -16,8 +16,8 @@ from torch import Tensor
 from translate.corpora.batching import pad, sequential_batches
 from translate.corpora.images.patches import Image
 from translate.errors import UserError
+from translate.models import Encoded
 from translate.models.seq2seq import Seq2Seq
-from translate.models.states import Encoded
 from translate.text.tokenizer import BOS, EOS, NO_WORD, Pieces
 
 BATCH_TOKENS = 4096  # target tokens of one batch, padding included

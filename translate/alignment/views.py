@@ -16,8 +16,8 @@ from translate.errors import UserError
 from translate.figures.page import Alternative, Page
 from translate.figures.picture_page import show_regions
 from translate.links.links import Gold
+from translate.models.image_encoders import picture_encoder
 from translate.models.seq2seq import Seq2Seq, evaluation_mode
-from translate.models.vision.picture_encoders import picture_encoder
 
 THIS = "this sentence"
 

@@ -12,10 +12,9 @@ from torch import Tensor, nn
 
 from translate.attention.contract import Attention, check_size, register
 from translate.attention.functional import additive_scores, masked_softmax
-from translate.attention.fused import additive_kernel
-from translate.attention.kernels import ADDITIVE_KERNELS, check_kernel
-from translate.attention.memory import Memory
-from translate.attention.recompute import chunked_additive_scores, compiled_additive_scores
+from translate.attention.kernels.additive import fast_additive_scores
+from translate.attention.kernels.fused import ADDITIVE_KERNELS, check_kernel
+from translate.attention.memory import WHOLE, Memory, SourceParts
 from translate.config.option_groups import Width
 
 
@@ -27,8 +26,10 @@ class Additive(Attention):
         query_size: width of a query.
         key_size: width of a source state.
         attention_size: A; ``query_size`` if ``None``.
-        kernel: ``chunked`` or ``compiled``, which hold no (B, T, S, A); ``explicit``, which does; ``auto``.
+        kernel: ``chunked``, which holds no (B, T, S, A); ``explicit``, which does; or ``auto``.
     """
+
+    plain_score = "additive"
 
     def __init__(
         self, query_size: int, key_size: int, attention_size: Width | None = None, kernel: str = "auto"
@@ -48,13 +49,8 @@ class Additive(Attention):
     def scores(self, query: Tensor, memory: Memory, state: Any = None) -> Tensor:
         keys = memory.keys.squeeze(1)
         projected = self.query_projection(query).to(keys.dtype)
-        return self.energy(projected, keys).unsqueeze(1)  # (B, 1, T, S)
-
-    def energy(self, query: Tensor, keys: Tensor) -> Tensor:
-        """The scores of projected queries (B, T, A) and keys (B, S, A) by the chosen kernel: (B, T, S)."""
-        kernel = additive_kernel(self.kernel, keys)
-        score = {"chunked": chunked_additive_scores, "compiled": compiled_additive_scores}
-        return score.get(kernel, additive_scores)(query, keys, self.direction)
+        scores = fast_additive_scores(projected, keys, self.direction, kernel=self.kernel)
+        return scores.unsqueeze(1)  # (B, 1, T, S)
 
 
 @register("concat")
@@ -137,7 +133,7 @@ class DocumentMemory(Memory):
 class Hierarchical(Additive):
     """Additive over words, then over the sentences of a document: Yang et al. 2016, 2.2.
 
-    Words: c_j = sum_s softmax_s(v^T tanh(W q + U h_js)) h_js, for each sentence j. Sentences:
+    Words: c_j = sum_s softmax_s(v^T tanh(W q + U h_js)) h_js, for every sentence j. Sentences:
     c = sum_j softmax_j(v'^T tanh(W' q + U' c_j)) c_j, by a decoder's query as in Miculicich et al. 2018, 2.2.
     The weight of a word is its weight in the sentence times that of the sentence, so all sum to 1, and those
     of a sentence to the sentence's. Deviations: Yang et al. learn one query vector; Miculicich et al. encode
@@ -147,11 +143,10 @@ class Hierarchical(Additive):
         query_size: width of a query.
         key_size: width of a source state, C.
         attention_size: A; ``query_size`` if ``None``.
-        kernel: ``chunked`` or ``compiled``, which hold no (B, T, S, A); ``explicit``, which does; ``auto``.
+        kernel: as :class:`Additive`.
     """
 
-    prepared_by = ("prepare", "prepare_document")
-    num_sentences = 1  # that are told apart; those further away count as the first of these
+    num_sentences: int = 1  # sentences further away count as the first of these
 
     def __init__(
         self, query_size: int, key_size: int, attention_size: Width | None = None, kernel: str = "auto"
@@ -163,12 +158,10 @@ class Hierarchical(Additive):
         self.sentence_direction = new_direction(size)
 
     def prepare(self, states: Tensor, mask: Tensor | None = None) -> DocumentMemory:
-        return self.prepare_document(states, mask, None)
+        return self.prepare_parts(states, mask, WHOLE)
 
-    def prepare_document(
-        self, states: Tensor, mask: Tensor | None, sentences: Tensor | None
-    ) -> DocumentMemory:
-        """As :meth:`prepare`, with the number of each position's sentence: (B, S) int64, 0 for the last."""
+    def prepare_parts(self, states: Tensor, mask: Tensor | None, parts: SourceParts) -> DocumentMemory:
+        sentences = parts.sentences
         if sentences is not None and sentences.shape != states.shape[:2]:
             raise ValueError(f"sentences: expected {tuple(states.shape[:2])}, got {tuple(sentences.shape)}")
         memory = super().prepare(states, mask)
@@ -187,11 +180,11 @@ class Hierarchical(Additive):
         return (words * shares.transpose(1, 2).unsqueeze(3)).sum(1, keepdim=True)
 
     def _own(self, memory: DocumentMemory) -> Tensor | None:
-        """Which positions each sentence sees, (B, J, S) bool; ``None`` if one sentence sees all."""
+        """The positions that each sentence sees, (B, J, S) bool; ``None`` if one sentence sees all."""
         if memory.sentences is None:
             return None if memory.mask is None else memory.mask.unsqueeze(1)
-        told = memory.sentences.clamp_max(self.num_sentences - 1).unsqueeze(1)
-        own = told == torch.arange(self.num_sentences, device=told.device).unsqueeze(1)
+        number = memory.sentences.clamp_max(self.num_sentences - 1).unsqueeze(1)
+        own = number == torch.arange(self.num_sentences, device=number.device).unsqueeze(1)
         return own if memory.mask is None else own & memory.mask.unsqueeze(1)
 
 
@@ -220,8 +213,6 @@ class TwoSources(Attention):
         attention_size: A; ``query_size`` if ``None``.
     """
 
-    prepared_by = ("prepare", "prepare_two")
-
     def __init__(self, query_size: int, key_size: int, attention_size: Width | None = None) -> None:
         super().__init__(query_size, key_size)
         size = check_size("attention_size", attention_size, query_size)
@@ -230,10 +221,12 @@ class TwoSources(Attention):
         self.gate = nn.Linear(query_size, 1)
 
     def prepare(self, states: Tensor, mask: Tensor | None = None) -> Memory:
-        return self.prepare_two(states, mask, states.new_zeros(states.shape[:2], dtype=torch.bool))
+        return self.prepare_parts(states, mask, WHOLE)
 
-    def prepare_two(self, states: Tensor, mask: Tensor | None, pictures: Tensor) -> Memory:
-        """As :meth:`prepare`, with which positions are patches: (B, S) bool."""
+    def prepare_parts(self, states: Tensor, mask: Tensor | None, parts: SourceParts) -> Memory:
+        pictures = parts.patches
+        if pictures is None:
+            pictures = states.new_zeros(states.shape[:2], dtype=torch.bool)
         words, picture = (part.prepare(states, mask) for part in (self.words, self.picture))
         return TwoSourcesMemory(words.keys, words.values, mask, picture_keys=picture.keys, pictures=pictures)
 
@@ -262,20 +255,3 @@ class TwoSources(Attention):
 def _pictures(memory: Memory) -> Tensor:
     assert isinstance(memory, TwoSourcesMemory)
     return memory.pictures[:, None, None]  # (B, 1, 1, S)
-
-
-def prepare(attention: Attention, states: Tensor, mask: Tensor | None, parts: Tensor | None = None) -> Memory:
-    """The memory of any mechanism.
-
-    Args:
-        attention: the mechanism.
-        states: (B, S, key_size).
-        mask: (B, S) bool, True = visible.
-        parts: (B, S), what each position belongs to: bool, whether it is a patch of a picture; or int64, the
-            number of its sentence. A mechanism that does not tell them apart reads them alike.
-    """
-    if parts is not None and isinstance(attention, TwoSources) and parts.dtype == torch.bool:
-        return attention.prepare_two(states, mask, parts)
-    if parts is not None and isinstance(attention, Hierarchical) and parts.dtype != torch.bool:
-        return attention.prepare_document(states, mask, parts)
-    return attention.prepare(states, mask)

@@ -15,10 +15,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from translate.attention.functional import masked_softmax, weighted_sum
-from translate.attention.fused import few_scores
-from translate.attention.masks import Pattern, check_mask
-from translate.attention.memory import Memory, each_tensor
+from translate.attention.functional import masked_softmax
+from translate.attention.kernels.fused import fuses
+from translate.attention.memory import Memory, Pattern, SourceParts, check_mask
+
+# The methods that define what a mechanism computes.
+DEFINING = {"prepare", "queries", "scores", "align", "visible", "pattern", "weight", "merge", "forward"}
 
 
 class Attention(nn.Module):
@@ -37,8 +39,19 @@ class Attention(nn.Module):
     positioned = False  # whether scores depend on the position of the query
     reads_embedding = False  # whether the query is [embedding of the last target token; decoder state]
     causal = False  # hide the keys in a query's future (self-attention of a decoder)
-    prepared_by: tuple[str, ...] = ("prepare",)  # the methods that make a memory
+    attends_self = False  # whether it has `attend_self`, `start_self` and `step_self`
+    num_sentences: int | None = (
+        None  # of a document that are told apart; ``None`` if it cannot tell them apart
+    )
+    # The score, if the weights are a masked softmax of it and nothing else: "additive" or "dot". A recurrent
+    # decoder may then run as one loop with a written gradient.
+    plain_score: str | None = None
     context_size: int  # width of the context
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.__dict__.keys() & DEFINING and "plain_score" not in cls.__dict__:
+            cls.plain_score = None  # it computes something else
 
     def __init__(self, query_size: int, key_size: int) -> None:
         super().__init__()
@@ -54,12 +67,12 @@ class Attention(nn.Module):
         self._check_states(states, mask)
         return Memory(states.unsqueeze(1), states.unsqueeze(1), mask)
 
-    def lay_out(self, memory: Memory) -> Memory:
-        """The memory as the steps of a search read it fastest: strided views would be copied at each step."""
-        return each_tensor(memory, Tensor.contiguous)
+    def prepare_parts(self, states: Tensor, mask: Tensor | None, parts: SourceParts) -> Memory:
+        """:meth:`prepare`, for a mechanism that tells the parts of a source apart; others read them alike."""
+        return self.prepare(states, mask)
 
     def scores(self, query: Tensor, memory: Memory, state: Any = None) -> Tensor:
-        """How relevant each key is to each query: (B, T, query_size) -> (B, H, T, S)."""
+        """The relevance of each key to each query: (B, T, query_size) -> (B, H, T, S)."""
         raise NotImplementedError
 
     def initial_state(self, memory: Memory, num_queries: int) -> Any:
@@ -95,9 +108,7 @@ class Attention(nn.Module):
 
     def fuses(self, query: Tensor, memory: Memory) -> bool:
         """Whether a call that needs no weights takes the fused path."""
-        if not self.fusible or self.kernel == "explicit":
-            return False
-        return self.kernel != "auto" or not few_scores(query, memory.keys)
+        return self.fusible and fuses(self.kernel, query, memory.keys)
 
     def attend(
         self, query: Tensor, memory: Memory, state: Any = None, *, exact: bool = False
@@ -118,7 +129,7 @@ class Attention(nn.Module):
         return masked_softmax(self.scores(query, memory, state), self.visible(query, memory, state))
 
     def visible(self, query: Tensor, memory: Memory, state: Any = None) -> Tensor | None:
-        """Which keys each query sees, broadcastable to (B, H, T, S); ``None`` if all."""
+        """The keys that each query sees, broadcastable to (B, H, T, S); ``None`` if all."""
         num_queries, num_keys = query.shape[1], memory.keys.shape[2]
         return self.pattern(num_queries, memory, state).visible(num_queries, num_keys, query.device)
 
@@ -129,14 +140,14 @@ class Attention(nn.Module):
 
     def weight(self, weights: Tensor, memory: Memory) -> Tensor:
         """The weighted sum of the values: (B, H, T, S) -> (B, T, context_size)."""
-        return self.merge(weighted_sum(weights.to(memory.values.dtype), memory.values))
+        return self.merge(weights.to(memory.values.dtype) @ memory.values)
 
     def merge(self, context: Tensor) -> Tensor:
         """Join the heads: (B, H, T, E') -> (B, T, H E')."""
         return context.transpose(1, 2).flatten(2)
 
     def transformed_values(self, memory: Memory) -> Tensor:
-        """What a key adds to the context through each head at weight 1: (B, H, S, context_size).
+        """The context that a key adds through each head at weight 1: (B, H, S, context_size).
 
         The f(x) of Kobayashi et al. 2020, 2.3: sum_h sum_s weights[h, s] f_h(x_s), plus the bias of the
         merge, is the context of :meth:`weight`, which must be linear in the weights.

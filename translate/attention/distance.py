@@ -12,9 +12,7 @@ from torch import Tensor, nn
 from translate.attention.contract import check_size, register
 from translate.attention.dot_product import General
 from translate.attention.functional import masked_softmax
-from translate.attention.kernels import KERNELS
-from translate.attention.masks import lengths_of
-from translate.attention.memory import Memory
+from translate.attention.memory import Memory, lengths_of
 from translate.attention.multi_head import HEADS, Heads, MultiHead
 from translate.config.option_groups import Width, flat_options
 
@@ -44,16 +42,8 @@ class SlidingWindow(MultiHead):
         super().__init__(query_size, key_size, heads, causal=causal)
 
 
-class Biased(MultiHead):
-    """Base of the mechanisms that define :meth:`MultiHead.distance_bias`."""
-
-    biased = True
-    kernels = tuple(name for name in KERNELS if name != "varlen")
-    refusal = "the kernel over packed tokens takes no bias"
-
-
 @register("alibi")
-class ALiBi(Biased):
+class ALiBi(MultiHead):
     """softmax(q_i^T k_j / sqrt(E) - m_h |i - j|) v: Press et al. 2022, 3.
 
     The slopes of H heads are m_h = 2^(-8 h / H), h = 1 .. H. If H is no power of two, they are those of the
@@ -66,6 +56,7 @@ class ALiBi(Biased):
         heads, causal: as :class:`MultiHead`.
     """
 
+    biased = True
     slopes: Tensor
 
     @flat_options
@@ -87,7 +78,7 @@ def alibi_slopes(num_heads: int) -> list[float]:
 
 
 @register("relative_bias")
-class RelativeBias(Biased):
+class RelativeBias(MultiHead):
     """softmax(q_i^T k_j / sqrt(E) + b_h[bucket(j - i)]) v: Raffel et al. 2020, 2.1.
 
     Each small distance has a bucket. Larger ones share buckets whose width grows as the logarithm, and all
@@ -100,6 +91,8 @@ class RelativeBias(Biased):
         max_distance: where the last bucket begins.
         heads, causal: as :class:`MultiHead`.
     """
+
+    biased = True
 
     @flat_options
     def __init__(

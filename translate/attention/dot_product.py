@@ -9,10 +9,8 @@ from torch import Tensor, nn
 
 from translate.attention.contract import Attention, register
 from translate.attention.functional import dot_scores
-from translate.attention.fused import fused_attention
-from translate.attention.kernels import KERNELS, check_kernel, onednn_multiplies
-from translate.attention.masks import Pattern
-from translate.attention.memory import Memory, by_columns, each_tensor
+from translate.attention.kernels.fused import KERNELS, check_kernel, fused_attention
+from translate.attention.memory import Memory, Pattern
 from translate.errors import UserError
 
 
@@ -53,12 +51,6 @@ class DotProduct(Attention):
         """Project queries and split them into heads: (B, T, query_size) -> (B, H, T, E)."""
         return query.unsqueeze(1)
 
-    def lay_out(self, memory: Memory) -> Memory:
-        if memory.keys.device.type != "cpu" or not onednn_multiplies():
-            return super().lay_out(memory)
-        keys = by_columns(memory.keys)  # a product of oneDNN with few queries takes half as long
-        return each_tensor(memory, lambda part: keys if part is memory.keys else part.contiguous())
-
     def scores(self, query: Tensor, memory: Memory, state: Any = None) -> Tensor:
         split = self.queries(query)
         scores = dot_scores(split, memory.keys)
@@ -97,6 +89,8 @@ class Dot(DotProduct):
         SizeMismatchError: if the two widths differ.
     """
 
+    plain_score = "dot"
+
     def __init__(self, query_size: int, key_size: int, kernel: str = "auto") -> None:
         super().__init__(query_size, key_size)
         if query_size != key_size:
@@ -123,6 +117,8 @@ class General(DotProduct):
         key_size: width of a source state.
         kernel: how contexts are computed; see ``translate doctor``.
     """
+
+    plain_score = "dot"
 
     def __init__(self, query_size: int, key_size: int, kernel: str = "auto") -> None:
         super().__init__(query_size, key_size)

@@ -7,26 +7,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from translate.attention.kernels import onednn_multiplies
-
-VECTOR_BYTES = {"AVX512": 64}  # of the registers of torch's CPU kernels; 32 or less elsewhere
-WORTH_PADDING = 2048  # numbers from which two copies cost less than a softmax number by number
-
-
-def softmax(scores: Tensor) -> Tensor:
-    """Normalise in the last dimension.
-
-    On a CPU torch takes rows that do not fill a register number by number, at ten times the cost of each, and
-    so does its gradient. Such rows are widened by columns that get nothing.
-    """
-    width, widened = scores.shape[-1], 0
-    if scores.device.type == "cpu" and not torch.compiler.is_compiling() and scores.numel() >= WORTH_PADDING:
-        register = VECTOR_BYTES.get(torch.backends.cpu.get_cpu_capability(), 32) // scores.element_size()
-        widened = max(0, register - width)
-    if not widened:
-        return torch.softmax(scores, dim=-1)
-    return torch.softmax(F.pad(scores, (0, widened), value=-torch.inf), dim=-1)[..., :width]
-
 
 def masked_softmax(scores: Tensor, visible: Tensor | None) -> Tensor:
     """Normalise over the visible keys, in the last dimension.
@@ -41,18 +21,9 @@ def masked_softmax(scores: Tensor, visible: Tensor | None) -> Tensor:
         Weights (..., T, S); rows sum to 1, or to 0 where nothing is visible.
     """
     if visible is None:
-        return softmax(scores)
+        return torch.softmax(scores, dim=-1)
     hidden, lowest = ~visible, torch.finfo(scores.dtype).min  # finite: -inf would make an all-hidden row NaN
-    return softmax(scores.masked_fill(hidden, lowest)).masked_fill(hidden, 0.0)
-
-
-def weighted_sum(weights: Tensor, values: Tensor) -> Tensor:
-    """(..., T, S), (..., S, E) -> (..., T, E)."""
-    # With one row a product of oneDNN takes 1.4 times as long as two passes over the values.
-    alone = weights.shape[-2] == 1 and values.device.type == "cpu" and onednn_multiplies()
-    if alone and not torch.is_grad_enabled():
-        return (weights.mT * values).sum(-2, keepdim=True)
-    return weights @ values
+    return torch.softmax(scores.masked_fill(hidden, lowest), dim=-1).masked_fill(hidden, 0.0)
 
 
 def normalise(scores: Tensor, visible: Tensor | None) -> Tensor:
@@ -66,7 +37,7 @@ def normalise(scores: Tensor, visible: Tensor | None) -> Tensor:
 def additive_scores(query: Tensor, keys: Tensor, direction: Tensor) -> Tensor:
     """v^T tanh(W q + U k): Bahdanau et al. 2015, A.1.2; q and k come projected.
 
-    Holds (B, T, S, A); :mod:`translate.attention.recompute` computes the same without it.
+    Holds (B, T, S, A); :mod:`translate.attention.kernels.additive` computes the same without it.
 
     Args:
         query: W q, (B, T, A).

@@ -119,7 +119,7 @@ class FastWeights(MultiHead):
     def _prepare_features(
         self, states: Tensor, mask: Tensor | None, turn: Turn | None, position: int | Tensor
     ) -> tuple[Tensor, FastMemory]:
-        query, plain = self.prepare_self(states, mask)
+        query, plain = super().queries(states), super().prepare(states, mask)
         keys = plain.keys
         if turn is not None:
             query, keys = turn(query, position), turn(keys, position)
@@ -263,7 +263,7 @@ class Delta(FastWeights):
 
 
 def _correct(written: Tensor, keys: Tensor, values: Tensor, strength: Tensor) -> Tensor:
-    """What the keys of a chunk add to the matrix, b_i (v_i - W_{i-1} k_i), by one solve: (B, H, C, E).
+    """The change of the matrix by the keys of a chunk, b_i (v_i - W_{i-1} k_i), by one solve: (B, H, C, E).
 
     Yang et al. 2024, 3.2: with u_i = v_i - W_{i-1} k_i, (I + tril(k_i^T k_j b_j, -1)) u = v - K W.
     """

@@ -13,13 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translate.attention.contract import check_size, register
 from translate.attention.dot_product import DotProduct
-from translate.attention.masks import Pattern
-from translate.attention.memory import Memory
+from translate.attention.memory import Memory, Pattern
 from translate.attention.path_cache import LayerCache, PathCache
 from translate.config.option_groups import NumHeads, Width, flat_options, option_group
 
@@ -30,7 +28,7 @@ Turn = Callable[[Tensor, int | Tensor], Tensor]
 @option_group
 @dataclass(frozen=True)
 class Heads:
-    """How a multi-head attention is built, and how far its queries see.
+    """The options of a multi-head attention.
 
     Attributes:
         num_heads: number of heads; divides ``attention_size``; the greatest of 4, 2 and 1 if ``None``.
@@ -70,6 +68,7 @@ class MultiHead(DotProduct):
     """
 
     scale = None
+    attends_self = True
     biased = False  # whether `distance_bias` adds to the scores
 
     @flat_options
@@ -121,21 +120,6 @@ class MultiHead(DotProduct):
         keys, values = self.key_value_projection(states).chunk(2, dim=-1)
         return Memory(self.split(keys), self.split(values), mask)
 
-    def prepare_self(self, states: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Memory]:
-        """Queries (B, H, L, E) and memory of states that attend to themselves.
-
-        Training uses one matrix product. Otherwise each layer runs alone: few rows do not repay joining them.
-        """
-        self._check_states(states, mask)
-        query_layer, memory_layer = self.query_projection, self.key_value_projection
-        if not self.training:
-            return self.split(query_layer(states)), MultiHead.prepare(self, states, mask)
-        weight = torch.cat([query_layer.weight, memory_layer.weight])
-        bias = None if query_layer.bias is None else torch.cat([query_layer.bias, memory_layer.bias])
-        sizes = (query_layer.out_features, memory_layer.out_features // 2, memory_layer.out_features // 2)
-        query, keys, values = F.linear(states, weight, bias).split(sizes, dim=-1)
-        return self.split(query), Memory(self.split(keys), self.split(values), mask)
-
     def queries(self, query: Tensor) -> Tensor:
         return self.split(self.query_projection(query))
 
@@ -157,8 +141,7 @@ class MultiHead(DotProduct):
 
     def own_pattern(self, num_queries: int, memory: Memory) -> Pattern:
         """The pattern of a sequence that attends to itself: its last query stands at its last key."""
-        start, own = memory.keys.shape[2] - num_queries, num_queries > 1
-        pattern = Pattern(memory.mask, self.causal, start=start, own=own)
+        pattern = Pattern(memory.mask, self.causal, start=memory.keys.shape[2] - num_queries)
         return self._by_distance(pattern) if self.positioned else pattern
 
     def _by_distance(self, pattern: Pattern) -> Pattern:
@@ -173,9 +156,7 @@ class MultiHead(DotProduct):
 
     def attend_self(self, states: Tensor, mask: Tensor | None = None, turn: Turn | None = None) -> Tensor:
         """A sequence (B, L, D) attends to itself; ``turn`` rotates queries and keys by their positions."""
-        query, memory = self.prepare_self(states, mask)
-        if turn is not None:
-            query, memory = turn(query, 0), Memory(turn(memory.keys, 0), memory.values, mask)
+        query, memory = self._turned(self.queries(states), self.prepare(states, mask), 0, turn)
         return self.fuse(query, memory, self.own_pattern(states.shape[1], memory))
 
     def start_paths(self, num_layers: int, num_sentences: int, like: Tensor) -> PathCache | None:
@@ -194,29 +175,33 @@ class MultiHead(DotProduct):
         The cache holds keys and values so far. It is a tensor (N, 2, G, T, E), of which a longer one is
         returned, or a layer of a :class:`PathCache`, which is written in place.
         """
-        query, new = self.prepare_self(states)
-        keys = new.keys
-        if turn is not None:
-            query, keys = turn(query, position), turn(keys, position)
+        query, new = self._turned(self.queries(states), self.prepare(states), position, turn)
         if isinstance(cache, LayerCache):
-            return self._step_paths(query, keys, new.values, cache), cache
+            return self._step_paths(query, new, cache), cache
         if self.window is not None:  # the next position cannot see further back: the cache stops growing
             cache = cache[:, :, :, -self.window :]
-        cache = torch.cat([cache, torch.stack([keys, new.values], dim=1)], dim=3)
+        cache = torch.cat([cache, torch.stack([new.keys, new.values], dim=1)], dim=3)
         memory = Memory(cache[:, 0], cache[:, 1])
         return self.fuse(query, memory, self.own_pattern(1, memory)), cache
 
-    def _step_paths(self, query: Tensor, keys: Tensor, values: Tensor, cache: LayerCache) -> Tensor:
+    def _turned(
+        self, query: Tensor, memory: Memory, position: int | Tensor, turn: Turn | None
+    ) -> tuple[Tensor, Memory]:
+        if turn is None:
+            return query, memory
+        return turn(query, position), replace(memory, keys=turn(memory.keys, position))
+
+    def _step_paths(self, query: Tensor, new: Memory, cache: LayerCache) -> Tensor:
         """Attend as each hypothesis (N, H, 1, E) to its own path: (N, 1, D)."""
         paths = cache.paths
-        memory = Memory(*cache.write(keys, values))
+        memory = Memory(*paths.write(cache.layer, new.keys, new.values))
         query = query.view(paths.num_sentences, paths.width, *query.shape[1::2])
         query = query.transpose(1, 2)  # (B, H, W, E)
         one_path = Memory(
             *(part[:, :, :1].expand(-1, -1, paths.length, -1) for part in (memory.keys, memory.values))
         )
         pattern = self.own_pattern(1, one_path)
-        if paths.parted or paths.num_seen > paths.num_rows:
+        if paths.parted:
             pattern = Pattern(extra=paths.added(pattern.total(1, paths.length, query)))
         return self.fuse(query, memory, pattern).flatten(0, 1).unsqueeze(1)
 

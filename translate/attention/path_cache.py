@@ -12,12 +12,13 @@ from the oldest sentence's first: only distances between positions of one senten
 
 import math
 from itertools import chain
+from typing import NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
-from translate.attention.kernels import onednn_multiplies
-from translate.attention.memory import by_columns, select_rows, zeros_stored_as
+from translate.attention.memory import select_rows
 
 FIRST_ROWS = 16
 WORTH = 1.5  # rows over rows on a path, from which on dropping the others pays
@@ -41,21 +42,15 @@ class PathCache:
     def __init__(self, num_layers: int, sentences: int, num_heads: int, head_size: int, like: Tensor) -> None:
         self.length = 0
         self.width = 1
-        # oneDNN multiplies whole tensors alone, and would copy the rows so far at every step. So queries see
-        # the rows that are not written yet, too, which hold zeros or what has been moved, and lie on no path.
-        # It reads keys by columns, which takes half as long.
-        self._whole = like.device.type == "cpu" and onednn_multiplies()
-        values = like.new_zeros(sentences, num_heads, FIRST_ROWS, head_size)
-        keys = by_columns(values) if self._whole else values
+        room = like.new_zeros(sentences, num_heads, FIRST_ROWS, head_size)
         # Keys and values (B, G, R, E) of each layer.
-        self._states = [(zeros_stored_as(keys, keys.shape), values.clone()) for _ in range(num_layers)]
+        self._states = [(room.clone(), room.clone()) for _ in range(num_layers)]
         self._own = like.new_zeros(1, 1)  # 0 for a hypothesis itself, -inf for the others of its sentence
         self._paths = like.new_empty(sentences, 0)  # (N, C): 0 on the path of a hypothesis, else -inf
         # The position of each row, (B, C)
         self._positions = torch.empty(sentences, 0, dtype=torch.int64, device=like.device)
         self._crowded = 0  # number of rows at which to look for rows on no path
         self._masked = False  # whether a column lies on no path of some sentence, whatever the width
-        self._added: Tensor | None = None  # the bias of this step, where it is that of the paths alone
 
     @property
     def num_sentences(self) -> int:
@@ -63,13 +58,8 @@ class PathCache:
 
     @property
     def num_rows(self) -> int:
-        """C."""
+        """The number of rows that are written, C."""
         return self._paths.shape[1]
-
-    @property
-    def num_seen(self) -> int:
-        """The rows that :meth:`write` returns: C, or all that fit."""
-        return self._capacity if self._whole else self.num_rows
 
     @property
     def _capacity(self) -> int:
@@ -77,7 +67,7 @@ class PathCache:
 
     @property
     def parted(self) -> bool:
-        """Whether a hypothesis must not see all rows of its sentence."""
+        """Whether some rows of a sentence lie on no path of one of its hypotheses."""
         return self._masked or self.width > 1
 
     def extend(self) -> None:
@@ -92,41 +82,26 @@ class PathCache:
         position = self._positions.new_full((self.num_sentences, self.width), self.length)
         self._positions = torch.cat([self._positions, position], dim=1)
         self.length += 1
-        self._added = None
 
     def write(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Write a layer's last position, (N, G, 1, E) each; returns rows (B, G, ``num_seen``, E) each."""
+        """Write a layer's last position, (N, G, 1, E) each; returns all rows (B, G, C, E) each."""
         rows, held = self.num_rows, self._states[layer]
         for own, new in zip(held, (keys, values), strict=True):
             written = new.view(self.num_sentences, self.width, *new.shape[1::2]).transpose(1, 2)
             own[:, :, rows - self.width : rows] = written  # (B, G, W, E)
-        if self._whole:
-            return held
         keys, values = (own[:, :, :rows] for own in held)
         return keys, values
 
-    def added(self, by_position: Tensor | None) -> Tensor | None:
-        """The bias of the scores: -inf off a hypothesis' path, plus ``by_position`` (1, 1 or H, 1, T).
+    def added(self, by_position: Tensor | None) -> Tensor:
+        """The bias of the scores (B, 1 or H, W, C): -inf off a hypothesis' path, plus ``by_position``.
 
-        Returns (B or 1, 1 or H, W, ``num_seen``), or ``None`` if nothing is added.
+        Args:
+            by_position: (1, 1 or H, 1, T).
         """
-        if by_position is None and self.parted:
-            if self._added is None:  # the same for all layers
-                self._added = self._off_the_paths()
-            return self._added
-        unwritten = self.num_seen - self.num_rows
-        if not self.parted:  # every row is a position
-            if by_position is None and unwritten:
-                by_position = self._own.new_zeros(1, 1, 1, self.num_rows)
-            return by_position if by_position is None else _followed(by_position, unwritten, -math.inf)
-        positions, paths = _followed(self._positions, unwritten, 0), self._off_the_paths()
-        assert by_position is not None
-        return paths + by_position[0, :, 0, positions].transpose(0, 1).unsqueeze(2)  # (B, H, 1, num_seen)
-
-    def _off_the_paths(self) -> Tensor:
-        """-inf at the rows that lie on no path of a hypothesis, else 0: (B, 1, W, ``num_seen``)."""
-        paths = _followed(self._paths, self.num_seen - self.num_rows, -math.inf)
-        return paths.view(-1, 1, self.width, self.num_seen)
+        off_path = self._paths.view(-1, 1, self.width, self.num_rows)
+        if by_position is None:
+            return off_path
+        return off_path + by_position[0, :, 0, self._positions].transpose(0, 1).unsqueeze(2)
 
     def widen(self, width: int) -> None:
         """Copy the one hypothesis of each sentence to ``width``; its rows are on all paths."""
@@ -168,10 +143,8 @@ class PathCache:
             for own in chain(*self._states):
                 own[:, :, self.num_rows : rows] = 0.0  # on no path, but no NaN either
             more, wider = count - old, rows - self.num_rows
-            self._paths = torch.nn.functional.pad(
-                self._paths, (0, wider, 0, more * self.width), value=-math.inf
-            )
-            self._positions = torch.nn.functional.pad(self._positions, (0, wider, 0, more))
+            self._paths = F.pad(self._paths, (0, wider, 0, more * self.width), value=-math.inf)
+            self._positions = F.pad(self._positions, (0, wider, 0, more))
         paths = self._paths.view(count, self.width, -1)
         paths[sentences, :, other.num_rows :] = -math.inf
         paths[sentences, :, : other.num_rows] = other._paths.view(-1, self.width, other.num_rows)[chosen]
@@ -183,7 +156,7 @@ class PathCache:
         """Make room for ``count`` sentences and ``capacity`` rows, one layer after the other."""
         old, num_heads, _, size = self._states[0][0].shape
         for layer, states in enumerate(self._states):
-            grown = tuple(zeros_stored_as(own, (count, num_heads, capacity, size)) for own in states)
+            grown = [own.new_zeros(count, num_heads, capacity, size) for own in states]
             for own, new in zip(states, grown, strict=True):
                 new[:old, :, : self.num_rows] = own[:, :, : self.num_rows]
             self._states[layer] = grown[0], grown[1]
@@ -217,18 +190,8 @@ class PathCache:
         return max(int(WORTH * self.num_rows), FIRST_ROWS)
 
 
-def _followed(tensor: Tensor, count: int, value: float) -> Tensor:
-    """The tensor with ``count`` more numbers in its last dimension."""
-    return torch.nn.functional.pad(tensor, (0, count), value=value) if count else tensor
-
-
-class LayerCache:
+class LayerCache(NamedTuple):
     """One layer's part of a :class:`PathCache`."""
 
-    def __init__(self, paths: PathCache, layer: int) -> None:
-        self.paths = paths
-        self.layer = layer
-
-    def write(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """See :meth:`PathCache.write`."""
-        return self.paths.write(self.layer, keys, values)
+    paths: PathCache
+    layer: int

@@ -22,8 +22,7 @@ def doctor() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from translate.attention.fused import kernels
-    from translate.attention.kernels import compiler
+    from translate.attention.kernels.fused import kernels
     from translate.runs.runtime import bfloat16_instructions, float32_instructions
 
     console = Console(highlight=False)
@@ -42,8 +41,6 @@ def doctor() -> None:
     products = "AVX-512, by oneDNN" if float32_instructions() else "by the library that torch chooses"
     console.print(f"float32 products on the CPU: {products}")
     console.print(f"threads: {torch.get_num_threads()}")
-    compiled_by = compiler() or "none found; torch.compile and the kernels that need it do not run on the CPU"
-    console.print(f"C++ compiler: {compiled_by}")
     table = Table("kernel", "runs here", "why not", title="attention kernels", title_justify="left")
     for kernel in kernels(torch.device("cuda" if has_gpu else "cpu")):
         table.add_row(kernel.name, "yes" if kernel.runs else "no", kernel.reason)

@@ -60,7 +60,7 @@ def export_run(
     _check_new(out)
     directory = RunDirectory(run)
     sources = None if sentences is None else _first_lines(Path(sentences), num_sentences)
-    translator = load(run, device="cpu", plugins=plugins, as_trained=True)
+    translator = load(run, device="cpu", plugins=plugins)
     contents = _contents(directory, translator)
     if export_format != "bundle":
         _check_text_alone(export_format, translator, report)
@@ -130,7 +130,7 @@ def _write(
 
 
 def _bundle_engine(directory: RunDirectory, plugins: Sequence[str]) -> Engine:
-    translator: Translator = load(directory.path, device="cpu", plugins=plugins, as_trained=True)
+    translator: Translator = load(directory.path, device="cpu", plugins=plugins)
     return lambda sentences: _rendered(translator.translate(sentences))
 
 

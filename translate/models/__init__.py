@@ -1,12 +1,11 @@
-"""The three backends under one contract: :class:`Seq2Seq`."""
+"""The three backends and their encoders, under one contract: :class:`Seq2Seq`."""
 
 from translate.models.bahdanau import BahdanauRNN
 from translate.models.encoders import EncoderSizes, RNNEncoder, SelfEncoder
+from translate.models.image_encoders import ConvolutionalEncoder, PatchEncoder
 from translate.models.luong import LuongRNN
-from translate.models.seq2seq import Seq2Seq
-from translate.models.states import DecodeState, Encoded
+from translate.models.seq2seq import DecodeState, Encoded, Seq2Seq
 from translate.models.transformer import Transformer
-from translate.models.vision.picture_encoders import ConvolutionalEncoder, PatchEncoder
 
 __all__ = [
     "BahdanauRNN",

@@ -13,13 +13,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translate.attention import Attention
-from translate.attention.additive import Additive, Concat
+from translate.attention.kernels import recurrent
 from translate.config.files import YAML, from_file
 from translate.config.option_groups import NumLayers, flat_options
 from translate.models.encoders import Encoder, EncoderSizes, RNNEncoder, initialise_recurrent
-from translate.models.recurrent.attending import AttendingWeights, WordInputs, attend_and_step
-from translate.models.recurrent.fed import LoopSource
-from translate.models.recurrent.layer import loop_precision, writes_gradients
 from translate.models.rnn import (
     OPTIONS,
     SIZES,
@@ -29,7 +26,7 @@ from translate.models.rnn import (
     cell_weights,
     gru_step,
 )
-from translate.models.states import DecodeState, Encoded
+from translate.models.seq2seq import DecodeState, Encoded
 
 READOUTS = ("maxout", "linear")
 
@@ -131,11 +128,11 @@ class BahdanauRNN(RecurrentSeq2Seq):
     ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
         """States (B, T, D), embeddings (B, T, E), contexts (B, T, C), and weights (B, H, T, S) on request."""
         embedded = self.embed(target_in, self.target_embedding)
+        state = self.start(encoded)
+        if self.attention.plain_score == "additive" and recurrent.runs(embedded, self.attention.kernel):
+            return self._run_loop(embedded, state, encoded, need_weights=need_weights)
         inputs, from_context = self._input_weights()
         word_gates = F.linear(embedded, inputs, cell_weights(self.cell, "ih")[1])  # (B, T, 3D)
-        state = self.start(encoded)
-        if self._attends_plainly() and writes_gradients(embedded):
-            return self._attend_and_step(embedded, word_gates, state, encoded, need_weights=need_weights)
         hidden, history = state.tensors[0], state.attention
         states, contexts, rows = [], [], []
         for step_input, last in zip(word_gates.unbind(1), embedded.unbind(1), strict=True):
@@ -148,34 +145,25 @@ class BahdanauRNN(RecurrentSeq2Seq):
         weights = torch.cat(rows, dim=2) if need_weights else None  # type: ignore[arg-type]
         return torch.stack(states, 1), embedded, torch.stack(contexts, 1), weights
 
-    def _attends_plainly(self) -> bool:
-        """Whether the loop is that of `recurrent/attending.py`: an additive score without a history."""
-        attention = self.attention
-        return type(attention) in (Additive, Concat) and attention.kernel in ("auto", "chunked")
-
-    def _attend_and_step(
-        self,
-        embedded: Tensor,
-        word_gates: Tensor,
-        state: DecodeState,
-        encoded: Encoded,
-        *,
-        need_weights: bool,
+    def _run_loop(
+        self, embedded: Tensor, state: DecodeState, encoded: Encoded, *, need_weights: bool
     ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-        """As the loop of :meth:`_walk`."""
-        attention, memory = cast(Additive, self.attention), encoded.memories[0]
-        layer, size = attention.query_projection, embedded.shape[2] if self.word_in_query else 0
-        of_word, of_state = layer.weight[:, :size], layer.weight[:, size:]
-        bias = layer.weight.new_zeros(len(layer.weight)) if layer.bias is None else layer.bias
+        """The loop of :meth:`_walk` with its written gradient."""
+        layer, memory = cast(nn.Linear, self.attention.query_projection), encoded.memories[0]
+        weight, bias = layer.weight, layer.bias
+        size = embedded.shape[2] if self.word_in_query else 0
+        bias = weight.new_zeros(len(weight)) if bias is None else bias
         shape = *embedded.shape[:2], len(bias)
-        queries = F.linear(embedded, of_word, bias) if self.word_in_query else bias.expand(shape)
-        own = cell_weights(self.cell, "hh")
-        states, contexts, weights = attend_and_step(
-            loop_precision(embedded),
-            WordInputs(word_gates, queries),
-            state.tensors[0],
-            LoopSource(memory.keys.squeeze(1), memory.values.squeeze(1), memory.mask),
-            AttendingWeights(of_state, attention.direction, self._input_weights()[1], *own),
+        queries = F.linear(embedded, weight[:, :size], bias) if self.word_in_query else bias.expand(shape)
+        hidden = state.tensors[0]
+        states, contexts, weights = recurrent.attend_then_step(
+            self.cell,
+            embedded,
+            queries,
+            recurrent.Start(hidden, hidden.new_empty(len(hidden), 0)),
+            recurrent.Source(memory.keys.squeeze(1), memory.values.squeeze(1), memory.mask),
+            weight[:, size:],
+            cast(Tensor, self.attention.direction),
         )
         return states, embedded, contexts, weights.unsqueeze(1) if need_weights else None
 

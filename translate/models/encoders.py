@@ -9,16 +9,15 @@ from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from translate.attention import Attention
-from translate.models.dropout import Dropout
+from translate.attention.kernels.dropout import Dropout
 from translate.models.embedding import sinusoids
-from translate.models.recurrent.layer import run_layers, writes_gradients
 
 
 class EncoderSizes(NamedTuple):
-    """What a backend asks of its encoder.
+    """The sizes that a backend asks of its encoder.
 
     Attributes:
         input_size: width of the embeddings.
@@ -72,26 +71,17 @@ class RNNEncoder(Encoder):
 
     def forward(self, embedded: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         """States (B, S, 2H) and the last hidden state of each layer, both directions (B, L, 2H)."""
-        length = embedded.shape[1]
-        if mask is None and writes_gradients(embedded):
-            by_position = embedded.transpose(0, 1)
-            states, hidden = run_layers(self.rnn, by_position.flatten(0, 1), [len(embedded)] * length)
-            states = states.unflatten(0, by_position.shape[:2]).transpose(0, 1).contiguous()
-        elif mask is None:
+        if mask is None:
             states, final = self.rnn(embedded)
             hidden = final[0] if isinstance(final, tuple) else final  # (2 L, B, H)
         else:
             # A GPU synchronises here, once a batch; packing sentences in any order would do so once more.
             lengths, order = mask.sum(1).clamp(min=1).cpu().sort(descending=True)
-            first, back = (each.to(embedded.device, non_blocking=True) for each in (order, order.argsort()))
+            first, back = (rows.to(embedded.device, non_blocking=True) for rows in (order, order.argsort()))
             packed = pack_padded_sequence(embedded.index_select(0, first), lengths, batch_first=True)
-            if writes_gradients(embedded):
-                states, hidden = run_layers(self.rnn, packed.data, packed.batch_sizes.tolist())
-                packed = PackedSequence(states, packed.batch_sizes)
-            else:
-                packed, final = self.rnn(packed)
-                hidden = final[0] if isinstance(final, tuple) else final
-            states, _ = pad_packed_sequence(packed, batch_first=True, total_length=length)
+            packed, final = self.rnn(packed)
+            hidden = final[0] if isinstance(final, tuple) else final
+            states, _ = pad_packed_sequence(packed, batch_first=True, total_length=embedded.shape[1])
             states, hidden = states.index_select(0, back), hidden.index_select(1, back)  # (2 L, B, H)
         layers = hidden.unflatten(0, (self.num_layers, 2)).permute(2, 0, 1, 3).flatten(2)  # (B, L, 2H)
         return states, layers

@@ -12,13 +12,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translate.attention import Attention
-from translate.attention.dot_product import Dot, General
+from translate.attention.kernels import recurrent
 from translate.config.files import YAML, from_file
 from translate.config.option_groups import NumLayers, flat_options
 from translate.models.encoders import Encoder, EncoderSizes, RNNEncoder, initialise_recurrent
-from translate.models.recurrent.fed import DecoderStart, LoopSource, ReadWeights, feed
-from translate.models.recurrent.fed_cells import CellWeights
-from translate.models.recurrent.layer import loop_precision, writes_gradients
 from translate.models.rnn import (
     OPTIONS,
     SIZES,
@@ -29,7 +26,7 @@ from translate.models.rnn import (
     gru_step,
     lstm_step,
 )
-from translate.models.states import DecodeState, Encoded
+from translate.models.seq2seq import DecodeState, Encoded
 
 CELLS: dict[str, type[nn.LSTM] | type[nn.GRU]] = {"lstm": nn.LSTM, "gru": nn.GRU}
 
@@ -125,13 +122,14 @@ class LuongRNN(RecurrentSeq2Seq):
         embedded = self.embed(target_in, self.target_embedding)  # (B, T, E)
         state = self.start(encoded)
         if not self.input_feeding and not self.attention.stateful:
-            first = tuple(each.transpose(0, 1).contiguous() for each in state.tensors[:-1])
+            first = tuple(layers.transpose(0, 1).contiguous() for layers in state.tensors[:-1])
             outputs, _ = self.cell(embedded, first if self.kind == "lstm" else first[0])
             query = torch.cat([embedded, outputs], dim=-1) if self.word_in_query else outputs
             context, weights = self.attention(query, encoded.memories[0], need_weights=need_weights)
             return self.dropout(self._combine(context, outputs)), weights
-        if self._feeds_plainly() and writes_gradients(embedded):
-            return self._feed(embedded, state, encoded, need_weights=need_weights)
+        plain = self.attention.plain_score == "dot" and self.cell.num_layers == 1 and not self.word_in_query
+        if self.input_feeding and plain and recurrent.runs(embedded, self.attention.kernel):
+            return self._run_loop(embedded, state, encoded, need_weights=need_weights)
         of_embedded, of_fed = self._input_weights()
         projected = F.linear(embedded, of_embedded, cell_weights(self.cell, "ih")[1]).unbind(1)
         loop_weight = self._loop_weight(of_fed)
@@ -145,31 +143,22 @@ class LuongRNN(RecurrentSeq2Seq):
         hidden_states = self.dropout(torch.stack(reads, 1))
         return hidden_states, torch.cat(rows, dim=2) if need_weights else None  # type: ignore[arg-type]
 
-    def _feeds_plainly(self) -> bool:
-        """Whether the loop is that of `recurrent/fed.py`: input feeding, one layer, a plain dot product."""
-        attention = self.attention
-        plain = type(attention) in (Dot, General) and attention.kernel == "auto"
-        return self.input_feeding and self.cell.num_layers == 1 and plain and not self.word_in_query
-
-    def _feed(
+    def _run_loop(
         self, embedded: Tensor, state: DecodeState, encoded: Encoded, *, need_weights: bool
     ) -> tuple[Tensor, Tensor | None]:
-        """As the loop of :meth:`force`."""
-        hidden, *cell, _ = (each.squeeze(1) for each in state.tensors)
+        """The loop of :meth:`force` with its written gradient."""
+        hidden, *cell, _ = (layers.squeeze(1) for layers in state.tensors)
         memory = encoded.memories[0]
         of_context, of_hidden = self.combine.weight.split((memory.values.shape[-1], self.decoder_size), 1)
-        # What the attention mixes is projected before it is mixed: once a source, outside of the loop.
+        # The values are projected before the attention mixes them: once a source, outside of the loop.
         values = F.linear(memory.values.squeeze(1), of_context)
-        of_embedded, of_fed = self._input_weights()
-        own_weight, own_bias = cell_weights(self.cell, "hh")
-        reads, weights = feed(
-            self.kind,
-            loop_precision(embedded),
+        reads, weights = recurrent.step_then_attend(
+            self.cell,
             embedded,
-            DecoderStart(hidden, cell[0] if cell else hidden.new_empty(len(hidden), 0)),
-            LoopSource(memory.keys.squeeze(1), values, memory.mask),
-            ReadWeights(of_hidden, self.combine.bias),
-            CellWeights(of_embedded, of_fed, own_weight, cell_weights(self.cell, "ih")[1], own_bias),
+            recurrent.Start(hidden, cell[0] if cell else hidden.new_empty(len(hidden), 0)),
+            recurrent.Source(memory.keys.squeeze(1), values, memory.mask),
+            of_hidden,
+            self.combine.bias,
         )
         return self.dropout(reads), weights.unsqueeze(1) if need_weights else None
 

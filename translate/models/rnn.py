@@ -9,15 +9,14 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translate.attention import Attention, SizeMismatchError
-from translate.attention.additive import prepare
+from translate.attention.kernels.dropout import Dropout
+from translate.attention.memory import WHOLE, SourceParts
 from translate.config.files import YAML, from_file
 from translate.config.option_groups import Width, option_group
-from translate.models.dropout import Dropout
 from translate.models.embedding import embeddings
 from translate.models.encoders import Encoder
-from translate.models.seq2seq import Seq2Seq, attend_beside, beams, new_output
+from translate.models.seq2seq import DecodeState, Encoded, Seq2Seq, attend_beside, beams, new_output
 from translate.models.sizes import Widths, check_kind, mismatch
-from translate.models.states import DecodeState, Encoded
 
 
 @option_group
@@ -119,10 +118,10 @@ class RecurrentSeq2Seq(Seq2Seq):
         return self.source_embedding(ids) * self.embedding_scale
 
     def encode_embedded(
-        self, embedded: Tensor, source_mask: Tensor | None, parts: Tensor | None = None
+        self, embedded: Tensor, source_mask: Tensor | None, parts: SourceParts = WHOLE
     ) -> Encoded:
         states, final = self.encoder(embedded, source_mask)
-        memory = prepare(self.attention, self.dropout(states), source_mask, parts)
+        memory = self.attention.prepare_parts(self.dropout(states), source_mask, parts)
         return Encoded((memory,), source_mask, (final,))
 
     def embed(self, ids: Tensor, embedding: nn.Embedding) -> Tensor:

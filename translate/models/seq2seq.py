@@ -3,20 +3,164 @@
 Shapes: B batch, S source, T target, D width, H heads, V vocabulary, N = B W hypotheses, W of a sentence.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from translate.attention import Attention, Memory
-from translate.attention.additive import Hierarchical
+from translate.attention import Attention, Memory, PathCache, select_rows
+from translate.attention.kernels.linear import replace_linear
+from translate.attention.memory import WHOLE, SourceParts, each_tensor, put_rows
 from translate.corpora.images.patches import PATCH
 from translate.models.sizes import Widths
-from translate.models.states import DecodeState, Encoded
 from translate.text.tokenizer import BOS
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """The source, encoded once and shared by all hypotheses of a sentence."""
+
+    memories: tuple[Memory, ...]  # one of every cross-attention layer
+    mask: Tensor | None  # (B, S) bool, True = visible
+    final: tuple[Tensor, ...] = ()  # summaries that start the decoder, (B, ...)
+
+    @property
+    def batch_size(self) -> int:
+        return self.memories[0].keys.shape[0]
+
+    def select(self, sentences: Tensor) -> "Encoded":
+        """The sentences at the given rows of the batch."""
+        return Encoded(
+            tuple(memory.select(sentences) for memory in self.memories),
+            None if self.mask is None else self.mask.index_select(0, sentences),
+            tuple(tensor.index_select(0, sentences) for tensor in self.final),
+        )
+
+    def narrow(self, length: int) -> "Encoded":
+        """The same without padding after the first ``length`` source positions, where that is possible."""
+        memories = tuple(memory.narrow(length) for memory in self.memories)
+        if any(memory.keys.shape[2] > length for memory in memories):
+            return self
+        mask = None if self.mask is None else self.mask[:, :length]
+        return each_tensor(replace(self, memories=memories, mask=mask), Tensor.contiguous)
+
+    def put(self, sentences: Tensor, other: "Encoded", count: int) -> "Encoded":
+        """Replace the given sentences by those of ``other``; writes in place where it can.
+
+        Args:
+            sentences: (K,) rows, below ``count``.
+            other: K sentences.
+            count: sentences of the result.
+        """
+        lengths = {encoded.memories[0].keys.shape[2] for encoded in (self, other)}
+        if len(lengths) == 1 and self.mask is other.mask is None and count == self.batch_size:
+            return cast(Encoded, put_rows(self, sentences, other, count))
+        return cast(Encoded, put_rows(self._masked(), sentences, other._masked(), count))
+
+    def _masked(self) -> "Encoded":
+        """The same with a mask, even if it hides nothing."""
+        if self.mask is not None:
+            return self
+        keys = self.memories[0].keys
+        mask = torch.ones(len(keys), keys.shape[2], dtype=torch.bool, device=keys.device)
+        memories = tuple(replace(memory, mask=mask) for memory in self.memories)
+        return replace(self, memories=memories, mask=mask)
+
+
+@dataclass(frozen=True)
+class DecodeState:
+    """The state of a decoder with N hypotheses, carried from step to step.
+
+    Steps write into a :class:`PathCache` that it holds, so that only the newest state is valid.
+    """
+
+    position: int | Tensor  # target tokens read so far: by all hypotheses, or by each (N,)
+    tensors: tuple[Any, ...]  # tensors (N, ...), or a PathCache
+    attention: Any = None  # states of mechanisms with a history: tensors (N, ...) in tuples or dataclasses
+
+    def select(self, hypotheses: Tensor) -> "DecodeState":
+        """The state of the hypotheses at the given rows, in that order, if all of it is tensors."""
+        position, tensors, attention = select_rows((self.position, self.tensors, self.attention), hypotheses)
+        return DecodeState(position, tensors, attention)
+
+    def reorder(self, hypotheses: Tensor) -> "DecodeState":
+        """As :meth:`select`, for N hypotheses that stay within their sentences."""
+        for cache in self._caches():
+            cache.reorder(hypotheses)
+        return self.select(hypotheses)
+
+    def keep(self, sentences: Tensor, hypotheses: Tensor) -> "DecodeState":
+        """The state of the sentences at the given rows, whose hypotheses are at ``hypotheses``."""
+        for cache in self._caches():
+            cache.keep(sentences, hypotheses)
+        return self.select(hypotheses)
+
+    def takes(self, other: "DecodeState") -> bool:
+        """Whether :meth:`put` is possible: of tensors that grow with the target only paths can be put."""
+        return all(
+            isinstance(own, PathCache) or own.shape[1:] == more.shape[1:]
+            for own, more in zip(self.tensors, other.tensors, strict=True)
+        )
+
+    def put(
+        self, sentences: Tensor, other: "DecodeState", chosen: Tensor, count: int, width: int
+    ) -> "DecodeState":
+        """Replace the given sentences by the ``chosen`` ones of ``other``, which have read fewer tokens.
+
+        Args:
+            sentences: (K,) rows, below ``count``.
+            other: of sentences with as many hypotheses.
+            chosen: (K,) sentences of ``other``.
+            count: sentences of the result.
+            width: W.
+        """
+        rows, chosen_rows = (rows_of(which, width) for which in (sentences, chosen))
+        tensors = []
+        for own, more in zip(self.tensors, other.tensors, strict=True):
+            if isinstance(own, PathCache):
+                own.put(sentences, more, chosen, count)
+                tensors.append(own)
+            else:
+                tensors.append(put_rows(own, rows, more.index_select(0, chosen_rows), count * width))
+        attention = put_rows(self.attention, rows, select_rows(other.attention, chosen_rows), count * width)
+        if isinstance(self.position, int) and self.position == other.position:
+            return DecodeState(self.position, tuple(tensors), attention)
+        device = sentences.device
+        position = self._positions(self._num_rows(width), device)
+        more = other._positions(other._num_rows(width), device)[chosen_rows]
+        position = put_rows(position, rows, more, count * width)
+        return DecodeState(position, tuple(tensors), attention)
+
+    def _num_rows(self, width: int) -> int:
+        first = self.tensors[0]
+        return first.num_sentences * width if isinstance(first, PathCache) else len(first)
+
+    def _positions(self, rows: int, device: torch.device) -> Tensor:
+        if isinstance(self.position, Tensor):
+            return self.position
+        return torch.full((rows,), self.position, device=device)
+
+    def widen(self, num_hypotheses: int) -> "DecodeState":
+        """Copy the one hypothesis of each sentence to ``num_hypotheses``."""
+        for cache in self._caches():
+            cache.widen(num_hypotheses)
+        position, tensors, attention = each_tensor(
+            (self.position, self.tensors, self.attention),
+            lambda tensor: tensor.repeat_interleave(num_hypotheses, 0),
+        )
+        return DecodeState(position, tensors, attention)
+
+    def _caches(self) -> list[PathCache]:
+        return [tensor for tensor in self.tensors if isinstance(tensor, PathCache)]
+
+
+def rows_of(sentences: Tensor, width: int) -> Tensor:
+    """The rows of the hypotheses of the given sentences: (K,) -> (K W,)."""
+    return (sentences.unsqueeze(1) * width + torch.arange(width, device=sentences.device)).flatten()
 
 
 class Seq2Seq(nn.Module):
@@ -32,7 +176,7 @@ class Seq2Seq(nn.Module):
     max_target_length: int | None = None  # positions of the decoder, the begin of sentence included
     widths = Widths("model.width", "model.width")  # the settings of the sizes of the cross-attention
     reads_pictures = False  # whether a source may be cells (B, S, C), see corpora/images/patches.py
-    reads_sentences = False  # whether the cross-attention tells the sentences of a document apart, see below
+    reads_sentences = False  # whether the cross-attention tells the sentences of a document apart
     num_attention_layers: int
     num_attention_heads: int
     cached_numbers = 0  # that a search keeps for each piece of a hypothesis, about
@@ -43,34 +187,31 @@ class Seq2Seq(nn.Module):
 
     def encode(self, source: Tensor, source_mask: Tensor | None) -> Encoded:
         """Read the source once: ids (B, S) and mask (B, S) bool, True = visible."""
-        return self.encode_embedded(self.embed_source(source), source_mask, *self.parts_of(source))
+        return self.encode_embedded(self.embed_source(source), source_mask, self.parts_of(source))
 
     def embed_source(self, source: Tensor) -> Tensor:
         """The embeddings before positions are added: ids (B, S) -> (B, S, D)."""
         raise NotImplementedError
 
     def encode_embedded(
-        self, embedded: Tensor, source_mask: Tensor | None, parts: Tensor | None = None
+        self, embedded: Tensor, source_mask: Tensor | None, parts: SourceParts = WHOLE
     ) -> Encoded:
-        """As :meth:`encode`, from the embeddings of :meth:`embed_source`, and what :meth:`parts_of` says."""
+        """As :meth:`encode`, from the results of :meth:`embed_source` and :meth:`parts_of`."""
         raise NotImplementedError
 
     def read_documents(self, most: int) -> None:
-        """Let `hierarchical` attention tell apart a sentence and up to ``most`` before it in a source."""
-        found = [module for module in self.modules() if isinstance(module, Hierarchical)]
-        for each in found:
-            each.num_sentences = most + 1
-        self.reads_sentences = bool(found) and most > 0
+        """Let a cross-attention that can do so tell apart a sentence and up to ``most`` before it."""
+        layers = [self.source_attention(layer) for layer in range(self.num_attention_layers)]
+        able = [attention for attention in layers if attention.num_sentences is not None]
+        for attention in able:
+            attention.num_sentences = most + 1
+        self.reads_sentences = bool(able) and most > 0
 
-    def parts_of(self, source: Tensor) -> tuple[Tensor, ...]:
-        """What the positions belong to, where a mechanism tells parts of a source apart, else nothing.
-
-        Of cells (B, S, C) which ones are patches, (B, S) bool; of a document, for `hierarchical`, the number
-        of each position's sentence, (B, S) int64: 0 for the last one, 1 for the one before it ...
-        """
+    def parts_of(self, source: Tensor) -> SourceParts:
+        """The parts of a source that a mechanism may tell apart: patches in cells (B, S, C), or sentences."""
         if source.dim() == 3:
-            return (source[..., 0] == PATCH,)
-        return (sentence_numbers(source),) if self.reads_sentences else ()
+            return SourceParts(patches=source[..., 0] == PATCH)
+        return SourceParts(sentences=sentence_numbers(source) if self.reads_sentences else None)
 
     def start(self, encoded: Encoded, num_hypotheses: int = 1, *, in_place: bool = False) -> DecodeState:
         """The state before the first step, for ``num_hypotheses`` (W) hypotheses of each sentence.
@@ -138,6 +279,11 @@ class Seq2Seq(nn.Module):
             return cast(Tensor, self.output_layer(hidden))
         return F.linear(hidden, self.output_weight, self.output_bias)
 
+    def replace_products(self, new: Callable[[Tensor, Tensor | None], nn.Module]) -> None:
+        """Put a layer made of weight and bias in place of every linear layer and of the output layer."""
+        replace_linear(self, new)
+        self.output_layer = new(self.output_weight, self.output_bias)
+
     def shards(self) -> Sequence[tuple[nn.Module, tuple[str, ...]]]:
         """Parts whose parameters can be gathered one part at a time, inner ones first; none by default.
 
@@ -159,7 +305,7 @@ class Seq2Seq(nn.Module):
 
 
 def sentence_numbers(source: Tensor) -> Tensor:
-    """How many sentences begin after each position, for ids (B, S) of `translate/text/documents.py`."""
+    """The number of sentences that begin after each position of ids (B, S), see `text/documents.py`."""
     begins = (source == BOS).long()
     return begins.flip(1).cumsum(1).flip(1) - begins
 

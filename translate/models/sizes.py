@@ -1,9 +1,12 @@
-"""Whether a mechanism fits the widths of its model; if not, the message names the settings that made them."""
+"""Checks of sizes: a mechanism fits the widths of its model, and a model the weights that are to fill it."""
 
-from typing import NamedTuple, TypeVar
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
 from translate.attention import Attention
 from translate.errors import UserError
@@ -71,3 +74,59 @@ def check_mechanism(mechanism: Attention, widths: Widths) -> None:
             f"model.attention: {name} gives contexts of {context.shape[-1]}, but its context_size is "
             f"{mechanism.context_size}; set self.context_size in its constructor"
         )
+
+
+# Functions that make a tensor of a size that a configuration sets, before anything is written into it.
+_FACTORIES = {torch.empty, torch.zeros, torch.ones, torch.full, torch.rand, torch.randn}
+_SLACK = 1 << 20  # numbers of tables that are computed and not stored
+_TIMES = 3  # some parameters are made and then replaced by shared ones
+
+
+class SizeLimit(TorchFunctionMode):
+    """Inside this context (of this thread), tensors may be made for a model of ``shapes``, but no more.
+
+    A stranger may have written the configuration of a model.
+
+    Args:
+        shapes: of the weights that will be loaded.
+        where: the file that holds them, for the message.
+    Raises:
+        UserError: when more is asked for, before the memory is taken.
+    """
+
+    def __init__(self, shapes: Iterable[tuple[int, ...]], where: str) -> None:
+        super().__init__()
+        sizes = [math.prod(shape) for shape in shapes]
+        self.held = sum(sizes)
+        self.numbers = _TIMES * self.held + _SLACK
+        self.tensors = _TIMES * len(sizes) + 1000
+        self.where = where
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Iterable[type],
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        if func in _FACTORIES:
+            self._take(_size_of(args, kwargs or {}))
+        return func(*args, **(kwargs or {}))
+
+    def _take(self, numbers: int) -> None:
+        self.numbers -= numbers
+        self.tensors -= 1
+        if self.numbers < 0 or self.tensors < 0:
+            raise UserError(
+                f"model: asks for more than the {self.held:,} numbers that {self.where} holds; expected the "
+                "configuration with which these weights were trained"
+            )
+
+
+def _size_of(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
+    size = kwargs.get("size", args)
+    while len(size) == 1 and isinstance(size[0], tuple | list):
+        size = size[0]
+    if size and isinstance(size[0], tuple | list):  # torch.full(size, value)
+        size = size[0]
+    return math.prod(max(0, length) for length in size if isinstance(length, int))

@@ -8,7 +8,8 @@ from typing import cast
 from torch import Tensor, nn
 
 from translate.attention import Attention, LayerCache, MultiHead, PathCache
-from translate.attention.additive import prepare
+from translate.attention.kernels.dropout import Dropout
+from translate.attention.memory import WHOLE, SourceParts
 from translate.config.files import YAML, from_file
 from translate.config.option_groups import (
     NumHeads,
@@ -18,12 +19,10 @@ from translate.config.option_groups import (
     flat_options,
     option_group,
 )
-from translate.models.dropout import Dropout
 from translate.models.embedding import Positions, embeddings
 from translate.models.encoders import Encoder, EncoderSizes
-from translate.models.seq2seq import Seq2Seq, new_output
+from translate.models.seq2seq import DecodeState, Encoded, Seq2Seq, new_output
 from translate.models.sizes import check_kind
-from translate.models.states import DecodeState, Encoded
 from translate.models.transformer_layer import NORMS, FeedForward, Layer, LayerOptions
 
 
@@ -142,7 +141,7 @@ class Transformer(Seq2Seq):
         self.cached_numbers = 2 * sizes.decoder_layers * own.num_key_value_heads * own.head_size
 
     def shards(self) -> Sequence[tuple[nn.Module, tuple[str, ...]]]:
-        cross = [(layer.source_attention, layer.source_attention.prepared_by) for layer in self.decoder]
+        cross = [(layer.source_attention, ("prepare", "prepare_parts")) for layer in self.decoder]
         return [*cross, *((layer, ()) for layer in (*self.encoder, *self.decoder))]
 
     def embed_source(self, source: Tensor) -> Tensor:
@@ -154,7 +153,7 @@ class Transformer(Seq2Seq):
         return self.source_embedding(ids) * self.width**0.5
 
     def encode_embedded(
-        self, embedded: Tensor, source_mask: Tensor | None, parts: Tensor | None = None
+        self, embedded: Tensor, source_mask: Tensor | None, parts: SourceParts = WHOLE
     ) -> Encoded:
         states = self.dropout(self.source_positions(embedded, 0))
         for layer in self.encoder:
@@ -163,7 +162,7 @@ class Transformer(Seq2Seq):
             states, _ = self.other_encoder(states, source_mask)
         states = self.encoder_norm(states)
         memories = tuple(
-            prepare(layer.source_attention, states, source_mask, parts) for layer in self.decoder
+            layer.source_attention.prepare_parts(states, source_mask, parts) for layer in self.decoder
         )
         return Encoded(memories, source_mask)
 

@@ -2,19 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translate.attention import Attention, LayerCache, Memory, MultiHead
+from translate.attention.kernels.dropout import Dropout
 from translate.config.files import YAML, from_file
 from translate.config.option_groups import Width, option_group
-from translate.models.dropout import Dropout
 from translate.models.embedding import rotate
-from translate.models.packing import CopiedLinear
-from translate.models.seq2seq import attend_beside, beams
-from translate.models.states import Encoded
+from translate.models.seq2seq import Encoded, attend_beside, beams
 
 NORMS: dict[str, Callable[[int], nn.Module]] = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}
 FEEDFORWARDS = ("relu", "gelu", "swiglu")
@@ -60,8 +58,6 @@ class FeedForward(nn.Module):
             nn.init.zeros_(layer.bias)
 
     def forward(self, states: Tensor) -> Tensor:
-        if self.kind == "relu" and isinstance(self.inner, CopiedLinear):
-            return self.outer(self.dropout(self.inner.rectified(states)))
         hidden = self.inner(states)
         if self.kind == "swiglu":
             gate, hidden = hidden.chunk(2, dim=-1)
@@ -98,13 +94,13 @@ class Layer(nn.Module):
         if norm not in NORMS:
             raise ValueError(f"norm: expected one of {', '.join(NORMS)}, got {norm!r}")
         self.pre_norm = options.pre_norm
-        if not isinstance(self_attention, MultiHead):
+        if not self_attention.attends_self:
             raise ValueError(
                 f"self_attention: {type(self_attention).__name__} cannot attend to its own sequence; "
                 f"it must be a translate.attention.MultiHead or derive from it"
             )
         self.turn = rotate if rotary else None
-        self.self_attention = self_attention
+        self.self_attention = cast(MultiHead, self_attention)
         self.cross_attention = cross_attention
         self.feedforward = feedforward
         self.self_norm = NORMS[norm](width)

@@ -7,14 +7,13 @@ from typing import Any
 import torch
 
 from translate.alignment.alignment import AlignmentChoice
+from translate.attention.kernels.linear import Bfloat16Linear, Int8Linear
 from translate.config.names import shorten
 from translate.config.settings import Settings, check_config
 from translate.config.targets import find_plugin, instantiate
 from translate.errors import UserError
 from translate.models import Seq2Seq
-from translate.models.packing import store_by_columns
-from translate.models.rounding import round_to_bfloat16, round_to_int8
-from translate.models.size_limit import SizeLimit
+from translate.models.sizes import SizeLimit
 from translate.runs.checkpoint import check_fits, load_weights, stored_weights
 from translate.runs.run_directory import RunDirectory, check_is_run, holder_of
 from translate.runs.runtime import PRECISIONS, find_device
@@ -35,7 +34,6 @@ def load(
     plugins: Sequence[str] = (),
     int8: bool = False,
     precision: str = "float32",
-    as_trained: bool = False,
     engine: str = "torch",
 ) -> Translator:
     """The translator of a run.
@@ -51,7 +49,6 @@ def load(
         int8: linear layers in 8 bits, for the CPU.
         precision: float32, bfloat16 or float16, of weights and states; on a CPU bfloat16 is that of products
             alone. Scores are summed in float32.
-        as_trained: keep the weights' layout in memory, instead of the one that translating reads fastest.
         engine: what searches for translations: torch, ctranslate2, or auto; see docs/translating.md.
 
     Raises:
@@ -77,7 +74,7 @@ def load(
     model.eval()
     choice, kind = read_choice(directory, model), "int8" if int8 else precision
     chosen = choose(engine, model, tokenizers, settings.search, choice, chosen_device, kind)
-    _lay_out(model, chosen_device, kind, as_trained=as_trained)
+    _lay_out(model, chosen_device, kind)
     languages = settings.data.source_language or "", settings.data.target_language or ""
     context = ContextSize.of(settings.data)
     return Translator(model, tokenizers, settings.search, choice, languages, engine=chosen, context=context)
@@ -93,16 +90,14 @@ def _tokenizers(directory: RunDirectory, settings: Settings) -> TokenizerPair:
     return with_images(tokenizers, settings.data)
 
 
-def _lay_out(model: Seq2Seq, device: torch.device, kind: str, *, as_trained: bool) -> None:
+def _lay_out(model: Seq2Seq, device: torch.device, kind: str) -> None:
     """Move a model to its device, with numbers of a ``kind``: int8 or a precision."""
     products = kind == "bfloat16" and device.type == "cpu"
     model.to(device, torch.float32 if products else PRECISIONS.get(kind, torch.float32))
     if kind == "int8":
-        round_to_int8(model)
+        model.replace_products(Int8Linear)
     elif products:
-        round_to_bfloat16(model)
-    elif device.type == "cpu" and not as_trained:
-        store_by_columns(model)
+        model.replace_products(Bfloat16Linear)
 
 
 def _check_begun(directory: RunDirectory, folder: Path, settings: Settings) -> None:

@@ -16,7 +16,6 @@ import torch
 from translate.config.training import RuntimeConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq
-from translate.models.packing import CopiedLinear, pack
 from translate.search import MAX_WORKERS
 
 if TYPE_CHECKING:
@@ -71,8 +70,6 @@ def use_deterministic(deterministic: bool) -> None:
 def use_processor(model: Seq2Seq, device: torch.device) -> None:
     """Let a command translate as fast as the processor can."""
     use_float32_products(device, search_work(model))
-    if device.type == "cpu":
-        pack(model)
 
 
 @contextmanager
@@ -163,10 +160,7 @@ def work_of(model: torch.nn.Module, batch_tokens: int) -> int:
 
 def search_work(model: torch.nn.Module) -> int:
     """Parameters times hypotheses of a batch: about half of the operations of a step of a search."""
-    copies = [module for module in model.modules() if isinstance(module, CopiedLinear)]  # of parameters
-    output = getattr(model, "output_layer", None)  # its own weight is still there
-    held = sum(copy.num_parameters for copy in copies if copy is not output)
-    return SEARCHED_ROWS * (held + sum(parameter.numel() for parameter in model.parameters()))
+    return SEARCHED_ROWS * sum(parameter.numel() for parameter in model.parameters())
 
 
 def check_precision(precision: str, device: torch.device) -> None:

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from translate.attention.memory import each_tensor
-from translate.models import Seq2Seq
-from translate.models.states import Encoded, rows_of
+from translate.models import Encoded
+from translate.models.seq2seq import rows_of
 from translate.search.sources import Reader
 
 FIRST_STEPS = 32
@@ -44,7 +44,7 @@ class Decoders:
         if record is not None:
             self.recorder = Recorder(record.heads, len(readers[0].source), readers[0].source.device)
         self.width = 1
-        encoded = [_laid_out(reader.model, reader.encode()) for reader in readers]
+        encoded = [_laid_out(reader.encode()) for reader in readers]
         self.states = [
             model.start(source, in_place=True) for model, source in zip(self.models, encoded, strict=True)
         ]
@@ -122,19 +122,16 @@ class Decoders:
             state, encoded = self.states[index], self.encoded[index]
             encoded = encoded if _reads_source(state.attention) else encoded.narrow(length)
             new = other.encoded[index].select(chosen).narrow(length)
-            self.encoded[index] = _laid_out(self.models[index], encoded.put(slots, new, count))
+            self.encoded[index] = _laid_out(encoded.put(slots, new, count))
             self.states[index] = state.put(slots, other.states[index], chosen, count, self.width)
         if self.recorder is not None and other.recorder is not None:
             self.recorder.put(slots, other.recorder, chosen, count)
 
 
-def _laid_out(model: Seq2Seq, encoded: Encoded) -> Encoded:
-    """A source as its steps read it; nothing is copied that lies so."""
-    memories = tuple(
-        model.source_attention(layer).lay_out(memory) for layer, memory in enumerate(encoded.memories)
-    )
-    others = each_tensor(replace(encoded, memories=()), Tensor.contiguous)
-    return replace(others, memories=memories)
+def _laid_out(encoded: Encoded) -> Encoded:
+    """A source without gaps in memory, which every step would copy otherwise."""
+    laid_out: Encoded = each_tensor(encoded, Tensor.contiguous)
+    return laid_out
 
 
 def _reads_source(history: Any) -> bool:

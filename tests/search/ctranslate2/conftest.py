@@ -26,7 +26,7 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def ours(held: Path) -> Translator:
-    return translate.load(held, device="cpu", as_trained=True)
+    return translate.load(held, device="cpu")
 
 
 @pytest.fixture(scope="session")

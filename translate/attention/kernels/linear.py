@@ -1,18 +1,17 @@
 """Linear layers of fewer bits on the CPU: weights are rounded once, inputs in every call.
 
 Embeddings, norms, attention scores and the cells of recurrent backends keep their precision. What is not a
-product gains nothing from fewer bits on a CPU, and loses digits.
+product gains nothing from fewer bits on a CPU, and loses digits. The plain form is ``nn.Linear``.
 """
 
 import warnings
 from collections.abc import Callable
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translate.errors import UserError
-from translate.models.packing import CopiedLinear, replace_linear
-from translate.models.seq2seq import Seq2Seq
 
 
 class Int8Linear(nn.Module):
@@ -21,10 +20,17 @@ class Int8Linear(nn.Module):
     Args:
         weight: (out, in) float32.
         bias: (out,) or ``None``.
+
+    Raises:
+        UserError: if the layer is not on a CPU, or this torch has no kernels for it.
     """
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         super().__init__()
+        if weight.device.type != "cpu":
+            raise UserError("int8: it is for the CPU; leave it out, or add --device cpu")
+        if torch.backends.quantized.engine == "none" or not hasattr(torch.ops.quantized, "linear_prepack"):
+            raise UserError("int8: this torch has no kernels for it")
         self.out_features, self.in_features = weight.shape
         weight = weight.detach().float()
         # 127 steps on both sides, not 128: without VNNI, sums of pairs of products must fit into 16 bits.
@@ -42,7 +48,7 @@ class Int8Linear(nn.Module):
         return found
 
 
-class Bfloat16Linear(CopiedLinear):
+class Bfloat16Linear(nn.Module):
     """x W^T + b with W and x in bfloat16, summed in float32 and rounded once.
 
     Args:
@@ -51,30 +57,18 @@ class Bfloat16Linear(CopiedLinear):
     """
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
-        super().__init__(weight.bfloat16(), None if bias is None else bias.bfloat16())
+        super().__init__()
+        self.out_features, self.in_features = weight.shape
+        self.weight = nn.Parameter(weight.detach().bfloat16(), requires_grad=False)
+        self.bias = None if bias is None else nn.Parameter(bias.detach().bfloat16(), requires_grad=False)
 
-    def _product(self, states: Tensor, then: str) -> Tensor:
-        return super()._product(states.bfloat16(), then).to(states.dtype)
-
-
-def round_to_int8(model: Seq2Seq) -> None:
-    """Replace every linear layer, and the projection to the vocabulary, by :class:`Int8Linear`.
-
-    Raises:
-        UserError: if the model is not on a CPU, or this torch has no kernels for it.
-    """
-    if model.output_weight.device.type != "cpu":
-        raise UserError("int8: it is for the CPU; leave it out, or add --device cpu")
-    if "fbgemm" not in torch.backends.quantized.supported_engines:
-        raise UserError("int8: this torch has no kernels for it (fbgemm)")
-    _replace(model, Int8Linear)
+    def forward(self, states: Tensor) -> Tensor:
+        return F.linear(states.bfloat16(), self.weight, self.bias).to(states.dtype)
 
 
-def round_to_bfloat16(model: Seq2Seq) -> None:
-    """Replace every linear layer, and the projection to the vocabulary, by :class:`Bfloat16Linear`."""
-    _replace(model, Bfloat16Linear)
-
-
-def _replace(model: Seq2Seq, new: Callable[[Tensor, Tensor | None], nn.Module]) -> None:
-    replace_linear(model, new)
-    model.output_layer = new(model.output_weight, model.output_bias)
+def replace_linear(model: nn.Module, new: Callable[[Tensor, Tensor | None], nn.Module]) -> None:
+    """Put a layer made of weight and bias in place of every linear layer within a model."""
+    for module in list(model.modules()):
+        for name, child in list(module.named_children()):
+            if type(child) is nn.Linear:
+                setattr(module, name, new(child.weight, child.bias))

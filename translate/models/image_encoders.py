@@ -15,14 +15,13 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translate.attention import MultiHead
+from translate.attention.kernels.dropout import Dropout
 from translate.config.files import YAML, from_file
 from translate.config.option_groups import NumFurtherLayers, NumHeads, Width, flat_options, option_group
-from translate.models.dropout import Dropout
 from translate.models.embedding import sinusoids
 from translate.models.encoders import Encoder, EncoderSizes
+from translate.models.image_grid import Grid, Places, create_gate, pixels_of, whole_pictures
 from translate.models.transformer_layer import FeedForward, Layer, LayerOptions
-from translate.models.vision.gates import create_gate
-from translate.models.vision.picture_grid import Grid, Places, pixels_of, whole_pictures
 
 Embed = Callable[[Tensor], Tensor]  # ids (B, S) -> embeddings (B, S, D)
 FIRST_CHANNELS = 32  # of the first convolution; each further one has twice as many
@@ -224,7 +223,7 @@ class ConvolutionalEncoder(PictureEncoder):
             nn.Conv2d(one, two, 3, stride=2, padding=int(index == count - 1))
             for index, (one, two) in enumerate(pairwise(channels))
         )
-        self.channel_norms = nn.ModuleList(nn.LayerNorm(each) for each in channels[1:])
+        self.channel_norms = nn.ModuleList(nn.LayerNorm(size) for size in channels[1:])
         self.neighbours = nn.Conv2d(input_size, input_size, 3, padding=1)
         self.neighbour_norm = nn.LayerNorm(input_size)
 

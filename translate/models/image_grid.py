@@ -1,17 +1,100 @@
-"""Attention over the channels and the places of a feature map: gates that multiply it.
+"""Images as grids: cells of a source as tensors, and gates that multiply a feature map.
 
-Unlike a mechanism, a gate has no query: the map itself says what of it matters. Weights are sigmoids, so that
-they do not compete.
+Cells say which positions are patches, where these stand, and their pixels. Unlike a mechanism, a gate has no
+query: the map itself says what of it matters. Its weights are sigmoids, so that they do not compete.
 
-Shapes: B pictures, D channels, R rows, C columns. Places outside a picture are zero, and are never counted.
+Shapes: B batch, S source positions, D width or channels, P patch size, R rows and C columns of the largest
+image. Places outside an image are zero, and are never counted.
 """
+
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from translate.corpora.images.patches import HEAD, PATCH, ROW_BITS
+
+MIDDLE, SPREAD = 128.0, 64.0  # of a pixel's colour
 REDUCTION = 4  # of the channels, between the two layers of a gate
 KERNEL = 7  # rows and columns that a spatial gate sees: Woo et al. 2018, table 2
+
+
+class Places(NamedTuple):
+    """The places of the positions of a source.
+
+    Attributes:
+        patch: (B, S) bool: whether a position is a patch.
+        row, column: (B, S) int64, of a patch in its picture.
+        number: (B, S) int64, of a piece in its sentence.
+    """
+
+    patch: Tensor
+    row: Tensor
+    column: Tensor
+    number: Tensor
+
+    @classmethod
+    def of(cls, cells: Tensor) -> "Places":
+        """The places of cells (B, S, numbers of a cell)."""
+        patch, position = cells[..., 0] == PATCH, cells[..., 1].long()
+        low = (1 << ROW_BITS) - 1
+        return cls(
+            patch,
+            (position >> ROW_BITS).masked_fill(~patch, 0),
+            (position & low).masked_fill(~patch, 0),
+            position.masked_fill(patch, 0),
+        )
+
+    def grid(self) -> "Grid":
+        """The layout of the patches; a GPU synchronises here."""
+        rows, columns = int(self.row.max()) + 1, int(self.column.max()) + 1
+        outside = rows * columns
+        index = (self.row * columns + self.column).masked_fill(~self.patch, outside)
+        return Grid(index, rows, columns)
+
+
+class Grid(NamedTuple):
+    """Patches laid out as pictures; ``slots`` (B, S) is R C for positions that are no patch."""
+
+    slots: Tensor
+    rows: int
+    columns: int
+
+    def lay_out(self, values: Tensor) -> Tensor:
+        """Values of positions (B, S, D) as maps (B, D, R, C), zero where no patch stands."""
+        size = self.rows * self.columns
+        laid = values.new_zeros(values.shape[0], size + 1, values.shape[2])
+        laid = laid.scatter(1, self.slots.unsqueeze(2).expand_as(values), values)[:, :size]
+        return laid.transpose(1, 2).unflatten(2, (self.rows, self.columns))  # (B, D, R, C)
+
+    def inside(self) -> Tensor:
+        """The places that have a patch: (B, 1, R, C) bool."""
+        ones = torch.ones_like(self.slots, dtype=torch.float32).unsqueeze(2)
+        return self.lay_out(ones) > 0
+
+    def read(self, maps: Tensor) -> Tensor:
+        """Maps (B, D, R, C) at the positions: (B, S, D), anything where no patch stands."""
+        flat = maps.flatten(2).transpose(1, 2)  # (B, R C, D)
+        index = self.slots.clamp(max=flat.shape[1] - 1)
+        return flat.gather(1, index.unsqueeze(2).expand(-1, -1, flat.shape[2]))
+
+
+def pixels_of(cells: Tensor, patch_size: int, dtype: torch.dtype) -> Tensor:
+    """The pixels of each position, about -2 to 2: (B, S, 3 P P); those of a piece are meaningless."""
+    found = cells[..., HEAD:].contiguous().view(torch.uint8)
+    if found.shape[-1] != 3 * patch_size**2:
+        raise ValueError(
+            f"patch_size: expected patches of {3 * patch_size**2} numbers, got {found.shape[-1]}"
+        )
+    return (found.to(dtype) - MIDDLE) / SPREAD
+
+
+def whole_pictures(pixels: Tensor, grid: Grid, patch_size: int) -> Tensor:
+    """Pictures (B, 3, R P, C P) from the pixels of positions (B, S, 3 P P), zero outside."""
+    maps = grid.lay_out(pixels).unflatten(1, (patch_size, patch_size, 3))  # (B, P, P, 3, R, C)
+    maps = maps.permute(0, 3, 4, 1, 5, 2)  # (B, 3, R, P, C, P)
+    return maps.flatten(4, 5).flatten(2, 3)
 
 
 def masked_mean(grid: Tensor, inside: Tensor) -> Tensor:
@@ -29,7 +112,7 @@ class Gate(nn.Module):
     """``forward(grid, inside)`` gives the gated map; ``channel_weights`` the weights of the channels."""
 
     def channel_weights(self, grid: Tensor, inside: Tensor) -> Tensor | None:
-        """How much of each channel passes, (B, D), or ``None`` if the gate does not weigh channels."""
+        """The share of each channel that passes, (B, D), or ``None`` if the gate does not weigh channels."""
         raise NotImplementedError
 
     def forward(self, grid: Tensor, inside: Tensor) -> Tensor:
@@ -80,7 +163,7 @@ class SpatialGate(Gate):
         return None
 
     def place_weights(self, grid: Tensor, inside: Tensor) -> Tensor:
-        """How much of each place passes: (B, 1, R, C), zero outside the picture."""
+        """The share of each place that passes: (B, 1, R, C), zero outside the picture."""
         pooled = torch.cat([grid.mean(1, keepdim=True), grid.amax(1, keepdim=True)], dim=1)
         return torch.sigmoid(self.convolution(pooled * inside)) * inside
 

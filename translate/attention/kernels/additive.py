@@ -6,12 +6,14 @@ z = sigmoid(2 q + 2 k) the score is 2 v^T z - sum(v), and the slope 1 - tanh^2 i
 Shapes: B batch, T queries, S keys, A width of the attention layer.
 """
 
-import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+
+from translate.attention.functional import additive_scores
+from translate.attention.kernels import on
 
 CHUNK_ELEMENTS = 2**19  # at a time: 2 MiB in float32, which fit into caches
 
@@ -33,17 +35,20 @@ def chunks(batch: int, num_queries: int, row_elements: int) -> Iterator[Chunk]:
             yield Chunk(slice(first, first + sentences), slice(start, start + queries))
 
 
-def chunked_additive_scores(query: Tensor, keys: Tensor, direction: Tensor) -> Tensor:
-    """v^T tanh(W q + U k) chunk by chunk, forward and backward.
+def fast_additive_scores(query: Tensor, keys: Tensor, direction: Tensor, *, kernel: str = "auto") -> Tensor:
+    """v^T tanh(W q + U k) by ``kernel``: ``chunked``, which ``auto`` takes, or ``explicit``.
 
     Args:
         query: W q, (B, T, A).
         keys: U k, (B, S, A).
         direction: v, (A,).
+        kernel: see above.
 
     Returns:
         Scores (B, T, S).
     """
+    if kernel == "explicit" or not on():
+        return additive_scores(query, keys, direction)
     return _ChunkedScores.apply(query, keys, direction.to(keys.dtype))
 
 
@@ -77,56 +82,3 @@ class _ChunkedScores(torch.autograd.Function):
 
 def _logistic(query: Tensor, keys: Tensor, part: Chunk) -> Tensor:
     return (query[part].unsqueeze(2) + keys[part.sentences].unsqueeze(1)).sigmoid_()
-
-
-def compiled_additive_scores(query: Tensor, keys: Tensor, direction: Tensor) -> Tensor:
-    """v^T tanh(W q + U k) by kernels that torch.compile makes; shapes as :func:`chunked_additive_scores`.
-
-    Needs a C++ compiler on the CPU, Triton on a GPU.
-    """
-    return _CompiledScores.apply(query, keys, direction.to(keys.dtype))
-
-
-class _CompiledScores(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, query: Tensor, keys: Tensor, direction: Tensor) -> Tensor:
-        ctx.save_for_backward(query, keys, direction)
-        return _compiled(_fused_scores)(query, keys, direction)
-
-    @staticmethod
-    def backward(ctx: Any, *outer: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        query, keys, direction = ctx.saved_tensors
-        arguments = (outer[0].contiguous(), query, keys, direction)
-        return (
-            _compiled(_query_gradient)(*arguments),
-            _compiled(_keys_gradient)(*arguments),
-            _compiled(_direction_gradient)(*arguments),
-        )
-
-
-def _tanh(query: Tensor, keys: Tensor) -> Tensor:
-    return 2 * torch.sigmoid(2 * (query.unsqueeze(2) + keys.unsqueeze(1))) - 1
-
-
-def _fused_scores(query: Tensor, keys: Tensor, direction: Tensor) -> Tensor:
-    return (_tanh(query, keys) * direction).sum(-1)
-
-
-def _query_gradient(gradient: Tensor, query: Tensor, keys: Tensor, direction: Tensor) -> Tensor:
-    hidden = _tanh(query, keys)
-    return (gradient.unsqueeze(-1) * (1 - hidden * hidden)).sum(2) * direction
-
-
-def _keys_gradient(gradient: Tensor, query: Tensor, keys: Tensor, direction: Tensor) -> Tensor:
-    hidden = _tanh(query, keys)
-    return (gradient.unsqueeze(-1) * (1 - hidden * hidden)).sum(1) * direction
-
-
-def _direction_gradient(gradient: Tensor, query: Tensor, keys: Tensor, direction: Tensor) -> Tensor:
-    hidden = _tanh(query, keys)
-    return (gradient.unsqueeze(-1) * hidden).sum((0, 1, 2))
-
-
-@functools.cache
-def _compiled(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    return torch.compile(function, dynamic=True)

@@ -1,0 +1,415 @@
+"""The loops of recurrent decoders that attend, with the gradient through time written out.
+
+Weights, keys and values get their gradients from all positions at once, after the loop, where autograd takes
+one a position and adds them up. The plain forms are the loops of `models/bahdanau.py` and `models/luong.py`.
+
+Shapes: B sentences, S source, T target, E width of the embeddings, D of the state, F of what is fed to the
+cell beside the embedding, A of the attention's hidden layer, G of the gates (4D for an LSTM, 3D for a GRU).
+"""
+
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from translate.attention.kernels import on
+from translate.attention.kernels.additive import chunks
+from translate.attention.kernels.cells import gru_backward, gru_forward, lstm_backward, lstm_forward
+
+
+class Start(NamedTuple):
+    """The state before the first position."""
+
+    hidden: Tensor  # (B, D)
+    cell: Tensor  # (B, D) of an LSTM, (B, 0) of a GRU
+
+
+class Source(NamedTuple):
+    """The source as a decoder attends to it."""
+
+    keys: Tensor  # (B, S, A or D)
+    values: Tensor  # (B, S, F)
+    mask: Tensor | None  # (B, S) bool, True = visible
+
+
+def runs(states: Tensor, kernel: str) -> bool:
+    """Whether a loop over ``states`` takes this form: in training on a CPU, if the attention's kernel may."""
+    return on() and kernel in ("auto", "chunked") and states.device.type == "cpu" and torch.is_grad_enabled()
+
+
+def attend_then_step(
+    rnn: nn.RNNBase,
+    embedded: Tensor,
+    queries: Tensor,
+    start: Start,
+    source: Source,
+    query_weight: Tensor,
+    direction: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The loop of Bahdanau et al. 2015, A.1.2 and A.2.2, at all target positions.
+
+    a_t = softmax(v^T tanh(W h_{t-1} + q_t + keys)); c_t = values a_t; h_t = cell([y_t; c_t], h_{t-1}).
+
+    Args:
+        rnn: one layer that reads [y; c].
+        embedded: y, (B, T, E).
+        queries: q, the word's part of the queries, (B, T, A).
+        start: see :class:`Start`.
+        source: see :class:`Source`.
+        query_weight: W, (A, D).
+        direction: v, (A,).
+
+    Returns:
+        States (B, T, D), contexts (B, T, F), and weights (B, T, S), these in float32 at the least.
+    """
+    keys, values, mask = source
+    tensors = (embedded, queries, *start, keys, values, query_weight, direction)
+    states, contexts, weights = _run(_AttendThenStep, rnn, mask, tensors)
+    return states, contexts, weights
+
+
+def step_then_attend(
+    rnn: nn.RNNBase,
+    embedded: Tensor,
+    start: Start,
+    source: Source,
+    read_weight: Tensor,
+    read_bias: Tensor,
+) -> tuple[Tensor, Tensor]:
+    """The loop of Luong et al. 2015, 3.3, with input feeding, at all target positions.
+
+    h_t = cell([y_t; r_{t-1}], h_{t-1}); a_t = softmax(keys h_t); r_t = tanh(values a_t + W h_t + b).
+
+    Args:
+        rnn: one layer that reads [y; r].
+        embedded: y, (B, T, E).
+        start: see :class:`Start`; r before the first position is 0.
+        source: see :class:`Source`.
+        read_weight: W, (F, D).
+        read_bias: b, (F,).
+
+    Returns:
+        r (B, T, F), and weights (B, T, S), these in float32 at the least.
+    """
+    keys, values, mask = source
+    tensors = (embedded, *start, keys, values, read_weight, read_bias)
+    reads, weights = _run(_StepThenAttend, rnn, mask, tensors)
+    return reads, weights
+
+
+def _run(
+    loop: type[torch.autograd.Function], rnn: nn.RNNBase, mask: Tensor | None, tensors: tuple[Tensor, ...]
+) -> tuple[Tensor, ...]:
+    """Run a loop in autocast's precision; tensors of the result are (B, T, ...)."""
+    embedded = tensors[0]
+    precision = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else embedded.dtype
+    cell = [rnn.get_parameter(f"{name}_l0") for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
+    hidden_keys = None if mask is None else ~mask
+    with torch.autocast("cpu", enabled=False):
+        found = loop.apply(rnn.mode, hidden_keys, *(each.to(precision) for each in (*tensors, *cell)))
+    return tuple(each.transpose(0, 1) for each in found)
+
+
+class _AttendThenStep(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        mode: str,
+        hidden_keys: Tensor | None,
+        embedded: Tensor,
+        word_queries: Tensor,
+        hidden: Tensor,
+        cell: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        query_weight: Tensor,
+        direction: Tensor,
+        *cell_weights: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        steps = CELLS[mode](embedded, values.shape[2], hidden, cell, cell_weights)
+        queries = word_queries.transpose(0, 1).clone(memory_format=torch.contiguous_format)
+        weights, doubled = _room_for_weights(embedded, keys), 2 * keys
+        for t in range(len(queries)):
+            queries[t].addmm_(steps.before(t), query_weight.t())
+            _softmax_into(weights[t], _scores(queries[t], doubled, direction), hidden_keys)
+            steps.fed(t).copy_((weights[t].unsqueeze(1).to(values.dtype) @ values).squeeze(1))
+            steps.forward(t)
+        ctx.steps = steps
+        ctx.save_for_backward(doubled, values, query_weight, direction, queries, weights)
+        contexts = steps.states[:-1, :, : steps.fed_size]
+        return steps.states[1:, :, steps.fed_size :].clone(), contexts.clone(), weights.clone()
+
+    @staticmethod
+    @once_differentiable
+    def backward(
+        ctx: Any, of_hiddens: Tensor, of_contexts: Tensor, of_weights: Tensor
+    ) -> tuple[Tensor | None, ...]:
+        doubled, values, query_weight, direction, queries, weights = ctx.saved_tensors
+        steps = ctx.steps
+        of_queries, of_keys = torch.empty_like(queries), torch.zeros_like(doubled)
+        of_direction, slope = torch.zeros_like(direction), 4 * direction
+        of_contexts = of_contexts.clone(memory_format=torch.contiguous_format)
+        of_state = torch.zeros_like(steps.states[0])  # of [c; h] by the step after
+        for t in reversed(range(len(queries))):
+            steps.backward(t, of_state[:, steps.fed_size :] + of_hiddens[t], of_state)
+            of_contexts[t].add_(of_state[:, : steps.fed_size])
+            of_scores = _of_scores(weights[t], of_contexts[t], values, of_weights[t]).to(doubled.dtype)
+            _scores_backward(queries[t], doubled, of_scores, of_queries[t], of_keys, of_direction)
+            of_queries[t].mul_(slope)
+            of_state[:, steps.fed_size :].addmm_(of_queries[t], query_weight)
+        before = steps.states[:-1, :, steps.fed_size :]
+        of_inputs, of_cell, of_cell_weights = steps.gradients()
+        return (
+            None,
+            None,
+            of_inputs.transpose(0, 1),
+            of_queries.transpose(0, 1),
+            of_state[:, steps.fed_size :],
+            of_cell,
+            of_keys.mul_(slope),
+            weights.permute(1, 2, 0).to(values.dtype) @ of_contexts.transpose(0, 1),
+            of_queries.flatten(0, 1).t() @ before.flatten(0, 1),
+            of_direction,
+            *of_cell_weights,
+        )
+
+
+class _StepThenAttend(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        mode: str,
+        hidden_keys: Tensor | None,
+        embedded: Tensor,
+        hidden: Tensor,
+        cell: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        read_weight: Tensor,
+        read_bias: Tensor,
+        *cell_weights: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        steps = CELLS[mode](embedded, values.shape[2], hidden, cell, cell_weights)
+        weights = _room_for_weights(embedded, keys)
+        steps.fed(0).zero_()
+        for t in range(len(weights)):
+            steps.forward(t)
+            state = steps.before(t + 1)
+            _softmax_into(weights[t], (keys @ state.unsqueeze(2)).squeeze(2), hidden_keys)
+            read = torch.addmm(read_bias, state, read_weight.t())
+            read.unsqueeze(1).baddbmm_(weights[t].unsqueeze(1).to(read.dtype), values)
+            torch.tanh(read, out=steps.fed(t + 1))
+        ctx.steps = steps
+        ctx.save_for_backward(keys, values, read_weight, weights)
+        return steps.states[1:, :, : steps.fed_size].contiguous(), weights.clone()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, of_reads: Tensor, of_weights: Tensor) -> tuple[Tensor | None, ...]:
+        keys, values, read_weight, weights = ctx.saved_tensors
+        steps = ctx.steps
+        of_outputs = torch.empty_like(of_reads)  # of what r is the tanh of
+        of_scores = torch.empty_like(weights)
+        of_state = torch.zeros_like(steps.states[0])  # of [r; h] by the step after
+        for t in reversed(range(len(weights))):
+            read = steps.fed(t + 1)
+            of_read = of_state[:, : steps.fed_size].add_(of_reads[t])
+            torch.addcmul(of_read, of_read * read, read, value=-1, out=of_outputs[t])
+            of_scores[t] = _of_scores(weights[t], of_outputs[t], values, of_weights[t])
+            of_hidden = torch.addmm(of_state[:, steps.fed_size :], of_outputs[t], read_weight)
+            of_hidden.unsqueeze(1).baddbmm_(of_scores[t].unsqueeze(1).to(keys.dtype), keys)
+            steps.backward(t, of_hidden, of_state)
+        hiddens = steps.states[1:, :, steps.fed_size :]
+        of_inputs, of_cell, of_cell_weights = steps.gradients()
+        return (
+            None,
+            None,
+            of_inputs.transpose(0, 1),
+            of_state[:, steps.fed_size :],
+            of_cell,
+            of_scores.permute(1, 2, 0).to(keys.dtype) @ hiddens.transpose(0, 1),
+            weights.permute(1, 2, 0).to(keys.dtype) @ of_outputs.transpose(0, 1),
+            of_outputs.flatten(0, 1).t() @ hiddens.flatten(0, 1),
+            of_outputs.sum((0, 1)),
+            *of_cell_weights,
+        )
+
+
+class _Steps:
+    """The cell of a loop over ``states`` (T + 1, B, F + D), whose row t is [fed; h] before position t.
+
+    Args:
+        embedded: y, (B, T, E).
+        fed_size: F.
+        hidden: h before the first position, (B, D).
+        cell: the LSTM's c before the first position, (B, D); of width 0 for a GRU.
+        weights: of the cell, which reads [y; fed]: (G, E + F) and (G, D), then both biases (G,).
+    """
+
+    def __init__(
+        self, embedded: Tensor, fed_size: int, hidden: Tensor, cell: Tensor, weights: tuple[Tensor, ...]
+    ) -> None:
+        batch, length, width = embedded.shape
+        self.weight, self.own, self.bias, self.own_bias = weights
+        self.of_embedded, self.of_fed = self.weight[:, :width], self.weight[:, width:]
+        self.inputs, self.fed_size, self.size = (
+            embedded.transpose(0, 1).contiguous(),
+            fed_size,
+            hidden.shape[1],
+        )
+        self.states = hidden.new_empty(length + 1, batch, fed_size + self.size)
+        self.states[0, :, fed_size:] = hidden
+
+    def fed(self, t: int) -> Tensor:
+        """What is fed at position t, (B, F)."""
+        return self.states[t, :, : self.fed_size]
+
+    def before(self, t: int) -> Tensor:
+        """h before position t, (B, D)."""
+        return self.states[t, :, self.fed_size :]
+
+    def forward(self, t: int) -> None:
+        """Take the step at position t, at which ``fed`` is written."""
+        raise NotImplementedError
+
+    def backward(self, t: int, of_hidden: Tensor, of_state: Tensor) -> None:
+        """From the gradient of h after position t, which it may change, to that of [fed; h] before it."""
+        raise NotImplementedError
+
+    def gradients(self) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
+        """The gradients of the inputs (T, B, E), of the first c, and of the weights."""
+        raise NotImplementedError
+
+
+class _LSTMSteps(_Steps):
+    """Hochreiter and Schmidhuber 1997, with torch's gates i, f, g, o."""
+
+    def __init__(
+        self, embedded: Tensor, fed_size: int, hidden: Tensor, cell: Tensor, weights: tuple[Tensor, ...]
+    ) -> None:
+        super().__init__(embedded, fed_size, hidden, cell, weights)
+        self.loop = torch.cat([self.of_fed, self.own], dim=1)  # one product a step, of [fed; h]
+        self.gates = F.linear(self.inputs, self.of_embedded, self.bias + self.own_bias)
+        self.cells = cell.new_empty(len(self.states), *cell.shape)
+        self.cells[0] = cell
+        self.tanh_cells = torch.empty_like(self.cells[1:])
+        self.slopes, self.of_cell = torch.empty_like(self.gates), torch.zeros_like(cell)
+
+    def forward(self, t: int) -> None:
+        self.gates[t].addmm_(self.states[t], self.loop.t())
+        cells = self.cells[t], self.cells[t + 1], self.tanh_cells[t]
+        lstm_forward(self.gates[t], *cells, self.before(t + 1))
+
+    def backward(self, t: int, of_hidden: Tensor, of_state: Tensor) -> None:
+        slopes = self.slopes[t]
+        lstm_backward(self.gates[t], self.cells[t], self.tanh_cells[t], of_hidden, self.of_cell, slopes)
+        torch.mm(slopes, self.loop, out=of_state)
+
+    def gradients(self) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
+        slopes = self.slopes.flatten(0, 1)
+        of_bias = slopes.sum(0)
+        of_loop = slopes.t() @ self.states[:-1].flatten(0, 1)
+        of_embedded = slopes.t() @ self.inputs.flatten(0, 1)
+        of_weight = torch.cat([of_embedded, of_loop[:, : self.fed_size]], 1)
+        of_weights = of_weight, of_loop[:, self.fed_size :], of_bias, of_bias
+        of_cell, self.of_cell = self.of_cell, torch.zeros_like(self.of_cell)
+        return self.slopes @ self.of_embedded, of_cell, of_weights
+
+
+class _GRUSteps(_Steps):
+    """Cho et al. 2014, with torch's gates r, z, n: r scales the state's part of n and not the state."""
+
+    def __init__(
+        self, embedded: Tensor, fed_size: int, hidden: Tensor, cell: Tensor, weights: tuple[Tensor, ...]
+    ) -> None:
+        super().__init__(embedded, fed_size, hidden, cell, weights)
+        self.gates = F.linear(self.inputs, self.of_embedded, self.bias)
+        self.fresh = self.gates.new_empty(*self.inputs.shape[:2], self.size)
+        # Of n, r and z from the input, and of n from the state.
+        self.slopes = self.gates.new_empty(*self.inputs.shape[:2], 4 * self.size)
+        self.turned = self.weight.roll(self.size, 0)  # n, r, z
+        self.of_cell = torch.zeros_like(cell)
+
+    def forward(self, t: int) -> None:
+        before = self.before(t)
+        self.gates[t].addmm_(self.fed(t), self.of_fed.t())
+        from_state = torch.addmm(self.own_bias, before, self.own.t())
+        gru_forward(self.gates[t], from_state, before, self.fresh[t], self.before(t + 1))
+
+    def backward(self, t: int, of_hidden: Tensor, of_state: Tensor) -> None:
+        slopes = self.slopes[t]
+        gru_backward(self.gates[t], self.before(t), self.fresh[t], of_hidden, slopes)
+        of_state[:, : self.fed_size] = slopes[:, : 3 * self.size] @ self.turned[:, -self.fed_size :]
+        of_state[:, self.fed_size :] = of_hidden.addmm_(slopes[:, self.size :], self.own)
+
+    def gradients(self) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
+        slopes, states = self.slopes.flatten(0, 1), self.states[:-1].flatten(0, 1)
+        from_input, from_state = slopes[:, : 3 * self.size], slopes[:, self.size :]
+        read = torch.cat([self.inputs.flatten(0, 1), states[:, : self.fed_size]], 1)
+        of_weights = (
+            (from_input.t() @ read).roll(-self.size, 0),
+            from_state.t() @ states[:, self.fed_size :],
+            from_input.sum(0).roll(-self.size, 0),
+            from_state.sum(0),
+        )
+        return self.slopes[..., : 3 * self.size] @ self.turned[:, : -self.fed_size], self.of_cell, of_weights
+
+
+CELLS: dict[str, type[_Steps]] = {"LSTM": _LSTMSteps, "GRU": _GRUSteps}
+
+
+def _room_for_weights(embedded: Tensor, keys: Tensor) -> Tensor:
+    """Attention weights to be written, (T, B, S), in float32 at the least."""
+    exact = torch.promote_types(embedded.dtype, torch.float32)
+    return embedded.new_empty(embedded.shape[1], *keys.shape[:2], dtype=exact)
+
+
+def _softmax_into(weights: Tensor, scores: Tensor, hidden: Tensor | None) -> None:
+    """Write the softmax over the keys that are not ``hidden`` into ``weights``; zeros where all are."""
+    scores = scores.to(weights.dtype)
+    if hidden is not None:
+        scores.masked_fill_(hidden, torch.finfo(scores.dtype).min)
+    torch.softmax(scores, 1, out=weights)
+    if hidden is not None:
+        weights.masked_fill_(hidden, 0.0)
+
+
+def _of_scores(weights: Tensor, of_context: Tensor, values: Tensor, of_weights: Tensor) -> Tensor:
+    """The gradient of scores (B, S), from that of their softmax and of the context that it mixes."""
+    total = (values @ of_context.unsqueeze(2)).squeeze(2) + of_weights
+    total.mul_(weights)
+    return torch.addcmul(total, weights, total.sum(1, keepdim=True), value=-1)
+
+
+def _scores(query: Tensor, doubled: Tensor, direction: Tensor) -> Tensor:
+    """v^T tanh(q + k) = 2 v^T sigmoid(2 q + 2 k) - sum(v), (B, S), from 2 k (B, S, A)."""
+    scores, twice = query.new_empty(doubled.shape[:2]), 2 * query
+    for part, _ in chunks(len(query), 1, doubled[0].numel()):
+        scores[part] = (twice[part].unsqueeze(1) + doubled[part]).sigmoid_() @ direction
+    return scores.mul_(2).sub_(direction.sum())
+
+
+def _scores_backward(
+    query: Tensor, doubled: Tensor, of_scores: Tensor, of_query: Tensor, of_keys: Tensor, of_direction: Tensor
+) -> None:
+    """The gradient of :func:`_scores` for g = ``of_scores``, z = sigmoid(2 q + 2 k).
+
+    Args:
+        query: q, (B, A).
+        doubled: 2 k, (B, S, A).
+        of_scores: g, (B, S).
+        of_query: receives sum_s g z (1 - z), (B, A), which is to be multiplied by 4 v.
+        of_keys: g z (1 - z) is added to it, (B, S, A); the same.
+        of_direction: sum g (2 z - 1) is added to it, (A,).
+    """
+    twice = 2 * query
+    for part, _ in chunks(len(query), 1, doubled[0].numel()):
+        slope = of_scores[part]
+        logistic = (twice[part].unsqueeze(1) + doubled[part]).sigmoid_()  # (b, S, A)
+        of_direction.add_(slope.flatten() @ logistic.flatten(0, 1), alpha=2)
+        rising = torch.addcmul(logistic, logistic, logistic, value=-1).mul_(slope.unsqueeze(2))
+        torch.sum(rising, 1, out=of_query[part])
+        of_keys[part].add_(rising)
+    of_direction.sub_(of_scores.sum())

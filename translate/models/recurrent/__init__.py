@@ -1,1 +1,0 @@
-"""Recurrences on a CPU whose gradients are written out, instead of recorded step by step."""

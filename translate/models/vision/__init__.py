@@ -1,1 +1,0 @@
-"""Encoders of pictures: the grid of patches, gates over it, and the encoders themselves."""
