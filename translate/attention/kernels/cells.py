@@ -1,10 +1,136 @@
-"""The element-wise part of a step of a recurrence, and its gradient, into memory that is given.
+"""The cell of a decoder's loop, one step forward and one back at a time, into memory that is given.
 
-Shapes: B sentences, H width of the state. The order of gates is torch's.
+Each keeps what its gradient needs. The order of gates is torch's. Shapes: B sentences, T positions, E width of
+the embeddings, F of what is fed to the cell beside them, D and H of the state, G of the gates (4D for an LSTM,
+3D for a GRU).
 """
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
+
+
+class Steps:
+    """The cell of a loop over ``states`` (T + 1, B, F + D), whose row t is [fed; h] before position t.
+
+    Args:
+        embedded: y, (B, T, E).
+        fed_size: F.
+        hidden: h before the first position, (B, D).
+        cell: the LSTM's c before the first position, (B, D); of width 0 for a GRU.
+        weights: of the cell, which reads [y; fed]: (G, E + F) and (G, D), then both biases (G,).
+    """
+
+    def __init__(
+        self, embedded: Tensor, fed_size: int, hidden: Tensor, cell: Tensor, weights: tuple[Tensor, ...]
+    ) -> None:
+        batch, length, width = embedded.shape
+        self.weight, self.own, self.bias, self.own_bias = weights
+        self.of_embedded, self.of_fed = self.weight[:, :width], self.weight[:, width:]
+        self.inputs, self.fed_size, self.size = (
+            embedded.transpose(0, 1).contiguous(),
+            fed_size,
+            hidden.shape[1],
+        )
+        self.states = hidden.new_empty(length + 1, batch, fed_size + self.size)
+        self.states[0, :, fed_size:] = hidden
+
+    def fed(self, t: int) -> Tensor:
+        """What is fed at position t, (B, F)."""
+        return self.states[t, :, : self.fed_size]
+
+    def before(self, t: int) -> Tensor:
+        """h before position t, (B, D)."""
+        return self.states[t, :, self.fed_size :]
+
+    def forward(self, t: int) -> None:
+        """Take the step at position t, at which ``fed`` is written."""
+        raise NotImplementedError
+
+    def backward(self, t: int, of_hidden: Tensor, of_state: Tensor) -> None:
+        """From the gradient of h after position t, which it may change, to that of [fed; h] before it."""
+        raise NotImplementedError
+
+    def gradients(self) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
+        """The gradients of the inputs (T, B, E), of the first c, and of the weights."""
+        raise NotImplementedError
+
+
+class LSTMSteps(Steps):
+    """Hochreiter and Schmidhuber 1997, with torch's gates i, f, g, o."""
+
+    def __init__(
+        self, embedded: Tensor, fed_size: int, hidden: Tensor, cell: Tensor, weights: tuple[Tensor, ...]
+    ) -> None:
+        super().__init__(embedded, fed_size, hidden, cell, weights)
+        self.loop = torch.cat([self.of_fed, self.own], dim=1)  # one product a step, of [fed; h]
+        self.gates = F.linear(self.inputs, self.of_embedded, self.bias + self.own_bias)
+        self.cells = cell.new_empty(len(self.states), *cell.shape)
+        self.cells[0] = cell
+        self.tanh_cells = torch.empty_like(self.cells[1:])
+        self.slopes, self.of_cell = torch.empty_like(self.gates), torch.zeros_like(cell)
+
+    def forward(self, t: int) -> None:
+        self.gates[t].addmm_(self.states[t], self.loop.t())
+        cells = self.cells[t], self.cells[t + 1], self.tanh_cells[t]
+        lstm_forward(self.gates[t], *cells, self.before(t + 1))
+
+    def backward(self, t: int, of_hidden: Tensor, of_state: Tensor) -> None:
+        slopes = self.slopes[t]
+        lstm_backward(self.gates[t], self.cells[t], self.tanh_cells[t], of_hidden, self.of_cell, slopes)
+        torch.mm(slopes, self.loop, out=of_state)
+
+    def gradients(self) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
+        slopes = self.slopes.flatten(0, 1)
+        of_bias = slopes.sum(0)
+        of_loop = slopes.t() @ self.states[:-1].flatten(0, 1)
+        of_embedded = slopes.t() @ self.inputs.flatten(0, 1)
+        of_weight = torch.cat([of_embedded, of_loop[:, : self.fed_size]], 1)
+        of_weights = of_weight, of_loop[:, self.fed_size :], of_bias, of_bias
+        of_cell, self.of_cell = self.of_cell, torch.zeros_like(self.of_cell)
+        return self.slopes @ self.of_embedded, of_cell, of_weights
+
+
+class GRUSteps(Steps):
+    """Cho et al. 2014, with torch's gates r, z, n: r scales the state's part of n and not the state."""
+
+    def __init__(
+        self, embedded: Tensor, fed_size: int, hidden: Tensor, cell: Tensor, weights: tuple[Tensor, ...]
+    ) -> None:
+        super().__init__(embedded, fed_size, hidden, cell, weights)
+        self.gates = F.linear(self.inputs, self.of_embedded, self.bias)
+        self.fresh = self.gates.new_empty(*self.inputs.shape[:2], self.size)
+        # Of n, r and z from the input, and of n from the state.
+        self.slopes = self.gates.new_empty(*self.inputs.shape[:2], 4 * self.size)
+        self.turned = self.weight.roll(self.size, 0)  # n, r, z
+        self.of_cell = torch.zeros_like(cell)
+
+    def forward(self, t: int) -> None:
+        before = self.before(t)
+        self.gates[t].addmm_(self.fed(t), self.of_fed.t())
+        from_state = torch.addmm(self.own_bias, before, self.own.t())
+        gru_forward(self.gates[t], from_state, before, self.fresh[t], self.before(t + 1))
+
+    def backward(self, t: int, of_hidden: Tensor, of_state: Tensor) -> None:
+        slopes = self.slopes[t]
+        gru_backward(self.gates[t], self.before(t), self.fresh[t], of_hidden, slopes)
+        of_state[:, : self.fed_size] = slopes[:, : 3 * self.size] @ self.turned[:, -self.fed_size :]
+        of_state[:, self.fed_size :] = of_hidden.addmm_(slopes[:, self.size :], self.own)
+
+    def gradients(self) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
+        slopes, states = self.slopes.flatten(0, 1), self.states[:-1].flatten(0, 1)
+        from_input, from_state = slopes[:, : 3 * self.size], slopes[:, self.size :]
+        read = torch.cat([self.inputs.flatten(0, 1), states[:, : self.fed_size]], 1)
+        of_weights = (
+            (from_input.t() @ read).roll(-self.size, 0),
+            from_state.t() @ states[:, self.fed_size :],
+            from_input.sum(0).roll(-self.size, 0),
+            from_state.sum(0),
+        )
+        return self.slopes[..., : 3 * self.size] @ self.turned[:, : -self.fed_size], self.of_cell, of_weights
+
+
+CELLS: dict[str, type[Steps]] = {"LSTM": LSTMSteps, "GRU": GRUSteps}
 
 
 def lstm_forward(gates: Tensor, before: Tensor, cell: Tensor, tanh_cell: Tensor, hidden: Tensor) -> None:

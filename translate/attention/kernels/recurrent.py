@@ -10,13 +10,12 @@ cell beside the embedding, A of the attention's hidden layer, G of the gates (4D
 from typing import Any, NamedTuple
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from translate.attention.kernels import on
 from translate.attention.kernels.additive import chunks
-from translate.attention.kernels.cells import gru_backward, gru_forward, lstm_backward, lstm_forward
+from translate.attention.kernels.cells import CELLS
 
 
 class Start(NamedTuple):
@@ -108,8 +107,8 @@ def _run(
     cell = [rnn.get_parameter(f"{name}_l0") for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
     hidden_keys = None if mask is None else ~mask
     with torch.autocast("cpu", enabled=False):
-        found = loop.apply(rnn.mode, hidden_keys, *(each.to(precision) for each in (*tensors, *cell)))
-    return tuple(each.transpose(0, 1) for each in found)
+        found = loop.apply(rnn.mode, hidden_keys, *(tensor.to(precision) for tensor in (*tensors, *cell)))
+    return tuple(result.transpose(0, 1) for result in found)
 
 
 class _AttendThenStep(torch.autograd.Function):
@@ -235,129 +234,6 @@ class _StepThenAttend(torch.autograd.Function):
             of_outputs.sum((0, 1)),
             *of_cell_weights,
         )
-
-
-class _Steps:
-    """The cell of a loop over ``states`` (T + 1, B, F + D), whose row t is [fed; h] before position t.
-
-    Args:
-        embedded: y, (B, T, E).
-        fed_size: F.
-        hidden: h before the first position, (B, D).
-        cell: the LSTM's c before the first position, (B, D); of width 0 for a GRU.
-        weights: of the cell, which reads [y; fed]: (G, E + F) and (G, D), then both biases (G,).
-    """
-
-    def __init__(
-        self, embedded: Tensor, fed_size: int, hidden: Tensor, cell: Tensor, weights: tuple[Tensor, ...]
-    ) -> None:
-        batch, length, width = embedded.shape
-        self.weight, self.own, self.bias, self.own_bias = weights
-        self.of_embedded, self.of_fed = self.weight[:, :width], self.weight[:, width:]
-        self.inputs, self.fed_size, self.size = (
-            embedded.transpose(0, 1).contiguous(),
-            fed_size,
-            hidden.shape[1],
-        )
-        self.states = hidden.new_empty(length + 1, batch, fed_size + self.size)
-        self.states[0, :, fed_size:] = hidden
-
-    def fed(self, t: int) -> Tensor:
-        """What is fed at position t, (B, F)."""
-        return self.states[t, :, : self.fed_size]
-
-    def before(self, t: int) -> Tensor:
-        """h before position t, (B, D)."""
-        return self.states[t, :, self.fed_size :]
-
-    def forward(self, t: int) -> None:
-        """Take the step at position t, at which ``fed`` is written."""
-        raise NotImplementedError
-
-    def backward(self, t: int, of_hidden: Tensor, of_state: Tensor) -> None:
-        """From the gradient of h after position t, which it may change, to that of [fed; h] before it."""
-        raise NotImplementedError
-
-    def gradients(self) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
-        """The gradients of the inputs (T, B, E), of the first c, and of the weights."""
-        raise NotImplementedError
-
-
-class _LSTMSteps(_Steps):
-    """Hochreiter and Schmidhuber 1997, with torch's gates i, f, g, o."""
-
-    def __init__(
-        self, embedded: Tensor, fed_size: int, hidden: Tensor, cell: Tensor, weights: tuple[Tensor, ...]
-    ) -> None:
-        super().__init__(embedded, fed_size, hidden, cell, weights)
-        self.loop = torch.cat([self.of_fed, self.own], dim=1)  # one product a step, of [fed; h]
-        self.gates = F.linear(self.inputs, self.of_embedded, self.bias + self.own_bias)
-        self.cells = cell.new_empty(len(self.states), *cell.shape)
-        self.cells[0] = cell
-        self.tanh_cells = torch.empty_like(self.cells[1:])
-        self.slopes, self.of_cell = torch.empty_like(self.gates), torch.zeros_like(cell)
-
-    def forward(self, t: int) -> None:
-        self.gates[t].addmm_(self.states[t], self.loop.t())
-        cells = self.cells[t], self.cells[t + 1], self.tanh_cells[t]
-        lstm_forward(self.gates[t], *cells, self.before(t + 1))
-
-    def backward(self, t: int, of_hidden: Tensor, of_state: Tensor) -> None:
-        slopes = self.slopes[t]
-        lstm_backward(self.gates[t], self.cells[t], self.tanh_cells[t], of_hidden, self.of_cell, slopes)
-        torch.mm(slopes, self.loop, out=of_state)
-
-    def gradients(self) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
-        slopes = self.slopes.flatten(0, 1)
-        of_bias = slopes.sum(0)
-        of_loop = slopes.t() @ self.states[:-1].flatten(0, 1)
-        of_embedded = slopes.t() @ self.inputs.flatten(0, 1)
-        of_weight = torch.cat([of_embedded, of_loop[:, : self.fed_size]], 1)
-        of_weights = of_weight, of_loop[:, self.fed_size :], of_bias, of_bias
-        of_cell, self.of_cell = self.of_cell, torch.zeros_like(self.of_cell)
-        return self.slopes @ self.of_embedded, of_cell, of_weights
-
-
-class _GRUSteps(_Steps):
-    """Cho et al. 2014, with torch's gates r, z, n: r scales the state's part of n and not the state."""
-
-    def __init__(
-        self, embedded: Tensor, fed_size: int, hidden: Tensor, cell: Tensor, weights: tuple[Tensor, ...]
-    ) -> None:
-        super().__init__(embedded, fed_size, hidden, cell, weights)
-        self.gates = F.linear(self.inputs, self.of_embedded, self.bias)
-        self.fresh = self.gates.new_empty(*self.inputs.shape[:2], self.size)
-        # Of n, r and z from the input, and of n from the state.
-        self.slopes = self.gates.new_empty(*self.inputs.shape[:2], 4 * self.size)
-        self.turned = self.weight.roll(self.size, 0)  # n, r, z
-        self.of_cell = torch.zeros_like(cell)
-
-    def forward(self, t: int) -> None:
-        before = self.before(t)
-        self.gates[t].addmm_(self.fed(t), self.of_fed.t())
-        from_state = torch.addmm(self.own_bias, before, self.own.t())
-        gru_forward(self.gates[t], from_state, before, self.fresh[t], self.before(t + 1))
-
-    def backward(self, t: int, of_hidden: Tensor, of_state: Tensor) -> None:
-        slopes = self.slopes[t]
-        gru_backward(self.gates[t], self.before(t), self.fresh[t], of_hidden, slopes)
-        of_state[:, : self.fed_size] = slopes[:, : 3 * self.size] @ self.turned[:, -self.fed_size :]
-        of_state[:, self.fed_size :] = of_hidden.addmm_(slopes[:, self.size :], self.own)
-
-    def gradients(self) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
-        slopes, states = self.slopes.flatten(0, 1), self.states[:-1].flatten(0, 1)
-        from_input, from_state = slopes[:, : 3 * self.size], slopes[:, self.size :]
-        read = torch.cat([self.inputs.flatten(0, 1), states[:, : self.fed_size]], 1)
-        of_weights = (
-            (from_input.t() @ read).roll(-self.size, 0),
-            from_state.t() @ states[:, self.fed_size :],
-            from_input.sum(0).roll(-self.size, 0),
-            from_state.sum(0),
-        )
-        return self.slopes[..., : 3 * self.size] @ self.turned[:, : -self.fed_size], self.of_cell, of_weights
-
-
-CELLS: dict[str, type[_Steps]] = {"LSTM": _LSTMSteps, "GRU": _GRUSteps}
 
 
 def _room_for_weights(embedded: Tensor, keys: Tensor) -> Tensor:
