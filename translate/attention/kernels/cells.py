@@ -1,8 +1,8 @@
 """The cell of a decoder's loop, one step forward and one back at a time, into memory that is given.
 
-Each keeps what its gradient needs. The order of gates is torch's. Shapes: B sentences, T positions, E width of
-the embeddings, F of what is fed to the cell beside them, D and H of the state, G of the gates (4D for an LSTM,
-3D for a GRU).
+Each keeps what its gradient needs. The order of gates is torch's. Shapes: B sentences, T positions, E width
+of the embeddings, F of what is fed to the cell beside them, D and H of the state, G of the gates (4D for an
+LSTM, 3D for a GRU).
 """
 
 import torch
@@ -36,7 +36,7 @@ class Steps:
         self.states[0, :, fed_size:] = hidden
 
     def fed(self, t: int) -> Tensor:
-        """What is fed at position t, (B, F)."""
+        """The input at position t beside the embedding, (B, F)."""
         return self.states[t, :, : self.fed_size]
 
     def before(self, t: int) -> Tensor:

@@ -61,7 +61,7 @@ def attend_then_step(
         direction: v, (A,).
 
     Returns:
-        States (B, T, D), contexts (B, T, F), and weights (B, T, S), these in float32 at the least.
+        States (B, T, D), contexts (B, T, F), and weights (B, T, S), these in float32 or float64.
     """
     keys, values, mask = source
     tensors = (embedded, queries, *start, keys, values, query_weight, direction)
@@ -90,7 +90,7 @@ def step_then_attend(
         read_bias: b, (F,).
 
     Returns:
-        r (B, T, F), and weights (B, T, S), these in float32 at the least.
+        r (B, T, F), and weights (B, T, S), these in float32 or float64.
     """
     keys, values, mask = source
     tensors = (embedded, *start, keys, values, read_weight, read_bias)
@@ -237,7 +237,7 @@ class _StepThenAttend(torch.autograd.Function):
 
 
 def _room_for_weights(embedded: Tensor, keys: Tensor) -> Tensor:
-    """Attention weights to be written, (T, B, S), in float32 at the least."""
+    """Attention weights to be written, (T, B, S), in float32 or float64."""
     exact = torch.promote_types(embedded.dtype, torch.float32)
     return embedded.new_empty(embedded.shape[1], *keys.shape[:2], dtype=exact)
 
