@@ -70,7 +70,6 @@ def settings(
         near = did_you_mean(nearest(section, ORDER))
         raise UserError(f"{shorten(section)}: no such section{near} (there are {', '.join(ORDER)})")
     composer = Composer()
-    composer.complete(given)
     chosen = composer.chosen(given)
     # A choice that extends a file of another group brings that group along, at its own path.
     chosen = {name: choice for name, choice in chosen.items() if _package(name) not in chosen}

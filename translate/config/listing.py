@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
 import yaml  # type: ignore[import-untyped]
 
@@ -26,14 +26,13 @@ SPECIAL = ("_target_", "_partial_", "name", "defaults")
 class Setting:
     """One setting of the configuration.
 
-    ``type`` is in words, with limits. ``choices`` lists the values if there is a fixed number of them.
-    ``default`` is ``???`` if a value is required, and an interpolation if it follows from other settings.
+    ``type`` is in words, with limits. ``default`` is ``???`` if a value is required, and an interpolation if
+    it follows from other settings.
     """
 
     path: str
     type: str
     default: Any
-    choices: tuple[Any, ...]
     meaning: str
 
 
@@ -100,19 +99,9 @@ def _options(
 
 def _setting(path: str, annotation: Any, default: Any, meaning: str) -> Setting:
     read = understood(annotation)
-    kind = described(read if read is not Any else _type_of(default))
-    choices = next((get_args(part) for part in _unwrapped(annotation) if get_origin(part) is Literal), ())
-    return Setting(path, kind, default, choices, meaning)
-
-
-def _type_of(value: Any) -> Any:
-    """A type for an option whose annotation is not understood, from its value."""
-    return Any if value is None else type(value)
-
-
-def _unwrapped(annotation: Any) -> list[Any]:
-    parts = [annotation, *get_args(annotation)]
-    return [*parts, *(inner for part in parts for inner in get_args(part))]
+    if read is Any and default is not None:  # an annotation that is not understood
+        read = type(default)
+    return Setting(path, described(read), default, meaning)
 
 
 def _documented(target: Any) -> dict[str, str]:
