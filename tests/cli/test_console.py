@@ -4,6 +4,7 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,46 +36,35 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return now
 
 
-def shown(stream: io.StringIO) -> list[str]:
+def shown(stream: Any) -> list[str]:
     return [line.strip() for line in stream.getvalue().replace("\n", "\r").split("\r") if line.strip()]
 
 
-def test_each_part_counts_from_its_beginning(clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdout", Terminal())
-    stream = Terminal()
-    rate = Rate(stream, unit="pairs", total=1200, quiet_meanwhile=True)
-    for seconds, count, part in ((2.0, 700, "attention"), (0.1, 500, "attention"), (5.0, 100, "erasure")):
-        clock[0] += seconds
-        rate.add(count, part)
-    rate.end()
-    assert shown(stream) == [
-        "attention: 700 of 1,200 pairs, 350.0 pairs/s",
-        "erasure: 100 of 1,200 pairs, 20.0 pairs/s",  # the tenth of a second before was too soon
-        "erasure: 100 of 1,200 pairs, 20.0 pairs/s",
-    ]
-    assert stream.getvalue().endswith("\n")
-
-
-def test_where_translations_are_to_be_seen_nothing_else_is(
-    clock: list[float], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("stream", "output", "quiet", "is_shown"),
+    [
+        (Terminal, Terminal, True, True),
+        (Terminal, io.StringIO, False, True),
+        (Terminal, Terminal, False, False),  # it would cover the translations
+        (io.StringIO, Terminal, True, False),  # a file gets no progress
+    ],
+)
+def test_a_rate_is_shown_where_it_covers_nothing(
+    stream: type[io.StringIO],
+    output: type[io.StringIO],
+    quiet: bool,
+    is_shown: bool,
+    clock: list[float],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for output, wanted in ((Terminal(), []), (io.StringIO(), ["3 sentences, 1.5 sentences/s"] * 2)):
-        monkeypatch.setattr(sys, "stdout", output)
-        stream = Terminal()
-        rate = Rate(stream)
-        clock[0] += 2.0
-        rate.add(3)
-        rate.end()
-        assert shown(stream) == wanted
-
-
-def test_a_file_gets_no_progress(clock: list[float]) -> None:
-    stream = io.StringIO()
-    rate = Rate(stream, quiet_meanwhile=True)
-    clock[0] += 9.0
-    rate.add(3)
+    monkeypatch.setattr(sys, "stdout", output())
+    rate = Rate(stream(), unit="pairs", total=1200, quiet_meanwhile=quiet)
+    for seconds, count in ((2.0, 700), (0.1, 20), (1.9, 80)):  # the tenth of a second is too soon
+        clock[0] += seconds
+        rate.add(count)
     rate.end()
-    assert stream.getvalue() == ""
+    last = "800 of 1,200 pairs, 200.0 pairs/s"
+    assert shown(rate.stream) == (["700 of 1,200 pairs, 350.0 pairs/s", last, last] if is_shown else [])
 
 
 def test_items_are_counted_as_they_go_by(clock: list[float]) -> None:
@@ -108,18 +98,6 @@ def test_only_a_warning_for_the_user_is_printed_as_one(
 
 
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("arguments", [("élan",), ("settings", "é")])
-def test_where_the_locale_is_ascii_everything_is_printed_in_utf_8(arguments: tuple[str, ...]) -> None:
-    program = "import sys; from translate.cli.main import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", program, *arguments], capture_output=True, env=os.environ | ASCII
-    )
-    assert done.returncode == 2
-    assert done.stderr.startswith(b"error: ")
-    assert b"Traceback" not in done.stderr
 
 
 def test_the_streams_are_utf_8_once_a_command_has_begun() -> None:

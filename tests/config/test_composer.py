@@ -48,12 +48,9 @@ class TestChoices:
     @pytest.mark.slow
     def test_experiments_and_plain_runs_have_names_of_their_own(self):
         choices = Composer().choices()
-        chosen = [f"experiment={name}" for name in choices["experiment"]]
-        for overrides in ([], ["data=multi30k", *NEEDS.get("data", ())]):
-            chosen += [" ".join([*overrides, f"model={model}"]) for model in choices["model"]]
-        names = [COMPOSER.compose(overrides.split()).run.name for overrides in chosen]
+        chosen = [f"{group}={name}" for group in ("experiment", "model") for name in choices[group]]
+        names = [COMPOSER.compose([choice]).run.name for choice in chosen]
         assert len(set(names)) == len(names), dict(zip(chosen, names, strict=True))
-        assert "demo_transformer" in names
 
     def test_the_files_of_conf_are_what_is_offered(self):
         offered = {f"{group}/{name}" for group, names in Composer().choices().items() for name in names}

@@ -193,7 +193,7 @@ class Rate:
     Args:
         stream: standard error by default.
         unit: the name of the items.
-        total: number of items of each part, if known.
+        total: number of items, if known.
         quiet_meanwhile: whether standard output stays empty until the end. If it does not, and both streams
             are the terminal, the rate is not shown, so that it does not cover the results.
     """
@@ -209,20 +209,16 @@ class Rate:
         self.stream = stream or sys.stderr
         self.shown = self.stream.isatty() and (quiet_meanwhile or not sys.stdout.isatty())
         self.unit, self.total = unit, total
-        self.part = ""
         self.count = 0
-        self.began = self.counted = self.refreshed = time.monotonic()
+        self.began = self.refreshed = time.monotonic()
 
-    def add(self, count: int, part: str = "") -> None:
-        """Count items of a part; parts need a name only if there are several."""
-        now = time.monotonic()
-        if part != self.part:
-            self.part, self.count, self.began = part, 0, self.counted
+    def add(self, count: int) -> None:
+        """Count items that are done."""
         self.count += count
-        self.counted = now
+        now = time.monotonic()
         if self.shown and now - self.refreshed >= REFRESH:
             self.refreshed = now
-            self._show("\r")
+            self._show()
 
     def of(self, items: Iterable[Item]) -> Iterator[Item]:
         """The items; each is counted when the next one is requested."""
@@ -234,12 +230,11 @@ class Rate:
     def end(self) -> None:
         """Show the last figures and end their line."""
         if self.shown and self.count:
-            self._show("\r")
+            self._show()
             print(file=self.stream, flush=True)
 
-    def _show(self, start: str) -> None:
-        seconds = max(self.counted - self.began, 1e-9)
-        name = f"{self.part}: " if self.part else ""
+    def _show(self) -> None:
+        seconds = max(time.monotonic() - self.began, 1e-9)
         of = "" if self.total is None else f" of {self.total:,}"
-        text = f"{name}{self.count:,}{of} {self.unit}, {self.count / seconds:,.1f} {self.unit}/s"
-        print(f"{start}{text:<50}", end="", file=self.stream, flush=True)
+        text = f"{self.count:,}{of} {self.unit}, {self.count / seconds:,.1f} {self.unit}/s"
+        print(f"\r{text:<50}", end="", file=self.stream, flush=True)

@@ -137,7 +137,7 @@ def report(run: Run, *, pairs: JudgedPairs, as_json: AsJson = False, machine: Ba
     development = pairs.read(run, machine.plugin or [])
     translator = machine.load(run)
     note_context(translator, known=development.context is not None)
-    rate = Rate(unit="pairs", total=len(development.source), quiet_meanwhile=True)
+    rate = Rate(unit="pairs", quiet_meanwhile=True)
     found = compare_methods(
         translator.model,
         encode_judged(translator, development),
@@ -145,7 +145,7 @@ def report(run: Run, *, pairs: JudgedPairs, as_json: AsJson = False, machine: Ba
         development.golds,
         batch_size=machine.batch_size,
         device=translator.device,
-        progress=lambda method, count: rate.add(count, method),
+        progress=lambda _, count: rate.add(count),
     )
     rate.end()
     if as_json:
