@@ -16,7 +16,7 @@ from translate.corpora.corpus import load_corpus, write_corpus
 from translate.corpora.split import Split, SplitReader
 from translate.corpora.tables import read_table
 from translate.errors import UserError
-from translate.text import reading
+from translate.text import lines as reading
 
 FIRST = '{"en": "a", "fr": "b"}\n'
 

@@ -21,8 +21,7 @@ from translate.corpora.split import RawCorpus, Split, SplitReader
 from translate.errors import UserError
 from translate.grammar.generator import generate
 from translate.text.aside import scratch, told
-from translate.text.lines import read_lines
-from translate.text.reading import user_path
+from translate.text.lines import read_lines, user_path
 
 LONGEST_SUFFIX = 50  # characters of a language in a file's name
 _NO_SUFFIX = re.compile(r"[/\\\x00-\x20]")

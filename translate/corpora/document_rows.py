@@ -19,8 +19,7 @@ from translate.corpora.split import Split, SplitReader
 from translate.corpora.tables import Table
 from translate.errors import UserError
 from translate.text.documents import ContextSize, join_sentences
-from translate.text.lines import read_line_blocks
-from translate.text.reading import user_path
+from translate.text.lines import read_line_blocks, user_path
 
 NO_DOCUMENT = 0  # the number of a pair that is in no document
 

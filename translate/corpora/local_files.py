@@ -15,8 +15,7 @@ from translate.corpora.document_rows import beside, numbered
 from translate.corpora.split import RawCorpus, Split, SplitReader
 from translate.corpora.tables import SUFFIXES, Table, is_table, pick, read_table
 from translate.errors import UserError
-from translate.text.lines import read_line_blocks, read_lines
-from translate.text.reading import check_file, user_path
+from translate.text.lines import check_file, read_line_blocks, read_lines, user_path
 
 ROWS = 1 << 12  # pairs of a block of two files
 _PREFIXES = {

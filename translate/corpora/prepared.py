@@ -16,7 +16,7 @@ from translate.corpora.columns import Column, Mapped
 from translate.corpora.split import Split
 from translate.errors import UserError
 from translate.text.bounded import check_regular, read_bounded
-from translate.text.reading import user_path
+from translate.text.lines import user_path
 
 MANIFEST, FORMAT, MAX_MANIFEST = "manifest.json", 1, 16 << 20
 PIECE = 1 << 24  # bytes that are hashed at a time

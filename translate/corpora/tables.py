@@ -18,8 +18,7 @@ import pyarrow.parquet
 from translate.config.names import did_you_mean, listed, nearest, shorten, shown_path
 from translate.corpora.json_records import json_records
 from translate.errors import UserError
-from translate.text.lines import read_line_blocks
-from translate.text.reading import MAX_LINE, check_expansion, expansion_bound, opened
+from translate.text.lines import MAX_LINE, check_expansion, expansion_bound, opened, read_line_blocks
 
 SUFFIXES = (".tsv", ".jsonl", ".json", ".ndjson", ".parquet", ".arrow")
 ROWS = 1 << 12  # of a block of JSON

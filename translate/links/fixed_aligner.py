@@ -159,7 +159,7 @@ class FixedAligner:
         return found
 
     def _entries(self, s: np.ndarray, t: np.ndarray) -> np.ndarray:
-        """Where two words stand in the tables; -1 if they never met."""
+        """The entry of two words in the tables; -1 if they never met."""
         wanted = s << 32 | t
         place = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
         return np.where(self.keys[place] == wanted, place, -1)

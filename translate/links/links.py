@@ -120,7 +120,7 @@ def read_pharaoh(
     target_lengths: Sequence[int] | None = None,
     one_based: bool = False,
 ) -> list[Links]:
-    """Read a file of hard links, one line for each sentence pair; arguments as in `read_gold`."""
+    """Read a file of hard links, one line a sentence pair; arguments as in `read_gold`."""
     lines = read_lines(Path(path))
     return _parsed(path, lines, parse_pharaoh, source_lengths, target_lengths, one_based)
 
@@ -134,7 +134,7 @@ def read_gold(
 ) -> list[Gold]:
     """Read a file of gold links; the first line shows which format it has.
 
-    TALP: one line for each sentence pair (`0-0 1p2`). NAACL (the shared task of 2003): one line for each
+    TALP: one line a sentence pair (`0-0 1p2`). NAACL (the shared task of 2003): one line a
     link, with the numbers of the pair, the source word and the target word, all from 1, then S (the default)
     or P, then an optional confidence. Word 0 is NULL; a line with it gives no link.
 
@@ -227,7 +227,7 @@ def _parsed(
         if lengths is not None and len(lengths) != len(lines):
             raise UserError(
                 f"{name}: {len(lines)} lines of links for {len(lengths)} {side} sentences; "
-                f"expected one line for each pair"
+                f"expected one line a pair"
             )
     unknown = [None] * len(lines)
     return [

@@ -54,7 +54,7 @@ class _Block(NamedTuple):
     targets: np.ndarray  # (N, J) target types
     cells: slice  # of their possible links
     weight: float  # of each pair
-    links: np.ndarray | None  # (N, J, I) 1 for each link, if the links are known
+    links: np.ndarray | None  # (N, J, I) 1 for a link, if the links are known
 
 
 class PossibleLinks(NamedTuple):

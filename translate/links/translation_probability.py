@@ -1,4 +1,4 @@
-"""How likely the sides of a pair are translations, by the words that an aligner links between them.
+"""Estimates how likely the sides of a pair are translations, from the words that an aligner links.
 
 :class:`Evidence` finds the words with a partner on the other side, how surely, and runs of words without.
 Logistic regression tells pairs of a sample from wrong ones: the same sources beside translations of other
@@ -34,7 +34,7 @@ ROUNDS, PENALTY = 25, 1e-4  # of Newton's method, which has converged by then; o
 
 
 class _Side(NamedTuple):
-    """What the words of a side weigh by themselves; the last value is of a word that is not known."""
+    """The weights of the words of a side by themselves; the last one is of a word that is not known."""
 
     probability: np.ndarray
     trust: np.ndarray
@@ -115,7 +115,7 @@ class Evidence:
     def _meetings(
         self, sources: Numbered, targets: Numbered
     ) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
-        """Where the words that met in the sample stand, and their entries of the tables."""
+        """The positions of the words that met in the sample, and their entries of the tables."""
         widths = np.repeat(targets.lengths, sources.lengths)  # possible links of each source word
         begins = np.repeat(np.cumsum(targets.lengths) - targets.lengths, sources.lengths)
         ends = np.cumsum(widths)

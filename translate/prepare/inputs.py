@@ -15,8 +15,7 @@ from translate.corpora.tables import SUFFIXES, is_table, pick, read_table
 from translate.errors import UserError
 from translate.prepare.recipe import CorpusFiles, HeldFiles, Recipe
 from translate.prepare.row_keys import text_key
-from translate.text.lines import read_line_blocks
-from translate.text.reading import check_file, user_path
+from translate.text.lines import check_file, read_line_blocks, user_path
 
 SPLITS = ("train", "validation", "test")
 CHUNK_PAIRS, CHUNK_CHARACTERS = 20_000, 1 << 23

@@ -28,8 +28,7 @@ from translate.errors import UserError
 from translate.links.links import Gold, Links, parse_gold
 from translate.links.statistical import KnownLinks
 from translate.text.aside import told
-from translate.text.piece_words import SpanEncoder
-from translate.text.subword_sampling import sample_corpus
+from translate.text.subword_sampling import SpanEncoder, sample_corpus
 from translate.text.tokenizer import NO_WORD, UNK, Pieces, Tokenizer, TokenizerPair
 
 

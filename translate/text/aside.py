@@ -44,7 +44,7 @@ def scratch(directory: Path) -> Iterator[Path]:
 
 @contextmanager
 def aside(path: Path) -> Iterator[Path]:
-    """Where to write the file or folder ``path``: it gets that name once the block has ended without error.
+    """Give a path at which to write the file or folder ``path``; it gets its name if the block has no error.
 
     A file of that name is replaced then, and is whole until then; so is the file that a link points to. A
     device or a pipe, such as ``/dev/stdout``, is written directly.

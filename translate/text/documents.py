@@ -14,7 +14,7 @@ from translate.text.tokenizer import BOS, NO_WORD, Pieces
 
 
 class ContextSize(NamedTuple):
-    """How much of a document is read before a sentence.
+    """Limits of the text of a document that is read before a sentence.
 
     Attributes:
         sentences: most previous sentences; 0 for none.
@@ -26,7 +26,7 @@ class ContextSize(NamedTuple):
 
     @classmethod
     def of(cls, data: DataConfig) -> "ContextSize":
-        """What the settings of a corpus say."""
+        """The limits of the settings of a corpus."""
         return cls(data.context_sentences, data.context_pieces)
 
     def nearest(self, lengths: Iterable[int]) -> int:
@@ -49,11 +49,11 @@ ALONE = ContextSize()  # a sentence is read without those before it
 
 def join_sentences(previous: Iterable[Iterable[int]], ids: Iterable[int]) -> list[int]:
     """The ids of a sentence with those before it, the nearest last."""
-    return [*(piece for each in previous for piece in (*each, BOS)), *ids]
+    return [*(piece for sentence in previous for piece in (*sentence, BOS)), *ids]
 
 
 def own_start(ids: Sequence[int]) -> int:
-    """Where the sentence itself begins in the ids of a source."""
+    """The index at which the sentence itself begins in the ids of a source."""
     backwards = list(ids)[::-1]
     return len(backwards) - backwards.index(BOS) if BOS in backwards else 0
 
@@ -73,27 +73,27 @@ def as_one(sentences: Sequence[Pieces]) -> Pieces:
     ids: list[int] = []
     owners: list[int] = []
     found = Pieces(ids, owners, [], ())
-    for number, each in enumerate(sentences):
+    for number, sentence in enumerate(sentences):
         if number:
             ids.append(BOS)
             owners.append(NO_WORD)
         start, first = len(ids), len(found.words)
-        ids += each.ids
-        owners += [word if word == NO_WORD else word + first for word in each.piece_words]
-        further = ((piece + start, word + first) for piece, word in each.further)
-        found = found._replace(words=[*found.words, *each.words], further=(*found.further, *further))
+        ids += sentence.ids
+        owners += [word if word == NO_WORD else word + first for word in sentence.piece_words]
+        further = ((piece + start, word + first) for piece, word in sentence.further)
+        found = found._replace(words=[*found.words, *sentence.words], further=(*found.further, *further))
     return found
 
 
 def previous_sentences(
     sentences: Iterable[str], most: int, documents: Iterable[object] | None = None
 ) -> Iterator[list[str]]:
-    """The previous sentences of each one's document, the nearest last.
+    """The previous sentences of every sentence's document, the nearest last.
 
     Args:
         sentences: in their order; a blank one ends a document.
         most: how many are wanted.
-        documents: an id for each sentence; another one begins a document. ``None`` for a single document.
+        documents: the sentences' documents, of which a new id begins another; ``None`` for a single one.
     """
     before: deque[str] = deque(maxlen=most)
     ids = None if documents is None else iter(documents)

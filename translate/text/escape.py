@@ -47,7 +47,8 @@ def tame_markdown(text: str) -> str:
 
 
 def _visible(line: str) -> str:
-    """``line`` with a space for each character that hides, breaks or reorders text."""
+    """``line`` with a space for every character that hides, breaks or reorders text."""
     return "".join(
-        " " if unicodedata.category(each) in _HIDDEN and each not in _JOINERS else each for each in line
+        " " if unicodedata.category(character) in _HIDDEN and character not in _JOINERS else character
+        for character in line
     )

@@ -1,4 +1,4 @@
-"""Subword regularisation and BPE-dropout: other pieces for the same words in each epoch.
+"""Subword regularisation and BPE-dropout: other pieces for the same words in each epoch, with their words.
 
 SentencePiece can draw pieces, too, but they differ between processes in spite of a seed, so that a resumed
 run would differ. Here SentencePiece only lists the choices.
@@ -12,9 +12,10 @@ from itertools import accumulate, pairwise
 import numpy as np
 import sentencepiece
 
-from translate.text.piece_words import SPACE
-from translate.text.tokenizer import UNK, Tokenizer
+from translate.text.tokenizer import UNK, Pieces, Tokenizer
+from translate.text.words import Word, assign
 
+SPACE = "\u2581"  # how SentencePiece writes the space before a word
 SAMPLED_TYPES = ("unigram", "bpe")  # types of SentencePiece models with more than one way to cut a word
 NUM_BEST = 32  # segmentations of a sentence among which a unigram model draws
 UNKNOWN_PENALTY = 10.0  # below the score of the least likely piece, as in SentencePiece
@@ -102,3 +103,66 @@ def _words(pieces: Sequence[str]) -> Iterator[list[str]]:
         word.append(piece)
     if word:
         yield word
+
+
+class SpanEncoder:
+    """Encodes lines of a corpus whose words are known already.
+
+    Args:
+        tokenizer: of this side.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+        self._processor = sentencepiece.SentencePieceProcessor(model_proto=tokenizer.model)
+
+    def encode(self, text: str, words: list[Word], ids: Sequence[int] | None = None) -> Pieces:
+        """Pieces of ``text`` with their words.
+
+        Args:
+            text: one sentence of a corpus.
+            words: in their order, with their places in ``text``.
+            ids: other pieces of the same text, such as sampled ones. Where their offsets are not known,
+                since the vocabulary lacks characters of the text, the likeliest pieces are given.
+        """
+        found = self._processor.encode(text, return_type="offset_mapping")
+        chosen, offsets = list(found["ids"]), found["offsets"]
+        spelt = self.tokenizer.pieces
+        if ids is not None and (others := offsets_of(spelt(chosen), offsets, spelt(ids))):
+            chosen, offsets = list(ids), others
+        owners, further = assign(offsets, words)
+        return Pieces(chosen, owners, words, further)
+
+
+def offsets_of(
+    known: Sequence[str], offsets: Sequence[tuple[int, int]], pieces: Sequence[str]
+) -> list[tuple[int, int]] | None:
+    """The offsets of the pieces of one segmentation in the text, from those of another one.
+
+    Args:
+        known: pieces of the text, as SentencePiece writes them.
+        offsets: their places in the text.
+        pieces: other pieces of the same text.
+
+    Returns:
+        The places of ``pieces``; ``None`` if both do not spell the same, as unknown pieces do not.
+    """
+    if "".join(known) != "".join(pieces):
+        return None
+    starts, ends = [], []  # in the text, of each character of the pieces
+    for piece, (begin, end) in zip(known, offsets, strict=True):
+        size = len(piece)
+        if piece.startswith(SPACE) and size - 1 == end - begin:  # the space is none of the text
+            places = [(begin, begin), *((at, at + 1) for at in range(begin, end))]
+        elif size == end - begin:
+            places = [(at, at + 1) for at in range(begin, end)]
+        else:  # normalised to fewer or more characters
+            places = [(begin, end)] * size
+        starts += [first for first, _ in places]
+        ends += [last for _, last in places]
+    found, position = [], 0
+    for piece in pieces:
+        last = position + len(piece)
+        found.append((starts[position], max(ends[position:last])) if piece else (0, 0))
+        position = last
+    return found

@@ -94,7 +94,7 @@ def tags_before(text: str, tags: Collection[str]) -> list[Word]:
 
 
 def split_tagged(text: str, tags: Collection[str]) -> list[Word]:
-    """As :func:`split_words`, but those of ``tags`` that stand before the sentence stay whole."""
+    """Split as :func:`split_words` does, but keep those of ``tags`` whole that stand before the sentence."""
     found = tags_before(text, tags)
     if not found:
         return split_words(text)

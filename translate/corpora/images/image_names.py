@@ -11,8 +11,7 @@ from translate.corpora.images.line import join_line, split_line
 from translate.corpora.split import RawCorpus, Split, SplitReader
 from translate.corpora.tables import is_table, pick, read_table
 from translate.errors import UserError
-from translate.text.lines import read_lines
-from translate.text.reading import user_path
+from translate.text.lines import read_lines, user_path
 
 LANGUAGE = "picture"  # in place of the source language, if only the image is read
 # Where a folder of a corpus has the names of a split's images; Multi30k has the first.

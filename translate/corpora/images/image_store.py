@@ -20,7 +20,7 @@ from translate.corpora.images.patches import Image
 from translate.corpora.images.scenes import is_scene
 from translate.errors import UserError
 from translate.text.aside import told
-from translate.text.reading import user_path
+from translate.text.lines import user_path
 
 VERSION = "2"  # changes with the format of the file and the way images are resized
 THREADS = 4

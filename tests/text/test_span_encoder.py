@@ -1,10 +1,9 @@
-"""The places of pieces that SentencePiece did not choose itself."""
+"""The places in the text of pieces that SentencePiece did not choose itself."""
 
 import pytest
 
 from translate.config.data import TokenizerConfig
-from translate.text.piece_words import SpanEncoder, offsets_of
-from translate.text.subword_sampling import sample_corpus
+from translate.text.subword_sampling import SpanEncoder, offsets_of, sample_corpus
 from translate.text.tokenizer import Tokenizer, train_tokenizer
 from translate.text.words import split_words
 
