@@ -6,6 +6,7 @@ import socket
 import string
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -235,6 +236,40 @@ def test_no_client_writes_a_line_of_the_log(serve: Callable[..., Client]) -> Non
         assert line.isprintable()
         assert json.loads(line)["event"] in ("ready", "request", "library")
         assert "evil" not in line
+
+
+KINDS = (
+    "application/json",
+    "application/json; charset=utf-16",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=b",
+    "multipart/form-data; boundary=b; charset=none",
+    "multipart/form-data",
+    "text/plain",
+)
+PART = b'--b\r\nContent-Disposition: form-data; name="%s"%s\r\n\r\n%s\r\n--b--\r\n'
+DAMAGED = (
+    b"",
+    b"\xff" * 99,
+    b"\x00",
+    b'{"text": "\xff", "q": "\xff"}',
+    b'{"text": "\\ud800", "q": "\\ud800", "document_key": "\\ud800", "glossary_id": {}, "api_key": []}',
+    b"q=\xff&text=\xff&document_key=%ff&source=en&target=fr&source_lang=en&target_lang=fr",
+    PART % (b"q", b"", b"\xff\xfe"),
+    PART % (b"file", b'; filename="a.docx"', b"PK\x03\x04\xff"),
+    PART % (b"\xff", b'; filename="\xff.txt"', b"\xff"),
+)
+
+
+def test_every_damaged_body_is_refused_by_every_endpoint(client: Client) -> None:
+    """Refused as the client's mistake, or answered where the endpoint reads no body."""
+    for path, methods in client.ask("GET", "/spec").json["paths"].items():
+        for method in methods:
+            for kind, body in product(KINDS, DAMAGED):
+                place = path.replace("{id}", "a").replace("{name}", "a")
+                reply = client.ask(method.upper(), place, body, {"Content-Type": kind})
+                assert reply.status < 500, (method, path, kind, body, reply)
+    assert '"event": "error"' not in client.log.getvalue()
 
 
 def fuzzed(generator: random.Random) -> bytes:

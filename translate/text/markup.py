@@ -6,7 +6,7 @@ end tag that closes it.
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -101,15 +101,43 @@ def read_markup(sentence: str, tags: Collection[str] = ()) -> Marked:
     return _matched(text, items)
 
 
-def _find(text: str) -> list[_Found]:
-    """The markup in a text, in order."""
+def find_markup(text: str) -> list[re.Match[str]]:
+    """The tags and placeholders in a text, in order; they are groups of :data:`MARKUP`."""
     last = text.rfind("-->")
     if "<!--" in text[last + 1 :]:
         # A comment that nothing closes is none; searching its end again and again takes quadratic time.
         text = text[: last + 1] + text[last + 1 :].replace("<!--", "<!__")
+    return list(MARKUP.finditer(text))
+
+
+def pair_tags(tags: Iterable[tuple[str, str]]) -> dict[int, int]:
+    """The partner of each start and end tag that has one, both ways: the time is linear.
+
+    An end tag belongs to the last open start tag of its name; tags opened inside and not closed have none.
+
+    Args:
+        tags: the kind (start, end or another one) and the name of each.
+    """
+    open_tags: list[tuple[int, str]] = []  # index, name
+    depths: defaultdict[str, list[int]] = defaultdict(list)  # of the open tags of each name
+    partners: dict[int, int] = {}
+    for index, (kind, name) in enumerate(tags):
+        if kind == "start":
+            depths[name].append(len(open_tags))
+            open_tags.append((index, name))
+        elif kind == "end" and depths[name]:
+            depth = depths[name][-1]
+            partner = open_tags[depth][0]
+            partners[index], partners[partner] = partner, index
+            while len(open_tags) > depth:
+                depths[open_tags.pop()[1]].pop()
+    return partners
+
+
+def _find(text: str) -> list[_Found]:
     return [
         _Found(match.start(), match.end(), _kind(match), match["placeholder"] is not None)
-        for match in MARKUP.finditer(text)
+        for match in find_markup(text)
     ]
 
 
@@ -204,25 +232,12 @@ def _name(tag: str) -> str:
 
 
 def _matched(text: str, items: list[Item]) -> Marked:
-    """Pair each end tag with the last open start tag of its name; tags left over are alone."""
-    found = list(items)
-    open_tags: list[tuple[int, str]] = []  # (item, name)
-    depths: defaultdict[str, list[int]] = defaultdict(list)  # of the open tags of each name
-    for index, item in enumerate(items):
-        if item.kind == "start":
-            name = _name(item.text)
-            depths[name].append(len(open_tags))
-            open_tags.append((index, name))
-        elif item.kind == "end" and depths[_name(item.text)]:
-            depth = depths[_name(item.text)][-1]
-            partner = open_tags[depth][0]
-            while len(open_tags) > depth:  # tags opened inside and not closed have no partner
-                depths[open_tags.pop()[1]].pop()
-            found[index] = replace(item, partner=partner)
-            found[partner] = replace(items[partner], partner=index)
-    unbalanced = 0
-    for index, item in enumerate(found):
-        if item.kind != "alone" and item.partner is None:
-            unbalanced += 1
-            found[index] = replace(item, kind="alone")
+    """The items with their partners; tags left over are alone."""
+    kinds = [(item.kind, "" if item.kind == "alone" else _name(item.text)) for item in items]
+    partners = pair_tags(kinds)
+    found = [
+        replace(item, partner=partners[index]) if index in partners else replace(item, kind="alone")
+        for index, item in enumerate(items)
+    ]
+    unbalanced = sum(kind != "alone" and index not in partners for index, (kind, _) in enumerate(kinds))
     return Marked(text, tuple(found), unbalanced)

@@ -9,7 +9,7 @@ import pytest
 from tests.serve.documents.shouting import shout
 from translate.errors import UserError
 from translate.serve.documents import read
-from translate.serve.documents.packages import MAX_DEPTH, MAX_FILES, MAX_UNPACKED, Archive, parse_xml
+from translate.serve.documents.xml import MAX_DEPTH, MAX_FILES, MAX_UNPACKED, Archive, parse_xml
 
 pytest.importorskip("lxml", reason="needs lxml")
 pytest.importorskip("polib", reason="needs polib")
@@ -247,3 +247,16 @@ def test_an_encrypted_archive_is_refused() -> None:
     content[content.index(b"PK\x01\x02") + 8] |= 1
     with pytest.raises(UserError, match="encrypted"):
         read("a.docx", bytes(content))
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_damaged_member_is_refused(method: int) -> None:
+    """Wherever the packed bytes are damaged, and whatever its method raises."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        archive.writestr("word/document.xml", bytes(range(256)) * 20)
+    content = out.getvalue()
+    start, end = content.index(b".xml") + 4, content.index(b"PK\x01\x02")
+    for place in range(start, end, 7):
+        with pytest.raises(UserError, match=r"damaged|XML"):
+            read("a.docx", content[:place] + b"\xff\x00\xff\x00" + content[place + 4 :])

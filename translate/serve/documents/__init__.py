@@ -8,8 +8,7 @@ from translate.serve.documents.document import MAX_BYTES, MAX_SENTENCES, Documen
 from translate.serve.documents.markdown import read_markdown
 from translate.serve.documents.office import read_docx, read_odt
 from translate.serve.documents.plain import read_plain, read_subtitles
-from translate.serve.documents.tagged import TagRules, read_tagged
-from translate.serve.documents.webpage import read_html
+from translate.serve.documents.tagged_text import TagRules, read_html, read_tagged
 
 __all__ = [
     "FORMATS",
@@ -40,10 +39,10 @@ _LONGEST_NAME = 80  # characters that a message repeats
 
 
 def read(name: str, content: bytes, language: str = "") -> Document:
-    """Read a document.
+    """The document of a file.
 
     ``document.write(translate(document.sentences))`` is its translation; ``translate`` carries the markup:
-    ``[each.text for each in translator.translate(document.sentences, markup=True)]``.
+    ``[result.text for result in translator.translate(document.sentences, markup=True)]``.
 
     Args:
         name: of the file; its suffix tells the format.

@@ -6,9 +6,9 @@ from typing import Any
 
 from translate.errors import UserError
 from translate.serve.documents.document import Document, decode
-from translate.serve.documents.inline import Tag, Token, find_tags
-from translate.serve.documents.mixed import Mixed, Rules
-from translate.serve.documents.packages import parse_xml, write_xml
+from translate.serve.documents.inline import TaggedText, Token
+from translate.serve.documents.xml import Mixed, Rules, parse_xml, write_xml
+from translate.text.markup import find_markup
 
 _XLIFF = "urn:oasis:names:tc:xliff:document:"
 _NAME = re.compile(r"</?([A-Za-z_][\w:.-]*+)")
@@ -40,47 +40,29 @@ def read_po(content: bytes, name: str, language: str = "") -> Document:
 
     def render(written: list[list[Token]]) -> bytes:
         for message, run in zip(messages, written, strict=True):
-            message.write(run)
+            message.put(run)
         shown = str(file) if text.startswith("#") else str(file).removeprefix("#\n")
         return (shown.rstrip("\n") + "\n").encode()
 
     return Document([message.tokens for message in messages], render, language)
 
 
-class _Message:
+class _Message(TaggedText):
     """A message of a PO file, or its plural."""
 
     def __init__(self, entry: Any, number: int, source: str) -> None:
+        super().__init__()
         self.entry, self.number = entry, number
-        self.raw: dict[tuple[str, int], str] = {}
-        self.tokens: list[Token] = []
         for line in source.splitlines(keepends=True):
             bare = line.rstrip("\r\n")
-            self._read(bare)
+            matches = [match for match in find_markup(bare) if match["tag"]]
+            self.add_matches(bare, matches, [_kind_and_name(match[0]) for match in matches])
             if bare != line:
-                self._add(Tag("break", len(self.raw)), line[len(bare) :])
+                self.add_tag("break", len(self.raw), line[len(bare) :])
 
-    def _read(self, line: str) -> None:
-        """The text of a line, with its tags; a tag without its partner is an item."""
-        matches = find_tags(line)
-        pairs = _pairs([match[0] for match in matches])
-        base, end = len(self.raw), 0
-        for index, match in enumerate(matches):
-            self.tokens.append(line[end : match.start()])
-            first = pairs.get(index)
-            kind: Any = "alone" if first is None else "start" if first == index else "end"
-            self._add(Tag(kind, base + (index if first is None else first)), match[0])
-            end = match.end()
-        self.tokens.append(line[end:])
-
-    def _add(self, tag: Tag, raw: str) -> None:
-        self.raw[tag.kind, tag.number] = raw
-        self.tokens.append(tag)
-
-    def write(self, run: list[Token]) -> None:
-        text = "".join(
-            self.raw[token.kind, token.number] if isinstance(token, Tag) else token for token in run
-        )
+    def put(self, run: list[Token]) -> None:
+        """Make a run the translation."""
+        text = self.write(run)
         if not self.entry.msgid_plural:
             self.entry.msgstr = text
             return
@@ -89,23 +71,11 @@ class _Message:
                 self.entry.msgstr_plural[form] = text
 
 
-def _pairs(tags: list[str]) -> dict[int, int]:
-    """For each start and end tag that belong together, the index of the start tag."""
-    path: list[tuple[str, int]] = []
-    found: dict[int, int] = {}
-    for index, tag in enumerate(tags):
-        match = _NAME.match(tag)
-        if match is None or tag.endswith("/>"):
-            continue
-        if not tag.startswith("</"):
-            path.append((match[1], index))
-            continue
-        depth = next((at for at in range(len(path) - 1, -1, -1) if path[at][0] == match[1]), None)
-        if depth is not None:
-            first = path[depth][1]
-            found[index] = found[first] = first
-            del path[depth:]
-    return found
+def _kind_and_name(tag: str) -> tuple[str, str]:
+    match = _NAME.match(tag)
+    if match is None or tag.endswith("/>"):
+        return "alone", ""
+    return "end" if tag.startswith("</") else "start", match[1]
 
 
 def read_xliff(content: bytes, name: str, language: str = "") -> Document:
@@ -135,7 +105,7 @@ def _units(root: Any, full: str) -> Iterator[tuple[Any, Any]]:
     """The source of each unit without translation, and its empty target if there is one."""
     for unit in root.iter(f"{full}trans-unit", f"{full}segment"):
         source, target = unit.find(f"{full}source"), unit.find(f"{full}target")
-        kept = next((each for each in (unit, *unit.iterancestors()) if each.get("translate")), None)
+        kept = next((part for part in (unit, *unit.iterancestors()) if part.get("translate")), None)
         if source is None or (kept is not None and kept.get("translate") == "no"):
             continue
         if target is None or not "".join(target.itertext()).strip():

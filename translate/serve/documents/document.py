@@ -13,7 +13,7 @@ MAX_SENTENCES = 20_000
 
 @dataclass(frozen=True)
 class Document:
-    """What a reader has found.
+    """The text of a file or a request, and the way back.
 
     Attributes:
         runs: the text of each paragraph, cell, heading, caption and so on, with its inline markup.
@@ -47,7 +47,7 @@ class Document:
         """The document with a translation in place of each sentence; all else stays.
 
         Raises:
-            ValueError: if there is not one translation for each sentence.
+            ValueError: unless there are as many translations as sentences.
         """
         if len(translations) != len(self.sentences):
             raise ValueError(f"{len(translations)} translations for {len(self.sentences)} sentences")

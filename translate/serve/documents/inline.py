@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from translate.text.markup import MARKUP
+from translate.text.markup import find_markup, pair_tags
 from translate.text.sentences import split
 
 Kind = Literal["start", "end", "alone", "break"]
@@ -28,6 +28,54 @@ class Tag(NamedTuple):
 
 
 Token = str | Tag
+
+
+def has_letters(tokens: Sequence[Token]) -> bool:
+    """Whether there is anything to translate."""
+    return any(isinstance(token, str) and any(map(str.isalpha, token)) for token in tokens)
+
+
+class TaggedText:
+    """The tokens of a text, with the text of its tags."""
+
+    def __init__(self) -> None:
+        self.raw: dict[Tag, str] = {}
+        self.tokens: list[Token] = []
+
+    def add(self, text: str) -> None:
+        """Add text."""
+        self.tokens.append(text)
+
+    def add_tag(self, kind: Kind, number: int, raw: str) -> None:
+        """Add a tag, which ``raw`` stands for."""
+        self.tokens.append(Tag(kind, number))
+        self.raw[Tag(kind, number)] = raw
+
+    def add_matches(
+        self, text: str, matches: Sequence[re.Match[str]], names: Sequence[tuple[str, str]]
+    ) -> None:
+        """Add a text with its tags, which number themselves; a tag without its partner is an item.
+
+        Args:
+            text: the text.
+            matches: its tags, in order.
+            names: the kind and the name of each tag, as :func:`pair_tags` takes them.
+        """
+        partners, first, end = pair_tags(names), len(self.raw), 0
+        for index, (match, (kind, _)) in enumerate(zip(matches, names, strict=True)):
+            self.add(text[end : match.start()])
+            end = match.end()
+            if index in partners:
+                self.add_tag(
+                    "start" if kind == "start" else "end", first + min(index, partners[index]), match[0]
+                )
+            else:
+                self.add_tag("alone", first + index, match[0])
+        self.add(text[end:])
+
+    def write(self, run: Sequence[Token]) -> str:
+        """The text of a run."""
+        return "".join(self.raw[token] if isinstance(token, Tag) else token for token in run)
 
 
 @dataclass(frozen=True)
@@ -156,7 +204,7 @@ def _follow(tags: Sequence[Tag], open_tags: list[int]) -> None:
 def _sentence(
     text: str, start: int, stop: int, tags: Sequence[tuple[int, Tag]], open_tags: list[int]
 ) -> list[Part]:
-    """A sentence; elements that it ends are begun in it again, and those that it begins are ended in it."""
+    """A sentence; elements that cross its borders are cut there, so that it has both of their tags."""
     before, own = list(open_tags), [tag for _, tag in tags]
     _follow(own, open_tags)
     if not any(map(str.isalpha, text[start:stop])):
@@ -186,7 +234,7 @@ def _named(text: str, start: int, stop: int, tags: Sequence[tuple[int, Tag]]) ->
     for place, tag in [*tags, (stop, None)]:
         plain = _SPACE.sub(" ", text[start:place])
         end = 0
-        for found in find_tags(plain):
+        for found in (match for match in find_markup(plain) if match["tag"]):
             ours.append(Tag("alone", _LITERAL + len(literals)))
             literals.append(found[0])
             parts += [plain[end : found.start()], _name(ours[-1])]
@@ -197,14 +245,6 @@ def _named(text: str, start: int, stop: int, tags: Sequence[tuple[int, Tag]]) ->
             parts.append(_name(tag))
         start = place
     return InlineSentence("".join(parts), tuple(ours), tuple(literals))
-
-
-def find_tags(text: str) -> list[re.Match[str]]:
-    """Everything in a text that `read_markup` would take for a tag."""
-    last = text.rfind("-->")
-    if "<!--" in text[last + 1 :]:  # a comment without end is none, and looking for its end takes long
-        text = text[: last + 1] + text[last + 1 :].replace("<!--", "<!__")
-    return [match for match in MARKUP.finditer(text) if match["tag"]]
 
 
 def _name(tag: Tag) -> str:

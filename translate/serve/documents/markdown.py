@@ -7,7 +7,7 @@ from typing import Any
 
 from translate.errors import UserError
 from translate.serve.documents.document import Document, Spans, decode
-from translate.serve.documents.inline import Tag, Token
+from translate.serve.documents.inline import Tag, Token, has_letters
 
 MAX_BYTES = 2 << 20  # of a document
 MAX_MARKS = 1000  # characters of a paragraph that may be markup; the time may grow with their square
@@ -38,7 +38,7 @@ def read_markdown(content: bytes, name: str, language: str = "") -> Document:
             )
         token.children = _inline(token.content, env)
         block = _Block(token, places, text)
-        if any(isinstance(each, str) and any(map(str.isalpha, each)) for each in block.tokens):
+        if has_letters(block.tokens):
             blocks.append(block)
             spans.spans.append((places[0][0], places[-1][1]))
 
@@ -220,7 +220,7 @@ def _html_pairs(children: Sequence[Any]) -> dict[int, tuple[int, int]]:
         match = _HTML_TAG.match(child.content) if child.type == "html_inline" else None
         if match is None:
             if child.nesting < 0:
-                path = [each for each in path if each[2] <= depth]
+                path = [opened for opened in path if opened[2] <= depth]
             continue
         if not match[1]:
             path.append((match[2].lower(), index, depth))

@@ -8,9 +8,8 @@ from typing import Any
 
 from translate.errors import UserError
 from translate.serve.documents.document import Document
-from translate.serve.documents.inline import Tag, Token
-from translate.serve.documents.mixed import Mixed, Rules
-from translate.serve.documents.packages import Archive, parse_xml, write_xml, xml_text
+from translate.serve.documents.inline import Tag, Token, has_letters
+from translate.serve.documents.xml import Archive, Mixed, Rules, parse_xml, write_xml, xml_text
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
@@ -63,7 +62,7 @@ def _read(
     for part, content in archive.files.items():
         if parts.fullmatch(part):
             roots[part] = parse_xml(content, f"{archive.name}, {part}")
-            found += [each for each in paragraphs(roots[part]) if each.has_text()]
+            found += [paragraph for paragraph in paragraphs(roots[part]) if paragraph.has_text()]
 
     def render(written: list[list[Token]]) -> bytes:
         for paragraph, run in zip(found, written, strict=True):
@@ -72,7 +71,7 @@ def _read(
             archive.files[part] = write_xml(root)
         return archive.write()
 
-    return Document([each.tokens for each in found], render, language)
+    return Document([paragraph.tokens for paragraph in found], render, language)
 
 
 class _Paragraph:
@@ -88,7 +87,8 @@ class _Paragraph:
         self._end_format()
 
     def has_text(self) -> bool:
-        return any(isinstance(token, str) and any(map(str.isalpha, token)) for token in self.tokens)
+        """Whether there is anything to translate."""
+        return has_letters(self.tokens)
 
     def _read(self, parent: Any) -> None:
         for child in parent:
@@ -170,7 +170,7 @@ def _most_frequent(element: Any) -> Any:
 
 
 def _key(format_of_run: Any) -> bytes:
-    """What a reader sees of a format: without its language and marks of the checker."""
+    """The visible part of a format: without its language and marks of the checker."""
     if format_of_run is None:
         return b""
     from lxml import etree

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 
 from translate.serve.documents.document import Document, Spans, decode
-from translate.serve.documents.inline import Tag, Token
+from translate.serve.documents.inline import Tag, TaggedText, Token, has_letters
 
 _LINE = re.compile(r"[^\r\n]+")
 _TIMING = re.compile(r"^[^\r\n]*-->[^\r\n]*(?>\r\n|\n|\r)", re.MULTILINE)
@@ -42,7 +42,7 @@ def read_subtitles(content: bytes, name: str, language: str = "") -> Document:
         stop = end.start() if end.start() >= timing.end() else timing.end()
         for span in _speeches(text, timing.end(), stop):
             cue = _Cue(text[slice(*span)], is_web)
-            if any(isinstance(token, str) and any(map(str.isalpha, token)) for token in cue.tokens):
+            if has_letters(cue.tokens):
                 cues.append(cue)
                 spans.spans.append(span)
         at = max(stop, timing.end())
@@ -62,41 +62,27 @@ def _speeches(text: str, start: int, stop: int) -> list[tuple[int, int]]:
     return [(lines[0][0], lines[-1][1])] if lines else []
 
 
-class _Cue:
+class _Cue(TaggedText):
     """The text of a caption, as tokens and back."""
 
     def __init__(self, text: str, is_web: bool) -> None:
+        super().__init__()
         self.is_web = is_web
         self.newline = next(iter(re.findall(r"\r\n|\n|\r", text)), "\n")
         self.num_lines = len(_LINE.findall(text))
-        self.raw: dict[tuple[str, int], str] = {}
-        self.tokens: list[Token] = []
-        path: list[tuple[str, int]] = []  # name and index of open tags
-        closed = _closed(text)
-        end = 0
-        for index, match in enumerate(_CUE_TAG.finditer(text)):
-            self._text(text[end : match.start()])
-            end = match.end()
-            if index not in closed:
-                self._tag(Tag("alone", index), match[0])
-            elif match[1]:
-                self._tag(Tag("end", path.pop()[1]), match[0])
-            else:
-                path.append((match[2], index))
-                self._tag(Tag("start", index), match[0])
-        self._text(text[end:])
+        matches = list(_CUE_TAG.finditer(text))
+        kinds = ["end" if match[1] else "start" if match[2] else "alone" for match in matches]
+        names = [(kind, (match[2] or "").lower()) for kind, match in zip(kinds, matches, strict=True)]
+        self.add_matches(text, matches, names)
 
-    def _text(self, text: str) -> None:
-        self.tokens.append(html.unescape(text) if self.is_web else text)
-
-    def _tag(self, tag: Tag, raw: str) -> None:
-        self.tokens.append(tag)
-        self.raw[tag.kind, tag.number] = raw
+    def add(self, text: str) -> None:
+        """Add text."""
+        super().add(html.unescape(text) if self.is_web else text)
 
     def render(self, run: Sequence[Token]) -> str:
         words: list[tuple[str, int]] = [("", 0)]  # with their tags, and their widths
         for token in run:
-            pieces = [self.raw[token.kind, token.number]] if isinstance(token, Tag) else token.split()
+            pieces = [self.raw[token]] if isinstance(token, Tag) else token.split()
             if isinstance(token, str) and token[:1].isspace() and words[-1][0]:
                 words.append(("", 0))
             for place, piece in enumerate(pieces):
@@ -113,7 +99,7 @@ class _Cue:
 
 
 def _balanced(words: Sequence[tuple[str, int]], most: int) -> list[str]:
-    """Words on at most so many lines of about the same width."""
+    """Words on ``most`` lines at most, of about the same width."""
     total = sum(width + 1 for _, width in words)
     lines: list[list[str]] = [[]]
     done = 0
@@ -123,18 +109,3 @@ def _balanced(words: Sequence[tuple[str, int]], most: int) -> list[str]:
         lines[-1].append(shown)
         done += width + 1
     return [" ".join(line) for line in lines]
-
-
-def _closed(text: str) -> set[int]:
-    """The indexes of start and end tags that belong together."""
-    path: list[tuple[str, int]] = []
-    closed: set[int] = set()
-    for index, match in enumerate(_CUE_TAG.finditer(text)):
-        if match[2] and not match[1]:
-            path.append((match[2].lower(), index))
-        elif match[2]:
-            place = next((i for i in range(len(path) - 1, -1, -1) if path[i][0] == match[2].lower()), None)
-            if place is not None:
-                closed |= {path[place][1], index}
-                del path[place:]
-    return closed

@@ -1,19 +1,34 @@
-"""Reading XML, and archives of it, that a stranger may have written: bounded, without entities."""
+"""XML, and archives of it, that a stranger may have written: bounded, without entities; its mixed content."""
 
 import io
+import lzma
 import re
 import zipfile
 import zlib
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass
 from typing import Any
 from xml.parsers import expat
 
 from translate.errors import UserError
+from translate.serve.documents.inline import Tag, Token, has_letters
 
 MAX_FILES = 4096  # in an archive
 MAX_UNPACKED = 64 << 20  # bytes of all its files
 MAX_DEPTH = 200  # elements within elements
 MAX_ELEMENTS = 2_000_000
 _CHUNK = 1 << 16
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    OSError,
+    EOFError,
+    ValueError,
+    NotImplementedError,
+    RuntimeError,
+)
 _FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -91,7 +106,9 @@ class Archive:
         try:
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
                 self._read(archive)
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        except UserError:
+            raise
+        except _DAMAGE as error:
             raise UserError(f"{name}: a damaged or unusual archive; save the document again") from error
 
     def _read(self, archive: zipfile.ZipFile) -> None:
@@ -132,3 +149,100 @@ def _plain(info: zipfile.ZipInfo) -> zipfile.ZipInfo:
     new = zipfile.ZipInfo(info.filename, info.date_time)
     new.external_attr = 0o600 << 16
     return new
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The reading of a format's elements, by their full names.
+
+    Attributes:
+        wrappers: elements around text.
+        breaks: elements that end a sentence; all others are items within one.
+        spaces: an element for several spaces, with their number in the attribute ``count``.
+    """
+
+    wrappers: frozenset[str]
+    breaks: frozenset[str] = frozenset()
+    spaces: str = ""
+    count: str = ""
+
+
+class Mixed:
+    """The content of an element as tokens, and a translation of them as its new content."""
+
+    def __init__(self, element: Any, rules: Rules) -> None:
+        self.element, self.rules = element, rules
+        self.held: list[Any] = []  # the element of each tag
+        self.tokens: list[Token] = []
+        self._read(element)
+
+    def has_text(self) -> bool:
+        """Whether there is anything to translate."""
+        return has_letters(self.tokens)
+
+    def _read(self, parent: Any) -> None:
+        self.tokens.append(parent.text or "")
+        for child in parent:
+            index = len(self.held)
+            if child.tag == self.rules.spaces:
+                self.tokens.append(" " * _count(child.get(self.rules.count)))
+            elif child.tag in self.rules.wrappers:
+                self.held.append(child)
+                self.tokens.append(Tag("start", index))
+                self._read(child)
+                self.tokens.append(Tag("end", index))
+            else:
+                self.held.append(child)
+                self.tokens.append(Tag("break" if child.tag in self.rules.breaks else "alone", index))
+            self.tokens.append(child.tail or "")
+
+    def write(self, run: Sequence[Token], into: Any = None, *, copied: bool = False) -> None:
+        """Put a translation in place of the content.
+
+        Args:
+            run: the translation.
+            into: the element that gets it; the one that was read by default.
+            copied: leave the elements where they are, and put copies of them.
+        """
+        element = self.element if into is None else into
+        content = [(child, child.tail) for child in self.held]
+        for child in list(element):
+            element.remove(child)
+        element.text = None
+        for child, _ in content:
+            child.tail = None
+        path = [element]
+        for token in run:
+            if isinstance(token, str):
+                self._text(path[-1], xml_text(token))
+            elif token.kind == "end":
+                path.pop()
+            elif token.kind == "start":
+                held = self.held[token.number]
+                new = held.makeelement(held.tag, dict(held.attrib), held.nsmap)
+                path[-1].append(new)
+                path.append(new)
+            else:
+                held = self.held[token.number]
+                path[-1].append(deepcopy(held) if copied else held)
+        if copied:
+            for child, tail in content:
+                child.tail = tail
+
+    def _text(self, parent: Any, text: str) -> None:
+        """Add text; the format may give several spaces an element of their own."""
+        if self.rules.spaces and "  " in text:
+            first, _, rest = text.partition("  ")
+            more = len(rest) - len(rest.lstrip(" ")) + 1
+            self._text(parent, f"{first} ")
+            element = parent.makeelement(self.rules.spaces, {self.rules.count: str(more)})
+            parent.append(element)
+            self._text(parent, rest.lstrip(" "))
+        elif len(parent):
+            parent[-1].tail = (parent[-1].tail or "") + text
+        else:
+            parent.text = (parent.text or "") + text
+
+
+def _count(written: str | None) -> int:
+    return int(written) if written and re.fullmatch("[0-9]{1,3}", written) else 1

@@ -1,0 +1,244 @@
+"""HTML pages, and texts with XML tags: what is no text stays as it is, character for character."""
+
+import html
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
+
+from translate.serve.documents.document import Document, Spans, decode
+from translate.serve.documents.inline import Tag, Token, has_letters
+from translate.text.markup import pair_tags
+
+# Every quantifier is possessive or ends at a character that the next one excludes: the time is linear.
+_TAG = re.compile(r"<(/?)([A-Za-z_][^\s/<>]*+)((?:[^<>\"']++|\"[^\"]*+\"|'[^']*')*+)>")
+_KEEP = re.compile(r"\btranslate\s*=\s*[\"']?no\b|\bclass\s*=\s*[\"']?[^\"'>]*\bnotranslate\b", re.IGNORECASE)
+_CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w-]{1,40})", re.IGNORECASE)
+_INLINE = frozenset(
+    re.findall(
+        r"\w+",
+        "a abbr acronym b bdi bdo big cite del dfn em font i ins label mark q s small span strike strong sub "
+        "sup time tt u",
+    )
+)
+_ALONE = frozenset(("img", "input", "wbr", "!--"))  # inline, without content; comments
+_VOID = _ALONE | {"area", "base", "br", "col", "embed", "hr", "link", "meta", "param", "source", "track"}
+_RAW = frozenset(("script", "style", "textarea", "xmp", "iframe", "noembed", "noframes"))  # no tags inside
+_INLINE_KEPT = frozenset(("code", "kbd", "samp", "var"))  # their content is not translated
+_KEPT = _INLINE_KEPT | {"pre", "svg", "math"}
+_OTHER = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<!", ">"), ("<?", ">"))
+
+
+@dataclass(frozen=True)
+class TagRules:
+    """The meaning of XML tags; names are compared without their case.
+
+    Attributes:
+        splitting: elements that no sentence crosses.
+        non_splitting: elements that never do so.
+        ignored: elements whose content is not translated.
+        outline: whether elements side by side, with no text between them, split, too.
+    """
+
+    splitting: Collection[str] = ()
+    non_splitting: Collection[str] = ()
+    ignored: Collection[str] = ()
+    outline: bool = True
+
+
+@dataclass
+class _Piece:
+    """A tag, a comment or a text."""
+
+    start: int
+    end: int
+    kind: str  # text, start, end, other
+    name: str = ""
+    keep: bool = False  # the element is not translated
+    partner: int | None = None
+
+
+def read_html(content: bytes, name: str, language: str = "") -> Document:
+    """The text of an HTML page or of a part of one.
+
+    Not translated: scripts, styles, comments, code, attributes, and elements with ``translate="no"`` or the
+    class ``notranslate``.
+    """
+    declared = _CHARSET.search(content[:1024])
+    default = declared[1].decode("ascii").lower() if declared else "utf-8"
+    text, encoding = decode(content, name, _known(default))
+    pieces = _pieces(text, is_html=True)
+    return _document(Spans(text, encoding), pieces, _inline_runs(pieces), language, space="&nbsp;")
+
+
+def read_tagged(text: str, language: str, rules: TagRules) -> Document:
+    """A text with XML tags; what is no tag stays text."""
+    pieces = _pieces(text, is_html=False)
+    ignored = {name.lower() for name in rules.ignored}
+    for piece in pieces:
+        piece.keep = piece.kind == "start" and piece.name in ignored
+    return _document(Spans(text, "utf-8"), pieces, _split_runs(text, pieces, rules), language, space="\xa0")
+
+
+def _document(
+    spans: Spans, pieces: Sequence[_Piece], stretches: Iterable[tuple[int, int]], language: str, space: str
+) -> Document:
+    """The runs of a text; ``space`` is how a no-break space is written."""
+    runs: list[list[Token]] = []
+    for first, last in stretches:
+        tokens = _tokens(spans.text, pieces, first, last)
+        if has_letters(tokens):
+            runs.append(tokens)
+            spans.spans.append((pieces[first].start, pieces[last - 1].end))
+
+    def render(written: list[list[Token]]) -> bytes:
+        show = partial(_shown, text=spans.text, pieces=pieces, space=space)
+        return spans.replace(["".join(map(show, run)) for run in written], "xmlcharrefreplace")
+
+    return Document(runs, render, language)
+
+
+def _known(encoding: str) -> str:
+    """An encoding of text in bytes; other codecs of Python, which decompress or escape, are none."""
+    is_known = re.fullmatch(r"(iso-8859|windows|koi8|utf)-?\w+|us-ascii|latin1", encoding)
+    return encoding if is_known else "utf-8"
+
+
+def _pieces(text: str, *, is_html: bool) -> list[_Piece]:
+    """The text in order, without gaps."""
+    found: list[_Piece] = []
+    missing: set[str] = set()  # ends of comments that the rest of the text does not have
+    end = at = 0
+    while (at := text.find("<", at)) >= 0:
+        piece = _piece(text, at, missing, is_html=is_html)
+        if piece is None:  # a character of the text
+            at += 1
+            continue
+        if at > end:
+            found.append(_Piece(end, at, "text"))
+        found.append(piece)
+        end = at = piece.end
+    if end < len(text):
+        found.append(_Piece(end, len(text), "text"))
+    for index, partner in pair_tags((piece.kind, piece.name) for piece in found).items():
+        found[index].partner = partner
+    return found
+
+
+def _piece(text: str, at: int, missing: set[str], *, is_html: bool) -> _Piece | None:
+    """The tag or comment that begins at a place, with its content if that has no tags."""
+    for opening, closing in _OTHER:
+        if text.startswith(opening, at):
+            end = -1 if closing in missing else text.find(closing, at + len(opening))
+            if end < 0 and not is_html:  # without an end it is text
+                missing.add(closing)
+                return None
+            return _Piece(at, len(text) if end < 0 else end + len(closing), "other", opening[1:])
+    match = _TAG.match(text, at)
+    if match is None:
+        return None
+    name, rest = match[2].lower(), match[3]
+    if match[1]:
+        return _Piece(at, match.end(), "end", name)
+    if is_html and name in _RAW:
+        close = re.compile(rf"</{name}\b[^<>]*>", re.IGNORECASE).search(text, match.end())
+        return _Piece(at, close.end() if close else len(text), "other", name)
+    if rest.endswith("/") or (is_html and name in _VOID):
+        return _Piece(at, match.end(), "other", name)
+    keep = is_html and (name in _KEPT or _KEEP.search(rest[:2000]) is not None)
+    return _Piece(at, match.end(), "start", name, keep)
+
+
+def _inline_runs(pieces: Sequence[_Piece]) -> list[tuple[int, int]]:
+    """(first, behind the last) piece of each stretch of text and inline elements of HTML."""
+    inline: list[bool] = []
+    for index, piece in enumerate(pieces):
+        if index < len(inline):  # inside an element that is kept as it is
+            continue
+        if piece.keep and piece.partner is not None:
+            inline += [piece.name in _INLINE_KEPT | _INLINE] * (piece.partner + 1 - index)
+        else:
+            inline.append(_may_be_inline(piece))
+    blocks = [0, *accumulate(not own for own in inline)]
+    for index, piece in enumerate(pieces):
+        if piece.kind == "start" and inline[index] and piece.partner is not None:
+            # An element around a block is no inline element.
+            inline[index] = inline[piece.partner] = blocks[index] == blocks[piece.partner]
+    return _stretches(inline)
+
+
+def _may_be_inline(piece: _Piece) -> bool:
+    if piece.kind in ("start", "end"):
+        return piece.name in _INLINE and piece.partner is not None
+    return piece.kind == "text" or piece.name in _ALONE
+
+
+def _split_runs(text: str, pieces: Sequence[_Piece], rules: TagRules) -> list[tuple[int, int]]:
+    """(first, behind the last) piece of each stretch between tags that split."""
+    parents: list[int | None] = []
+    path: list[int] = []
+    kept = -1  # the end of an element that is not translated
+    for index, piece in enumerate(pieces):
+        if piece.kind == "end" and piece.partner is not None:
+            path.pop()
+        parents.append(path[-1] if path else None)
+        if piece.kind == "start" and piece.partner is not None:
+            path.append(index)
+    with_text = {
+        parent
+        for piece, parent in zip(pieces, parents, strict=True)
+        if piece.kind == "text" and text[piece.start : piece.end].strip()
+    }
+    splitting, never = ({name.lower() for name in names} for names in (rules.splitting, rules.non_splitting))
+    inside: list[bool] = []
+    for index, (piece, parent) in enumerate(zip(pieces, parents, strict=True)):
+        is_tag = piece.partner is not None and index > kept and not piece.keep
+        if piece.keep and piece.partner is not None:
+            kept = max(kept, piece.partner)
+        splits = piece.name in splitting or (rules.outline and parent not in with_text)
+        inside.append(not (is_tag and piece.name not in never and splits))
+    return _stretches(inside)
+
+
+def _stretches(inside: Sequence[bool]) -> list[tuple[int, int]]:
+    found, start = [], None
+    for index, own in enumerate([*inside, False]):
+        if own and start is None:
+            start = index
+        elif not own and start is not None:
+            found.append((start, index))
+            start = None
+    return found
+
+
+def _tokens(text: str, pieces: Sequence[_Piece], first: int, last: int) -> list[Token]:
+    """A run as tokens; a tag whose partner is not in it is an item."""
+    tokens: list[Token] = []
+    index = first
+    while index < last:
+        piece, partner = pieces[index], pieces[index].partner
+        if piece.kind == "text":
+            tokens.append(html.unescape(text[piece.start : piece.end]))
+        elif piece.keep and partner is not None:
+            tokens.append(Tag("alone", index))
+            index = partner
+        elif piece.kind == "start" and partner is not None and partner < last:
+            tokens.append(Tag("start", index))
+        elif piece.kind == "end" and partner is not None and partner >= first:
+            tokens.append(Tag("end", partner))
+        else:
+            tokens.append(Tag("alone", index))
+        index += 1
+    return tokens
+
+
+def _shown(token: Token, text: str, pieces: Sequence[_Piece], space: str) -> str:
+    if isinstance(token, str):
+        return html.escape(token, quote=False).replace("\xa0", space)
+    piece = pieces[token.number]
+    if token.kind == "end" and piece.partner is not None:
+        piece = pieces[piece.partner]
+    elif token.kind == "alone" and piece.keep and piece.partner is not None:
+        return text[piece.start : pieces[piece.partner].end]
+    return text[piece.start : piece.end]
