@@ -5,13 +5,14 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from translate.config.data import SPLITS, DataConfig, members_of
 from translate.config.names import shorten, shown_path
 from translate.corpora import mixture
-from translate.corpora.document_rows import context_notes, with_documents
+from translate.corpora.document_rows import beside, context_notes
 from translate.corpora.filters import REASONS, filter_pairs, hold_out, overlap_of
 from translate.corpora.hub import load_clone, load_hub
 from translate.corpora.local_files import check_present, has_side_by_side, load_directory, load_files
@@ -76,20 +77,10 @@ def load_corpus(data: DataConfig) -> Corpus:
     check_present(data)
     if data.kind == "mixture":
         return _load_mixture(data)
-    return _without_overlap(_load_prepared(data) if data.kind == "prepared" else _load_one(data), data)
-
-
-def _load_prepared(data: DataConfig) -> Corpus:
+    if data.kind != "prepared":
+        return _load_one(data)
     languages, splits = read_prepared(data)
-    return Corpus(
-        data.name,
-        *languages,
-        train=splits["train"],
-        validation=splits.get("validation"),
-        test=splits.get("test"),
-        dropped={"train": {}},
-        num_read=len(splits["train"]),
-    )
+    return _completed(data, languages, splits, {}, [], len(splits["train"]))
 
 
 def _load_one(data: DataConfig) -> Corpus:
@@ -99,7 +90,7 @@ def _load_one(data: DataConfig) -> Corpus:
         from translate.corpora.images.image_names import name_images
 
         raw = name_images(raw, data)
-    readers = with_documents(_with_gold(raw.splits, data), data)
+    readers = _with_files(raw.splits, data)
     splits = {name: reader.whole() for name, reader in readers.items() if name != "train"}
     found = filter_pairs(readers["train"], data)
     if not len(found.split):
@@ -116,42 +107,40 @@ def _load_one(data: DataConfig) -> Corpus:
     documents = "" if train.documents is None else ", whole documents"
     for name, split in held.items():
         notes.append(f"{name} pairs held out of train with data.seed={data.seed}: {len(split):,}{documents}")
-    splits |= held
-    return Corpus(
-        data.name,
-        raw.source_language,
-        raw.target_language,
-        train=train,
-        validation=splits.get("validation"),
-        test=splits.get("test"),
-        dropped={"train": found.dropped},
-        notes=tuple(notes),
-        num_read=found.num_read,
-    )
+    languages = raw.source_language, raw.target_language
+    return _completed(data, languages, splits | held | {"train": train}, found.dropped, notes, found.num_read)
 
 
-def _without_overlap(corpus: Corpus, data: DataConfig) -> Corpus:
+def _completed(
+    data: DataConfig,
+    languages: tuple[str, str],
+    splits: dict[str, Split],
+    dropped: dict[str, int],
+    notes: list[str],
+    num_read: int,
+) -> Corpus:
     """The corpus without training pairs of other splits, if wanted, or beyond the limit; counts them."""
-    others = {name: split for name in SPLITS[1:] if (split := getattr(corpus, name)) is not None}
-    overlap, told = overlap_of(corpus.train, others)
-    train, dropped = corpus.train, dict(corpus.dropped["train"])
+    train, others = splits["train"], {name: split for name, split in splits.items() if name != "train"}
+    overlap, told = overlap_of(train, others)
     if data.drop_overlap and overlap:
         dropped["overlap"] = len(overlap)
         train = train.without(overlap)
     if data.max_train_pairs is not None and len(train) > data.max_train_pairs:
         dropped["beyond_limit"] = len(train) - data.max_train_pairs
         train = train.part(0, data.max_train_pairs)
-    return replace(corpus, train=train, dropped={"train": dropped}, notes=(*corpus.notes, *told))
+    validation, test = others.get("validation"), others.get("test")
+    return Corpus(
+        data.name, *languages, train, validation, test, {"train": dropped}, (*notes, *told), num_read
+    )
 
 
 def _load_mixture(data: DataConfig) -> Corpus:
     members = members_of(data)
-    mixture.check_no_context(members)
+    mixture.check_members(members, tokenised=data.tokenised)
     found = {name: load_corpus(member.data) for name, member in members.items()}
     tags = {name: member.tag for name, member in members.items()}
     languages = {name: (corpus.source_language, corpus.target_language) for name, corpus in found.items()}
     source_language, target_language = mixture.joined_languages(languages, tags)
-    mixture.check_tokenised(members, tokenised=data.tokenised)
     others: dict[str, dict[str, Split]] = {split: {} for split in SPLITS[1:]}
     for split, splits in others.items():
         splits |= {
@@ -197,7 +186,7 @@ def _read(data: DataConfig) -> RawCorpus:
         return load_hub(data, *languages)
     root = user_path(data.path)
     if has_side_by_side(root):
-        return load_directory(root, *languages, data.test_name, data.document_field)
+        return load_directory(root, data, *languages)
     return load_clone(root, data, *languages)
 
 
@@ -225,19 +214,35 @@ def _load_grammar(data: DataConfig) -> RawCorpus:
     return RawCorpus(source_language, target_language, readers)
 
 
-def _with_gold(readers: dict[str, SplitReader], data: DataConfig) -> dict[str, SplitReader]:
-    """Add the gold files in the settings to their splits."""
-    result = dict(readers)
-    for name in SPLITS:
-        gold: str | None = getattr(data, name).gold
-        if gold is not None:
-            if name not in readers:
-                raise UserError(
-                    f"data.{name}.gold={shorten(gold, 150)}: the corpus {shorten(data.name, 100)!r} "
-                    f"has no {name} split"
-                )
-            result[name] = replace(readers[name], gold=read_lines(user_path(gold)), where=shorten(gold))
-    return result
+def _with_files(readers: dict[str, SplitReader], data: DataConfig) -> dict[str, SplitReader]:
+    """Add the files of gold links and of ids of documents in the settings to their splits.
+
+    Raises:
+        UserError: for a file of a split that does not exist, or if context is wanted and the documents of a
+            split are not known; while reading, if a file has more or fewer lines than there are pairs.
+    """
+    found = dict(readers)
+    for name, kind in product(SPLITS, ("gold", "documents")):
+        file: str | None = getattr(getattr(data, name), kind)
+        if file is None:
+            continue
+        if name not in readers:
+            raise UserError(
+                f"data.{name}.{kind}={shorten(file, 150)}: the corpus {shorten(data.name, 100)!r} has no "
+                f"{name} split"
+            )
+        if kind == "gold":
+            found[name] = replace(found[name], gold=read_lines(user_path(file)), where=shorten(file))
+        else:
+            found[name] = beside(found[name], user_path(file))
+    for name, reader in found.items():
+        if data.context_sentences and not reader.has_documents:
+            raise UserError(
+                f"data.context_sentences={data.context_sentences}: the documents of the {name} split are not "
+                f"known; give data.{name}.documents=FILE with an id a pair, or data.document_field, the "
+                "column of tables, or the ending of files of a folder"
+            )
+    return found
 
 
 def write_corpus(corpus: Corpus, directory: str | Path) -> list[Path]:

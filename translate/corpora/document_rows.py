@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import pyarrow
 
-from translate.config.data import SPLITS, DataConfig
-from translate.config.names import shorten, shown_path
+from translate.config.data import DataConfig
+from translate.config.names import shown_path
 from translate.corpora.columns import Column
 from translate.corpora.encoded import EncodedCorpus, Rows
 from translate.corpora.split import Split, SplitReader
 from translate.corpora.tables import Table
 from translate.errors import UserError
 from translate.text.documents import ContextSize, join_sentences
-from translate.text.lines import read_line_blocks, user_path
+from translate.text.lines import read_line_blocks
 
 NO_DOCUMENT = 0  # the number of a pair that is in no document
 
@@ -32,34 +32,6 @@ def document_numbers(ids: Sequence[str]) -> list[int]:
             digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
             known[name] = (int.from_bytes(digest, "little") >> 1) or 1
         found.append(known[name])
-    return found
-
-
-def with_documents(readers: Mapping[str, SplitReader], data: DataConfig) -> dict[str, SplitReader]:
-    """Add the files of ids in the settings to their splits.
-
-    Raises:
-        UserError: for a file of a split that does not exist, or if context is wanted and the documents of a
-            split are not known; while reading, if there are more or fewer ids than pairs.
-    """
-    found = dict(readers)
-    for name in SPLITS:
-        file: str | None = getattr(data, name).documents
-        if file is None:
-            continue
-        if name not in readers:
-            raise UserError(
-                f"data.{name}.documents={shorten(file, 150)}: the corpus {shorten(data.name, 100)!r} has no "
-                f"{name} split"
-            )
-        found[name] = beside(readers[name], user_path(file))
-    for name, reader in found.items():
-        if data.context_sentences and not reader.has_documents:
-            raise UserError(
-                f"data.context_sentences={data.context_sentences}: the documents of the {name} split are not "
-                f"known; give data.{name}.documents=FILE with an id a pair, or data.document_field, the "
-                "column of tables, or the ending of files of a folder"
-            )
     return found
 
 

@@ -39,11 +39,20 @@ def load_files(data: DataConfig) -> RawCorpus:
             "data.train.source is not set; "
             "give data.train.source=FILE data.train.target=FILE, or data.path=DIR"
         )
-    for name in SPLITS:
-        _check_complete(name, getattr(data, name))
+    given = {name: files for name in SPLITS if _is_complete(name, files := getattr(data, name))}
     languages = _languages(data)
-    given = {name: getattr(data, name) for name in SPLITS if getattr(data, name).source is not None}
-    splits = {name: _reader_of(data, files, *languages) for name, files in given.items()}
+    splits = {}
+    for name, files in given.items():
+        source = user_path(files.source)
+        if files.target is None:
+            splits[name] = table_reader([source], data, *languages)
+        elif data.document_field is None:
+            splits[name] = SplitReader(partial(_pair_blocks, source, user_path(files.target)))
+        else:
+            raise UserError(
+                f"data.document_field={_short(data.document_field)}: two files have no columns; give a file "
+                "with the id of each pair's document, data.train.documents=FILE"
+            )
     return RawCorpus(*languages, splits)
 
 
@@ -89,18 +98,12 @@ def has_side_by_side(root: Path) -> bool:
     return bool(_languages_in(root, _PREFIXES["train"]))
 
 
-def load_directory(
-    root: Path,
-    source_language: str,
-    target_language: str,
-    test_name: str | None,
-    document_field: str | None = None,
-) -> RawCorpus:
+def load_directory(root: Path, data: DataConfig, source_language: str, target_language: str) -> RawCorpus:
     """Read a directory of ``{train,valid,test}.{language}[.gz]`` files, with ``.gold`` files for gold links.
 
-    Args:
-        test_name: the name of the test files, if it is not ``test``.
-        document_field: the ending of files with the id of each pair's document, if they are to be read.
+    ``data.test_name`` is the name of the test files, and ``data.document_field`` the ending of files with the
+    id of each pair's document.
+
     Raises:
         UserError: for a language without files; the message lists the others.
     """
@@ -113,7 +116,7 @@ def load_directory(
                 f"there are {listed(sorted(known))}"
             )
     tests = _test_names(root, source_language, target_language)
-    prefixes = {**_PREFIXES, "test": ((test_name,) if test_name else ()) + _PREFIXES["test"]}
+    prefixes = {**_PREFIXES, "test": ((data.test_name,) if data.test_name else ()) + _PREFIXES["test"]}
     if len(tests) == 1:
         prefixes["test"] = (*prefixes["test"], *tests)
     splits: dict[str, SplitReader] = {}
@@ -125,7 +128,7 @@ def load_directory(
                 path = _find(root, prefix, "gold")
                 gold = None if path is None else read_lines(path)
                 reader = SplitReader(partial(_pair_blocks, source, target), gold, f"gold links of {name}")
-                splits[name] = _with_ids(reader, root, prefix, document_field)
+                splits[name] = _with_ids(reader, root, prefix, data.document_field)
                 if name == "test" and prefix != "test":
                     notes.append(f"test is {prefix}")
                 break
@@ -151,7 +154,8 @@ def _with_ids(reader: SplitReader, root: Path, prefix: str, field: str | None) -
     return beside(reader, path)
 
 
-def _check_complete(name: str, files: FileSplit) -> None:
+def _is_complete(name: str, files: FileSplit) -> bool:
+    """Whether there are files of a split; raises ``UserError`` if one is missing."""
     if files.source is None and files.target is not None:
         raise UserError(
             f"data.{name}.target={_short(files.target)} is set, but data.{name}.source is missing"
@@ -161,6 +165,7 @@ def _check_complete(name: str, files: FileSplit) -> None:
             f"data.{name}.target is not set and {_short(files.source)} is not a table; "
             f"give the file of translations, or one table ({', '.join(SUFFIXES)})"
         )
+    return files.source is not None
 
 
 def _languages(data: DataConfig) -> tuple[str, str]:
@@ -175,29 +180,11 @@ def _languages(data: DataConfig) -> tuple[str, str]:
     target = target or (data.target_field or "").split(".")[-1]
     if not source or not target:
         raise UserError(
-            f"{_short(data.train.source)}: the fields of the sentences are not known; "
-            f"give data.source_language and data.target_language, or data.source_field and data.target_field"
-            f"{_fields_there(data.train.source)}"
+            f"{_short(data.train.source)}: the fields of the sentences are not known; give "
+            "data.source_language and data.target_language, or data.source_field and data.target_field; it "
+            f"has {listed(read_table(user_path(str(data.train.source))).names)}"
         )
     return source, target
-
-
-def _fields_there(name: str | None) -> str:
-    if name is None or not is_table(Path(name)):
-        return ""
-    return f"; it has {listed(read_table(user_path(name)).names)}"
-
-
-def _reader_of(data: DataConfig, files: FileSplit, source_language: str, target_language: str) -> SplitReader:
-    source = user_path(files.source or "")
-    if files.target is not None:
-        if data.document_field is not None:
-            raise UserError(
-                f"data.document_field={_short(data.document_field)}: two files have no columns; give a file "
-                "with the id of each pair's document, data.train.documents=FILE"
-            )
-        return SplitReader(partial(_pair_blocks, source, user_path(files.target)))
-    return table_reader([source], data, source_language, target_language)
 
 
 def table_reader(

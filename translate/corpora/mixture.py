@@ -104,24 +104,20 @@ def without_overlap(
     return result, dropped, notes
 
 
-def check_no_context(members: Mapping[str, Member]) -> None:
-    """Raise ``UserError`` for a corpus of a mixture that is to be read with previous sentences."""
+def check_members(members: Mapping[str, Member], *, tokenised: bool) -> None:
+    """Raise ``UserError`` for a corpus with context, or with another ``data.tokenised`` than its mixture."""
     for name, member in members.items():
-        if member.data.context_sentences:
+        where, data = f"data.corpora.{shorten(name)}", member.data
+        if data.context_sentences:
             raise UserError(
-                f"data.corpora.{shorten(name)}.context_sentences: a mixture is read without previous "
-                f"sentences; expected 0, got {member.data.context_sentences}"
+                f"{where}.context_sentences: a mixture is read without previous sentences; expected 0, got "
+                f"{data.context_sentences}"
             )
-
-
-def check_tokenised(members: Mapping[str, Member], *, tokenised: bool) -> None:
-    """Raise ``UserError`` for a corpus that does not fit ``data.tokenised`` of its mixture."""
-    for name, member in members.items():
-        where, wanted = f"data.corpora.{shorten(name)}", str(tokenised).lower()
-        if member.data.tokenised != tokenised:
+        if data.tokenised != tokenised:
             raise UserError(
-                f"{where}: data.tokenised={wanted}, but tokenised={str(member.data.tokenised).lower()} for "
-                f"this corpus; expected the same for the mixture and all its corpora"
+                f"{where}: data.tokenised={str(tokenised).lower()}, but "
+                f"tokenised={str(data.tokenised).lower()} for this corpus; expected the same for the mixture "
+                f"and all its corpora"
             )
         if tokenised and member.tag is not None:
             raise UserError(
