@@ -134,37 +134,28 @@ def test_languages(tmp_path: Path, two: dict[str, dict[str, Any]]) -> None:
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        ({"law": {"choice": "fils"}}, "data.corpora.law.choice: expected one of files, "),
-        ({"law": {"choice": "mixture"}}, "data.corpora.law.choice: expected one of"),
-        ({"law": {"paht": "x"}}, "data.corpora.law.paht: unknown key; did you mean data.corpora.law.path?"),
-        (
-            {"law": {"wieght": 1}},
-            "data.corpora.law.wieght: unknown key; did you mean data.corpora.law.weight?",
-        ),
-        ({"law": {"qqq": 1}}, "data.corpora.law.qqq: unknown key"),
-        ({"law": {"tag": "two words"}}, "data.corpora.law.tag: expected a word like <law>"),
-        ({"law": {"tag": "Tom"}}, "data.corpora.law.tag: expected a word like <law>"),
-        ({"law": {"tag": "</s>"}}, "data.corpora.law.tag: expected a word like <law>"),
-        ({"law": {"tag": "<unk>"}}, "data.corpora.law.tag: expected a word like <law>"),
-        ({"law": {"weight": -1}}, "data.corpora.law.weight: expected"),
-        ({"law": {"weight": 1}}, "data.corpora.news.weight: give all corpora a weight, or none"),
-        ({"law": {"weight": 0}, "news": {"weight": 0}}, "data.corpora: the weights sum to nothing"),
-        ({"stages": [{"weights": {"law": 0}}]}, "data.stages.0.weights: the weights sum to nothing"),
-        (
-            {"stages": [{"weights": {"lwa": 1}}]},
-            "data.stages.0.weights.lwa: no such corpus; did you mean law?",
-        ),
-        ({"stages": [{"until": 3, "weights": {"law": 1}}]}, "data.stages.0.until: expected a later step"),
-        ({"stages": [{"untill": 3}]}, "data.stages.0: expected until and weights, got untill"),
-        ({"max_length": 5}, "data.max_length: it has no effect on the corpus 'mixture'"),
-        ({"law": {"temperature": 2}}, "data.corpora.law.temperature: it has no effect"),
+        ({"law": {"choice": "fils"}}, "corpora.law.choice: expected one of files, "),
+        ({"law": {"choice": "mixture"}}, "corpora.law.choice: expected one of"),
+        ({"law": {"paht": "x"}}, "corpora.law.paht: unknown key; did you mean data.corpora.law.path?"),
+        ({"law": {"qqq": 1}}, "corpora.law.qqq: unknown key"),
+        ({"law": {"tag": "two words"}}, "corpora.law.tag: expected a word like <law>"),
+        ({"law": {"tag": "<unk>"}}, "corpora.law.tag: expected a word like <law>"),
+        ({"law": {"weight": -1}}, "corpora.law.weight: expected"),
+        ({"law": {"weight": 1}}, "corpora.news.weight: give all corpora a weight, or none"),
+        ({"law": {"weight": 0}, "news": {"weight": 0}}, "corpora: the weights sum to nothing"),
+        ({"stages": [{"weights": {"law": 0}}]}, "stages.0.weights: the weights sum to nothing"),
+        ({"stages": [{"weights": {"lwa": 1}}]}, "stages.0.weights.lwa: no such corpus; did you mean law?"),
+        ({"stages": [{"until": 3, "weights": {"law": 1}}]}, "stages.0.until: expected a later step"),
+        ({"stages": [{"untill": 3}]}, "stages.0: expected until and weights, got untill"),
+        ({"max_length": 5}, "max_length: it has no effect on the corpus 'mixture'"),
+        ({"law": {"temperature": 2}}, "corpora.law.temperature: it has no effect"),
     ],
 )
 def test_what_is_refused(two: dict[str, dict[str, Any]], change: dict[str, Any], expected: str) -> None:
     given = {name: {**two[name], **change.pop(name, {})} for name in two}
     with pytest.raises(UserError) as caught:
         data_config({**mixture(given), **change})
-    assert expected in str(caught.value)
+    assert f"data.{expected}" in str(caught.value)
     assert "\n" not in str(caught.value)
 
 

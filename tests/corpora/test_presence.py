@@ -31,34 +31,19 @@ def check(**values: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "message"),
+    ("split", "files", "message"),
     [
-        (
-            {"train": {"source": "trian.en", "target": "train.fr"}},
-            "data.train.source: trian.en: no such file; did you mean train.en?",
-        ),
-        (
-            {"validation": {"source": "dev.en", "target": "nowhere/dev.fr"}},
-            "data.validation.target: nowhere/dev.fr: no such file, and no such folder nowhere",
-        ),
-        (
-            {"train": {"source": "train.en", "target": "folder"}},
-            "data.train.target: folder: expected a file, got a folder",
-        ),
-        (
-            {"train": {"source": "train.en", "target": "pipe"}},
-            "data.train.target: pipe: expected a file, got a pipe or a device",
-        ),
-        (
-            {"train": {"source": "train.en", "target": "train.fr", "gold": "none.gold"}},
-            "data.train.gold: none.gold: no such file",
-        ),
+        ("train", {"source": "trian.en"}, "source: trian.en: no such file; did you mean train.en?"),
+        ("test", {"target": "no/dev.fr"}, "target: no/dev.fr: no such file, and no such folder no"),
+        ("train", {"target": "folder"}, "target: folder: expected a file, got a folder"),
+        ("train", {"target": "pipe"}, "target: pipe: expected a file, got a pipe or a device"),
+        ("train", {"gold": "none.gold"}, "gold: none.gold: no such file"),
     ],
 )
-def test_a_file_that_cannot_be_read(values: dict[str, object], message: str) -> None:
+def test_a_file_that_cannot_be_read(split: str, files: dict[str, str], message: str) -> None:
     with pytest.raises(UserError) as told:
-        check(**values)
-    assert str(told.value) == message
+        check(**{split: {"source": "train.en", "target": "train.fr", **files}})
+    assert str(told.value) == f"data.{split}.{message}"
 
 
 @pytest.mark.parametrize(("path", "problem"), [("train.en", "is a file"), ("none", "does not exist")])
