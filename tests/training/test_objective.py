@@ -8,8 +8,8 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from translate.training import objective
-from translate.training.objective import cross_entropy
+from translate.training import losses
+from translate.training.losses import cross_entropy
 
 TOKENS, WIDTH, VOCABULARY = 53, 7, 31
 
@@ -43,7 +43,7 @@ def found(leaves: list[Tensor], targets: Tensor, smoothing: float) -> Any:
 def test_equals_torch_forward_and_backward(
     monkeypatch: pytest.MonkeyPatch, biased: bool, smoothing: float, rows: int
 ) -> None:
-    monkeypatch.setattr(objective, "CHUNK_ELEMENTS", rows * VOCABULARY)
+    monkeypatch.setattr(losses, "CHUNK_ELEMENTS", rows * VOCABULARY)
     leaves, targets = inputs(biased=biased)
     total, likelihood = expected(leaves, targets, smoothing)
     # A factor, because training divides by the number of tokens after the loss is taken.
@@ -94,7 +94,7 @@ def largest_tensor() -> Iterator[Largest]:
 
 def test_the_scores_of_all_tokens_are_never_held(monkeypatch: pytest.MonkeyPatch) -> None:
     tokens, vocabulary, rows = 331, 97, 19
-    monkeypatch.setattr(objective, "CHUNK_ELEMENTS", rows * vocabulary)
+    monkeypatch.setattr(losses, "CHUNK_ELEMENTS", rows * vocabulary)
     leaves, targets = inputs(biased=True, tokens=tokens, vocabulary=vocabulary)
     with largest_tensor() as spy:
         found(leaves, targets, 0.1).total.backward()
@@ -134,9 +134,3 @@ def test_a_token_that_is_all_but_impossible_keeps_its_loss_and_gradient() -> Non
     wanted = torch.autograd.grad(total, leaves)
     for gradient, other in zip(torch.autograd.grad(loss.total, leaves), wanted, strict=True):
         torch.testing.assert_close(gradient, other)
-
-
-def test_softmax_into_its_own_input_is_softmax() -> None:
-    scores = 5 * torch.randn(53, 1009, generator=torch.Generator().manual_seed(1))
-    expected = torch.softmax(scores, 1)
-    assert torch.equal(torch.softmax(scores, 1, out=scores), expected)

@@ -1,13 +1,14 @@
-import subprocess
-import sys
+import copy
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from tests.tiny_models import tiny_model
 from translate.models import Seq2Seq
-from translate.training.optimizer import Muon, parameter_groups
+from translate.training.optimizer import Muon, nearly_orthogonal, parameter_groups
 
 
 def gradients(model: nn.Module, seed: int) -> None:
@@ -97,20 +98,75 @@ def test_the_groups_carry_their_decay_and_frozen_parameters_none() -> None:
     assert len(parameter_groups(nn.LayerNorm(3), 0.3)) == 1  # torch refuses an empty group
 
 
-def test_an_optimizer_is_made_without_torch_s_compiler() -> None:
-    program = """
-import sys, torch
-from translate.training.optimizer import do_without_compiler
-before = "torch._dynamo" in sys.modules
-do_without_compiler()
-weight = torch.nn.Parameter(torch.ones(3))
-optimizer = torch.optim.Adam([{"params": [weight]}], lr=0.5)
-optimizer.zero_grad()
-optimizer.load_state_dict(optimizer.state_dict())
-print(before, "torch._dynamo" in sys.modules)
-weight.grad = torch.ones(3)
-optimizer.step()
-print(round(float(weight.sum()), 4))
-"""
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert found.stdout == "False False\n1.5\n"
+# The half of Muon that steps matrices.
+
+
+def muon(*weights: nn.Parameter, **options: float) -> Muon:
+    settings: dict[str, Any] = {"lr": 0.1, "momentum": 0.9, "weight_decay": 0.0, "ns_steps": 5, **options}
+    return Muon([{"params": list(weights), "muon": True}], **settings)
+
+
+SHAPES = [(4, 4), (3, 7), (9, 2), (1, 5), (48, 16)]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("steps", [1, 3, 5])
+def test_singular_values_go_through_the_polynomial_and_singular_vectors_stay(
+    shape: tuple[int, int], steps: int
+) -> None:
+    matrix = torch.randn(shape, generator=torch.Generator().manual_seed(3))
+    left, values, right = np.linalg.svd(matrix.double().numpy(), full_matrices=False)
+    values = values / np.sqrt((values**2).sum())
+    for _ in range(steps):
+        values = 3.4445 * values - 4.7750 * values**3 + 2.0315 * values**5
+    expected = torch.from_numpy(left * values @ right).float()
+    torch.testing.assert_close(nearly_orthogonal(matrix, steps), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_five_steps_bring_all_singular_values_near_one() -> None:
+    generator = torch.Generator().manual_seed(1)
+    left, right = (torch.linalg.qr(torch.randn(20, 20, generator=generator))[0] for _ in range(2))
+    matrix = left * torch.logspace(0, -1.5, 20) @ right
+    values = torch.linalg.svdvals(nearly_orthogonal(matrix))
+    assert values.min() > 0.6
+    assert values.max() < 1.3
+
+
+def test_only_matrices_with_a_gradient_move() -> None:
+    still, moved, other = (nn.Parameter(torch.ones(size)) for size in ((3, 5), (3, 5), (2, 2)))
+    still.grad = torch.zeros_like(still)
+    moved.grad = torch.randn(3, 5, generator=torch.Generator().manual_seed(1))
+    muon(still, moved, other, weight_decay=0.0).step()
+    assert torch.equal(still, torch.ones(3, 5))
+    assert torch.equal(other, torch.ones(2, 2))
+    assert not torch.equal(moved, torch.ones(3, 5))
+
+
+def test_matrices_move_as_by_torch_s_muon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.Tensor, "bfloat16", torch.Tensor.float)  # torch's Muon rounds, ours does not
+    weights = [nn.Parameter(torch.ones(4, 6)) for _ in range(2)]
+    options = {"lr": 0.1, "momentum": 0.9, "weight_decay": 0.2}
+    theirs = torch.optim.Muon([weights[0]], adjust_lr_fn="match_rms_adamw", **options)  # type: ignore[arg-type]
+    ours = muon(weights[1], **options)
+    for gradient in torch.randn(3, 4, 6, generator=torch.Generator().manual_seed(2)):
+        for weight, optimizer in zip(weights, (theirs, ours), strict=True):
+            weight.grad = gradient.clone()
+            optimizer.step()
+        ours.load_state_dict(copy.deepcopy(ours.state_dict()))
+    torch.testing.assert_close(weights[1], weights[0], rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("lr", -1.0),
+        ("weight_decay", -0.1),
+        ("momentum", 1.0),
+        ("momentum", -0.1),
+        ("ns_steps", 0),
+        ("ns_steps", 21),
+    ],
+)
+def test_a_value_out_of_its_range_is_refused(setting: str, value: float) -> None:
+    with pytest.raises(ValueError, match=f"^{setting}={value}: expected"):
+        muon(nn.Parameter(torch.ones(2, 2)), **{setting: value})

@@ -17,10 +17,8 @@ from translate.corpora.batching import POSITION_BITS, collate
 from translate.corpora.encoded import EncodedCorpus, Ragged
 from translate.models import Seq2Seq
 from translate.training import update as update_module
-from translate.training.distributed import connected
-from translate.training.losses import GuidedAlignment, LossTerms, batch_loss
-from translate.training.objective import Loss
-from translate.training.parallel import Parallel, parallelise, whole
+from translate.training.losses import GuidedAlignment, Loss, LossTerms, batch_loss
+from translate.training.parallel import Parallel, connected, parallelise, whole
 from translate.training.recovery import Recovery
 from translate.training.stream import BatchStream, Position
 from translate.training.update import Update

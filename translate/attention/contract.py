@@ -40,9 +40,7 @@ class Attention(nn.Module):
     reads_embedding = False  # whether the query is [embedding of the last target token; decoder state]
     causal = False  # hide the keys in a query's future (self-attention of a decoder)
     attends_self = False  # whether it has `attend_self`, `start_self` and `step_self`
-    num_sentences: int | None = (
-        None  # of a document that are told apart; ``None`` if it cannot tell them apart
-    )
+    num_sentences: int | None = None  # of a document that it distinguishes, if it can
     # The score, if the weights are a masked softmax of it and nothing else: "additive" or "dot". A recurrent
     # decoder may then run as one loop with a written gradient.
     plain_score: str | None = None

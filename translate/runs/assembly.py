@@ -21,11 +21,10 @@ from translate.runs.run_directory import RunDirectory
 from translate.runs.runtime import forward_precision, work_of
 from translate.text.documents import ContextSize
 from translate.text.tokenizer import TokenizerPair
-from translate.training.distributed import World
 from translate.training.loop import Training
 from translate.training.losses import GuidedAlignment, LossTerms
-from translate.training.optimizer import do_without_compiler, parameter_groups
-from translate.training.parallel import Parallel, parallelise
+from translate.training.optimizer import parameter_groups
+from translate.training.parallel import Parallel, World, parallelise
 from translate.training.progress import Limits
 from translate.training.recovery import Recovery
 from translate.training.schedules import Schedule, Schedules
@@ -132,7 +131,6 @@ def _pair(split: Split, index: int) -> str:
 
 def build_optimizer(settings: Settings, model: Seq2Seq) -> torch.optim.Optimizer:
     """The optimizer, with weight decay only on matrices; its class may define other parameter groups."""
-    do_without_compiler()
     target = resolve_target(settings.optimizer["_target_"], settings.run.plugins)
     group = getattr(target, "parameter_groups", parameter_groups)
     groups = group(model, float(settings.optimizer.get("weight_decay") or 0.0))

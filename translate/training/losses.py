@@ -1,11 +1,12 @@
-"""The loss of a batch: a sum of up to three terms.
+"""The loss of a batch: a sum of up to three terms, without the scores of all tokens in memory at once.
 
 Translation: label-smoothed cross-entropy of the reference. Guided alignment: one attention head learns known
 links (Garg et al. 2019). R-Drop: two passes with other dropout learn to predict alike (Liang et al. 2021).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -14,7 +15,15 @@ from torch.utils.checkpoint import checkpoint
 
 from translate.corpora.batching import Batch
 from translate.models import Seq2Seq
-from translate.training.objective import CHUNK_ELEMENTS, Loss, cross_entropy
+
+CHUNK_ELEMENTS = 2**22  # scores held at a time: 16 MiB in float32, about the cache of a few cores
+
+
+class Loss(NamedTuple):
+    """Sums over the tokens, in nats."""
+
+    total: Tensor  # label-smoothed, with a gradient
+    likelihood: Tensor  # negative log-likelihood, without one
 
 
 class GuidedAlignment(NamedTuple):
@@ -73,6 +82,121 @@ def batch_loss(
         return Loss(total, 0.5 * translation.likelihood)
 
 
+def cross_entropy(
+    hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, *, label_smoothing: float = 0.0
+) -> Loss:
+    """Label-smoothed cross-entropy (Szegedy et al. 2016, 7) of softmax(hidden weight^T + bias), summed.
+
+    The gradient is computed together with the loss, chunk by chunk, so (N, V) is never held as a whole.
+
+    Args:
+        hidden: (N, D).
+        weight: (V, D).
+        bias: (V,) or ``None``.
+        targets: (N,) int64.
+        label_smoothing: share of the probability that is spread evenly over the vocabulary.
+    """
+    device = hidden.device.type
+    if torch.is_autocast_enabled(device):
+        hidden = hidden.to(torch.get_autocast_dtype(device))
+    with torch.autocast(device, enabled=False):  # below, every product chooses its own precision
+        if not torch.is_grad_enabled():
+            totals = _forward(hidden, weight, bias, targets, label_smoothing, None)
+        else:
+            totals = _CrossEntropy.apply(hidden, weight, bias, targets, label_smoothing)
+    return Loss(totals[0], totals[1])
+
+
+class _Gradients(NamedTuple):
+    hidden: Tensor
+    weight: Tensor
+    bias: Tensor | None
+
+
+class _CrossEntropy(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, label_smoothing: float
+    ) -> tuple[Tensor, Tensor]:
+        gradients = _Gradients(
+            torch.empty_like(hidden),
+            torch.zeros_like(weight),
+            None if bias is None else torch.zeros_like(bias),
+        )
+        total, likelihood = _forward(hidden, weight, bias, targets, label_smoothing, gradients)
+        ctx.save_for_backward(*gradients)
+        ctx.mark_non_differentiable(likelihood)
+        return total, likelihood
+
+    @staticmethod
+    def backward(ctx: Any, *outer: Tensor) -> tuple[Tensor | None, ...]:
+        hidden, weight, bias = ctx.saved_tensors
+        scale = outer[0]
+        return (
+            hidden * scale.to(hidden.dtype),
+            weight * scale,
+            None if bias is None else bias * scale,
+            None,
+            None,
+        )
+
+
+def _forward(
+    hidden: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    targets: Tensor,
+    label_smoothing: float,
+    gradients: _Gradients | None,
+) -> tuple[Tensor, Tensor]:
+    """Loss sums; fills ``gradients`` if given.
+
+    The gradient of the scores is p - (1 - e) onehot - e / V. Its constant part reaches hidden states and
+    weights as sums that need no pass over the chunk.
+    """
+    precise = torch.float64 if hidden.dtype == torch.float64 else torch.float32
+    cast_weight = weight.to(hidden.dtype)
+    vocabulary = weight.shape[0]
+    uniform = label_smoothing / vocabulary
+    weight_sum = weight.sum(0)  # (D,)
+    bias_sum = bias.sum() if bias is not None else weight.new_zeros(())
+    total = hidden.new_zeros((), dtype=precise)
+    likelihood = hidden.new_zeros((), dtype=precise)
+    rows = max(16, CHUNK_ELEMENTS // vocabulary)
+    for start in range(0, hidden.shape[0], rows):
+        states, wanted = hidden[start : start + rows], targets[start : start + rows, None]
+        scores = F.linear(states, cast_weight).to(precise)
+        if bias is not None:
+            scores += bias
+        log_probabilities = torch.log_softmax(scores, dim=1)
+        wanted_log = log_probabilities.gather(1, wanted)
+        likelihood -= wanted_log.sum()
+        # Sum of log p over the vocabulary = sum of scores - V log Z, and log Z = score - log p at the target.
+        normaliser = (scores.gather(1, wanted) - wanted_log).sum()
+        score_sum = (states.to(precise) @ weight_sum.to(precise)).sum() + bias_sum * states.shape[0]
+        total -= (1 - label_smoothing) * wanted_log.sum() + uniform * (score_sum - vocabulary * normaliser)
+        if gradients is None:
+            continue
+        probabilities = log_probabilities.exp_()
+        probabilities[torch.arange(len(states), device=states.device), wanted.squeeze(1)] += (
+            label_smoothing - 1
+        )
+        slope = probabilities.to(hidden.dtype)
+        torch.mm(slope, cast_weight, out=gradients.hidden[start : start + rows])
+        if slope.dtype == gradients.weight.dtype:
+            gradients.weight.addmm_(slope.t(), states)
+        else:  # a product in half precision, summed over the chunks in the weight's
+            gradients.weight.add_(slope.t() @ states)
+        if gradients.bias is not None:
+            gradients.bias.add_(probabilities.sum(0))
+    if gradients is not None:
+        gradients.hidden.sub_((uniform * weight_sum).to(hidden.dtype))
+        gradients.weight.sub_(uniform * hidden.sum(0, dtype=weight.dtype))
+        if gradients.bias is not None:
+            gradients.bias.sub_(uniform * hidden.shape[0])
+    return total, likelihood
+
+
 def guided_alignment_loss(weights: Tensor, links: Tensor) -> Tensor:
     """-sum G log A over the rows that have links: Garg et al. 2019, eq. 5, summed instead of averaged.
 
@@ -86,19 +210,15 @@ def guided_alignment_loss(weights: Tensor, links: Tensor) -> Tensor:
 
 def twice(batch: Batch) -> Batch:
     """The batch with all pairs repeated after the last one; its counts stay those of one pass."""
+    return by_tensor(batch, lambda tensor: torch.cat([tensor, tensor]))
 
-    def repeated(tensor: Tensor | None) -> Tensor | None:
-        return None if tensor is None else torch.cat([tensor, tensor])
 
-    return replace(
-        batch,
-        source=torch.cat([batch.source, batch.source]),
-        source_mask=repeated(batch.source_mask),
-        target_in=torch.cat([batch.target_in, batch.target_in]),
-        target_out=torch.cat([batch.target_out, batch.target_out]),
-        target_mask=repeated(batch.target_mask),
-        guide=repeated(batch.guide),
-    )
+def by_tensor(batch: Batch, change: Callable[[Tensor], Tensor]) -> Batch:
+    """The batch with every tensor changed, which all have a row for each pair."""
+    tensors: dict[str, Any] = {
+        name: change(value) for name, value in vars(batch).items() if isinstance(value, Tensor)
+    }
+    return replace(batch, **tensors)
 
 
 def divergence(first: Tensor, second: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:

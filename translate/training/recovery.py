@@ -5,11 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from translate.corpora.batching import Batch
 from translate.errors import UserError
-from translate.training.losses import LossTerms, batch_loss
+from translate.training.losses import LossTerms, batch_loss, by_tensor
 from translate.training.progress import StepReport
 from translate.training.update import NotFiniteError, Update
 
@@ -148,26 +147,13 @@ class Recovery:
 
 def rows_of(batch: Batch, first: int, last: int) -> Batch:
     """The pairs ``first`` to ``last`` (excluded) of a batch, padded as it is."""
-
-    def cut(tensor: Tensor | None) -> Tensor | None:
-        return None if tensor is None else tensor[first:last]
-
-    target_mask, source_mask = cut(batch.target_mask), cut(batch.source_mask)
-    count = min(last, len(batch.target_in)) - first
-    targets = count * batch.target_in.shape[1] if target_mask is None else int(target_mask.sum())
-    sources = count * batch.source.shape[1] if source_mask is None else int(source_mask.sum())
-    return replace(
-        batch,
-        source=batch.source[first:last],
-        source_mask=source_mask,
-        target_in=batch.target_in[first:last],
-        target_out=batch.target_out[first:last],
-        target_mask=target_mask,
-        indices=batch.indices[first:last],
-        num_tokens=targets,
-        num_source_tokens=sources,
-        guide=cut(batch.guide),
+    cut = by_tensor(batch, lambda tensor: tensor[first:last])
+    sources, targets = (
+        ids.shape[:2].numel() if mask is None else int(mask.sum())
+        for ids, mask in ((cut.source, cut.source_mask), (cut.target_in, cut.target_mask))
     )
+    indices = batch.indices[first:last]
+    return replace(cut, indices=indices, num_tokens=targets, num_source_tokens=sources)
 
 
 def parts(batch: Batch, batch_tokens: int | None) -> Iterator[Batch]:

@@ -50,7 +50,8 @@ class MovingAverage:
     def update(self, step: int) -> None:
         """Move towards the weights after step number ``step``."""
         decay = min(self.decay, (1 + step) / (10 + step))
-        torch._foreach_lerp_(self.weights, [p.detach() for p in self.parameters], 1 - decay)
+        for weight, parameter in zip(self.weights, self.parameters, strict=True):
+            weight.lerp_(parameter.detach(), 1 - decay)
 
     def named_weights(self, model: nn.Module) -> dict[str, Tensor]:
         """The average under the parameter names of ``model``, the model that it averages."""
