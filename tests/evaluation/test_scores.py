@@ -3,8 +3,7 @@ import sacrebleu
 
 from translate.errors import UserError
 from translate.evaluation import bleu_score, corpus_scores
-from translate.evaluation.ambiguous import ambiguous_line, ambiguous_scores
-from translate.evaluation.scores import lowercased_bleu
+from translate.evaluation.scores import ambiguous_line, ambiguous_scores, lowercased_bleu
 
 REFERENCES = ["The cat sits on the mat, quietly.", "It's raining in the old town again today."]
 HYPOTHESES = ["The cat sat on the mat, quietly.", "it rains in the old town again today"]

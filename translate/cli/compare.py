@@ -106,8 +106,8 @@ def compare(
 def _results(
     given: "list[System]", test: EvaluationSet, comparing: ComparisonOptions, machine: TranslationMachine
 ) -> Results:
-    from translate.evaluation.differences import most_different, sentence_chrf
-    from translate.evaluation.significance import compare as compared
+    from translate.evaluation.comparison import compare as compared
+    from translate.evaluation.comparison import most_different, sentence_chrf
     from translate.runs.runtime import parallel_search
 
     # A file that does not fit is refused before the runs translate.

@@ -8,8 +8,7 @@ from translate.config.names import cut, escaped, shorten
 from translate.errors import UserError
 
 if TYPE_CHECKING:
-    from translate.evaluation.differences import Wins
-    from translate.evaluation.significance import Comparison
+    from translate.evaluation.comparison import Comparison, Wins
     from translate.figures.comparison_page import ComparedSentence, ComparisonPage
     from translate.translator import Translator
 
@@ -33,7 +32,7 @@ class Results:
     @property
     def wins(self) -> "dict[str, Wins]":
         """Counts of the sentences that each system but the baseline translates better or worse."""
-        from translate.evaluation.differences import wins
+        from translate.evaluation.comparison import wins
 
         baseline, *others = self.chrf
         return {name: wins(self.chrf[name], self.chrf[baseline]) for name in others}

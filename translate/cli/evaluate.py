@@ -20,10 +20,10 @@ from translate.cli.options import (
 )
 from translate.cli.source_options import DocumentIds, NoContext, contexts_of
 from translate.cli.test_sets import EvaluationFiles, EvaluationSet
+from translate.config.names import shown_path
 from translate.errors import UserError
 
 if TYPE_CHECKING:
-    from translate.evaluation import CorpusScores
     from translate.links.links import Gold
     from translate.translator import Translator
 
@@ -164,7 +164,7 @@ def evaluate(
             row |= _alignment_scores(translator, test, golds, machine.batch_size)
         rows.append(row)
         if not as_json:
-            print("\n".join(_table(row) if len(tests) == 1 else [_heading(test), *_table(row)]))
+            print("\n".join(_table(test, row, headed=len(tests) > 1)))
     if as_json:
         named = [{"name": test.name, **row} for test, row in zip(tests, rows, strict=True)]
         print(json.dumps(rows[0] if len(tests) == 1 else {"test_sets": named}))
@@ -180,37 +180,35 @@ def _row(
     out: Path | None,
 ) -> dict[str, Any]:
     """The figures of one test set, by their names in JSON; writes the translations to ``out``."""
-    from translate.evaluation.scores import lowercased_bleu
+    from translate.evaluation.scores import corpus_scores, lowercased_bleu
     from translate.text.aside import write_text
 
-    texts = _translated(translator, test, scoring, machine)
+    texts, language = _translated(translator, test, scoring, machine), translator.languages[1]
     if out is not None:
         write_text(out, "".join(f"{text}\n" for text in texts))
-    scores = _scored(translator, texts, test)
     row: dict[str, Any] = {
-        **{name: getattr(scores, name) for name in ("bleu", "chrf", "ter", "signature", "signatures")},
+        **corpus_scores(texts, *test.references, target_language=language)._asdict(),
         "beam_size": scoring.beam_size or translator.search.beam_size,
         "length_penalty": translator.search.length_penalty,
         "sentences": len(test.source),
         **({} if machine.engine == "torch" else {"engine": translator.engine.name}),
     }
     if scoring.lowercase:
-        language = translator.languages[1]
         bleu, signature = lowercased_bleu(texts, *test.references, target_language=language)
         row["bleu_lowercased"] = bleu
-        row["signatures"] = scores.signatures | {"bleu_lowercased": signature}
+        row["signatures"] |= {"bleu_lowercased": signature}
     if scoring.ambiguous:
         row["ambiguous"] = _ambiguous_scores(test, texts)
     if rounded is not None:
-        found = _scored(rounded, _translated(rounded, test, scoring, machine), test)
-        row["int8"] = {"bleu": found.bleu, "cost": scores.bleu - found.bleu}
+        others = _translated(rounded, test, scoring, machine)
+        bleu = corpus_scores(others, *test.references, target_language=language).bleu
+        row["int8"] = {"bleu": bleu, "cost": row["bleu"] - bleu}
     return row
 
 
 def _translated(
     translator: "Translator", test: EvaluationSet, scoring: ScoreOptions, machine: TranslationMachine
 ) -> list[str]:
-    """The translations of a test set."""
     from translate.runs.runtime import parallel_search
 
     with parallel_search(translator, len(test.source)):
@@ -218,12 +216,6 @@ def _translated(
             test.source, beam_size=scoring.beam_size, batch_size=machine.batch_size, context=test.context
         )
     return [result.text for result in results]
-
-
-def _scored(translator: "Translator", texts: list[str], test: EvaluationSet) -> "CorpusScores":
-    from translate.evaluation import corpus_scores
-
-    return corpus_scores(texts, *test.references, target_language=translator.languages[1])
 
 
 def _alignment_scores(
@@ -239,7 +231,7 @@ def _alignment_scores(
 
 def _ambiguous_scores(test: EvaluationSet, texts: list[str]) -> dict[str, float]:
     from translate.corpora.images.line import sentences_of
-    from translate.evaluation.ambiguous import ambiguous_scores
+    from translate.evaluation.scores import ambiguous_scores
 
     found = ambiguous_scores(sentences_of(test.source), texts, test.references[0])
     if found is None:
@@ -247,25 +239,16 @@ def _ambiguous_scores(test: EvaluationSet, texts: list[str]) -> dict[str, float]
     return found._asdict()
 
 
-def _heading(test: EvaluationSet) -> str:
-    from translate.config.names import shown_path
+def _table(test: EvaluationSet, row: dict[str, Any], *, headed: bool) -> list[str]:
+    from translate.evaluation.scores import ambiguous_line
 
     several = f", {len(test.references)} references" if len(test.references) > 1 else ""
-    return f"{shown_path(test.name)}: {len(test.source):,} sentences{several}"
-
-
-def _table(row: dict[str, Any]) -> list[str]:
-    signatures = row["signatures"]
-    lines = [
-        f"BLEU {row['bleu']:.2f}   {signatures['bleu']}",
-        f"chrF {row['chrf']:.2f}   {signatures['chrf']}",
-        f"TER  {row['ter']:.2f}   {signatures['ter']}",
+    lines = [f"{shown_path(test.name)}: {len(test.source):,} sentences{several}"] if headed else []
+    names = {"bleu": "BLEU", "bleu_lowercased": "BLEU", "chrf": "chrF", "ter": "TER "}
+    lines += [
+        f"{title} {row[name]:.2f}   {row['signatures'][name]}" for name, title in names.items() if name in row
     ]
-    if "bleu_lowercased" in row:
-        lines.insert(1, f"BLEU {row['bleu_lowercased']:.2f}   {signatures['bleu_lowercased']}")
     if "ambiguous" in row:
-        from translate.evaluation.ambiguous import ambiguous_line
-
         lines.append(ambiguous_line(**row["ambiguous"]))
     if "pointing" in row:
         pointed = f"of {row['pointed_words']:,} words that name something in the picture"

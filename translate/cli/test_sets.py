@@ -1,13 +1,15 @@
 """The test sets of ``translate evaluate`` and ``translate compare``: files, or a name of sacrebleu."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import typer
 
 from translate.cli.options import languages_of
+from translate.config.names import did_you_mean, listed, nearest, shorten, shown_path
 from translate.errors import UserError
 
 
@@ -101,16 +103,13 @@ class EvaluationFiles:
         return found + [self._named(name, runs) for name in self.testset or []]
 
     def _named(self, name: str, runs: list[Path]) -> EvaluationSet:
-        from translate.evaluation.test_set_names import find_test_set
-
         languages = languages_of(runs[0]) if runs and self.language_pair is None else ("", "")
         pair = self.language_pair or "-".join(filter(None, languages))
         if "-" not in pair:
             raise UserError(
                 f"--testset {name}: add --language-pair, such as en-de; no run tells the languages"
             )
-        files = find_test_set(name, pair)
-        return _read_set(name, files.source, files.references, pair.rpartition("-")[2])
+        return _read_set(name, *find_test_set(name, pair), pair.rpartition("-")[2])
 
 
 def _read_set(name: str, source: Path, references: Sequence[Path], language: str) -> EvaluationSet:
@@ -118,3 +117,49 @@ def _read_set(name: str, source: Path, references: Sequence[Path], language: str
 
     pairs = [pair_of(source, path) for path in references]
     return EvaluationSet(name, list(pairs[0].source), [list(pair.target) for pair in pairs], language)
+
+
+def find_test_set(name: str, pair: str) -> tuple[Path, list[Path]]:
+    """The source and the references of a test set in sacrebleu's folder: ``$SACREBLEU``, or ``~/.sacrebleu``.
+
+    Args:
+        name: such as ``wmt14``.
+        pair: the codes of both languages, such as ``en-de``.
+
+    Raises:
+        UserError: for a name or a pair that sacrebleu does not know, or if the files are not there; the
+            message says which command downloads them.
+    """
+    from sacrebleu import DATASETS, get_available_testsets, get_langpairs_for_testset
+
+    names = get_available_testsets()
+    if name not in names:
+        hint = did_you_mean(nearest(name, names))
+        raise UserError(
+            f"--testset {shorten(name)}: sacrebleu knows no such test set{hint} (sacrebleu --list)"
+        )
+    pairs = get_langpairs_for_testset(name)
+    if pair not in pairs:
+        raise UserError(f"--testset {name}: it has no {shorten(pair)}; it has {listed(pairs)}")
+    root = Path(os.environ.get("SACREBLEU") or Path.home() / ".sacrebleu")
+    folder, stem = root / name, f"{name.replace('/', '_')}.{pair}"
+    found = sorted(folder.glob(f"{stem}.ref*")) if folder.is_dir() else []
+    wanted = _chosen_references(DATASETS[name], pair)
+    source = folder / f"{stem}.src"
+    references = [path for path in found if not wanted or path.name.removeprefix(f"{stem}.") in wanted]
+    if not source.exists() or not references:
+        lacking = source.name if not source.exists() else f"{stem}.ref"
+        raise UserError(
+            f"--testset {name}: there is no {lacking} in {shown_path(folder)}; with a network, "
+            f"sacrebleu -t {name} -l {pair} --echo all > /dev/null downloads it to there (SACREBLEU names "
+            f"another folder)"
+        )
+    return source, references
+
+
+def _chosen_references(dataset: Any, pair: str) -> list[str]:
+    """The endings of the references that sacrebleu scores with, where it leaves some out; empty for all."""
+    details = dataset.langpairs[pair]
+    usual = dataset.kwargs.get("refs", [])
+    translators = details.get("refs", usual) if isinstance(details, dict) else usual
+    return [f"ref-{translator}" if translator else "ref" for translator in translators]

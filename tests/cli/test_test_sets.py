@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from translate.cli.test_sets import find_test_set
 from translate.errors import UserError
-from translate.evaluation.test_set_names import find_test_set
 
 
 @pytest.fixture
@@ -31,8 +31,8 @@ def test_files_are_those_that_sacrebleu_reads(root: Path) -> None:
     write(root, "wmt17/tworefs", "en-fi", ["src", "ref-0", "ref-1", "docid", "genre", "origlang"])
     program = (
         "import json, sacrebleu, sys; "
-        "print(json.dumps([[sacrebleu.get_source_file(*each), sacrebleu.get_reference_files(*each)] "
-        "for each in json.loads(sys.argv[1])]))"
+        "print(json.dumps([[sacrebleu.get_source_file(*names), sacrebleu.get_reference_files(*names)] "
+        "for names in json.loads(sys.argv[1])]))"
     )
     sets = [("wmt14", "en-de"), ("wmt17/tworefs", "en-fi")]
     done = subprocess.run(
@@ -42,18 +42,17 @@ def test_files_are_those_that_sacrebleu_reads(root: Path) -> None:
         text=True,
         check=True,
     )
-    for each, (source, references) in zip(sets, json.loads(done.stdout), strict=True):
-        found = find_test_set(*each)
-        assert str(found.source) == source
-        assert [str(path) for path in found.references] == references
-    assert len(find_test_set("wmt17/tworefs", "en-fi").references) == 2
+    for names, expected in zip(sets, json.loads(done.stdout), strict=True):
+        source, references = find_test_set(*names)
+        assert [str(source), list(map(str, references))] == expected
+    assert len(find_test_set("wmt17/tworefs", "en-fi")[1]) == 2
 
 
 @pytest.mark.parametrize(("pair", "chosen"), [("en-de", "A"), ("en-cs", "B")])
 def test_references_that_sacrebleu_leaves_out(pair: str, chosen: str, root: Path) -> None:
     """Of several translators, sacrebleu 2.6 scores wmt22 with the recommended one alone."""
     write(root, "wmt22", pair, ["src", "ref-A", "ref-B"])
-    assert [path.name for path in find_test_set("wmt22", pair).references] == [f"wmt22.{pair}.ref-{chosen}"]
+    assert [path.name for path in find_test_set("wmt22", pair)[1]] == [f"wmt22.{pair}.ref-{chosen}"]
 
 
 @pytest.mark.parametrize(

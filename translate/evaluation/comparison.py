@@ -1,4 +1,4 @@
-"""Whether one system is better than another on a test set: the paired tests of sacrebleu.
+"""Compares systems on a test set: the paired tests of sacrebleu, and the sentences that differ most.
 
 Koehn 2004 (bootstrap resampling), Riezler and Maxwell 2005 (approximate randomisation). Both ask how the
 difference depends on the choice of the sentences; neither knows how it depends on the seed of a training.
@@ -7,7 +7,7 @@ difference depends on the choice of the sentences; neither knows how it depends 
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from translate.errors import UserError
 from translate.evaluation.scores import check_numbers, metrics_of
@@ -109,9 +109,9 @@ def _joined(
         sampled = results["bootstrap"]
         score, baseline = float(sampled.score), joined[names[0]].score if index else 0.0
         # sacrebleu counts larger differences alone, so equal systems would differ significantly.
-        p = {
-            test: 1.0 if score == baseline else float(each.p_value) for test, each in results.items() if index
-        }
+        p = {}
+        for test, result in results.items() if index else ():
+            p[test] = 1.0 if score == baseline else float(result.p_value)
         joined[name] = SystemScore(score, float(sampled.mean), float(sampled.ci), p)
     return joined
 
@@ -134,3 +134,39 @@ def _check_size(sentences: int, numbers: Mapping[str, int]) -> None:
                 f"compare: {number:,} times {sentences:,} sentences take more than {MAX_BYTES >> 30} GiB; "
                 f"give {option} {most} or less, or a smaller test set"
             )
+
+
+class Wins(NamedTuple):
+    """On how many sentences a system scores higher than, lower than and the same as the baseline."""
+
+    better: int
+    worse: int
+    equal: int
+
+
+def sentence_chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> list[float]:
+    """The chrF (0 to 100) of each translation against its references, as sacrebleu defines it."""
+    from sacrebleu.metrics import CHRF
+
+    metric = CHRF()
+    together = zip(hypotheses, zip(*references, strict=True), strict=True)
+    return [float(metric.sentence_score(text, list(correct)).score) for text, correct in together]
+
+
+def most_different(scores: Sequence[Sequence[float]], most: int) -> list[int]:
+    """Indexes of the sentences whose best and worst scores lie farthest apart, the farthest first.
+
+    Args:
+        scores: of every system, one a sentence.
+        most: number of sentences; those on which all systems score the same are left out.
+    """
+    spreads = [max(column) - min(column) for column in zip(*scores, strict=True)]
+    order = sorted(range(len(spreads)), key=lambda index: (-spreads[index], index))
+    return [index for index in order[:most] if spreads[index] > 0]
+
+
+def wins(scores: Sequence[float], baseline: Sequence[float]) -> Wins:
+    """On how many sentences ``scores`` are higher, lower and the same."""
+    pairs = list(zip(scores, baseline, strict=True))
+    better, worse = sum(a > b for a, b in pairs), sum(a < b for a, b in pairs)
+    return Wins(better, worse, len(pairs) - better - worse)

@@ -1,4 +1,4 @@
-"""The tests of significance against their definitions, computed with plain loops."""
+"""The tests of significance against their definitions, and the sentences that differ most."""
 
 import random
 
@@ -7,7 +7,7 @@ import pytest
 import sacrebleu
 
 from translate.errors import UserError
-from translate.evaluation.significance import compare
+from translate.evaluation.comparison import compare, most_different, sentence_chrf, wins
 
 WORDS = [*"abcdefghijklm", "house", "old", "small", "town"]
 
@@ -95,3 +95,28 @@ def test_what_cannot_be_compared() -> None:
         compare({"good": GOOD, "bad": BAD}, [REFERENCES], trials=10**8)
     with pytest.raises(UserError, match="at least 1"):
         compare({"good": GOOD, "bad": BAD}, [REFERENCES], trials=0)
+
+
+SCORES = [[10.0, 50.0, 30.0, 70.0, 20.0], [20.0, 50.0, 90.0, 10.0, 20.5], [15.0, 50.0, 30.0, 10.0, 80.0]]
+
+
+def test_the_widest_spread_comes_first() -> None:
+    # Spreads 10, 0, 60, 60, 60: equal ones in the order of the corpus, and none without a difference.
+    assert most_different(SCORES, 9) == [2, 3, 4, 0]
+    assert most_different(SCORES, 2) == [2, 3]
+    assert most_different(SCORES, 0) == []
+    assert most_different([[1.0, 2.0], [1.0, 2.0]], 3) == []
+
+
+def test_wins_count_every_sentence() -> None:
+    assert wins(SCORES[1], SCORES[0]) == (3, 1, 1)
+    assert wins(SCORES[0], SCORES[0]) == (0, 0, 5)
+
+
+def test_sentence_scores_are_those_of_sacrebleu() -> None:
+    hypotheses, references = ["the cat sat", "", "a"], [["the cat sits", "x", "a"], ["cats sat", "y", "b"]]
+    found = sentence_chrf(hypotheses, references)
+    for index, score in enumerate(found):
+        correct = [lines[index] for lines in references]
+        assert score == pytest.approx(sacrebleu.sentence_chrf(hypotheses[index], correct).score)
+    assert found[1:] == [0.0, 100.0]
