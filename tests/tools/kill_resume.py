@@ -39,11 +39,11 @@ MIXTURE = [
     "data=mixture", "data.tokenised=true", "data.epoch_ends=first",
     f"data.corpora={{one: {{{GRAMMAR}, num_train: 300}}, two: {{{GRAMMAR}, num_train: 90, seed: 2}}, "
     f"three: {{{GRAMMAR}, num_train: 200, seed: 3}}}}",
-    "data.stages=[{until: 17, weights: {one: 1}}, {until: 38, weights: {one: 1, two: 3}}, "
+    "data.stages=[{until: 9, weights: {one: 1}}, {until: 20, weights: {one: 1, two: 3}}, "
     "{weights: {one: 2, two: 1, three: 0.5}}]",
 ]
 STEPS = [
-    "training.max_steps=45", "training.validate_every=12", "training.save_every=5", "training.keep_last=2",
+    "training.max_steps=30", "training.validate_every=10", "training.save_every=5", "training.keep_last=2",
     "training.keep_best=2", "training.word_dropout=0.1", "alignment.calibration_pairs=5",
     "runtime.cache=null", "training.resume=true",
 ]
