@@ -184,6 +184,8 @@ class Reader:
         assert words[0] == "translate", f"{line}: neither run nor listed in NOT_RUN"
         if words[1] in ("train", "guide", "corpus"):
             return self._run_tiny(words[1:])
+        if words[1] == "resume" and len(words) > 3:
+            return self._run([*words[1:], "training.max_steps=3"])
         code, shown = self._run(words[1:])
         if words[1] == "prepare" and code and find_spec("duckdb") is None:
             return (0, shown) if "pip install" in shown else (code, shown)
