@@ -21,7 +21,7 @@ from translate.links.symmetrise import SYMMETRISATIONS
 
 @dataclass(frozen=True)
 class Place:
-    """A place."""
+    """A place that a guest visits."""
 
     PANEL: ClassVar = "Where"
 
@@ -34,7 +34,7 @@ def test_a_group_stands_for_its_options() -> None:
 
     @with_groups
     def visit(guest: Annotated[str, typer.Argument()], *, place: Place, count: int = 3) -> None:
-        """Visit a guest."""
+        """Note a visit of a guest."""
         calls.append((guest, place, count))
 
     parameters = inspect.signature(visit).parameters
@@ -44,14 +44,14 @@ def test_a_group_stands_for_its_options() -> None:
     assert [parameters[name].annotation.__metadata__[0].rich_help_panel for name in ("city", "street")] == [
         "Where"
     ] * 2
-    assert (visit.__name__, visit.__doc__) == ("visit", "Visit a guest.")
+    assert (visit.__name__, visit.__doc__) == ("visit", "Note a visit of a guest.")
     visit(guest="Ann", city="Oslo", street="Main Street", count=5)
     assert calls == [("Ann", Place("Oslo", "Main Street"), 5)]
 
 
 def test_two_options_of_one_name_are_a_mistake_of_ours() -> None:
     def visit(*, city: str, place: Place) -> None:
-        """Visit a guest."""
+        """Note a visit of a guest."""
 
     with pytest.raises(ValueError, match="city"):
         with_groups(visit)
@@ -62,7 +62,7 @@ def test_a_group_may_have_an_option_of_the_name_of_another() -> None:
 
     @with_groups
     def visit(*, city: Place, machine: MachineOptions) -> None:
-        """Visit a guest."""
+        """Note a visit of a guest."""
         calls.append((city, machine))
 
     visit(city="Oslo", street="Main Street", device="cpu", threads=None, plugin=None)

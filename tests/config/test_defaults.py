@@ -37,7 +37,9 @@ def own_defaults(target: Any) -> set[str]:
     constructor = inspect.unwrap(target.__init__ if inspect.isclass(target) else target)
     groups = groups_of(target)
     given = inspect.signature(constructor).parameters.values()
-    found = {each.name for each in given if each.default is not each.empty and each.name not in groups}
+    found = {
+        option.name for option in given if option.default is not option.empty and option.name not in groups
+    }
     found -= getattr(constructor, "from_file", frozenset())
     for group in groups.values():
         found |= {field.name for field in fields(group)} - getattr(group, "from_file", frozenset())

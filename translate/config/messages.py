@@ -1,6 +1,5 @@
 """Types and mistakes of a configuration in words: the path, the value expected and the value given."""
 
-import reprlib
 import types
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, is_dataclass
@@ -10,7 +9,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import ValidationError
 
-from translate.config.names import SHOWN, did_you_mean, nearest, shorten
+from translate.config.names import did_you_mean, nearest, shorten
 
 LARGEST = 10**12  # of every number of a configuration that has no narrower limit
 _CONTAINERS = (list, tuple, set, frozenset, dict)
@@ -31,24 +30,14 @@ _LIMITS: dict[type, tuple[str, str]] = {
 }
 
 
-class _Short(reprlib.Repr):
-    """Python's way to write a value, cut short; also for integers that are too long to be written."""
-
-    def repr_int(self, x: int, level: int) -> str:
-        return super().repr_int(x, level) if x.bit_length() < 4096 else "a number of over 1,000 digits"
-
-
-_REPR = _Short()
-_REPR.maxstring = _REPR.maxother = SHOWN
-_REPR.maxlist = _REPR.maxdict = _REPR.maxtuple = 20
-_REPR.maxlevel = 4
-
-
 def show(value: Any) -> str:
-    """A value roughly as YAML would write it, cut after :data:`SHOWN` characters."""
+    """A value roughly as YAML would write it, cut short."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    return shorten(_REPR.repr(value), 200)
+    try:
+        return shorten(repr(value), 200)
+    except ValueError:  # Python writes no integer of more than 4,300 digits
+        return "a number of over 1,000 digits"
 
 
 def expected(annotation: Any) -> str:

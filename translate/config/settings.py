@@ -1,8 +1,8 @@
 """All sections of a configuration, and the check that refuses a wrong one before anything is read."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, is_dataclass
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from translate.config.data import DataConfig, TokenizerConfig
 from translate.config.declare import Fraction, Positive, Shift, declared, plain, to_section
@@ -39,16 +39,6 @@ class RunConfig:
     plugins: list[str] = YAML
 
 
-# The closed sections: their keys are the fields of a dataclass.
-SECTIONS: dict[str, type] = {
-    "data": DataConfig,
-    "tokenizer": TokenizerConfig,
-    "training": TrainingConfig,
-    "runtime": RuntimeConfig,
-    "search": SearchConfig,
-    "alignment": AlignmentConfig,
-    "run": RunConfig,
-}
 # The open sections: their keys are the parameters of the class that `_target_` names, without these, which
 # the program gives.
 TARGETS: dict[str, tuple[str, ...]] = {
@@ -72,6 +62,14 @@ class Settings:
     model: dict[str, Any]
     optimizer: dict[str, Any]
     schedule: dict[str, Any]
+
+
+# The closed sections: their keys are the fields of a dataclass.
+SECTIONS: dict[str, type] = {
+    name: hint
+    for name, hint in get_type_hints(Settings).items()
+    if isinstance(hint, type) and is_dataclass(hint)
+}
 
 
 def check_config(config: "DictConfig | Mapping[str, Any]") -> Settings:
