@@ -1,5 +1,6 @@
 """Settings and files that would take for ever or print a page: refused in one short sentence."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,13 @@ def test_overrides(override: str, expected: str) -> None:
     assert expected in refusal(override)
 
 
+def test_interpolations_of_interpolations() -> None:
+    names = ["run.name", "data.name", "data.source_language", "data.target_language", "data.train.source"]
+    chain = [f"{name}='{'${' + other + '}'}{('${' + other + '}') * 14}'" for name, other in pairwise(names)]
+    assert "interpolations make more than 10,000 values" in refusal(*chain, f"{names[-1]}=x")
+    assert COMPOSER.compose(["run.name='${model.name}-${training.seed}'"]).run.name == "transformer-1"
+
+
 def test_too_many_overrides() -> None:
     assert "1,001 overrides; expected at most 1,000" in refusal(*["training.seed=1"] * 1001)
 
@@ -86,9 +94,13 @@ def test_a_sweep_without_values(values: str) -> None:
         COMPOSER.jobs([f"model={values}"])
 
 
+ALIASES = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 40))
 FILES = [
-    ("a: &a [*a]\n", "nested too deeply"),
+    (ALIASES, "too many values"),
+    ("a: &a [*a]\n", "too many values"),
     ("a: " + "[" * 100_000, "nested too deeply"),
+    ("a: [" + "1," * 20_000 + "1]\n", "too many values"),
+    ("#" * (1 << 20) + "\na: 1\n", "larger than 1,048,576 bytes"),
     ("training:\n  seed: " + "9" * 5000, "configuration: "),
     ("training: [1\n", "not valid YAML"),
 ]
@@ -99,9 +111,18 @@ def test_files_of_the_user(tmp_path: Path, content: str, expected: str) -> None:
     (tmp_path / "experiment").mkdir()
     file = tmp_path / "experiment" / "mine.yaml"
     file.write_text(content)
-    text = refusal("experiment=mine", composer=Composer([tmp_path]))
+    with pytest.raises(UserError) as caught:
+        Composer([tmp_path]).compose(["experiment=mine"], check_config)
+    text = str(caught.value)
     assert expected in text
+    assert len(text) < 500
     assert "mine.yaml" in text or "configuration" in text
+
+
+def test_a_primary_file_of_the_user(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(ALIASES)
+    with pytest.raises(UserError, match=r"own\.yaml, line 14: nested too deeply, or too many values"):
+        Composer([tmp_path], config_name="own")
 
 
 def test_files_of_the_user_may_have_aliases_and_the_environment(

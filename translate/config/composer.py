@@ -4,7 +4,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, RangeSweep
 from hydra.errors import HydraException, MissingConfigException
-from omegaconf import DictConfig, open_dict
+from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from translate.config.declare import plain
@@ -26,6 +26,8 @@ from translate.errors import UserError
 
 VERSION_BASE = "1.3"
 MAX_OVERRIDES, MAX_LENGTH, MAX_DEPTH = 1000, 10_000, 32  # overrides; characters and brackets of one
+MAX_FILE, MAX_VALUES = 1 << 20, 10_000  # bytes and values of a file; an alias counts as what it repeats
+PATTERNS = ("*.yaml", "*/*.yaml", "*/*/*.yaml")  # of configuration files: primary ones, and in groups
 MAX_NAME = 250  # characters of a key, which Hydra looks for as a file
 MAX_JOBS = 10_000  # of a sweep
 MAX_CHECKED_JOBS = 30  # of a sweep, before it starts
@@ -36,6 +38,7 @@ FAILURES = (
     *(OSError, ValueError, TypeError, AssertionError, RecursionError),
 )
 _QUOTED = re.compile(r"\\.|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
+_REFERENCE = re.compile(r"\$\{(\.*)([^.${}:\[\]][^${}:\[\]]*)\}")
 _SPECIAL = re.compile(r"[^\w.-]")
 
 Check = Callable[[DictConfig], Any]
@@ -76,6 +79,9 @@ class Composer:
         if not having:
             raise UserError(f"{self.config_name}: no such file in {display_path(self.folders[-1])}")
         self.root = having[0]
+        for folder in self.folders[1:]:
+            for file in (file for pattern in PATTERNS for file in folder.glob(pattern)):
+                _check_file(file)
         self._parsed: dict[str, Override] = {}
         with self._hydra() as loader:
             self.parser = OverridesParser.create(config_loader=loader)
@@ -84,7 +90,7 @@ class Composer:
         """Every group (``model``, ``model/attention`` ...) and its choices; ``_*.yaml`` is no choice."""
         found: dict[str, set[str]] = {}
         for folder in self.folders:
-            for file in itertools.chain(folder.glob("*/*.yaml"), folder.glob("*/*/*.yaml")):
+            for file in (file for pattern in PATTERNS[1:] for file in folder.glob(pattern)):
                 if not file.name.startswith("_"):
                     found.setdefault(file.relative_to(folder).parent.as_posix(), set()).add(file.stem)
         return {group: sorted(found[group]) for group in sorted(found)}
@@ -97,6 +103,7 @@ class Composer:
                 del config["hydra"]
             if EXPERIMENT in config:
                 raise UserError(f"{EXPERIMENT}: the first line of its file must be '# @package _global_'")
+            _check_interpolations(config)
             values = plain(config)
             try:
                 check_section_names(values)
@@ -203,7 +210,7 @@ class Composer:
         if EXPERIMENT in given and path not in given:
             return f"{message}; {EXPERIMENT} sets it for another choice: leave out one of the two"
         parent, _, leaf = path.rpartition(".")
-        leaves = {key.rpartition(".")[2]: key for key in _leaves(values) if key != path}
+        leaves = {keys[-1]: ".".join(keys) for keys, _ in _leaves(values) if ".".join(keys) != path}
         near = nearest(leaf, leaves, cutoff=0.8)
         section: Any = values if parent else None
         for part in parent.split("."):
@@ -236,12 +243,59 @@ class Composer:
             raise UserError(_explain(error, self.choices())) from error
 
 
-def _leaves(values: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
-    for key, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _leaves(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}"
+def _leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """The path and the value of every scalar."""
+    if isinstance(value, Mapping | list):
+        for key, inner in value.items() if isinstance(value, Mapping) else enumerate(value):
+            yield from _leaves(inner, (*path, str(key)))
+    else:
+        yield path, value
+
+
+def _check_file(path: Path) -> None:
+    """Raise ``UserError`` for a file that is too large, nested too deeply, or has too many values."""
+    if path.stat().st_size > MAX_FILE:
+        raise UserError(f"{display_path(path)}: larger than {MAX_FILE:,} bytes; expected a smaller file")
+    sizes: dict[str, int] = {}  # of values with an anchor
+    opened: list[tuple[str | None, int]] = []  # the collections around a value, and the values before them
+    total = 0
+    with suppress(yaml.YAMLError):  # Hydra meets it again
+        for event in yaml.parse(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+            anchor = getattr(event, "anchor", None)
+            if isinstance(event, yaml.AliasEvent):
+                total += sizes.get(event.anchor, MAX_VALUES)  # one inside itself never ends
+            elif isinstance(event, yaml.CollectionStartEvent):
+                opened.append((anchor, total))
+            elif isinstance(event, yaml.CollectionEndEvent):
+                anchor, before = opened.pop()
+                sizes[anchor or ""] = total - before
+            elif isinstance(event, yaml.ScalarEvent):
+                total += 1
+                sizes[anchor or ""] = 1
+            if len(opened) > MAX_DEPTH or total > MAX_VALUES:
+                raise UserError(
+                    f"{display_path(path)}, line {event.start_mark.line + 1}: nested too deeply, or too many "
+                    f"values; expected at most {MAX_DEPTH} levels and {MAX_VALUES:,} values"
+                )
+
+
+def _check_interpolations(config: DictConfig) -> None:
+    """Raise ``UserError`` if interpolations of interpolations would make more than ``MAX_VALUES`` values."""
+    texts = {path: text for path, text in _leaves(OmegaConf.to_container(config)) if "${" in str(text)}
+    sizes: dict[tuple[str, ...], int] = {}
+
+    def size(path: tuple[str, ...]) -> int:
+        if path not in sizes:
+            sizes[path] = 1  # meanwhile: OmegaConf refuses a circle
+            for dots, name in _REFERENCE.findall(texts[path]):
+                wanted = (*(path[: -len(dots)] if dots else ()), *name.split("."))
+                inside = [other for other in texts if other[: len(wanted)] == wanted]
+                sizes[path] += min(MAX_VALUES, sum(map(size, inside)) + 1)
+        return sizes[path]
+
+    for path in texts:
+        if size(path) > MAX_VALUES:
+            raise UserError(f"{shorten('.'.join(path))}: interpolations make more than {MAX_VALUES:,} values")
 
 
 def _sweep_values(override: Override) -> list[str]:
