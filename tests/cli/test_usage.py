@@ -28,6 +28,11 @@ from translate.cli.main import run
             "no such option --num_beams of translate text; did you mean --beam-size? "
             "(see translate text --help)",
         ),
+        (
+            "prepare --engine spark",
+            "no such option --engine of translate prepare; did you mean --spark? "
+            "(see translate prepare --help)",
+        ),
         ("text --qqq", "no such option --qqq of translate text (see translate text --help)"),
         (
             "align pair runs/mine a --treshold=1",

@@ -42,8 +42,8 @@ def corpus(
         print(line)
     if settings.kind == "grammar":
         print(
-            f"split as a run with data.num_train={settings.num_train} sees it; a run with another number "
-            "trains on some of these test pairs"
+            f"a run with data.num_train={settings.num_train} does not train on these test pairs; a run with "
+            "another number may"
         )
     for path in write_corpus(found, out):
         print(path)

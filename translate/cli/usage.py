@@ -24,6 +24,8 @@ OTHER_NAMES = {
     "--tgt": "--target",
     "--output": "--out",
     "--gpu": "--device",
+    "--engine": "--spark",
+    "--master": "--spark",
     "--symmetrise": "--heuristic",
 }
 
