@@ -2,8 +2,8 @@
 
 import html
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -177,13 +177,6 @@ def summary(report: dict[str, Any]) -> list[str]:
     return [*lines, f"written: {written}", f"hash {report['hash']}"]
 
 
-class _Table(NamedTuple):
-    title: str
-    head: Sequence[str]
-    rows: Sequence[Sequence[object]]
-    note: str = ""
-
-
 def page_of(report: dict[str, Any]) -> str:
     """The report as a page of HTML."""
     title = html.escape(f"Corpora {' to '.join(report['languages'])}")
@@ -192,12 +185,11 @@ def page_of(report: dict[str, Any]) -> str:
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style>'
         f"<h1>{title}</h1>"
     ]
-    for table in (*_counted(report), *_measured(report), *_shown(report)):
-        if table.rows:
-            rows = "".join(_row(row, "td") for row in table.rows)
-            parts.append(f"<h2>{html.escape(table.title)}</h2>")
-            parts.append(f"<p>{html.escape(table.note)}</p>" if table.note else "")
-            parts.append(f"<div><table>{_row(table.head, 'th')}{rows}</table></div>")
+    for heading, note, head, rows in _tables(report):
+        if rows:
+            cells = "".join(_row(row, "td") for row in rows)
+            parts.append(f"<h2>{html.escape(heading)}</h2><p>{html.escape(note)}</p>")
+            parts.append(f"<div><table>{_row(head, 'th')}{cells}</table></div>")
     return "\n".join(parts) + "</html>\n"
 
 
@@ -210,95 +202,45 @@ def _row(cells: Sequence[object], tag: str) -> str:
     return f"<tr>{''.join(found)}</tr>"
 
 
-def _counted(report: dict[str, Any]) -> list[_Table]:
+def _tables(report: dict[str, Any]) -> Iterator[tuple[str, str, Sequence[str], list[Sequence[object]]]]:
+    """The heading of each table, a note, the head and the rows."""
     read, dropped, held, kept = (report[key] for key in ("read", "dropped", "held_out", "kept"))
-    sizes = [
-        (
-            corpus,
-            counts.get("train", 0),
-            sum(dropped.get(corpus, {}).values()),
-            held.get(corpus, 0),
-            kept.get(corpus, 0),
-            counts.get("validation", 0) + counts.get("test", 0),
-        )
-        for corpus, counts in read.items()
-    ]
-    reasons = [
+    rows: list[Sequence[object]] = []
+    for corpus, counts in read.items():
+        of_train = counts.get("train", 0), sum(dropped.get(corpus, {}).values())
+        of_files = counts.get("validation", 0) + counts.get("test", 0)
+        rows.append((corpus, *of_train, held.get(corpus, 0), kept.get(corpus, 0), of_files))
+    head = ("corpus", "read", "dropped", "held out", "kept", "of validation and test files")
+    yield "Training pairs", "Pairs read = dropped + held out for validation or test + kept.", head, rows
+    rows = [
         (meaning, *(dropped.get(corpus, {}).get(reason, 0) for corpus in read))
         for reason, meaning in report["reasons"].items()
     ]
-    overlap = report["overlap"]
-    return [
-        _Table(
-            "Training pairs",
-            ("corpus", "read", "dropped", "held out", "kept", "of validation and test files"),
-            sizes,
-            "Pairs read = dropped + held out for validation or test + kept.",
-        ),
-        _Table(
-            "Dropped pairs", ("reason", *read), reasons, "Each pair counts once, for the first reason found."
-        ),
-        _Table(
-            "Overlap",
-            ("clean training pairs", "pairs"),
-            [
-                (
-                    "equal to a held pair on both sides, but for case, punctuation and numbers",
-                    overlap["same_pair"],
-                ),
-                ("equal on one side at least", overlap["same_side"]),
-            ],
-            "They are dropped only if the setting overlap says so.",
-        ),
-        _Table(
-            "Files left out",
-            ("corpus", "file", "why"),
-            [(*file.values(),) for file in report["damaged_files"]],
-        ),
+    yield "Dropped pairs", "Each pair counts once, for the first reason found.", ("reason", *read), rows
+    both, one = report["overlap"]["same_pair"], report["overlap"]["same_side"]
+    rows = [
+        ("equal to a held pair on both sides, but for case, punctuation and numbers", both),
+        ("equal on one side at least", one),
     ]
-
-
-def _measured(report: dict[str, Any]) -> list[_Table]:
+    note = "They are dropped only if the setting overlap says so."
+    yield "Overlap", note, ("clean training pairs", "pairs"), rows
+    rows = [tuple(file.values()) for file in report["damaged_files"]]
+    yield "Files left out", "", ("corpus", "file", "why"), rows
     words, languages = report["words"], report["identified_languages"]
+    rows = [(side, *found.values()) for side, found in words.items()]
+    yield "Words of a side, kept pairs", "", ("side", *words["source"]), rows
+    rows = [(side, *found) for side, counts in languages.items() for found in counts.items()]
+    note = "Sides with too few letters are not counted."
+    yield "Languages identified", note, ("side", "language", "sides"), rows
     probability = report["translation_probability"]
-    return [
-        _Table(
-            "Words of a side, kept pairs",
-            ("side", *words["source"]),
-            [(side, *found.values()) for side, found in words.items()],
-        ),
-        _Table(
-            "Languages identified",
-            ("side", "language", "sides"),
-            [(side, *found) for side, counts in languages.items() for found in counts.items()],
-            "Sides with too few letters are not counted.",
-        ),
-        _Table(
-            "Probability of a translation",
-            ("from", *probability),
-            [
-                *zip(
-                    (step / BINS for step in range(BINS)),
-                    *(counts.values() for counts in probability.values()),
-                )
-            ]
-            if probability
-            else [],
-            "By the links between the words, if half of all pairs were translations (links.min_probability).",
-        ),
-    ]
-
-
-def _shown(report: dict[str, Any]) -> list[_Table]:
-    """The examples: the lines of a pair below each other, which a phone has room for."""
-    return [
-        _Table(
-            f"Examples: {report['reasons'][reason]}",
-            ("pair", "kept instead") if "kept" in pairs[0] else ("pair",),
-            [tuple(map(_lines_of, (pair, *([pair["kept"]] if "kept" in pair else [])))) for pair in pairs],
-        )
-        for reason, pairs in report["examples"].items()
-    ]
+    steps = [step / BINS for step in range(BINS)]
+    rows = [*zip(steps, *(counts.values() for counts in probability.values()))] if probability else []
+    note = "By the links between the words, if half of all pairs were translations (links.min_probability)."
+    yield "Probability of a translation", note, ("from", *probability), rows
+    for reason, pairs in report["examples"].items():
+        # The lines of a pair stand below each other, for which a phone has room.
+        rows = [tuple(map(_lines_of, (pair, *filter(None, [pair.get("kept")])))) for pair in pairs]
+        yield f"Examples: {report['reasons'][reason]}", "", ("pair", "kept instead")[: len(rows[0])], rows
 
 
 def _lines_of(pair: dict[str, Any]) -> str:
