@@ -18,14 +18,6 @@ def test_scores_are_those_of_sacrebleu() -> None:
     assert bleu_score(HYPOTHESES, REFERENCES) == scores.bleu
 
 
-def test_signatures_tell_how() -> None:
-    scores = corpus_scores(HYPOTHESES, REFERENCES)
-    assert set(scores.signatures) == {"bleu", "chrf", "ter"}
-    assert scores.signature == scores.signatures["bleu"]
-    for part in ("nrefs:1", "case:mixed", "tok:13a", "smooth:exp", f"version:{sacrebleu.__version__}"):
-        assert part in scores.signature.split("|")
-
-
 def test_the_ends_of_the_scales() -> None:
     assert corpus_scores(REFERENCES, REFERENCES)[:3] == pytest.approx((100.0, 100.0, 0.0))
     assert corpus_scores(REFERENCES, REFERENCES).bleu <= 100.0

@@ -164,15 +164,6 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert estimate_links(SOURCES, TARGETS) == whole
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("language", "highest"), [("fr", 0.04), ("sov", 0.11)])
-def test_finds_most_links_of_the_embedded_corpora(language: str, highest: float) -> None:
-    pairs = generate(3000, 0, 0, target=language)["train"]
-    golds = [parse_gold(pair.gold, where="gold") for pair in pairs]
-    links = estimate_links([pair.source.split() for pair in pairs], [pair.target.split() for pair in pairs])
-    assert score(links, golds).aer < highest
-
-
 def test_empty_sides_have_no_links() -> None:
     assert estimate_links([[], ["a"], ["a"]], [["x"], [], ["x"]]) == [frozenset(), frozenset(), {(0, 0)}]
     assert estimate_links([[]], [["x"]]) == [frozenset()]

@@ -23,7 +23,7 @@ Pairs = list[tuple[list[str], list[str]]]
 @pytest.fixture(scope="module")
 def pairs() -> Pairs:
     examples = generate(2600, 0, 0, 1, target="fr")["train"]
-    return [(each.source.lower().split(), each.target.lower().split()) for each in examples]
+    return [(example.source.lower().split(), example.target.lower().split()) for example in examples]
 
 
 def sides(pairs: Pairs) -> tuple[list[list[str]], list[list[str]]]:

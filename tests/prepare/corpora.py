@@ -17,7 +17,7 @@ LANGUAGES = {"source_language": "en", "target_language": "fr"}
 def grammar_pairs(count: int) -> list[tuple[str, str]]:
     """Different pairs of the embedded grammar."""
     examples = generate(count, 0, 0, 3, target="fr")["train"]
-    return [(each.source, each.target) for each in examples]
+    return [(example.source, example.target) for example in examples]
 
 
 def write_pairs(folder: Path, name: str, pairs: list[tuple[str, str]]) -> dict[str, str]:

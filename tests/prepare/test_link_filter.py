@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from translate.prepare.link_filter import LEAST_LINKS, LINK_BYTES, PROCESS_BYTES, links_within
-from translate.prepare.recipe import recipe_of
 
 LIMIT = 256 << 20
 # 3,500 pairs of 60 words a side: 12.6 million possible links. One round of each model needs as much memory.
@@ -51,8 +50,3 @@ def test_learning_stays_within_the_memory(tmp_path: Path) -> None:
 def test_how_many_links_the_memory_has_room_for(memory: int) -> None:
     assert links_within(memory) * LINK_BYTES + PROCESS_BYTES <= memory
     assert links_within(2**20) == LEAST_LINKS
-
-
-def test_the_default_links_fit_into_the_default_memory() -> None:
-    links = recipe_of({"source_language": "en", "target_language": "fr"}).links
-    assert links.sample_links <= links_within(2**30)

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from translate.config.names import shorten
 from translate.errors import UserError
 from translate.text.bounded import MAX_BYTES, MAX_DEPTH, read_bounded, read_json, read_yaml
 
@@ -100,9 +99,3 @@ def test_what_is_sound_is_read(tmp_path: Path) -> None:
     assert read_yaml(path) == {"a": [1, 2.5, True, None, "é"], "b": {"c": "${oc.env:HOME}"}}
     path.write_text('{"a": [1, 2.5, true, null, "é"]}', encoding="utf-8")
     assert read_json(path) == {"a": [1, 2.5, True, None, "é"]}
-
-
-def test_shorten() -> None:
-    assert shorten("a\nb") == "a b"
-    assert shorten("x" * 1000) == "x" * 99 + "…"
-    assert shorten("y" * 100) == "y" * 100

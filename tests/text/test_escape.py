@@ -2,7 +2,7 @@
 
 import pytest
 
-from translate.text.escape import for_code, for_html, for_markdown, tame_markdown
+from translate.text.escape import for_code, for_markdown, tame_markdown
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -48,10 +48,6 @@ def test_code_takes_only_plain_names(text: str) -> None:
     assert for_code(text, "RUN") == "RUN"
     assert for_code("runs/mine-2_b", "RUN") == "runs/mine-2_b"
     assert for_code("--help", "RUN") == "RUN"
-
-
-def test_html_has_no_tags_and_no_end_of_an_attribute() -> None:
-    assert for_html("<b>\"'&") == "&lt;b&gt;&quot;&#x27;&amp;"
 
 
 def test_a_page_of_a_stranger_keeps_its_tables_and_loses_its_markup() -> None:

@@ -60,12 +60,6 @@ def test_nothing_is_lost_and_positions_are_right(text: str) -> None:
     assert all(first[1] <= second[0] for first, second in pairwise(found))
 
 
-def test_sentences_do_not_depend_on_windows() -> None:
-    many = [f"Number {index} comes. It goes." for index in range(WINDOW // 5)]
-    assert len(sentences(" ".join(many))) == 2 * len(many)
-    assert sentences(" ".join(many)) == [each for pair in many for each in sentences(pair)]
-
-
 def test_a_sentence_without_end_is_cut_at_white_space() -> None:
     found = sentences("word " * WINDOW)
     assert max(map(len, found)) <= WINDOW

@@ -59,12 +59,6 @@ def test_without_dropout_bpe_equals_sentencepiece() -> None:
     assert UNK in sample_corpus(tokenizer, ["the жук walks"], "bpe", 0.5, [1])[0]
 
 
-def test_with_full_dropout_bpe_gives_characters() -> None:
-    tokenizer = tokenizer_of("bpe")
-    (ids,) = sample_corpus(tokenizer, ["the quick foxes"], "bpe", 1 - 1e-12, [1])
-    assert tokenizer.pieces(ids) == list("▁the▁quick▁foxes")
-
-
 def test_a_unigram_model_draws_by_smoothed_probability() -> None:
     tokenizer, count, smoothing = tokenizer_of("unigram"), 4000, 0.5
     drawn = Counter(map(tuple, sample_corpus(tokenizer, ["the dogs"] * count, "unigram", smoothing, [3])))

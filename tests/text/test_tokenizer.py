@@ -1,6 +1,5 @@
 import json
 import re
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translate.errors import UserError
-from translate.search.sources import UNKNOWN_TAG, SentenceReader
 from translate.text import tokenizer as tokenizer_module
 from translate.text.tokenizer import (
     BOS,
@@ -69,22 +67,18 @@ def test_round_trip(tokenizer: Tokenizer) -> None:
         assert tokenizer.decode(ids) == line
         assert not {PAD, UNK, BOS, EOS} & set(ids)
         assert tokenizer.decode([BOS, *ids, EOS, PAD, PAD]) == line
-    assert tokenizer.encode_corpus(FRENCH[:5]) == [tokenizer.encode(line) for line in FRENCH[:5]]
-
-
-def test_special_pieces(tokenizer: Tokenizer) -> None:
-    assert (PAD, UNK, BOS, EOS) == (0, 1, 2, 3)
     assert tokenizer.pieces([PAD, UNK, BOS, EOS]) == ["<pad>", "<unk>", "<s>", "</s>"]
-    assert len(tokenizer) == 53
+    assert tokenizer.decode(tokenizer.encode("le 日 chien")) == "le ⁇ chien"
+    assert tokenizer.encode_corpus(FRENCH[:5]) == [tokenizer.encode(line) for line in FRENCH[:5]]
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\u2028\t"])
 def test_an_empty_line_has_no_pieces(tokenizer: Tokenizer, tokenised: Tokenizer, text: str) -> None:
-    for each in (tokenizer, tokenised):
-        assert each.encode(text) == []
-        assert each.encode_words(text) == ([], [], [], (), None)
-        assert each.decode([]) == ""
-        assert each.decode_words([]) == ("", ([], [], [], (), None))
+    for either in (tokenizer, tokenised):
+        assert either.encode(text) == []
+        assert either.encode_words(text) == ([], [], [], (), None)
+        assert either.decode([]) == ""
+        assert either.decode_words([]) == ("", ([], [], [], (), None))
 
 
 @pytest.mark.parametrize("name", ODD)
@@ -92,31 +86,20 @@ def test_each_piece_belongs_to_the_word_it_is_part_of(
     tokenizer: Tokenizer, tokenised: Tokenizer, name: str
 ) -> None:
     text, words = ODD[name]
-    for each in (tokenizer, tokenised):
-        found = each.encode_words(text)
+    for either in (tokenizer, tokenised):
+        found = either.encode_words(text)
         assert [word.text for word in found.words] == words
         assert all(text[word.start : word.end] == word.text for word in found.words)
-        assert found.ids == each.encode(text)
+        assert found.ids == either.encode(text)
         assert found.piece_words == sorted(found.piece_words)
         # In the tokenised text no piece may reach over a space, so each word alone gives its pieces.
-        if each is tokenised:
-            counts = [len(each.encode_corpus([word])[0]) for word in words]
+        if either is tokenised:
+            counts = [len(either.encode_corpus([word])[0]) for word in words]
             assert found.piece_words == [i for i, count in enumerate(counts) for _ in range(count)]
         else:
             visible = {i for i, word in enumerate(words) if word.isprintable()}
             covered = {*found.piece_words, *(word for _, word in found.further)}
             assert visible <= covered <= set(range(len(words)))
-
-
-def test_pieces_spell_their_words(tokenizer: Tokenizer) -> None:
-    text = "aujourd'hui, cherchez-le: l'homme qui rit."
-    found = tokenizer.encode_words(text)
-    for index, word in enumerate(found.words):
-        pieces = tokenizer.pieces(
-            [i for i, w in zip(found.ids, found.piece_words, strict=True) if w == index]
-        )
-        spelt = "".join(pieces).replace("▁", "")
-        assert spelt == word.text or "<unk>" in spelt or word.text in (",", ":")
 
 
 def test_pieces_of_several_characters_belong_to_each_of_them() -> None:
@@ -133,7 +116,7 @@ def test_pieces_of_several_characters_belong_to_each_of_them() -> None:
     assert [word for words in owners for word in words] == list(range(len(text)))
     spelt = ["".join(text[word] for word in words) for words in owners]
     assert spelt == [piece.replace("▁", "") for piece in tokenizer.pieces(found.ids)]
-    assert found.cut(1).further == tuple(each for each in found.further if each[0] == 0)
+    assert found.cut(1).further == tuple(pair for pair in found.further if pair[0] == 0)
     assert [word.text for word in found.cut(1).words] == [text[word] for word in owners[0]]
 
 
@@ -160,13 +143,6 @@ def test_tokenised_text_is_split_first_unless_asked_not_to(tokenised: Tokenizer)
     assert set(found.piece_words) == {0, 1, 2}
 
 
-def test_untokenised_text_is_left_as_it_is(tokenizer: Tokenizer) -> None:
-    assert tokenizer.encode("l'été") != tokenizer.encode("l' été")
-    found = tokenizer.encode_words("l'été, vite", whitespace=True)
-    assert [word.text for word in found.words] == ["l'été,", "vite"]
-    assert found.ids == tokenizer.encode("l'été, vite")
-
-
 def test_decoded_pieces_know_their_words(tokenizer: Tokenizer, tokenised: Tokenizer) -> None:
     for line in FRENCH[:7]:
         text, found = tokenizer.decode_words(tokenizer.encode(line))
@@ -179,22 +155,13 @@ def test_decoded_pieces_know_their_words(tokenizer: Tokenizer, tokenised: Tokeni
 
 
 def test_decoding_whatever_a_model_may_find(tokenizer: Tokenizer, tokenised: Tokenizer) -> None:
-    for each in (tokenizer, tokenised):
-        ids = [*range(4, len(each), 3), UNK, *range(len(each) - 1, 3, -7), UNK, UNK]
-        text, found = each.decode_words(ids)
-        assert text == each.decode(ids)
+    for either in (tokenizer, tokenised):
+        ids = [*range(4, len(either), 3), UNK, *range(len(either) - 1, 3, -7), UNK, UNK]
+        text, found = either.decode_words(ids)
+        assert text == either.decode(ids)
         assert found.ids == ids
         assert len(found.piece_words) == len(ids)
         assert set(found.piece_words) <= set(range(len(found.words)))
-
-
-def test_an_unknown_character_keeps_its_neighbours_apart(tokenizer: Tokenizer) -> None:
-    assert tokenizer.decode(tokenizer.encode("le 日 chien")) == "le ⁇ chien"
-
-
-def test_same_sentences_give_the_same_model() -> None:
-    config = TokenizerConfig(vocabulary_size=53)
-    assert train_tokenizer(FRENCH, config).tokenizer.model == train_tokenizer(FRENCH, config).tokenizer.model
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe", "char", "word"])
@@ -299,26 +266,3 @@ def test_tags_before_a_sentence_stay_whole(tokenised: bool, fallback: bool) -> N
     assert all(line[word.start : word.end] == word.text for word in pieces.words)
     inside = found.encode_words("l' homme <own> rit .").words  # no tag there
     assert [word.text for word in inside] == ["l'", "homme", "<", "own", ">", "rit", "."]
-
-
-def test_a_vocabulary_without_tags(tokenizer: Tokenizer) -> None:
-    assert tokenizer.tags == ()
-    config = TokenizerConfig(vocabulary_size=320, byte_fallback=True)  # <0x00> and so on
-    assert train_tokenizer(FRENCH, config).tokenizer.tags == ()
-
-
-def test_tags_that_a_model_does_not_know_are_counted() -> None:
-    config = TokenizerConfig(vocabulary_size=60)
-    known = train_tokenizer(FRENCH, config, symbols=("<own>", "<2fr>")).tokenizer
-    lines = [
-        "<own> les chats",
-        "<law> les chats",
-        "<own> <law> rit",
-        "les <law> chats",
-        "<b>les</b> chats",
-        "",
-    ]
-    for each, count in ((known, 2), (train_tokenizer(FRENCH, config).tokenizer, 0)):
-        warnings: Counter[str] = Counter()
-        SentenceReader(each, 50, warnings).read(lines, words=False)
-        assert warnings[UNKNOWN_TAG.format("<own>, <2fr>")] == count

@@ -102,14 +102,6 @@ def test_marks_letters_and_figures_alone_are_of_a_word() -> None:
             assert (len(split_words(f"a{character}b")) == 1) == expected, hex(code)
 
 
-def test_white_space_words_are_cut_nowhere_else() -> None:
-    text = "  l'homme, \u2028 T-shirt\n"
-    assert [(w.text, w.start, w.end) for w in whitespace_words(text)] == [
-        ("l'homme,", 2, 10),
-        ("T-shirt", 13, 20),
-    ]
-
-
 @given(
     st.text(
         st.sampled_from("ab'-. \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2003\u2028\u202f\u200b\u3000é")
