@@ -22,7 +22,7 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(path: Path) -> bytes:
         raise AssertionError(f"{path} was read")
 
-    monkeypatch.setattr(translate.text.lines, "read_bytes", refuse)
+    monkeypatch.setattr(translate.text.lines, "opened", refuse)
 
 
 def check(**values: object) -> None:
