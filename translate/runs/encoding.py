@@ -14,7 +14,7 @@ from translate.corpora.batching import POSITION_BITS, piece_links
 from translate.corpora.caches import cache_directory, fingerprint, one_at_a_time
 from translate.corpora.columns import Column
 from translate.corpora.corpus import Corpus, Split
-from translate.corpora.encoded import EncodedCorpus, Ragged, collect_encoded, read_encoded
+from translate.corpora.encoded import EncodedCorpus, Ragged, collect_encoded, read_encoded, seldom_collected
 from translate.corpora.images.image_tokenizer import ImageTokenizer
 from translate.corpora.linkers import (
     Linker,
@@ -76,6 +76,7 @@ def _whitespace(settings: Settings, split: Split) -> bool:
     return settings.data.tokenised or settings.training.guided_whitespace
 
 
+@seldom_collected()
 def encode_training(settings: Settings, corpus: Corpus, tokenizers: TokenizerPair) -> EncodedCorpus:
     """The training split as ids, from the cache if possible.
 
