@@ -7,8 +7,7 @@ from matplotlib.image import imread
 
 from translate.alignment.alignment import Alignment
 from translate.errors import UserError
-from translate.figures.corpus_statistics import MOST_FERTILE, NUM_OFFSETS, CorpusStatistics
-from translate.figures.plots import draw_corpus
+from translate.figures.plots import MOST_FERTILE, NUM_OFFSETS, CorpusStatistics, draw_corpus
 
 
 def random_alignments(count: int) -> list[Alignment]:

@@ -8,7 +8,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ft2font import FT2Font
 
-from translate.figures import fonts
+from translate.figures import figure as fonts
 from translate.figures.figure import drawing
 
 BUNDLED = f"{matplotlib.get_data_path()}/fonts/ttf/"

@@ -156,7 +156,7 @@ class Alignment:
                 raise UserError(
                     f"{path}: a picture takes no values, gold links or colour map; its regions are lit"
                 )
-            from translate.figures.picture_page import show_regions
+            from translate.figures.image_regions import show_regions
 
             return show_regions(self, path, title=title)
         if Path(path).suffix.lower() == ".html":

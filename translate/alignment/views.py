@@ -13,8 +13,8 @@ from translate.alignment.methods import METHODS, align, attention_heads
 from translate.alignment.pairs import EncodedPair
 from translate.corpora.batching import pad
 from translate.errors import UserError
+from translate.figures.image_regions import show_regions
 from translate.figures.page import Alternative, Page
-from translate.figures.picture_page import show_regions
 from translate.links.links import Gold
 from translate.models.image_encoders import picture_encoder
 from translate.models.seq2seq import Seq2Seq, evaluation_mode
@@ -131,7 +131,7 @@ def draw_heads_of(
     colour_map: str = "gray",
 ) -> Path:
     """Draw every layer and head of a pair as `draw_heads` does, with a frame around the chosen ones."""
-    from translate.figures.multiples import draw_heads  # matplotlib is slow to import
+    from translate.figures.heatmap import draw_heads  # matplotlib is slow to import
 
     weights = _heads(f"{path}: nothing to draw", model, pair, choice)
     chosen, words = (choice.layer, choice.heads), (pair.source_words, pair.target_words)

@@ -9,8 +9,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 
 from translate.figures.matrix import is_right_to_left, label
-from translate.figures.page import asset, content_hash, fill
-from translate.text.aside import told, write_text
+from translate.figures.page import asset, content_hash, fill, write_page
 from translate.text.escape import for_html
 from translate.text.words import Word, split_words
 
@@ -20,7 +19,7 @@ _BINS, _WIDTH, _HEIGHT = 40, 400, 90  # of the histogram: bars, and units of the
 
 @dataclass(frozen=True)
 class ComparedText:
-    """What one system wrote.
+    """A translation by one system.
 
     Attributes:
         score: of the sentence.
@@ -84,10 +83,7 @@ class ComparisonPage:
 
     def write(self, path: str | Path) -> Path:
         """Write the page; raises UserError if it cannot be written."""
-        path = Path(path)
-        with told(path):
-            write_text(path, self.html())
-        return path
+        return write_page(path, self.html())
 
 
 def _row(cells: Sequence[str]) -> str:

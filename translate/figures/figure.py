@@ -1,21 +1,126 @@
-"""The settings, fonts and colours of all pictures of alignments, and how they are saved."""
+"""Figures: their fonts, settings and colours, and how they are saved."""
 
 import difflib
 import threading
+import unicodedata
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 
 import matplotlib
 import matplotlib.style
+from matplotlib import font_manager
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import Colormap
 from matplotlib.figure import Figure
+from matplotlib.ft2font import FT2Font
 
-from translate.errors import UserError
-from translate.figures.fonts import families_for
+from translate.errors import UserError, UserNotice
 from translate.text.aside import aside, told
+
+DEFAULT_FAMILY = "DejaVu Sans"  # comes with matplotlib
+
+# First word of a character's Unicode name -> name of the script, and the Debian package with a font for it.
+_SCRIPTS = {
+    **dict.fromkeys(
+        ("CJK", "IDEOGRAPHIC", "KANGXI", "FULLWIDTH", "HALFWIDTH"), ("Chinese", "fonts-noto-cjk")
+    ),
+    **dict.fromkeys(("HIRAGANA", "KATAKANA"), ("Japanese", "fonts-noto-cjk")),
+    "HANGUL": ("Korean", "fonts-noto-cjk"),
+    "BOPOMOFO": ("Bopomofo", "fonts-noto-cjk"),
+}
+_SYMBOLS = ("symbols and emoji", "fonts-symbola")
+
+_warned: set[str] = set()
+
+
+def families_for(texts: Iterable[str]) -> list[str]:
+    """Names of installed font families that together can draw the texts, in order of preference.
+
+    DejaVu Sans comes first, then families with characters that it lacks. If no installed font covers a
+    script, one warning in each process names it and the Debian package to install.
+    """
+    characters = {character for text in texts for character in text if not _is_invisible(character)}
+    families = [DEFAULT_FAMILY]
+    missing = characters - _coverage(str(font_manager.findfont(DEFAULT_FAMILY)))
+    # Countries draw Chinese characters differently; the scripts beside them tell the country.
+    scripts = {_script(character)[0] for character in characters}
+    country = "JP" if "Japanese" in scripts else "KR" if "Korean" in scripts else "SC"
+    for new in (False, True):  # fonts may have been installed after matplotlib listed them
+        if missing and new:
+            _find_new_fonts()
+        for entry in sorted(font_manager.fontManager.ttflist, key=lambda entry: _rank(entry, country)):
+            covered = missing & _coverage(entry.fname) if missing and _is_upright(entry) else set()
+            if covered:
+                families.append(entry.name)
+                missing = missing - covered
+    if missing:
+        _warn_missing(missing)
+    return families
+
+
+def _rank(entry: font_manager.FontEntry, country: str) -> tuple[bool, bool, bool, bool, str, str]:
+    name = entry.name
+    foreign = "CJK" in name and not name.endswith(country)
+    return "Mono" in name, "Serif" in name, "Sans" not in name, foreign, name, entry.fname
+
+
+def _is_upright(entry: font_manager.FontEntry) -> bool:
+    # "Last Resort" fonts have a glyph for every character, but it only shows the script.
+    return (
+        entry.style == "normal"
+        and entry.weight in (400, "normal", "regular")
+        and "Last Resort" not in entry.name
+    )
+
+
+@lru_cache(maxsize=1024)
+def _coverage(path: str) -> frozenset[str]:
+    try:
+        return frozenset(chr(code) for code in FT2Font(path).get_charmap())
+    except (OSError, RuntimeError):  # removed or broken since matplotlib listed it
+        return frozenset()
+
+
+def _find_new_fonts() -> None:
+    """Add fonts installed after matplotlib wrote its cached list."""
+    known = {entry.fname for entry in font_manager.fontManager.ttflist}
+    for path in sorted(set(font_manager.findSystemFonts()) - known):
+        try:
+            font_manager.fontManager.addfont(path)
+        except (OSError, RuntimeError, ValueError):
+            continue  # FreeType cannot read this font
+
+
+def _is_invisible(character: str) -> bool:
+    return character.isspace() or unicodedata.category(character) in ("Cf", "Mn", "Cc", "Cs", "Co", "Cn")
+
+
+def _warn_missing(missing: set[str]) -> None:
+    scripts: dict[tuple[str, str], list[str]] = {}
+    for character in sorted(missing):
+        scripts.setdefault(_script(character), []).append(character)
+    for (script, package), characters in scripts.items():
+        if script in _warned:
+            continue
+        _warned.add(script)
+        examples = " ".join(f"U+{ord(character):04X}" for character in characters[:3])
+        warnings.warn(
+            f"no installed font draws {script} ({examples}); its characters appear as boxes. "
+            f"On Debian or Ubuntu: apt install {package}; elsewhere install a Noto font for {script}",
+            UserNotice,
+            stacklevel=4,
+        )
+
+
+def _script(character: str) -> tuple[str, str]:
+    if unicodedata.category(character).startswith("S"):
+        return _SYMBOLS
+    word = unicodedata.name(character, "UNKNOWN").split()[0]
+    return _SCRIPTS.get(word, (word.capitalize(), "fonts-noto-core"))
+
 
 # Time stamps and versions are left out, so that equal alignments give equal files.
 _METADATA: dict[str, dict[str, str | None]] = {
@@ -24,13 +129,14 @@ _METADATA: dict[str, dict[str, str | None]] = {
     ".svg": {"Date": None, "Creator": None},
 }
 _DPI = 200  # pixels an inch
-_LARGEST_SIDE = 12_000  # pixels; without a limit, the picture of a long text would exhaust the memory
+_MARGIN = 0.12  # inches
+_LARGEST_SIDE = 12_000  # pixels; without a limit, the figure of a long text would exhaust the memory
 
 _drawing = threading.Lock()  # matplotlib's settings and font caches belong to the process
 
 
 def check_extension(path: str | Path) -> Path:
-    """Return the path; raises UserError if pictures cannot be saved with its extension."""
+    """Return the path; raises UserError if figures cannot be saved with its extension."""
     path = Path(path)
     if path.suffix.lower() not in _METADATA:
         raise UserError(
@@ -54,7 +160,7 @@ def find_colour_map(name: str) -> Colormap:
 def drawing(texts: Iterable[str]) -> Iterator[None]:
     """Context in which to draw and save: it ignores the user's settings and finds fonts for the texts."""
     own = {
-        "text.hinting": "none",  # a text is as wide in the picture as measured, at any resolution
+        "text.hinting": "none",  # a text is as wide in the figure as measured, at any resolution
         "svg.fonttype": "none",  # text stays text
         "svg.hashsalt": "translate",
         "pdf.fonttype": 42,
@@ -81,9 +187,17 @@ def text_sizes(texts: Sequence[str], font_size: float) -> list[tuple[float, floa
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Save a figure in the format of the extension; raises UserError if it cannot be written."""
-    dpi = min(_DPI, _LARGEST_SIDE / max(figure.get_size_inches()))
+    """Save a figure with all that stands beside its axes; raises UserError if it cannot be written."""
+    box = figure.get_tightbbox(FigureCanvasAgg(figure).get_renderer())
+    dpi = min(_DPI, _LARGEST_SIDE / (max(box.width, box.height) + 2 * _MARGIN))
     with told(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     with aside(path) as new:
-        figure.savefig(new, dpi=dpi, metadata=_METADATA[path.suffix.lower()], format=path.suffix[1:].lower())
+        figure.savefig(
+            new,
+            dpi=dpi,
+            metadata=_METADATA[path.suffix.lower()],
+            format=path.suffix[1:].lower(),
+            bbox_inches="tight",
+            pad_inches=_MARGIN,
+        )

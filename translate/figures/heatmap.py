@@ -1,8 +1,8 @@
-"""Heatmaps of alignments, with the source across the top: Bahdanau et al. 2015, figure 3."""
+"""Heatmaps of alignments, as in Bahdanau et al. 2015, figure 3, and of all heads side by side."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -17,35 +17,13 @@ from translate.figures.figure import check_extension, drawing, find_colour_map, 
 from translate.figures.matrix import WordMatrix, is_right_to_left, label
 from translate.links.links import Gold
 
-_GOLD = "tab:orange"
-_MARGIN = 0.12  # inches, as all lengths here
-_GAP = 0.06  # between labels and cells
-_BAR_WIDTH, _BAR_HEIGHT, _BAR_LABELS = 0.13, 2.4, 0.55
+_MARKED = "tab:orange"  # gold links, breaks, and the chosen heads
+_GAP = 0.12  # inches, as all lengths here
+_BAR_WIDTH, _BAR_HEIGHT = 0.13, 2.4
 _LONGEST_TITLE = 80  # characters
-
-
-@dataclass(frozen=True)
-class _Panel:
-    """One alignment with its measures in inches."""
-
-    alignment: WordMatrix
-    title: str
-    gold: Gold | None
-    source_labels: list[str]
-    target_labels: list[str]
-    rotated: bool
-    label_width: float  # of the widest target label
-    label_height: float  # of the source labels, as rotated
-    caption_width: float  # the larger one of title and method
-    cell: float  # side of a cell
-
-    @property
-    def width(self) -> float:
-        return self.alignment.weights.shape[1] * self.cell
-
-    @property
-    def height(self) -> float:
-        return self.alignment.weights.shape[0] * self.cell
+_MOST_WORDS = 16  # of a side beside the panels of all heads
+_WIDEST, _NARROWEST = 14.0, 0.6  # all panels of heads together, and one
+_HEADS, _FRAMED = "attention by layer and head", "in the frame: used for alignments"
 
 
 def draw(
@@ -58,15 +36,15 @@ def draw(
     colour_map: str = "gray",
     breaks: Sequence[Sequence[int]] | None = None,
 ) -> Path:
-    """Draw alignments side by side on one scale from 0 to 1, with title and method above each.
+    """Draw alignments side by side on one scale from 0 to 1, with title and method above.
 
     Args:
-        path: the picture, png, pdf or svg by extension; missing folders are created.
-        titles: one for each alignment.
+        path: the figure, png, pdf or svg by extension; missing folders are created.
+        titles: one for every alignment.
         values: write each weight into its cell.
-        gold: links for each alignment; sure links get a solid frame, possible links a dashed one.
+        gold: links of the alignments; sure links get a solid frame, possible links a dashed one.
         colour_map: name of a matplotlib colour map, such as gray, gray_r or viridis.
-        breaks: for each alignment, source words before which a line is drawn, as where sentences begin.
+        breaks: source words before which a line is drawn, as where sentences begin.
     Returns:
         The path.
     Raises:
@@ -75,143 +53,166 @@ def draw(
         ValueError: if there are no alignments, if titles or gold have another number, or for a gold link
             outside the words.
     """
-    path = check_extension(path)
+    path, colours = check_extension(path), find_colour_map(colour_map)
     if not alignments:
         raise ValueError("no alignment to draw")
     for name, given in (("titles", titles), ("gold", gold), ("breaks", breaks)):
         if given is not None and len(given) != len(alignments):
             raise ValueError(f"{len(given)} {name} for {len(alignments)} alignments")
-    for alignment in alignments:
-        if alignment.weights.size == 0:
-            raise UserError(
-                f"{path}: nothing to draw: {len(alignment.source_words)} source and "
-                f"{len(alignment.target_words)} target words"
-            )
-    for alignment, links in zip(alignments, gold or ()):
-        _check_links(alignment, links)
-    colours = find_colour_map(colour_map)
-    titles = [""] * len(alignments) if titles is None else [label(title, _LONGEST_TITLE) for title in titles]
+    for alignment, links in zip(alignments, gold or [None] * len(alignments), strict=True):
+        T, S = alignment.weights.shape
+        if not T * S:
+            raise UserError(f"{path}: nothing to draw: {S} source and {T} target words")
+        for source, target in () if links is None else sorted(links.sure | links.possible):
+            if not (0 <= source < S and 0 <= target < T):
+                raise ValueError(f"gold link {source}-{target} lies outside {S} source and {T} target words")
+    titles = [label(title, _LONGEST_TITLE) for title in titles or [""] * len(alignments)]
     words = [label(word) for one in alignments for word in (*one.source_words, *one.target_words)]
     with drawing([*words, *titles, *(one.method for one in alignments)]):
-        cell, font_size = _cell_size(alignments, values=values)
-        panels = [
-            _measure(one, title, one_gold, cell, font_size)
-            for one, title, one_gold in zip(alignments, titles, gold or [None] * len(alignments), strict=True)
-        ]
-        at = breaks or [()] * len(panels)
-        save(_compose(panels, at, font_size, colours, values=values), path)
+        most = max(max(alignment.weights.shape) for alignment in alignments)
+        cell = float(np.interp(most, [3, 10, 40], [0.5, 0.34, 0.2]))  # smaller for more words
+        size = float(np.interp(most, [3, 10, 40], [11, 10, 8]))  # of the font, points
+        figure, panels = _side_by_side(alignments, titles, max(cell, 0.36) if values else cell, size)
+        for index, (axes, alignment) in enumerate(zip(panels, alignments, strict=True)):
+            grey = np.array(colours(0.0)[:3])
+            grid = tuple(grey + 0.45 * (0.5 - grey))  # visible, but fainter than a weight worth seeing
+            right_to_left = is_right_to_left(alignment.source_words)
+            _show(axes, alignment.weights, colours, right_to_left, edgecolors=grid, linewidth=0.4)
+            _name(axes, alignment.source_words, alignment.target_words, size)
+            axes.set_title("\n".join(filter(None, (titles[index], alignment.method))),
+                           fontsize=size, parse_math=False, pad=8)  # fmt: skip
+            for column in breaks[index] if breaks else ():
+                axes.axvline(column, color=_MARKED, linewidth=1.2)
+            links = gold[index] if gold else None
+            for source, target in () if links is None else sorted(links.sure | links.possible):
+                style = "solid" if links and (source, target) in links.sure else (0, (2, 1.5))
+                corner = (source + 0.06, target + 0.06)
+                axes.add_patch(Rectangle(corner, 0.88, 0.88, fill=False, edgecolor=_MARKED,
+                                         linewidth=1.4, linestyle=style))  # fmt: skip
+            if values:
+                _write_values(axes, alignment.weights, colours)
+        _draw_scale(figure, panels, colours, size - 1)
+        save(figure, path)
     return path
 
 
-def _check_links(alignment: WordMatrix, gold: Gold | None) -> None:
-    T, S = alignment.weights.shape
-    for source, target in () if gold is None else sorted(gold.sure | gold.possible):
-        if not (0 <= source < S and 0 <= target < T):
-            raise ValueError(f"gold link {source}-{target} lies outside {S} source and {T} target words")
-
-
-def _cell_size(alignments: Sequence[WordMatrix], *, values: bool) -> tuple[float, float]:
-    """Side of a cell in inches, and font size in points, both smaller for more words."""
-    most = max(max(alignment.weights.shape) for alignment in alignments)
-    cell = float(np.interp(most, [3, 10, 40], [0.5, 0.34, 0.2]))
-    font_size = float(np.interp(most, [3, 10, 40], [11, 10, 8]))
-    return (max(cell, 0.36) if values else cell), font_size
-
-
-def _measure(alignment: WordMatrix, title: str, gold: Gold | None, cell: float, font_size: float) -> _Panel:
-    source_labels = [label(word) for word in alignment.source_words]
-    target_labels = [label(word) for word in alignment.target_words]
-    source_sizes, target_sizes = text_sizes(source_labels, font_size), text_sizes(target_labels, font_size)
-    rotated = max(width for width, _ in source_sizes) > 0.92 * cell
-    return _Panel(
-        alignment,
-        title,
-        gold,
-        source_labels,
-        target_labels,
-        rotated,
-        label_width=max(width for width, _ in target_sizes),
-        label_height=max(size[0] if rotated else size[1] for size in source_sizes),
-        caption_width=max(
-            text_sizes([title], font_size + 1)[0][0], text_sizes([alignment.method], font_size - 1)[0][0]
-        ),
-        cell=cell,
-    )
-
-
-def _compose(
-    panels: Sequence[_Panel],
-    breaks: Sequence[Sequence[int]],
-    font_size: float,
-    colours: Colormap,
+def draw_heads(
+    weights: np.ndarray,
+    source_words: Sequence[str],
+    target_words: Sequence[str],
+    path: str | Path,
     *,
-    values: bool,
-) -> Figure:
-    """Place the panels from left to right with their cells aligned at the top, then a colour bar."""
-    title_height = 2.3 * font_size / 72 if any(panel.title for panel in panels) else 0.0
-    method_height = 1.8 * font_size / 72 if any(panel.alignment.method for panel in panels) else 0.0
-    caption_height = title_height + method_height
-    top = _MARGIN + caption_height + max(panel.label_height for panel in panels) + _GAP
-    tallest = max(panel.height for panel in panels)
-    lefts, right = [], _MARGIN
-    for panel in panels:
-        beside = (panel.caption_width - panel.width) / 2  # part of the caption on either side of the cells
-        lefts.append(right + max(panel.label_width + _GAP, beside))
-        right = lefts[-1] + panel.width + max(beside, 0.0) + 2 * _MARGIN
-    width, height = right + _BAR_WIDTH + _BAR_LABELS + _MARGIN, top + tallest + _MARGIN
-    figure = Figure(figsize=(width, height))
+    chosen: tuple[int, Sequence[int]] | None = None,
+    colour_map: str = "gray",
+) -> Path:
+    """Draw all heads on one scale from 0 to 1, with a row for each layer and a column for each head.
+
+    Words are written beside the outer panels if they are few.
+
+    Args:
+        weights: (layers, heads, T, S).
+        path: the figure, png, pdf or svg by extension; missing folders are created.
+        chosen: a layer and some of its heads, to be framed.
+        colour_map: name of a matplotlib colour map.
+    Returns:
+        The path.
+    Raises:
+        UserError: for another extension, an unknown colour map, no words, or a path that cannot be written.
+        ValueError: if the weights do not have a row for each target word and a column for each source word.
+    """
+    path, colours = check_extension(path), find_colour_map(colour_map)
+    expected = (len(target_words), len(source_words))
+    if weights.ndim != 4 or weights.shape[2:] != expected:
+        raise ValueError(f"weights have shape {weights.shape}, expected (layers, heads, *{expected})")
+    if not weights.size:
+        raise UserError(f"{path}: nothing to draw: {expected[1]} source and {expected[0]} target words")
+    L, H, T, S = weights.shape
+    sources = source_words if S <= _MOST_WORDS else ()
+    targets = target_words if T <= _MOST_WORDS else ()
+    with drawing(label(word) for word in (*sources, *targets)):
+        cell = float(np.interp(max(T, S), [3, 16, 80], [0.3, 0.17, 0.03]))
+        cell = min(cell, _WIDEST / (H * S), _WIDEST / (L * T))
+        width, height = max(S * cell, _NARROWEST), max(T * cell, _NARROWEST)
+        figure = Figure(figsize=(H * width + (H - 1) * _GAP, L * height + (L - 1) * _GAP))
+        FigureCanvasAgg(figure)
+        figure.subplots_adjust(0, 0, 1, 1, wspace=_GAP / width, hspace=_GAP / height)
+        panels = figure.subplots(L, H, squeeze=False)
+        for (layer, head), axes in np.ndenumerate(panels):
+            _show(axes, weights[layer, head], colours, is_right_to_left(source_words))
+            _name(axes, sources if layer == 0 else (), targets if head == 0 else (), 8)
+            if layer == 0:
+                axes.set_title(f"head {head}", fontsize=10)
+            if head == 0:
+                axes.set_ylabel(f"layer {layer}", fontsize=10)
+            framed = chosen is not None and layer == chosen[0] and head in chosen[1]
+            for spine in axes.spines.values():
+                spine.set(linewidth=2.2 if framed else 0.6, edgecolor=_MARKED if framed else "0.5")
+        below = -_GAP / figure.get_figheight()
+        figure.text(0, below, _HEADS, va="top", fontsize=10)
+        if chosen is not None:
+            figure.text(0, 2.5 * below, _FRAMED, va="top", fontsize=10, color=_MARKED)
+        _draw_scale(figure, panels.ravel(), colours, 8)
+        save(figure, path)
+    return path
+
+
+def _side_by_side(
+    alignments: Sequence[WordMatrix], titles: Sequence[str], cell: float, size: float
+) -> tuple[Figure, list[Axes]]:
+    """Panels from left to right, with room for the words beside them and for the captions above."""
+    lefts, right = [], 0.0
+    for alignment, title in zip(alignments, titles, strict=True):
+        words = max(width for width, _ in text_sizes([label(word) for word in alignment.target_words], size))
+        caption = max(width for width, _ in text_sizes([title, alignment.method], size))
+        width = alignment.weights.shape[1] * cell
+        beside = max(0.0, (caption - width) / 2)  # the part of the caption on either side of the cells
+        lefts.append(right + max(words + _GAP, beside))
+        right = lefts[-1] + width + beside + 2 * _GAP
+    height = cell * max(alignment.weights.shape[0] for alignment in alignments)
+    figure = Figure(figsize=(right, height))
     FigureCanvasAgg(figure)
-
-    def add_axes(left: float, box_width: float, box_height: float) -> Axes:
-        bottom = height - top - box_height
-        return figure.add_axes((left / width, bottom / height, box_width / width, box_height / height))
-
-    for panel, at, left in zip(panels, breaks, lefts, strict=True):
-        axes = add_axes(left, panel.width, panel.height)
-        _draw_cells(axes, panel, colours, font_size, values=values)
-        for column in at:
-            axes.axvline(column, color=_GOLD, linewidth=1.2)
-        for text, size, base in (
-            (panel.title, font_size + 1, 0.5 * title_height),
-            (panel.alignment.method, font_size - 1, title_height + 0.45 * method_height),
-        ):
-            centre, y = (left + panel.width / 2) / width, 1 - (_MARGIN + base) / height
-            figure.text(centre, y, text, ha="center", fontsize=size, parse_math=False)
-    bar = add_axes(right, _BAR_WIDTH, min(tallest, _BAR_HEIGHT))
-    figure.colorbar(ScalarMappable(Normalize(0, 1), colours), cax=bar, ticks=[0, 0.5, 1])
-    bar.tick_params(labelsize=font_size - 1, length=2)
-    bar.set_ylabel("weight", fontsize=font_size - 1)
-    return figure
+    panels = []
+    for alignment, left in zip(alignments, lefts, strict=True):
+        T, S = alignment.weights.shape
+        bottom = 1 - T * cell / height
+        panels.append(figure.add_axes((left / right, bottom, S * cell / right, 1 - bottom)))
+    return figure, panels
 
 
-def _draw_cells(axes: Axes, panel: _Panel, colours: Colormap, font_size: float, *, values: bool) -> None:
-    weights = panel.alignment.weights
+def _show(axes: Axes, weights: np.ndarray, colours: Colormap, right_to_left: bool, **options: Any) -> None:
     T, S = weights.shape
-    background = np.array(colours(0.0)[:3])
-    grid = tuple(background + 0.45 * (0.5 - background))  # visible, but fainter than a weight worth seeing
-    axes.pcolormesh(weights, cmap=colours, vmin=0, vmax=1, edgecolors=grid, linewidth=0.4)
-    right_to_left = is_right_to_left(panel.alignment.source_words)
+    axes.pcolormesh(weights, cmap=colours, vmin=0, vmax=1, **options)
     axes.set(xlim=(S, 0) if right_to_left else (0, S), ylim=(T, 0))
-    axes.tick_params(length=0, pad=_GAP * 72)
+
+
+def _name(axes: Axes, sources: Sequence[str], targets: Sequence[str], size: float) -> None:
+    """Write the words at the top and at the left; those at the top upright if they fit."""
+    labels = [label(word) for word in sources]
+    box = axes.get_window_extent()
+    pitch = box.width / axes.figure.dpi / max(len(labels), 1)
+    rotated = any(width > 0.92 * pitch for width, _ in text_sizes(labels, size))
+    axes.tick_params(length=0, pad=3)
     axes.xaxis.tick_top()
-    axes.set_xticks(np.arange(S) + 0.5)
-    axes.set_yticks(np.arange(T) + 0.5)
-    axes.set_xticklabels(
-        panel.source_labels, rotation=90 if panel.rotated else 0, fontsize=font_size, parse_math=False
-    )
-    axes.set_yticklabels(panel.target_labels, fontsize=font_size, parse_math=False)
-    if panel.gold is not None:
-        for source, target in sorted(panel.gold.sure | panel.gold.possible):
-            style = "solid" if (source, target) in panel.gold.sure else (0, (2, 1.5))
-            corner = (source + 0.06, target + 0.06)
-            axes.add_patch(
-                Rectangle(corner, 0.88, 0.88, fill=False, edgecolor=_GOLD, linewidth=1.4, linestyle=style)
-            )
-    if values:
-        for (target, source), weight in np.ndenumerate(weights):
-            red, green, blue, _ = colours(float(weight))
-            dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
-            axes.text(
-                source + 0.5, target + 0.5, f"{weight:.2f}", ha="center", va="center",
-                fontsize=7.5, color="white" if dark else "black",
-            )  # fmt: skip
+    axes.set_xticks(np.arange(len(labels)) + 0.5)
+    axes.set_yticks(np.arange(len(targets)) + 0.5)
+    axes.set_xticklabels(labels, rotation=90 if rotated else 0, fontsize=size, parse_math=False)
+    axes.set_yticklabels([label(word) for word in targets], fontsize=size, parse_math=False)
+
+
+def _write_values(axes: Axes, weights: np.ndarray, colours: Colormap) -> None:
+    for (target, source), weight in np.ndenumerate(weights):
+        red, green, blue, _ = colours(float(weight))
+        colour = "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.5 else "black"
+        axes.text(source + 0.5, target + 0.5, f"{weight:.2f}", ha="center", va="center",
+                  fontsize=7.5, color=colour)  # fmt: skip
+
+
+def _draw_scale(figure: Figure, panels: Iterable[Axes], colours: Colormap, size: float) -> None:
+    """The scale of the weights, at the right of all panels."""
+    width, height = figure.get_size_inches()
+    right = max(axes.get_position().x1 for axes in panels) + 3 * _GAP / width
+    tall = min(1.0, _BAR_HEIGHT / height)
+    bar = figure.add_axes((right, 1 - tall, _BAR_WIDTH / width, tall))
+    figure.colorbar(ScalarMappable(Normalize(0, 1), colours), cax=bar, ticks=[0, 0.5, 1])
+    bar.tick_params(labelsize=size, length=2)
+    bar.set_ylabel("weight", fontsize=size)

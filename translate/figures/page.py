@@ -133,11 +133,7 @@ class Page:
 
     def write(self, path: str | Path) -> Path:
         """Write the page, and create missing folders; raises UserError if it cannot be written."""
-        path = Path(path)
-        with told(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, self.html())
-        return path
+        return write_page(path, self.html())
 
     def _plain(self) -> list[str]:
         """The sentences as text, for a browser that runs no scripts."""
@@ -227,6 +223,15 @@ def escape(text: str) -> str:
     return for_html(label(text, 1000))
 
 
+def write_page(path: str | Path, html: str) -> Path:
+    """Write a page, and create missing folders; raises UserError if it cannot be written."""
+    path = Path(path)
+    with told(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, html)
+    return path
+
+
 def content_hash(text: str) -> str:
-    """What a content security policy allows this text by."""
+    """The hash by which a content security policy allows this text."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")

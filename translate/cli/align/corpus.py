@@ -96,8 +96,7 @@ def corpus(
 
 def _draw(alignments: Iterable["Alignment"], out: Path) -> None:
     from translate.alignment.regions import words_alone
-    from translate.figures.corpus_statistics import CorpusStatistics
-    from translate.figures.plots import draw_corpus
+    from translate.figures.plots import CorpusStatistics, draw_corpus
 
     statistics = CorpusStatistics()
     for alignment in alignments:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.figures.browser import Browser, in_chromium
 from translate.corpora.images.patches import Image
-from translate.figures.picture_page import PicturePage
+from translate.figures.image_regions import ImagePage
 
 pytestmark = in_chromium
 
@@ -31,7 +31,7 @@ LIGHT = """[...Array(6).keys()].map(place => {
 @pytest.fixture
 def opened(browser: Browser, tmp_path: Path) -> Browser:
     white = Image(np.full((8, 12, 3), 255, np.uint8), 4)
-    page = PicturePage(white, ["rouge"], WORDS, WEIGHTS)
+    page = ImagePage(white, ["rouge"], WORDS, WEIGHTS)
     browser.call("Emulation.clearDeviceMetricsOverride")
     browser.hover("body")
     browser.open(page.write(tmp_path / "a.html"))

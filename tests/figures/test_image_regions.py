@@ -5,7 +5,7 @@ import pytest
 
 from translate.corpora.images.patches import Image
 from translate.errors import UserError
-from translate.figures.over_picture import draw_regions, glow
+from translate.figures.image_regions import draw_regions, glow
 
 WHITE = Image(np.full((8, 12, 3), 255, np.uint8), 4)
 
@@ -27,15 +27,15 @@ def test_a_word_that_looked_nowhere_leaves_the_picture_dim():
 def test_channels_are_drawn_as_bars_below(tmp_path):
     from PIL import Image
 
-    args = (WHITE, ["a", "b"], np.full((2, 2, 3), 1 / 6))
+    args = (WHITE, ["x"], ["a", "b"], np.full((2, 7), 1 / 7))
     plain = draw_regions(*args, tmp_path / "a.png")
-    barred = draw_regions(*args, tmp_path / "b.png", channels=np.linspace(0, 1, 24))
+    barred = draw_regions(*args, tmp_path / "b.png", ["a title"], channels=np.linspace(0, 1, 24))
     sizes = [Image.open(path).size for path in (plain, barred)]
     assert sizes[1][1] > sizes[0][1]
 
 
 def test_wrong_shapes_and_no_words(tmp_path):
-    with pytest.raises(ValueError, match=r"expected \(T, rows, columns\) = \(1, 2, 3\)"):
-        draw_regions(WHITE, ["a"], np.zeros((1, 3, 2)), tmp_path / "a.png")
+    with pytest.raises(ValueError, match=r"expected \(T, patches \+ S\) = \(1, 6\)"):
+        draw_regions(WHITE, [], ["a"], np.zeros((1, 5)), tmp_path / "a.png")
     with pytest.raises(UserError, match="no target words"):
-        draw_regions(WHITE, [], np.zeros((0, 2, 3)), tmp_path / "a.png")
+        draw_regions(WHITE, [], [], np.zeros((0, 6)), tmp_path / "a.png")

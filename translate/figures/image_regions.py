@@ -1,0 +1,219 @@
+"""The regions of an image that each target word looked at: small multiples as in Xu et al. 2015, or a page.
+
+Shapes: T target words, R rows and C columns of patches, S words of the sentence beside the image.
+"""
+
+import base64
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from translate.corpora.images.patches import Image
+from translate.errors import UserError
+from translate.figures.matrix import WordMatrix, label
+from translate.figures.page import asset, content_hash, embed, escape, fill, write_page
+
+DIGITS = 4  # of a weight
+_TILE = 1.5  # inches
+_FONT, _SMALL = 10, 8  # points
+_ACROSS = 7  # tiles in a row
+_COLOUR = np.array([1.0, 0.35, 0.0])  # of the light that lies where a word looked
+_DIM = 0.3  # brightness of an image where a word did not look
+_MOST_TILES = 400
+
+
+class ImageMatrix(WordMatrix, Protocol):
+    """Weights whose first columns are the patches of an image, row by row."""
+
+    @property
+    def picture(self) -> Image | None: ...
+
+
+def show_regions(
+    matrix: ImageMatrix, path: str | Path, *, title: str | None = None, channels: np.ndarray | None = None
+) -> Path:
+    """Draw the region of each word over the image, to png, pdf or svg, or write an html page.
+
+    Args:
+        matrix: with an image.
+        path: the file; its extension chooses the format.
+        title: at the top.
+        channels: weights of the channels of the encoder's gate, which a page does not show.
+    """
+    image = matrix.picture
+    assert image is not None
+    sentence = list(matrix.source_words)[len(image) :]
+    if Path(path).suffix.lower() == ".html":
+        page = ImagePage(image, sentence, matrix.target_words, matrix.weights, note=matrix.method)
+        return (page if title is None else replace(page, title=title)).write(path)
+    lines = [line for line in (label(title or "", 90), label(" ".join(sentence), 90), matrix.method) if line]
+    return draw_regions(image, sentence, matrix.target_words, matrix.weights, path, lines, channels)
+
+
+@dataclass(frozen=True)
+class ImagePage:
+    """An image, perhaps with a sentence, and what was written about it: point at a word to see its region.
+
+    Attributes:
+        image: as the model read it.
+        source_words: S words beside the image.
+        target_words: T words.
+        weights: (T, patches + S), from 0 to 1, the patches row by row.
+        title, note: shown at the top.
+    Raises:
+        UserError: if there are no target words.
+        ValueError: for weights of another shape.
+    """
+
+    image: Image
+    source_words: Sequence[str]
+    target_words: Sequence[str]
+    weights: np.ndarray
+    title: str = "What each word looked at"
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.target_words:
+            raise UserError("nothing to show: no target words")
+        expected = (len(self.target_words), len(self.image) + len(self.source_words))
+        if self.weights.shape != expected:
+            raise ValueError(f"weights have shape {self.weights.shape}, expected {expected}")
+
+    def html(self) -> str:
+        """The text of the file; equal pages give equal text."""
+        style, script = asset("picture.css"), asset("picture.js")
+        sides = (self.source_words, self.target_words)
+        plain = "<br>".join(escape(" ".join(label(word) for word in words)) for words in sides)
+        return fill(
+            asset("picture.html"),
+            style=style,
+            style_hash=content_hash(style),
+            script=script,
+            script_hash=content_hash(script),
+            data=embed(self._data()),
+            title=escape(self.title),
+            note=escape(self.note),
+            plain=plain,
+        )
+
+    def write(self, path: str | Path) -> Path:
+        """Write the page, and create missing folders; raises UserError if it cannot be written."""
+        return write_page(path, self.html())
+
+    def _data(self) -> dict[str, Any]:
+        count = len(self.image)
+        weights = np.round(self.weights.astype(np.float64), DIGITS)
+        return {
+            "size": list(self.image.pixels.shape[:2]),
+            "grid": [self.image.rows, self.image.columns],
+            "pixels": base64.b64encode(np.ascontiguousarray(self.image.pixels).tobytes()).decode("ascii"),
+            "source": [label(word) for word in self.source_words],
+            "target": [label(word) for word in self.target_words],
+            "picture": weights[:, :count].tolist(),
+            "beside": weights[:, count:].tolist(),
+        }
+
+
+def glow(image: Image, weights: np.ndarray) -> np.ndarray:
+    """The image (H, W, 3), bright where a word looked: weights (R, C), by the greatest of them.
+
+    Between the middles of patches the light is interpolated, as in the paper.
+    """
+    greatest = float(weights.max())
+    share = weights / greatest if greatest > 0 else weights
+    fine = _enlarge(share, image.patch_size)[..., None]
+    pixels = image.pixels.astype(np.float64) / 255
+    grey = pixels.mean(2, keepdims=True)
+    dark = _DIM * (0.5 * pixels + 0.5 * grey)
+    return np.clip(dark + fine * (0.85 * pixels + 0.15 * _COLOUR - dark), 0, 1)
+
+
+def _enlarge(values: np.ndarray, size: int) -> np.ndarray:
+    """Bilinear interpolation of patches (R, C) to pixels (R size, C size)."""
+    for axis in (0, 1):
+        count = values.shape[axis]
+        middles = np.clip((np.arange(count * size) + 0.5) / size - 0.5, 0, count - 1)
+        low = np.floor(middles).astype(int)
+        high = np.minimum(low + 1, count - 1)
+        part = np.expand_dims(middles - low, 1 - axis)
+        values = values.take(low, axis) * (1 - part) + values.take(high, axis) * part
+    return values
+
+
+def draw_regions(
+    image: Image,
+    sentence: Sequence[str],
+    words: Sequence[str],
+    weights: np.ndarray,
+    path: str | Path,
+    lines: Sequence[str] = (),
+    channels: np.ndarray | None = None,
+) -> Path:
+    """Draw the image, and for each target word the image lit where the word looked.
+
+    Under each tile stand the word of the sentence with the greatest weight, and the share of all attention
+    that the image has.
+
+    Args:
+        sentence: S words beside the image.
+        words: T target words.
+        weights: (T, R C + S), from 0 to 1, the patches row by row.
+        path: the file, png, pdf or svg by extension; missing folders are created.
+        lines: above the tiles.
+        channels: weights of the channels of a gate, which are drawn as bars.
+    Returns:
+        The path.
+    Raises:
+        UserError: for another extension, no words, or too many of them.
+        ValueError: if the weights do not fit the words and the image.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # slow to import, and a page needs none of it
+    from matplotlib.figure import Figure
+
+    from translate.figures.figure import check_extension, drawing, save
+
+    path, count = check_extension(path), len(image)
+    if not words:
+        raise UserError(f"{path}: nothing to draw: no target words")
+    if len(words) > _MOST_TILES:
+        raise UserError(f"{path}: {len(words):,} target words; expected at most {_MOST_TILES}")
+    expected = (len(words), count + len(sentence))
+    if weights.shape != expected:
+        raise ValueError(f"weights have shape {weights.shape}, expected (T, patches + S) = {expected}")
+    across = min(len(words) + 1, _ACROSS)
+    down = math.ceil((len(words) + 1) / across)
+    with drawing([*(label(word) for word in (*words, *sentence)), *lines]):
+        tall = _TILE * image.pixels.shape[0] / image.pixels.shape[1] + 0.5
+        heights = [tall] * down + ([] if channels is None else [1.3])
+        figure = Figure(figsize=(across * _TILE, sum(heights)))
+        FigureCanvasAgg(figure)
+        grid = figure.add_gridspec(
+            len(heights), across, left=0, bottom=0, right=1, top=1, height_ratios=heights
+        )
+        panels = [figure.add_subplot(grid[divmod(index, across)]) for index in range(down * across)]
+        for axes in panels:
+            axes.set_axis_off()
+        panels[0].imshow(image.pixels, interpolation="nearest")
+        for axes, word, row in zip(panels[1:], words, weights):
+            patches, beside = row[:count], row[count:]
+            axes.imshow(glow(image, patches.reshape(image.rows, image.columns)), interpolation="nearest")
+            axes.set_title(label(word, 18), fontsize=_FONT, pad=3, parse_math=False)
+            if beside.any():
+                note = f"{label(sentence[int(beside.argmax())], 14)} · {100 * patches.sum():.0f} %"
+                axes.text(0.5, -0.04, note, transform=axes.transAxes, ha="center", va="top",
+                          fontsize=_SMALL, parse_math=False)  # fmt: skip
+        if lines:
+            figure.text(0, 1, "\n".join(lines), va="bottom", fontsize=_FONT, parse_math=False)
+        if channels is not None:
+            axes = figure.add_subplot(grid[down, :])
+            axes.bar(np.arange(len(channels)), np.sort(channels)[::-1], width=1.0, color=tuple(_COLOUR))
+            axes.set(xlim=(-0.5, len(channels) - 0.5), ylim=(0, 1), yticks=[0, 0.5, 1])
+            axes.tick_params(labelsize=_SMALL, length=2)
+            axes.set_xlabel(f"{len(channels)} channels, by weight", fontsize=_SMALL, labelpad=2)
+            axes.set_ylabel("weight", fontsize=_SMALL)
+        save(figure, path)
+    return path
