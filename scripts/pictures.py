@@ -19,9 +19,8 @@ import translate
 from translate.alignment.views import draw_heads_of, page_of
 from translate.cli.main import run as run_command
 from translate.corpora.images.line import join_line
-from translate.figures.plots import CorpusStatistics
 from translate.figures.heatmap import draw
-from translate.figures.plots import draw_corpus
+from translate.figures.plots import CorpusStatistics, draw_corpus
 from translate.links.links import parse_gold
 from translate.runs.runtime import find_device, use_runtime
 from translate.translator import Translator

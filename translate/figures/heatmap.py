@@ -54,18 +54,7 @@ def draw(
             outside the words.
     """
     path, colours = check_extension(path), find_colour_map(colour_map)
-    if not alignments:
-        raise ValueError("no alignment to draw")
-    for name, given in (("titles", titles), ("gold", gold), ("breaks", breaks)):
-        if given is not None and len(given) != len(alignments):
-            raise ValueError(f"{len(given)} {name} for {len(alignments)} alignments")
-    for alignment, links in zip(alignments, gold or [None] * len(alignments), strict=True):
-        T, S = alignment.weights.shape
-        if not T * S:
-            raise UserError(f"{path}: nothing to draw: {S} source and {T} target words")
-        for source, target in () if links is None else sorted(links.sure | links.possible):
-            if not (0 <= source < S and 0 <= target < T):
-                raise ValueError(f"gold link {source}-{target} lies outside {S} source and {T} target words")
+    _check(alignments, path, titles=titles, gold=gold, breaks=breaks)
     titles = [label(title, _LONGEST_TITLE) for title in titles or [""] * len(alignments)]
     words = [label(word) for one in alignments for word in (*one.source_words, *one.target_words)]
     with drawing([*words, *titles, *(one.method for one in alignments)]):
@@ -79,21 +68,31 @@ def draw(
             right_to_left = is_right_to_left(alignment.source_words)
             _show(axes, alignment.weights, colours, right_to_left, edgecolors=grid, linewidth=0.4)
             _name(axes, alignment.source_words, alignment.target_words, size)
-            axes.set_title("\n".join(filter(None, (titles[index], alignment.method))),
-                           fontsize=size, parse_math=False, pad=8)  # fmt: skip
+            caption = "\n".join(filter(None, (titles[index], alignment.method)))
+            axes.set_title(caption, fontsize=size, parse_math=False, pad=8)
             for column in breaks[index] if breaks else ():
                 axes.axvline(column, color=_MARKED, linewidth=1.2)
-            links = gold[index] if gold else None
-            for source, target in () if links is None else sorted(links.sure | links.possible):
-                style = "solid" if links and (source, target) in links.sure else (0, (2, 1.5))
-                corner = (source + 0.06, target + 0.06)
-                axes.add_patch(Rectangle(corner, 0.88, 0.88, fill=False, edgecolor=_MARKED,
-                                         linewidth=1.4, linestyle=style))  # fmt: skip
+            _frame(axes, gold[index] if gold else None)
             if values:
                 _write_values(axes, alignment.weights, colours)
         _draw_scale(figure, panels, colours, size - 1)
         save(figure, path)
     return path
+
+
+def _check(alignments: Sequence[WordMatrix], path: Path, **given_lists: Sequence[Any] | None) -> None:
+    if not alignments:
+        raise ValueError("no alignment to draw")
+    for name, given in given_lists.items():
+        if given is not None and len(given) != len(alignments):
+            raise ValueError(f"{len(given)} {name} for {len(alignments)} alignments")
+    for alignment, links in zip(alignments, given_lists["gold"] or [None] * len(alignments), strict=True):
+        T, S = alignment.weights.shape
+        if not T * S:
+            raise UserError(f"{path}: nothing to draw: {S} source and {T} target words")
+        for source, target in () if links is None else sorted(links.sure | links.possible):
+            if not (0 <= source < S and 0 <= target < T):
+                raise ValueError(f"gold link {source}-{target} lies outside {S} source and {T} target words")
 
 
 def draw_heads(
@@ -126,20 +125,12 @@ def draw_heads(
         raise ValueError(f"weights have shape {weights.shape}, expected (layers, heads, *{expected})")
     if not weights.size:
         raise UserError(f"{path}: nothing to draw: {expected[1]} source and {expected[0]} target words")
-    L, H, T, S = weights.shape
-    sources = source_words if S <= _MOST_WORDS else ()
-    targets = target_words if T <= _MOST_WORDS else ()
-    with drawing(label(word) for word in (*sources, *targets)):
-        cell = float(np.interp(max(T, S), [3, 16, 80], [0.3, 0.17, 0.03]))
-        cell = min(cell, _WIDEST / (H * S), _WIDEST / (L * T))
-        width, height = max(S * cell, _NARROWEST), max(T * cell, _NARROWEST)
-        figure = Figure(figsize=(H * width + (H - 1) * _GAP, L * height + (L - 1) * _GAP))
-        FigureCanvasAgg(figure)
-        figure.subplots_adjust(0, 0, 1, 1, wspace=_GAP / width, hspace=_GAP / height)
-        panels = figure.subplots(L, H, squeeze=False)
+    few = [words if len(words) <= _MOST_WORDS else () for words in (source_words, target_words)]
+    with drawing(label(word) for words in few for word in words):
+        figure, panels = _head_panels(weights.shape)
         for (layer, head), axes in np.ndenumerate(panels):
             _show(axes, weights[layer, head], colours, is_right_to_left(source_words))
-            _name(axes, sources if layer == 0 else (), targets if head == 0 else (), 8)
+            _name(axes, few[0] if layer == 0 else (), few[1] if head == 0 else (), 8)
             if layer == 0:
                 axes.set_title(f"head {head}", fontsize=10)
             if head == 0:
@@ -154,6 +145,18 @@ def draw_heads(
         _draw_scale(figure, panels.ravel(), colours, 8)
         save(figure, path)
     return path
+
+
+def _head_panels(shape: Sequence[int]) -> tuple[Figure, np.ndarray]:
+    """A figure with axes (layers, heads) for weights of this shape."""
+    L, H, T, S = shape
+    cell = float(np.interp(max(T, S), [3, 16, 80], [0.3, 0.17, 0.03]))
+    cell = min(cell, _WIDEST / (H * S), _WIDEST / (L * T))
+    width, height = max(S * cell, _NARROWEST), max(T * cell, _NARROWEST)
+    figure = Figure(figsize=(H * width + (H - 1) * _GAP, L * height + (L - 1) * _GAP))
+    FigureCanvasAgg(figure)
+    figure.subplots_adjust(0, 0, 1, 1, wspace=_GAP / width, hspace=_GAP / height)
+    return figure, figure.subplots(L, H, squeeze=False)
 
 
 def _side_by_side(
@@ -197,6 +200,14 @@ def _name(axes: Axes, sources: Sequence[str], targets: Sequence[str], size: floa
     axes.set_yticks(np.arange(len(targets)) + 0.5)
     axes.set_xticklabels(labels, rotation=90 if rotated else 0, fontsize=size, parse_math=False)
     axes.set_yticklabels([label(word) for word in targets], fontsize=size, parse_math=False)
+
+
+def _frame(axes: Axes, gold: Gold | None) -> None:
+    for source, target in () if gold is None else sorted(gold.sure | gold.possible):
+        style = "solid" if gold and (source, target) in gold.sure else (0, (2, 1.5))
+        corner = (source + 0.06, target + 0.06)
+        axes.add_patch(Rectangle(corner, 0.88, 0.88, fill=False, edgecolor=_MARKED,
+                                 linewidth=1.4, linestyle=style))  # fmt: skip
 
 
 def _write_values(axes: Axes, weights: np.ndarray, colours: Colormap) -> None:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from translate.corpora.images.patches import Image
 from translate.errors import UserError
 from translate.figures.matrix import WordMatrix, label
 from translate.figures.page import asset, content_hash, embed, escape, fill, write_page
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 DIGITS = 4  # of a weight
 _TILE = 1.5  # inches
@@ -184,9 +187,9 @@ def draw_regions(
     expected = (len(words), count + len(sentence))
     if weights.shape != expected:
         raise ValueError(f"weights have shape {weights.shape}, expected (T, patches + S) = {expected}")
-    across = min(len(words) + 1, _ACROSS)
-    down = math.ceil((len(words) + 1) / across)
     with drawing([*(label(word) for word in (*words, *sentence)), *lines]):
+        across = min(len(words) + 1, _ACROSS)
+        down = math.ceil((len(words) + 1) / across)
         tall = _TILE * image.pixels.shape[0] / image.pixels.shape[1] + 0.5
         heights = [tall] * down + ([] if channels is None else [1.3])
         figure = Figure(figsize=(across * _TILE, sum(heights)))
@@ -194,26 +197,35 @@ def draw_regions(
         grid = figure.add_gridspec(
             len(heights), across, left=0, bottom=0, right=1, top=1, height_ratios=heights
         )
-        panels = [figure.add_subplot(grid[divmod(index, across)]) for index in range(down * across)]
-        for axes in panels:
-            axes.set_axis_off()
-        panels[0].imshow(image.pixels, interpolation="nearest")
-        for axes, word, row in zip(panels[1:], words, weights):
-            patches, beside = row[:count], row[count:]
-            axes.imshow(glow(image, patches.reshape(image.rows, image.columns)), interpolation="nearest")
-            axes.set_title(label(word, 18), fontsize=_FONT, pad=3, parse_math=False)
-            if beside.any():
-                note = f"{label(sentence[int(beside.argmax())], 14)} · {100 * patches.sum():.0f} %"
-                axes.text(0.5, -0.04, note, transform=axes.transAxes, ha="center", va="top",
-                          fontsize=_SMALL, parse_math=False)  # fmt: skip
-        if lines:
-            figure.text(0, 1, "\n".join(lines), va="bottom", fontsize=_FONT, parse_math=False)
+        tiles = [figure.add_subplot(grid[divmod(index, across)]) for index in range(len(words) + 1)]
+        _draw_tiles(tiles, image, sentence, words, weights)
+        figure.text(0, 1, "\n".join((*lines, "")), va="bottom", fontsize=_FONT, parse_math=False)
         if channels is not None:
-            axes = figure.add_subplot(grid[down, :])
-            axes.bar(np.arange(len(channels)), np.sort(channels)[::-1], width=1.0, color=tuple(_COLOUR))
-            axes.set(xlim=(-0.5, len(channels) - 0.5), ylim=(0, 1), yticks=[0, 0.5, 1])
-            axes.tick_params(labelsize=_SMALL, length=2)
-            axes.set_xlabel(f"{len(channels)} channels, by weight", fontsize=_SMALL, labelpad=2)
-            axes.set_ylabel("weight", fontsize=_SMALL)
+            _draw_channels(figure.add_subplot(grid[down, :]), np.sort(channels)[::-1])
         save(figure, path)
     return path
+
+
+def _draw_tiles(
+    tiles: "Sequence[Axes]", image: Image, sentence: Sequence[str], words: Sequence[str], weights: np.ndarray
+) -> None:
+    tiles[0].imshow(image.pixels, interpolation="nearest")
+    for axes, word, row in zip(tiles[1:], words, weights, strict=True):
+        patches, beside = row[: len(image)], row[len(image) :]
+        axes.imshow(glow(image, patches.reshape(image.rows, image.columns)), interpolation="nearest")
+        axes.set_title(label(word, 18), fontsize=_FONT, pad=3, parse_math=False)
+        if beside.any():
+            note = f"{label(sentence[int(beside.argmax())], 14)} · {100 * patches.sum():.0f} %"
+            axes.set_xlabel(note, fontsize=_SMALL, labelpad=2, parse_math=False)
+    for axes in tiles:
+        axes.set(xticks=[], yticks=[])
+        axes.spines[:].set(linewidth=0.6, edgecolor="0.5")
+
+
+def _draw_channels(axes: "Axes", weights: np.ndarray) -> None:
+    """The weights of the channels as bars, the greatest first."""
+    axes.bar(np.arange(len(weights)), weights, width=1.0, color=tuple(_COLOUR))
+    axes.set(xlim=(-0.5, len(weights) - 0.5), ylim=(0, 1), yticks=[0, 0.5, 1])
+    axes.tick_params(labelsize=_SMALL, length=2)
+    axes.set_xlabel(f"{len(weights)} channels, by weight", fontsize=_SMALL, labelpad=2)
+    axes.set_ylabel("weight", fontsize=_SMALL)
