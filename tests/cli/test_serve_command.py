@@ -84,7 +84,7 @@ def test_a_missing_package_is_named_with_its_remedy(
 
 
 def test_ensembles_by_name() -> None:
-    from translate.serve.opening import named_runs
+    from translate.serve.catalogue import named_runs
 
     assert named_runs(["best=a", "runs/mine", "best=b"]) == {
         "best": [Path("a"), Path("b")],
@@ -95,7 +95,7 @@ def test_ensembles_by_name() -> None:
 def test_an_ensemble_is_served_and_a_run_tells_its_languages(tiny_run: Path) -> None:
     from translate.errors import UserError
     from translate.runs.load import load
-    from translate.serve.opening import open_catalogue
+    from translate.serve.catalogue import open_catalogue
 
     found = open_catalogue({"both": [tiny_run, tiny_run]}, {"both": ("pt-BR", "de")}, load, 7)
     (served,) = found.models

@@ -15,11 +15,10 @@ from typing import Any
 import uvicorn
 
 from translate.serve.catalogue import Catalogue
-from translate.serve.opening import new_service
-from translate.serve.service import Service, ServiceLimits
+from translate.serve.monitoring import Log
+from translate.serve.service import Service, ServiceLimits, new_service
 from translate.serve.web.application import build_application
 from translate.serve.web.keys import Keys
-from translate.serve.web.logs import Log
 from translate.serve.web.server import Unread, configured, listen, relay_logs
 
 

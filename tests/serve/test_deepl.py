@@ -12,7 +12,7 @@ from tests.serve.test_libretranslate import multipart
 from translate.serve.documents import TagRules, read_tagged
 from translate.serve.glossaries import Glossary, read_entries
 from translate.serve.web.keys import Keys
-from translate.serve.web.refusals import RefusalError
+from translate.serve.web.requests import RefusalError
 from translate.translator import Translator
 
 TEXT = "I love you ."

@@ -11,9 +11,9 @@ import pytest
 from tests.serve.client import eventually
 from translate.search import sources
 from translate.search.running import RunningBatch
-from translate.serve.batch import engine as engine_module
-from translate.serve.batch import lanes
-from translate.serve.batch.calls import (
+from translate.serve import engine as engine_module
+from translate.serve import lanes
+from translate.serve.calls import (
     BULK_SENTENCES,
     Arrived,
     Growth,
@@ -21,9 +21,9 @@ from translate.serve.batch.calls import (
     QueuedSentence,
     ServedCall,
 )
-from translate.serve.batch.engine import BusyError, Engine, StoppedError
-from translate.serve.batch.lanes import GROUP, PATIENCE, Feed, Lane, Party, Turns
-from translate.serve.metrics import Metrics
+from translate.serve.engine import BusyError, Engine, StoppedError
+from translate.serve.lanes import GROUP, PATIENCE, Feed, Lane, Party, Turns
+from translate.serve.monitoring import Metrics
 from translate.translation import UNMET, Translation
 from translate.translator import Translator
 
@@ -263,7 +263,7 @@ def test_no_call_waits_for_ever(translator: Translator) -> None:
     lane = Lane(long.lane(long.jobs()))
     lane.add(long.jobs())
     taken = {"long": 0, "short": 0}
-    for _ in range(200):
+    for _ in range(1_000):
         lane.add(new_call(translator, [LINE])[0].jobs())
         (job,) = lane.next(1)
         taken["long" if job.call is long else "short"] += job.cost

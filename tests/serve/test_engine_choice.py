@@ -18,10 +18,9 @@ from tests.tiny_runs import TRAINED, train_tiny
 from translate.errors import UserError
 from translate.grammar.generator import generate
 from translate.runs.load import load
-from translate.serve.batch.engine import Engine
-from translate.serve.catalogue import Catalogue, Served
-from translate.serve.metrics import Metrics
-from translate.serve.opening import open_catalogue
+from translate.serve.catalogue import Catalogue, Served, open_catalogue
+from translate.serve.engine import Engine
+from translate.serve.monitoring import Metrics
 from translate.serve.web.keys import Keys
 from translate.translation import AT_LIMIT
 from translate.translator import Translator

@@ -13,8 +13,7 @@ from tests.cli.commands import run as run_command
 from tests.serve.client import Client
 from translate.errors import UserError
 from translate.runs.load import load
-from translate.serve.catalogue import Catalogue, Served
-from translate.serve.opening import open_catalogue
+from translate.serve.catalogue import Catalogue, Served, open_catalogue
 from translate.serve.word_confidence import EDGES, FILE, Band, Confidence, count, store, stored
 from translate.translator import Translator
 

@@ -143,10 +143,11 @@ class ServerSettings:
         Raises:
             UserError: if a model cannot be loaded.
         """
-        from translate.serve.opening import named_runs, new_service, open_catalogue, read_languages
+        from translate.serve.catalogue import named_runs, open_catalogue, read_languages
+        from translate.serve.monitoring import Log
+        from translate.serve.service import new_service
         from translate.serve.web.application import build_application
         from translate.serve.web.keys import Keys
-        from translate.serve.web.logs import Log
         from translate.serve.web.server import relay_logs
 
         log = Log(texts=self.work.log_texts)
@@ -190,7 +191,7 @@ def serve(
             )
     _check_address(address)
     from translate.runs.run_directory import check_is_run
-    from translate.serve.opening import named_runs, read_languages
+    from translate.serve.catalogue import named_runs, read_languages
     from translate.serve.web.keys import Keys
     from translate.serve.web.server import listen
 
@@ -206,7 +207,7 @@ def serve(
 
 
 def _serve(settings: ServerSettings, listener: "socket.socket") -> None:
-    from translate.serve.web.logs import Log
+    from translate.serve.monitoring import Log
     from translate.serve.web.server import Unread, configured, relay_logs, run_server, run_workers
 
     host, port = listener.getsockname()[:2]

@@ -1,14 +1,19 @@
-"""The models that a server has: which name, and which languages, lead to which."""
+"""The models that a server has: opened by their names, and found by names and languages."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from translate.alignment.methods import METHODS
-from translate.config.names import listed, shorten
+from translate.config.names import listed, shorten, shown_path
 from translate.errors import UserError
-from translate.serve.web.refusals import RefusalError
-from translate.serve.word_confidence import Confidence
+from translate.serve.web.requests import RefusalError
+from translate.serve.word_confidence import Confidence, stored
+from translate.translation import TranslateOptions
 from translate.translator import Translator
+
+MAX_NAME = 60  # characters
+SERVED_TOGETHER = 64  # sentences: newcomers wait for a step, and a step of twice as many takes twice as long
 
 
 @dataclass(frozen=True)
@@ -22,7 +27,7 @@ class Served:
     confidence: Confidence | None = None  # how often its words are right, if that was counted
 
     def described(self) -> dict[str, object]:
-        """What a client may know of it."""
+        """The description for clients."""
         model = self.translator.model
         return {
             "name": self.name,
@@ -48,14 +53,14 @@ class Catalogue:
 
     def __init__(self, models: Sequence[Served]) -> None:
         self.models = tuple(models)
-        names = [each.name for each in models]
+        names = [served.name for served in models]
         for name in names:
             if names.count(name) > 1:
                 raise UserError(f"two models are called {shorten(name)}; give each a name: NAME=RUN")
 
     def sources(self) -> list[str]:
         """The codes of all source languages."""
-        return list(dict.fromkeys(each.source for each in self.models))
+        return list(dict.fromkeys(served.source for served in self.models))
 
     def targets(self, source: str | None = None) -> list[str]:
         """The codes of the target languages, of one source language if it is given."""
@@ -83,18 +88,18 @@ class Catalogue:
                 raise RefusalError(
                     400, f"{side}{suffix}: {shorten(code, 20)} is not supported; expected {listed(known)}"
                 )
-        fitting = [each for each in self.models if source in (None, each.source)]
-        fitting = [each for each in fitting if target in (None, each.target)]
+        fitting = [served for served in self.models if source in (None, served.source)]
+        fitting = [served for served in fitting if target in (None, served.target)]
         if name is not None:
-            named = [each for each in self.models if each.name == name]
+            named = [served for served in self.models if served.name == name]
             if not named:
-                names = listed(each.name for each in self.models)
+                names = listed(served.name for served in self.models)
                 raise RefusalError(400, f"model: there is no {shorten(name, 40)}; expected {names}")
-            fitting = [each for each in named if each in fitting]
+            fitting = [served for served in named if served in fitting]
         if not fitting:
             raise RefusalError(400, f"no model translates from {source or name} to {target or name}")
-        if len({(each.source, each.target) for each in fitting}) > 1:
-            pairs = listed(f"{each.source}-{each.target}" for each in fitting)
+        if len({(served.source, served.target) for served in fitting}) > 1:
+            pairs = listed(f"{served.source}-{served.target}" for served in fitting)
             raise RefusalError(400, f"source{suffix} and target{suffix}: say which of {pairs} is wanted")
         return fitting[0]
 
@@ -104,3 +109,85 @@ def language_code(text: object) -> str:
     if not isinstance(text, str):
         raise RefusalError(400, "a language is a code such as en")
     return text.strip().replace("_", "-").split("-")[0].lower()
+
+
+def named_runs(arguments: Sequence[str]) -> dict[str, list[Path]]:
+    """The runs of each name: ``RUN`` is called as its folder, ``NAME=RUN`` as it says.
+
+    A name that is given several times is an ensemble.
+
+    Raises:
+        UserError: for a name that is empty or too long, or two folders of the same name.
+    """
+    found: dict[str, list[Path]] = {}
+    for argument in arguments:
+        name, sign, run = argument.partition("=")
+        if not sign or Path(argument).exists():
+            name, run = Path(argument).resolve().name, argument
+            if name in found:
+                raise UserError(f"two runs are called {shorten(name)}; name them: NAME={shown_path(run)}")
+        if not name or len(name) > MAX_NAME or not name.isprintable():
+            raise UserError(f"{shorten(argument)}: expected a name of 1 to {MAX_NAME} printable characters")
+        found.setdefault(name, []).append(Path(run))
+    return found
+
+
+def read_languages(arguments: Sequence[str], names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """The languages that options ``NAME=en-fr`` give to runs.
+
+    Raises:
+        UserError: for another form, or a name that no run has.
+    """
+    found = {}
+    for argument in arguments:
+        name, _, pair = argument.rpartition("=")
+        source, _, target = pair.partition("-")
+        if not (name and source.isalpha() and target.isalpha()):
+            raise UserError(
+                f"--languages {shorten(argument)}: expected NAME=SOURCE-TARGET, such as mine=en-fr"
+            )
+        if name not in names:
+            raise UserError(f"--languages {shorten(argument)}: no run is called {shorten(name)}")
+        found[name] = (source, target)
+    return found
+
+
+def open_catalogue(
+    runs: Mapping[str, Sequence[Path]],
+    languages: Mapping[str, tuple[str, str]],
+    load: Callable[[Path], Translator],
+    batch_size: int | None,
+) -> Catalogue:
+    """The models of the runs.
+
+    Args:
+        runs: of each name.
+        languages: of names, in place of those that the runs tell.
+        load: reads a run.
+        batch_size: of the running batch; each run's own by default, ``SERVED_TOGETHER`` at most.
+
+    Raises:
+        UserError: if a run cannot be loaded, does not tell its languages, or does not fit its ensemble.
+    """
+    served = []
+    for name, paths in runs.items():
+        translator, *others = (load(path) for path in paths)
+        if others:
+            translator = translator.join(others)
+        if translator.reads != "text":
+            raise UserError(
+                f"{shown_path(paths[0])}: the run reads pictures, and a request holds text alone; "
+                "use translate text RUN --image FILE"
+            )
+        translator = replace(translator, engine=translator.engine_for(TranslateOptions()))
+        source, target = languages.get(name, translator.languages)
+        if not source or not target:
+            raise UserError(
+                f"{shown_path(paths[0])}: the run does not tell its languages; add --languages {name}=en-fr, "
+                "with its own"
+            )
+        together = batch_size or min(translator.search.batch_size, SERVED_TOGETHER)
+        translator = replace(translator, search=replace(translator.search, batch_size=together))
+        counted = None if others else stored(paths[0], translator.model)
+        served.append(Served(name, language_code(source), language_code(target), translator, counted))
+    return Catalogue(served)

@@ -10,12 +10,12 @@ from typing import Any
 
 from translate.config.names import shorten
 from translate.serve.catalogue import Served
-from translate.serve.service import Service
+from translate.serve.service import MAX_GLOSSARIES, Service
 from translate.serve.store import new_name
-from translate.serve.web.refusals import RefusalError
+from translate.serve.web.requests import RefusalError
 from translate.text.tokenizer import UNK
 
-MAX_GLOSSARIES, MAX_ENTRIES, MAX_CHARACTERS = 1_000, 5_000, 200
+MAX_ENTRIES, MAX_CHARACTERS = 5_000, 200
 MOST_TERMS = 8  # of a sentence
 _PARTS = re.compile(r"\w+|\W")
 
@@ -27,7 +27,7 @@ class Glossary:
     Attributes:
         name: that its owner has given.
         source, target: codes of the languages.
-        entries: the phrase for each term.
+        entries: phrases by their terms.
         identifier: by which requests name it.
         created: when.
     """
@@ -53,7 +53,7 @@ class Glossary:
         return list(dict.fromkeys(found))[:MOST_TERMS]
 
     def described(self) -> dict[str, Any]:
-        """What a client may know of it."""
+        """The description for clients."""
         return {
             "glossary_id": self.identifier,
             "ready": True,

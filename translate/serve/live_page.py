@@ -52,7 +52,7 @@ def index_text(*, noscript: str, placeholder: str, policy: str = "", status: str
         noscript: HTML, for a browser that runs no scripts.
         placeholder: of the field for the text.
         policy: an element with a content security policy, where no server sends one.
-        status: HTML, what is told before the scripts run.
+        status: HTML, the message before the scripts run.
     """
     fields = {"noscript": noscript, "placeholder": placeholder, "policy": policy, "status": status}
     return fill(_text("index.html"), **fields)

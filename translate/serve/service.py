@@ -1,4 +1,4 @@
-"""What every API does: translations and alignments by the models of the server, within its limits."""
+"""The service behind every API: translations and alignments by the models of a server, within its limits."""
 
 import asyncio
 from collections import Counter
@@ -6,28 +6,31 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequenc
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
+import torch
+
 from translate.errors import UserError
-from translate.serve.batch.calls import Pending, ServedCall
-from translate.serve.batch.engine import BusyError, Engine, StoppedError
+from translate.serve.calls import Pending, ServedCall
 from translate.serve.catalogue import Catalogue, Served
-from translate.serve.metrics import Metrics
+from translate.serve.engine import BusyError, Engine, StoppedError
+from translate.serve.monitoring import Log, Metrics
 from translate.serve.store import Store
 from translate.serve.web.keys import Keys
-from translate.serve.web.logs import Log
-from translate.serve.web.refusals import RefusalError
+from translate.serve.web.requests import RefusalError
 from translate.text.documents import previous_sentences
 from translate.translation import TranslateOptions, Translation, TranslationCall
 
 Result = TypeVar("Result")
 
+MAX_GLOSSARIES = 1_000
 SMALL = 2_000  # characters that are cut into pieces on the event loop itself
 
 
 @dataclass(frozen=True)
 class ServiceLimits:
-    """The limits of a server; each is finite, and told to whoever meets it.
+    """The limits of a server; all are finite, and a refusal names the one that it is about.
 
     Attributes:
         characters: of all texts of one request.
@@ -185,3 +188,17 @@ def refusing() -> Iterator[None]:
         raise RefusalError(429, str(error), retry_after=error.retry_after) from error
     except StoppedError as error:
         raise RefusalError(503, "the server stops; try again later", retry_after=2) from error
+
+
+def new_service(catalogue: Catalogue, limits: ServiceLimits, keys: Keys, log: Log, folder: Path) -> Service:
+    """A service for models, with as many threads as torch has.
+
+    Args:
+        catalogue, limits, keys, log: see :class:`Service`.
+        folder: for files of clients, shared by all workers.
+    """
+    metrics = Metrics()
+    engine = Engine(torch.get_num_threads(), limits.queue, metrics)
+    documents = Store(folder / "documents")
+    glossaries = Store(folder / "glossaries", MAX_GLOSSARIES + 1, 1 << 30, None)
+    return Service(catalogue, engine, limits, metrics, keys, log, documents, glossaries)

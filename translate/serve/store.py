@@ -62,7 +62,7 @@ class Store:
         return [name for _, name, _ in self._files()]
 
     def remove(self, name: str) -> None:
-        """Forget a file."""
+        """Forget a file, if it is still there."""
         if _NAME.fullmatch(name):
             (self._folder / name).unlink(missing_ok=True)
 

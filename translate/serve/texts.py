@@ -8,8 +8,7 @@ from translate.errors import UserError
 from translate.serve.catalogue import Served
 from translate.serve.documents import FORMATS, Document, read
 from translate.serve.service import Service, context_of
-from translate.serve.web.bodies import Upload
-from translate.serve.web.refusals import RefusalError
+from translate.serve.web.requests import RefusalError, Upload
 from translate.text.sentences import split
 from translate.translation import TranslateOptions, Translation
 
@@ -88,7 +87,7 @@ class Translated:
 
     @property
     def text(self) -> str:
-        """The whole translation."""
+        """The whole translation, with all that stands between the sentences."""
         return self.part.write([result.text for result in self.results]).decode()
 
     def others(self, most: int) -> list[str]:

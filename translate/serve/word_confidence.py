@@ -52,7 +52,7 @@ class Band:
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class Confidence:
-    """What was counted on sentence pairs.
+    """The counts on sentence pairs.
 
     Attributes:
         split: where the pairs come from.
@@ -67,7 +67,7 @@ class Confidence:
     model: Annotated[str, Field(max_length=64)] = ""
 
     def described(self) -> dict[str, object]:
-        """What a client may know of it."""
+        """The description for clients."""
         return {name: value for name, value in asdict(self).items() if name != "model"}
 
 
@@ -85,7 +85,7 @@ def piece_probabilities(
 
     Args:
         models: one or an ensemble, whose mean probability it is.
-        sources: for each model, ids of each sentence without the end of sentence.
+        sources: for every model, the ids of all sentences without their ends.
         targets: ids of each translation without begin and end of sentence.
     """
     found: list[Scored] = []
@@ -139,7 +139,7 @@ def count(
             if left[word]:
                 left[word] -= 1
                 right[band] += 1
-    bands = (Band(*each) for each in zip(EDGES[:-1], EDGES[1:], words, right, strict=True))
+    bands = (Band(*band) for band in zip(EDGES[:-1], EDGES[1:], words, right, strict=True))
     return Confidence(split, len(sources), tuple(bands))
 
 
@@ -151,7 +151,7 @@ def store(run: Path, confidence: Confidence, model: Seq2Seq) -> Path:
 
 
 def stored(run: Path, model: Seq2Seq) -> Confidence | None:
-    """What was counted for this model; ``None`` if nothing was, or if the run has been trained on since.
+    """The counts for this model; ``None`` without any, or if the run has been trained on since.
 
     Raises:
         UserError: if the file is damaged.
@@ -180,12 +180,12 @@ def _translated(
     target = translator.tokenizers.target
     pieces = translator.begin(sources, alignments=True).pieces
     pairs = [
-        EncodedPair.of(source, target.decode_words(target.ids(each.tokens))[1])
-        for source, each in zip(pieces, results, strict=True)
+        EncodedPair.of(source, target.decode_words(target.ids(result.tokens))[1])
+        for source, result in zip(pieces, results, strict=True)
     ]
-    ids = [each.target_ids for each in pairs]
+    ids = [pair.target_ids for pair in pairs]
     with torch.no_grad():
-        scored = piece_probabilities([translator.model], [[each.ids for each in pieces]], ids)
+        scored = piece_probabilities([translator.model], [[source.ids for source in pieces]], ids)
     wanted = [target.encode_words(reference).words for reference in references]
     return [
         (word_probabilities(pair, score.pieces), pair.target_words, [word.text for word in reference])

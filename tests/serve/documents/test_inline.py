@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.serve.documents.inline import InlineSentence, Tag, Token, cut, join
+from translate.serve.documents.document import InlineSentence, Tag, Token, cut, join
 from translate.text.markup import read_markup
 
 

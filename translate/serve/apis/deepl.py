@@ -9,7 +9,6 @@ from typing import Any
 from starlette.responses import Response
 
 from translate.serve.apis.libretranslate import file_response
-from translate.serve.apis.openapi import fields as schema
 from translate.serve.catalogue import Served, language_code
 from translate.serve.documents import Document, TagRules, read_html, read_tagged
 from translate.serve.glossaries import Glossary, add_glossary, find_glossary, read_entries
@@ -26,9 +25,8 @@ from translate.serve.texts import (
     translate_file,
     whole,
 )
-from translate.serve.web.bodies import NAME_LENGTH, Fields, Upload
-from translate.serve.web.endpoint import FORM, JSON, MULTIPART, Asked, Operation, json_response
-from translate.serve.web.refusals import RefusalError
+from translate.serve.web.endpoint import Asked, Operation, json_response
+from translate.serve.web.requests import NAME_LENGTH, Fields, RefusalError, Upload
 
 VARIANTS = {"en": ("EN-GB", "EN-US"), "pt": ("PT-BR", "PT-PT")}  # the client refuses the bare codes
 FORMALITIES = ("default", "prefer_more", "prefer_less")
@@ -48,7 +46,7 @@ class DeepLForm:
 
 
 async def translate(asked: Asked) -> Response:
-    """``POST /v2/translate``."""
+    """``POST /v2/translate``: the translations of texts, plain or with tags."""
     fields, service = await asked.fields(), asked.service
     texts = _texts(fields, service)
     _check_options(fields)
@@ -68,7 +66,7 @@ async def translate(asked: Asked) -> Response:
 
 
 async def languages(asked: Asked) -> Response:
-    """``GET /v2/languages``."""
+    """``GET /v2/languages``: those that the client may translate from or to."""
     catalogue, kind = asked.service.catalogue, (await asked.fields()).get("type", "source")
     if kind not in ("source", "target"):
         raise RefusalError(400, "type: expected source or target")
@@ -91,7 +89,7 @@ async def usage(asked: Asked) -> Response:
 
 
 async def pairs(asked: Asked) -> Response:
-    """``GET /v2/glossary-language-pairs``."""
+    """``GET /v2/glossary-language-pairs``: the pairs that have a model."""
     known = dict.fromkeys((served.source, served.target) for served in asked.service.catalogue.models)
     return json_response(
         {"supported_languages": [{"source_lang": source, "target_lang": target} for source, target in known]}
@@ -99,7 +97,7 @@ async def pairs(asked: Asked) -> Response:
 
 
 async def make_glossary(asked: Asked) -> Response:
-    """``POST /v2/glossaries``."""
+    """``POST /v2/glossaries``: keep the terms of a client."""
     fields, service = await asked.fields(), asked.service
     name, entries = fields.get("name"), fields.get("entries")
     form = str(fields.get("entries_format", "tsv")).lower()
@@ -115,26 +113,26 @@ async def make_glossary(asked: Asked) -> Response:
 
 
 async def list_glossaries(asked: Asked) -> Response:
-    """``GET /v2/glossaries``."""
+    """``GET /v2/glossaries``: the descriptions of all, the oldest first."""
     service = asked.service
     found = [find_glossary(service, name).described() for name in service.glossaries.names()]
     return json_response({"glossaries": found})
 
 
 async def show_glossary(asked: Asked) -> Response:
-    """``GET /v2/glossaries/{id}``."""
+    """``GET /v2/glossaries/{id}``: the description of a glossary."""
     return json_response(find_glossary(asked.service, asked.request.path_params["id"]).described())
 
 
 async def show_entries(asked: Asked) -> Response:
-    """``GET /v2/glossaries/{id}/entries``."""
+    """``GET /v2/glossaries/{id}/entries``: the terms, one a line, with tabs."""
     glossary = find_glossary(asked.service, asked.request.path_params["id"])
     text = "\n".join(f"{term}\t{phrase}" for term, phrase in glossary.entries.items())
     return Response(text, headers=SAFE, media_type="text/tab-separated-values")
 
 
 async def delete_glossary(asked: Asked) -> Response:
-    """``DELETE /v2/glossaries/{id}``."""
+    """``DELETE /v2/glossaries/{id}``: forget a glossary for good."""
     asked.service.glossaries.remove(find_glossary(asked.service, asked.request.path_params["id"]).identifier)
     return Response(status_code=204)
 
@@ -164,7 +162,7 @@ async def upload_document(asked: Asked) -> Response:
 
 
 async def document_status(asked: Asked) -> Response:
-    """``POST /v2/document/{id}``."""
+    """``POST /v2/document/{id}``: the state of a translation."""
     name, stored, _ = await _document(asked)
     answer: dict[str, Any] = {"document_id": name, "status": stored["status"]}
     if stored["status"] == "translating":
@@ -298,80 +296,22 @@ def _check_options(fields: Fields) -> None:
         raise RefusalError(400, f"formality: these models know only {', '.join(FORMALITIES)}")
 
 
-_PAIR = {
-    "source_lang": "string: code of the language; identified if it is missing",
-    "target_lang": "string: code of the language",
-}
-_EITHER = (JSON, FORM)
-_KEY = schema(("document_key",), document_key="string: from the upload")
+_SINCE = "those since the start; there is no quota"
 OPERATIONS = (
-    Operation(
-        "POST",
-        "/v2/translate",
-        translate,
-        "Translates texts.",
-        "translations, with the language of each source",
-        schema(
-            ("text", "target_lang"),
-            text="array: texts",
-            **_PAIR,
-            split_sentences="string: 0, 1 or nonewlines",
-            tag_handling="string: xml or html",
-            outline_detection="boolean: whether elements side by side split sentences",
-            splitting_tags="array: elements that no sentence crosses",
-            non_splitting_tags="array: elements that never split",
-            ignore_tags="array: elements that are not translated",
-            glossary_id="string: terms to use",
-            formality="string: default, prefer_more or prefer_less, which change nothing",
-            preserve_formatting="boolean: accepted; formatting is always kept",
-            context="string: accepted; these models do not read it",
-        ),
-        _EITHER,
-    ),
+    Operation("POST", "/v2/translate", translate, "Translates texts.", "translations and source languages"),
     Operation("GET", "/v2/languages", languages, "Lists the languages.", "codes and names"),
     Operation("POST", "/v2/languages", languages, "Lists the languages.", "codes and names"),
-    Operation("GET", "/v2/usage", usage, "Counts characters.", "those since the start; there is no quota"),
-    Operation("POST", "/v2/usage", usage, "Counts characters.", "those since the start; there is no quota"),
+    Operation("GET", "/v2/usage", usage, "Counts characters.", _SINCE),
+    Operation("POST", "/v2/usage", usage, "Counts characters.", _SINCE),
     Operation("GET", "/v2/glossary-language-pairs", pairs, "Lists the pairs for glossaries.", "codes"),
     Operation("GET", "/v2/glossaries", list_glossaries, "Lists the glossaries.", "all of them"),
-    Operation(
-        "POST",
-        "/v2/glossaries",
-        make_glossary,
-        "Makes a glossary.",
-        "its identifier",
-        schema(
-            ("name", "source_lang", "target_lang", "entries"),
-            name="string: of the glossary",
-            **_PAIR,
-            entries="string: a line for each term",
-            entries_format="string: tsv or csv",
-        ),
-        _EITHER,
-    ),
+    Operation("POST", "/v2/glossaries", make_glossary, "Makes a glossary.", "its identifier"),
     Operation("GET", "/v2/glossaries/{id}", show_glossary, "Shows a glossary.", "its description"),
     Operation("DELETE", "/v2/glossaries/{id}", delete_glossary, "Deletes a glossary.", "nothing"),
     Operation("GET", "/v2/glossaries/{id}/entries", show_entries, "Lists its entries.", "lines with tabs"),
-    Operation(
-        "POST",
-        "/v2/document",
-        upload_document,
-        "Begins to translate a document.",
-        "document_id and document_key",
-        schema(("file", "target_lang"), file="string: the file", **_PAIR, glossary_id="string: terms to use"),
-        (MULTIPART,),
-        files=True,
-    ),
-    Operation("GET", "/v2/document/{id}", document_status, "Says how far it is.", "status", _KEY, _EITHER),
-    Operation("POST", "/v2/document/{id}", document_status, "Says how far it is.", "status", _KEY, _EITHER),
-    Operation("GET", "/v2/document/{id}/result", document_result, "As POST.", "the file", _KEY, _EITHER),
-    Operation(
-        "POST",
-        "/v2/document/{id}/result",
-        document_result,
-        "Fetches the translation, once.",
-        "the file",
-        _KEY,
-        _EITHER,
-    ),
+    Operation("POST", "/v2/document", upload_document, "Begins to translate.", "id and key", files=True),
+    Operation("GET", "/v2/document/{id}", document_status, "Says how far it is.", "status"),
+    Operation("POST", "/v2/document/{id}", document_status, "Says how far it is.", "status"),
+    Operation("GET", "/v2/document/{id}/result", document_result, "Fetches it, once.", "the file"),
+    Operation("POST", "/v2/document/{id}/result", document_result, "Fetches it, once.", "the file"),
 )

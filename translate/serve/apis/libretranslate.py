@@ -4,7 +4,6 @@ from typing import Any
 
 from starlette.responses import Response
 
-from translate.serve.apis.openapi import fields as schema
 from translate.serve.apis.own import OwnForm
 from translate.serve.catalogue import language_code
 from translate.serve.documents import FORMATS, read_html
@@ -13,9 +12,8 @@ from translate.serve.service import Service
 from translate.serve.store import new_name
 from translate.serve.texts import SAFE, Part, in_sentences, read_file, read_text, translate_by_language
 from translate.serve.texts import translate_file as translate_document
-from translate.serve.web.bodies import Fields
-from translate.serve.web.endpoint import FORM, JSON, MULTIPART, Asked, Operation, json_response
-from translate.serve.web.refusals import RefusalError
+from translate.serve.web.endpoint import Asked, Operation, json_response
+from translate.serve.web.requests import Fields, RefusalError
 
 MAX_ALTERNATIVES = 16
 
@@ -94,7 +92,7 @@ async def languages(asked: Asked) -> Response:
 
 
 async def settings(asked: Asked) -> Response:
-    """``GET /frontend/settings``."""
+    """``GET /frontend/settings``: limits, formats, and whether a key is needed."""
     service = asked.service
     sides = {"source": service.catalogue.sources()[0], "target": service.catalogue.targets()[0]}
     return json_response(
@@ -196,12 +194,6 @@ def _source(service: Service, fields: Fields, text: str) -> tuple[str, dict[str,
     return code, None
 
 
-_ANY = (JSON, FORM, MULTIPART)
-_CODES = {
-    "source": "string: code of the language, or auto",
-    "target": "string: code of the language",
-    "api_key": "string: the key, if the server has keys",
-}
 OPERATIONS = (
     Operation(
         "POST",
@@ -209,52 +201,13 @@ OPERATIONS = (
         translate,
         "Translates a text or a batch.",
         "translatedText; detectedLanguage for auto; alternatives",
-        schema(
-            ("q", "source", "target"),
-            q="string: the text; an array in JSON, or the field several times, for a batch",
-            **_CODES,
-            format="string: text or html",
-            alternatives="integer: how many other translations; at most those that the beam has",
-        ),
-        _ANY,
     ),
-    Operation(
-        "POST",
-        "/detect",
-        detect,
-        "Identifies the language of a text.",
-        "languages with confidences in percent",
-        schema(("q",), q="string: the text", api_key="string: the key"),
-        _ANY,
-    ),
+    Operation("POST", "/detect", detect, "Identifies the language of a text.", "languages in percent"),
     # A client learns from these two whether it needs a key.
     Operation("GET", "/languages", languages, "Lists the languages.", "codes, names, targets", keyless=True),
-    Operation(
-        "GET",
-        "/frontend/settings",
-        settings,
-        "Says what a client may ask for.",
-        "limits and formats",
-        keyless=True,
-    ),
+    Operation("GET", "/frontend/settings", settings, "Tells the settings.", "limits, formats", keyless=True),
     Operation("POST", "/suggest", suggest, "Takes suggestions, which this server refuses.", "403"),
-    Operation(
-        "POST",
-        "/translate_file",
-        translate_file,
-        "Translates a file.",
-        "translatedFileUrl",
-        schema(("file", "source", "target"), file="string: the file", **_CODES),
-        (MULTIPART,),
-        files=True,
-    ),
+    Operation("POST", "/translate_file", translate_file, "Translates a file.", "its address", files=True),
     # Nobody guesses the name.
-    Operation(
-        "GET",
-        "/download_file/{name}",
-        download,
-        "Fetches a translated file.",
-        "the file, for 15 minutes",
-        keyless=True,
-    ),
+    Operation("GET", "/download_file/{name}", download, "Fetches it for 15 minutes.", "file", keyless=True),
 )

@@ -15,13 +15,12 @@ from translate.alignment.alignment import Alignment
 from translate.alignment.pairs import EncodedPair
 from translate.config.names import shorten
 from translate.serve.apis.word_links import DIGITS, aligned, alternatives, confidences, weigh, weights
-from translate.serve.batch.calls import Growth
+from translate.serve.calls import Growth
 from translate.serve.catalogue import Served, language_code
 from translate.serve.service import Service, context_of
 from translate.serve.texts import Segmented, in_sentences, whole
-from translate.serve.web.bodies import read_object
 from translate.serve.web.endpoint import Asked, Operation, json_response, json_text
-from translate.serve.web.refusals import RefusalError
+from translate.serve.web.requests import RefusalError, read_object
 from translate.translation import TranslateOptions, Translation, TranslationCall
 
 Text = Annotated[str, Field(max_length=1 << 20)]
@@ -32,7 +31,7 @@ Linked = tuple[Alignment, Sequence[float] | None]  # and the probability of each
 
 
 class Weighing(BaseModel):
-    """Which weights link the words."""
+    """The choice of the weights that link the words."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -134,7 +133,7 @@ async def models(asked: Asked) -> Response:
 
 
 async def translate(asked: Asked) -> Response:
-    """``POST /v1/translate``."""
+    """``POST /v1/translate``: translations with links, at once or as events."""
     body, service = _checked(TranslateRequest, asked.body), asked.service
     texts = service.check_texts(_list(body.text))
     if (body.stream or body.alternatives_at is not None) and not isinstance(body.text, str):
@@ -233,7 +232,7 @@ class _Request:
         return await self.service.begin(self.served, sentences, options)
 
     async def answer(self) -> dict[str, Any]:
-        """The whole answer."""
+        """The whole answer, once all sentences are translated."""
         call = await self._begin()
         async with self.service.search(self.served, call) as pending:
             results = await pending.all()
@@ -339,7 +338,7 @@ def _score(scores: Sequence[float]) -> float | None:
 
 
 def _listed(warnings: Counter[str]) -> list[dict[str, Any]]:
-    """What was cut or could not be met, and how often."""
+    """The warnings, such as constraints that could not be met, with their numbers."""
     return [{"message": kind, "sentences": count} for kind, count in warnings.items()]
 
 

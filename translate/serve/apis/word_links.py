@@ -12,14 +12,14 @@ from translate.errors import UserError
 from translate.search import Request
 from translate.serve.catalogue import Served
 from translate.serve.service import Service
-from translate.serve.web.refusals import RefusalError
+from translate.serve.web.requests import RefusalError
 from translate.serve.word_confidence import Scored, next_pieces, piece_probabilities, word_probabilities
 from translate.text.markup import MARKUP
 from translate.translation import TranslateOptions, Translation, TranslationCall
 from translate.translator import Translator
 
 DIGITS = 4  # of weights and probabilities
-SLOW = ("gradient", "erasure")  # methods that take a pass for each word
+SLOW = ("gradient", "erasure")  # methods that take a pass for every word
 MOST = 8  # pieces that are tried in place of a word's first one
 
 Part = tuple[Alignment, int, int, Sequence[float] | None]
@@ -35,8 +35,8 @@ def aligned(source: str, target: str, parts: Sequence[Part]) -> dict[str, Any]:
 
     Args:
         source, target: the whole texts.
-        parts: for each sentence its alignment, where it begins in source and target, and the probability of
-            each target word.
+        parts: for every sentence its alignment, where it begins in source and target, and the probability of
+            its target words.
     """
     found: dict[str, Any] = {"source_words": [], "target_words": [], "links": []}
     for alignment, source_start, target_start, scores in parts:

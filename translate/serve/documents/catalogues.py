@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from translate.errors import UserError
-from translate.serve.documents.document import Document, decode
-from translate.serve.documents.inline import TaggedText, Token
+from translate.serve.documents.document import Document, TaggedText, Token, decode
 from translate.serve.documents.xml import Mixed, Rules, parse_xml, write_xml
 from translate.text.markup import find_markup
 

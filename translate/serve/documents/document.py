@@ -1,14 +1,281 @@
-"""A document: sentences to translate, and the document again with their translations."""
+"""A document: runs of text with inline markup, their sentences, and the document again with translations.
 
+A sentence names its markup ``<g3>..</g3>`` and ``<x4/>``, whatever it is in the document. Markup at the edge
+of a sentence stays outside of it. An element that begins in one sentence and ends in another is cut in two,
+and made whole again where the parts meet.
+"""
+
+import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal, NamedTuple
 
 from translate.errors import UserError
-from translate.serve.documents.inline import InlineSentence, Part, Token, cut, join
+from translate.text.markup import find_markup, pair_tags
+from translate.text.sentences import split
 
+Kind = Literal["start", "end", "alone", "break"]
+_OURS = re.compile(r"<(/?)g(\d{1,9})>|<x(\d{1,9})/>")
+_SPACE = re.compile(r"[ \t\r\n\f]+")  # a no-break space is text
 MAX_BYTES = 16 << 20  # of a document
 MAX_SENTENCES = 20_000
+_LITERAL = 1_000_000  # numbers from here on are text that looks like markup
+
+
+class Tag(NamedTuple):
+    """Markup of a document. A break is an item that no sentence contains, such as a line break."""
+
+    kind: Kind
+    number: int  # that start and end of an element share
+
+
+Token = str | Tag
+
+
+def has_letters(tokens: Sequence[Token]) -> bool:
+    """Whether there is anything to translate."""
+    return any(isinstance(token, str) and any(map(str.isalpha, token)) for token in tokens)
+
+
+class TaggedText:
+    """The tokens of a text, with the text of its tags."""
+
+    def __init__(self) -> None:
+        self.raw: dict[Tag, str] = {}
+        self.tokens: list[Token] = []
+
+    def add(self, text: str) -> None:
+        """Add text that is no tag."""
+        self.tokens.append(text)
+
+    def add_tag(self, kind: Kind, number: int, raw: str) -> None:
+        """Add a tag, which ``raw`` stands for."""
+        self.tokens.append(Tag(kind, number))
+        self.raw[Tag(kind, number)] = raw
+
+    def add_matches(
+        self, text: str, matches: Sequence[re.Match[str]], names: Sequence[tuple[str, str]]
+    ) -> None:
+        """Add a text with its tags, which number themselves; a tag without its partner is an item.
+
+        Args:
+            text: the text.
+            matches: its tags, in order.
+            names: the kind and the name of each tag, as :func:`pair_tags` takes them.
+        """
+        partners, first, end = pair_tags(names), len(self.raw), 0
+        for index, (match, (kind, _)) in enumerate(zip(matches, names, strict=True)):
+            self.add(text[end : match.start()])
+            end = match.end()
+            if index in partners:
+                self.add_tag(
+                    "start" if kind == "start" else "end", first + min(index, partners[index]), match[0]
+                )
+            else:
+                self.add_tag("alone", first + index, match[0])
+        self.add(text[end:])
+
+    def write(self, run: Sequence[Token]) -> str:
+        """The text of a run."""
+        return "".join(self.raw[token] if isinstance(token, Tag) else token for token in run)
+
+
+@dataclass(frozen=True)
+class InlineSentence:
+    """A sentence of a run: its text with our tags, and the literal text that some of them stand for."""
+
+    text: str
+    tags: tuple[Tag, ...]
+    literals: tuple[str, ...]
+
+    def tokens(self, translation: str) -> list[Token]:
+        """The translation as tokens; if it lost or crossed tags, they all follow its text."""
+        found = list(_parse(translation))
+        tags = [token for token in found if isinstance(token, Tag)]
+        if Counter(tags) != Counter(self.tags) or not _is_nested(tags):
+            found = [token for token in found if isinstance(token, str)] + list(self.tags)
+        return [
+            self.literals[token.number - _LITERAL]
+            if isinstance(token, Tag) and token.number >= _LITERAL
+            else token
+            for token in found
+        ]
+
+
+Part = Token | InlineSentence
+
+
+def cut(tokens: Sequence[Token], language: str) -> list[Part]:
+    """The sentences of a run, and the tokens around them. Elements must be nested."""
+    text, tags = _separate(tokens)
+    spans = _spans(text, [place for place, tag in tags if tag.kind == "break"], language)
+    parts: list[Part] = []
+    open_tags: list[int] = []
+    end, next_tag = 0, 0
+    for start, stop in [*spans, (len(text), len(text))]:
+        gap: list[tuple[int, Tag]] = []
+        while next_tag < len(tags) and tags[next_tag][0] <= start:
+            gap.append(tags[next_tag])
+            next_tag += 1
+        parts += _between(text, end, start, gap)
+        _follow([tag for _, tag in gap], open_tags)
+        inside: list[tuple[int, Tag]] = []
+        while next_tag < len(tags) and tags[next_tag][0] < stop:
+            inside.append(tags[next_tag])
+            next_tag += 1
+        if stop > start:
+            parts += _sentence(text, start, stop, inside, open_tags)
+        end = stop
+    return parts
+
+
+def join(parts: Sequence[Token]) -> list[Token]:
+    """Tokens in which elements that were cut are whole again where their parts meet."""
+    pieces = Counter(part.number for part in parts if isinstance(part, Tag) and part.kind == "start")
+    found: list[Token] = []
+    for part in parts:
+        if isinstance(part, str):
+            _append(found, part)
+        elif pieces[part.number] > 1 and part.kind == "start" and _continues(found, part):
+            pieces[part.number] -= 1
+        elif pieces[part.number] > 1 and part.kind == "end" and found[-1] == Tag("start", part.number):
+            pieces[part.number] -= 1
+            found.pop()
+        else:
+            found.append(part)
+    return found
+
+
+def _append(found: list[Token], text: str) -> None:
+    last = found[-1] if found else None
+    if isinstance(last, str):
+        found[-1] = last + text
+    elif text:
+        found.append(text)
+
+
+def _continues(found: list[Token], start: Tag) -> bool:
+    """Take away the end of the same element, if only white space is behind it."""
+    space = found.pop() if found and isinstance(found[-1], str) and found[-1].isspace() else ""
+    is_same = bool(found) and found[-1] == Tag("end", start.number)
+    if is_same:
+        found.pop()
+    _append(found, str(space))
+    return is_same
+
+
+def _separate(tokens: Sequence[Token]) -> tuple[str, list[tuple[int, Tag]]]:
+    """The text of a run, and its tags with their places in the text."""
+    parts, tags, length = [], [], 0
+    for token in tokens:
+        if isinstance(token, str):
+            parts.append(token)
+            length += len(token)
+        else:
+            tags.append((length, token))
+    return "".join(parts), tags
+
+
+def _spans(text: str, breaks: Sequence[int], language: str) -> list[tuple[int, int]]:
+    """The sentences between the breaks."""
+    flat = _SPACE.sub(lambda match: " " * len(match[0]), text)
+    found, start = [], 0
+    for stop in [*breaks, len(text)]:
+        found += [(start + a, start + b) for a, b in split(flat[start:stop], language)]
+        start = stop
+    return found
+
+
+def _between(text: str, start: int, stop: int, tags: Sequence[tuple[int, Tag]]) -> list[Part]:
+    """White space and tags between two sentences."""
+    parts: list[Part] = []
+    for place, tag in tags:
+        parts += [text[start:place], tag]
+        start = place
+    return [*parts, text[start:stop]]
+
+
+def _follow(tags: Sequence[Tag], open_tags: list[int]) -> None:
+    for tag in tags:
+        if tag.kind == "start":
+            open_tags.append(tag.number)
+        elif tag.kind == "end":
+            open_tags.pop()
+
+
+def _sentence(
+    text: str, start: int, stop: int, tags: Sequence[tuple[int, Tag]], open_tags: list[int]
+) -> list[Part]:
+    """A sentence; elements that cross its borders are cut there, so that it has both of their tags."""
+    before, own = list(open_tags), [tag for _, tag in tags]
+    _follow(own, open_tags)
+    if not any(map(str.isalpha, text[start:stop])):
+        return _between(text, start, stop, tags)
+    kept = _lowest(len(before), own)
+    begun = [(start, Tag("start", index)) for index in before[kept:]]
+    ended = [(stop, Tag("end", index)) for index in reversed(open_tags[kept:])]
+    sentence = _named(text, start, stop, [*begun, *tags, *ended])
+    closing = [Tag("end", index) for index in reversed(before[kept:])]
+    return [*closing, sentence, *(Tag("start", index) for index in open_tags[kept:])]
+
+
+def _lowest(depth: int, tags: Sequence[Tag]) -> int:
+    """How many of ``depth`` open elements stay open throughout."""
+    lowest = depth
+    for tag in tags:
+        depth += (tag.kind == "start") - (tag.kind == "end")
+        lowest = min(lowest, depth)
+    return lowest
+
+
+def _named(text: str, start: int, stop: int, tags: Sequence[tuple[int, Tag]]) -> InlineSentence:
+    """The sentence with our tags, also for text that looks like a tag."""
+    literals: list[str] = []
+    ours: list[Tag] = []
+    parts: list[str] = []
+    for place, tag in [*tags, (stop, None)]:
+        plain = _SPACE.sub(" ", text[start:place])
+        end = 0
+        for found in (match for match in find_markup(plain) if match["tag"]):
+            ours.append(Tag("alone", _LITERAL + len(literals)))
+            literals.append(found[0])
+            parts += [plain[end : found.start()], _name(ours[-1])]
+            end = found.end()
+        parts.append(plain[end:])
+        if tag is not None:
+            ours.append(tag)
+            parts.append(_name(tag))
+        start = place
+    return InlineSentence("".join(parts), tuple(ours), tuple(literals))
+
+
+def _name(tag: Tag) -> str:
+    if tag.kind in ("start", "end"):
+        return f"<{'/' if tag.kind == 'end' else ''}g{tag.number}>"
+    return f"<x{tag.number}/>"
+
+
+def _parse(text: str) -> list[Token]:
+    found: list[Token] = []
+    end = 0
+    for match in _OURS.finditer(text):
+        found.append(text[end : match.start()])
+        slash, pair, alone = match.groups()
+        found.append(Tag("alone", int(alone)) if alone else Tag("end" if slash else "start", int(pair)))
+        end = match.end()
+    return [token for token in [*found, text[end:]] if token]
+
+
+def _is_nested(tags: Sequence[Tag]) -> bool:
+    open_tags: list[int] = []
+    for tag in tags:
+        if tag.kind == "start":
+            open_tags.append(tag.number)
+        elif tag.kind == "end" and (not open_tags or open_tags.pop() != tag.number):
+            return False
+    return not open_tags
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,7 @@ from functools import cache
 from typing import Any
 
 from translate.errors import UserError
-from translate.serve.documents.document import Document, Spans, decode
-from translate.serve.documents.inline import Tag, Token, has_letters
+from translate.serve.documents.document import Document, Spans, Tag, Token, decode, has_letters
 
 MAX_BYTES = 2 << 20  # of a document
 MAX_MARKS = 1000  # characters of a paragraph that may be markup; the time may grow with their square

@@ -7,8 +7,7 @@ from copy import deepcopy
 from typing import Any
 
 from translate.errors import UserError
-from translate.serve.documents.document import Document
-from translate.serve.documents.inline import Tag, Token, has_letters
+from translate.serve.documents.document import Document, Tag, Token, has_letters
 from translate.serve.documents.xml import Archive, Mixed, Rules, parse_xml, write_xml, xml_text
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -75,7 +74,7 @@ def _read(
 
 
 class _Paragraph:
-    """The runs of a Word paragraph: a tag for each format but the most frequent, and for each link."""
+    """The runs of a Word paragraph: a tag for every format but the most frequent, and for each link."""
 
     def __init__(self, element: Any) -> None:
         self.element = element

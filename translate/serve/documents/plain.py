@@ -4,8 +4,7 @@ import html
 import re
 from collections.abc import Sequence
 
-from translate.serve.documents.document import Document, Spans, decode
-from translate.serve.documents.inline import Tag, TaggedText, Token, has_letters
+from translate.serve.documents.document import Document, Spans, Tag, TaggedText, Token, decode, has_letters
 
 _LINE = re.compile(r"[^\r\n]+")
 _TIMING = re.compile(r"^[^\r\n]*-->[^\r\n]*(?>\r\n|\n|\r)", re.MULTILINE)
@@ -76,7 +75,7 @@ class _Cue(TaggedText):
         self.add_matches(text, matches, names)
 
     def add(self, text: str) -> None:
-        """Add text."""
+        """Add text, in which WebVTT has entities."""
         super().add(html.unescape(text) if self.is_web else text)
 
     def render(self, run: Sequence[Token]) -> str:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
 
-from translate.serve.documents.document import Document, Spans, decode
-from translate.serve.documents.inline import Tag, Token, has_letters
+from translate.serve.documents.document import Document, Spans, Tag, Token, decode, has_letters
 from translate.text.markup import pair_tags
 
 # Every quantifier is possessive or ends at a character that the next one excludes: the time is linear.

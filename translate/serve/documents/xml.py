@@ -12,7 +12,7 @@ from typing import Any
 from xml.parsers import expat
 
 from translate.errors import UserError
-from translate.serve.documents.inline import Tag, Token, has_letters
+from translate.serve.documents.document import Tag, Token, has_letters
 
 MAX_FILES = 4096  # in an archive
 MAX_UNPACKED = 64 << 20  # bytes of all its files

@@ -1,1 +1,1 @@
-"""What every API shares: reading requests, keys, errors, logs, and the server itself."""
+"""The shared side of every API: paths, requests, keys, refusals, and the server itself."""

@@ -13,11 +13,9 @@ from starlette.types import Message, Receive, Scope, Send
 
 from translate.config.names import shorten
 from translate.serve.service import Service
-from translate.serve.web.bodies import Fields, read_body, read_fields
-from translate.serve.web.refusals import RefusalError
+from translate.serve.web.requests import Fields, RefusalError, read_body, read_fields
 
 GONE = 499  # the status in logs and metrics of a request whose client has gone away
-JSON, FORM, MULTIPART = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
 
 
 @dataclass
@@ -52,7 +50,7 @@ Handler = Callable[[Asked], Awaitable[Response]]
 
 
 class Form(Protocol):
-    """What differs between APIs: where a key stands, and how a request is refused."""
+    """The differences between APIs: where a key stands, and how a request is refused."""
 
     async def key(self, asked: Asked) -> str | None:
         """The key of a request."""
@@ -70,8 +68,7 @@ class Operation:
         handler: answers.
         summary: what it does, as a sentence.
         answer: what comes back.
-        body: the schema of what it takes, if anything.
-        encodings: of the body.
+        body: the schema of its body; the services whose interface it has describe theirs.
         open: whether it needs no key, and is neither counted nor logged.
         keyless: whether it needs no key: it says whether others do, or the path itself is a secret.
         files: whether the body may be a document.
@@ -83,7 +80,6 @@ class Operation:
     summary: str
     answer: str
     body: dict[str, Any] | None = None
-    encodings: tuple[str, ...] = (JSON,)
     open: bool = False
     keyless: bool = False
     files: bool = False
@@ -97,7 +93,7 @@ class Endpoint:
         service: that answers.
         name: the pattern of the path, for logs and metrics.
         form: of its API.
-        operations: for each method.
+        operations: by their methods.
     """
 
     service: Service
@@ -226,4 +222,4 @@ def json_text(value: Any) -> str:
 
 def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """A response in JSON."""
-    return Response(json_text(value), status, headers, JSON)
+    return Response(json_text(value), status, headers, "application/json")

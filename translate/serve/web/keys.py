@@ -57,7 +57,7 @@ class Keys:
         if not self._digests:
             return True
         digest = _digest(key or "")
-        return sum(hmac.compare_digest(digest, each) for each in self._digests) > 0
+        return sum(hmac.compare_digest(digest, known) for known in self._digests) > 0
 
 
 def _digest(key: str) -> bytes:

@@ -14,12 +14,12 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.supervisors import Multiprocess
 
 from translate.errors import UserError
-from translate.serve.web.logs import Log, Relay
+from translate.serve.monitoring import Log, Relay
 
 IDLE_SECONDS = 30  # between two requests of a connection
 HEAD_SECONDS = 15  # in which the head of the first request must arrive
 STUCK_SECONDS = 60  # for which a reader may take nothing of its answer
-HANGING_SECONDS = 60  # after which a worker that does not answer uvicorn is begun anew
+HANGING_SECONDS = 60  # after which a worker that does not answer uvicorn is replaced
 MAX_HEAD = 32 << 10  # bytes of a request's head
 MAX_CONNECTIONS = 4_000
 UNCOUNTED = 16 << 10  # bytes of an answer that may wait on any connection
@@ -41,7 +41,7 @@ class Unread:
 
     @property
     def bytes(self) -> int:
-        """How much waits."""
+        """The bytes of all answers that wait."""
         return sum(transport.get_write_buffer_size() for transport in self._waiting)
 
     def add(self, transport: asyncio.Transport) -> None:
@@ -151,21 +151,21 @@ def run_server(config: uvicorn.Config, listener: socket.socket) -> None:
 
 
 class Workers(Multiprocess):
-    """uvicorn's supervisor; it ends if a worker ends before all of them have begun."""
+    """uvicorn's supervisor, which ends if a worker ends before all of them answer."""
 
     def __init__(self, config: uvicorn.Config, listener: socket.socket) -> None:
         super().__init__(config, [listener])
-        self.interrupted = self.failed = self._have_begun = False
+        self.interrupted = self.failed = self._have_answered = False
 
     def keep_subprocess_alive(self) -> None:
-        """Replace workers that have ended, once all have begun."""
-        if self._have_begun:
+        """Replace workers that have ended, once all have answered."""
+        if self._have_answered:
             super().keep_subprocess_alive()
         elif any(process.exitcode is not None for process in self.processes):
             self.failed = True
             self.should_exit.set()
         else:
-            self._have_begun = all(process.is_ready() for process in self.processes)
+            self._have_answered = all(process.is_ready() for process in self.processes)
 
     def handle_int(self) -> None:
         """Remember that it was interrupted."""

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from translate.search import RunningBatch, SentenceGroup, Supply, most_sentences, read_sources
-from translate.serve.batch.calls import Growth, LaneKey, QueuedSentence, ServedCall
-from translate.serve.metrics import Metrics
+from translate.serve.calls import Growth, LaneKey, QueuedSentence, ServedCall
+from translate.serve.monitoring import Metrics
 
 # While somebody waits for a sentence, documents have one part in five of the time.
 SENTENCE_WEIGHT, DOCUMENT_WEIGHT = 4.0, 1.0
@@ -167,7 +167,7 @@ def begin(jobs: Sequence[QueuedSentence]) -> SentenceGroup:
 
 
 class Feed(Supply[list[QueuedSentence]]):
-    """What one thread takes from a lane, and the sentences that run in its batch.
+    """The sentences that one thread takes from a lane, and those that run in its batch.
 
     Args:
         lane: that it takes from.
@@ -189,7 +189,7 @@ class Feed(Supply[list[QueuedSentence]]):
         return 0 if self._gave_none else len(self.lane)
 
     def take(self) -> list[QueuedSentence] | None:
-        """The next sentences, as many as there is room for; ``None`` if nobody waits."""
+        """The next sentences, up to the room in the batch; ``None`` if nobody waits."""
         jobs = self._next()
         self._gave_none = not jobs
         now = time.monotonic()

@@ -11,15 +11,15 @@ import torch
 
 from translate.search import Finished, search
 from translate.search.ctranslate2.ctranslate2_search import MAX_WORKERS
-from translate.serve.batch.calls import Arrived, LaneKey, QueuedSentence, ServedCall
-from translate.serve.batch.lanes import Feed, Lane, Party, Turns, begin
-from translate.serve.metrics import Metrics
+from translate.serve.calls import Arrived, LaneKey, QueuedSentence, ServedCall
+from translate.serve.lanes import Feed, Lane, Party, Turns, begin
+from translate.serve.monitoring import Metrics
 from translate.translation import AT_LIMIT, UNMET
 
 Result = TypeVar("Result")
 
 MAX_LANES = 8  # that run side by side, since each has a batch in memory; others wait
-MAX_WAIT = 60  # seconds that a client is told to wait, at most
+MAX_WAIT = 60  # seconds, at most, in the header Retry-After
 
 
 class BusyError(Exception):
@@ -39,10 +39,10 @@ class StoppedError(Exception):
 
 
 class Engine:
-    """One running batch for each lane, which the sentences of all calls enter and leave at any step.
+    """A running batch for every lane, which the sentences of all calls enter and leave at any step.
 
     Torch computes for one lane at a time, step by step in turn. CTranslate2 computes beside it, without
-    Python's lock: its lanes have a thread for each of its workers.
+    Python's lock: its lanes have as many threads as it has workers.
 
     Args:
         threads: of torch.

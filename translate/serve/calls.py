@@ -33,7 +33,7 @@ Outcome = Growth | Arrived | Exception  # an exception ends its call
 
 @dataclass(frozen=True)
 class LaneKey:
-    """What sentences must share to run in one batch."""
+    """The properties that sentences must share to run in one batch."""
 
     model: str
     settings: tuple[object, ...]  # of the search
@@ -63,7 +63,7 @@ class ServedCall:
     cancelled: bool = False
 
     def jobs(self) -> "list[QueuedSentence]":
-        """A job for each sentence that is not blank."""
+        """The sentences that are not blank, as the queue takes them."""
         pieces = self.translation.pieces
         return [QueuedSentence(self, index) for index, sentence in enumerate(pieces) if sentence.ids]
 
@@ -105,7 +105,7 @@ class QueuedSentence:
 
     @property
     def request(self) -> Request:
-        """What the translation must have."""
+        """The prefix and the phrases that the translation must have."""
         request = self.call.translation.requests[self.index]
         return request if self.met else Request(request.prefix)
 

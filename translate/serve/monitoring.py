@@ -1,4 +1,12 @@
-"""Counters and histograms for Prometheus; no label holds an address, a key or a text."""
+"""The operator's view: counters and histograms for Prometheus, and a log."""
+
+import json
+import logging
+import sys
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TextIO
 
 from prometheus_client import (
     CollectorRegistry,
@@ -9,14 +17,18 @@ from prometheus_client import (
     generate_latest,
 )
 
+from translate.config.names import shorten
+
+MAX_TEXT = 1000  # characters of a text
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 SHARES = (0.02, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0)
 
 
 class Metrics:
-    """What ``/metrics`` shows.
+    """The counters of ``/metrics``.
 
-    Labels are names of models, which the operator has given, patterns of paths, and status codes.
+    Labels are names of models, which the operator has given, patterns of paths, and status codes; none holds
+    an address, a key or a text.
     """
 
     def __init__(self) -> None:
@@ -84,7 +96,7 @@ class Metrics:
         self._cancelled.labels(model).inc(count)
 
     def holds(self, pieces: int) -> None:
-        """So many source pieces wait or run."""
+        """Set the number of source pieces that wait or run."""
         self._queued.set(pieces)
 
     def answered(self, endpoint: str, status: int, seconds: float) -> None:
@@ -95,3 +107,44 @@ class Metrics:
     def text(self) -> bytes:
         """All of them, in the format of Prometheus."""
         return generate_latest(self.registry)
+
+
+class Log:
+    """Writes events as lines of JSON; everything but ASCII is escaped.
+
+    Args:
+        stream: standard error by default.
+        texts: whether the texts of requests are logged, too.
+    """
+
+    def __init__(self, stream: TextIO | None = None, *, texts: bool = False) -> None:
+        self.texts = texts
+        self._stream = stream or sys.stderr
+
+    def write(self, event: str, **fields: object) -> None:
+        """One line: the time, the event and its fields."""
+        now = datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="milliseconds")
+        line = json.dumps({"time": now, "event": event, **fields}, ensure_ascii=True, default=str)
+        print(line, file=self._stream, flush=True)
+
+    def shown(self, texts: Sequence[str]) -> dict[str, object]:
+        """The texts for a line, if they are logged."""
+        return {"texts": [text[:MAX_TEXT] for text in texts]} if self.texts else {}
+
+
+class Relay(logging.Handler):
+    """Writes what libraries log into a :class:`Log`.
+
+    Args:
+        log: that is written.
+    """
+
+    def __init__(self, log: Log) -> None:
+        super().__init__(logging.WARNING)
+        self._log = log
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record without its arguments, which may hold what a client sent."""
+        error = record.exc_info[1] if record.exc_info else None
+        what = {"error": shorten(f"{type(error).__name__}: {error}")} if error is not None else {}
+        self._log.write("library", logger=record.name, message=shorten(str(record.msg)), **what)

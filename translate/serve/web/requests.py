@@ -1,4 +1,4 @@
-"""Reads the bodies of requests: bounded while they arrive, and checked before they are used."""
+"""Requests: their bodies, bounded while they arrive and checked before they are used, and their refusals."""
 
 import asyncio
 import json
@@ -10,10 +10,56 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.types import Message
 
-from translate.serve.web.refusals import RefusalError
-
 MAX_FIELDS = 5_000  # of a form or a query
 NAME_LENGTH = 256  # characters of the name of a file
+CODES = {
+    400: "bad_request",
+    401: "wrong_key",
+    403: "wrong_key",
+    404: "not_found",
+    405: "wrong_method",
+    408: "too_slow",
+    411: "no_length",
+    413: "too_large",
+    415: "wrong_type",
+    429: "busy",
+    431: "too_large",
+    500: "internal",
+    503: "unavailable",
+}
+
+
+@dataclass(eq=False)
+class RefusalError(Exception):
+    """A request that gets no answer.
+
+    Attributes:
+        status: of HTTP.
+        message: one sentence: what came, what was expected.
+        retry_after: seconds, if the client may try again.
+        headers: more of them.
+        close: whether the connection ends, since the rest of the request is not read.
+    """
+
+    status: int
+    message: str
+    retry_after: int | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    close: bool = False
+
+    @property
+    def code(self) -> str:
+        """A word for programs."""
+        return CODES.get(self.status, "error")
+
+    def all_headers(self) -> dict[str, str]:
+        """The headers of the answer."""
+        found = dict(self.headers)
+        if self.retry_after is not None:
+            found["Retry-After"] = str(self.retry_after)
+        if self.close:
+            found["Connection"] = "close"
+        return found
 
 
 @dataclass
@@ -26,7 +72,7 @@ class Upload:
 
 @dataclass
 class Fields:
-    """What a request gives by names, in whatever encoding.
+    """The values of a request by their names, in whatever encoding.
 
     Attributes:
         values: the values of each name, in their order; of JSON one each, of any type.
@@ -104,7 +150,7 @@ async def read_fields(request: Request, body: bytes) -> Fields:
     elif body.strip():
         raise RefusalError(415, "expected a body in application/json, a form or a multipart form")
     both = {
-        name: {each for each in values if isinstance(each, str)} for name, values in fields.values.items()
+        name: {value for value in values if isinstance(value, str)} for name, values in fields.values.items()
     }
     for name, value in _pairs(request.url.query):
         if value not in both.get(name, ()):  # some clients send the same in both

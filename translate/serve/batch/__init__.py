@@ -1,1 +1,0 @@
-"""The running batch of a server: sentences of all requests, searched together."""
