@@ -23,7 +23,7 @@ SHARED_CLASS_NAMES = {
 RECORDS = {
     "corpora/corpus.py: Corpus": "the parts that a corpus may have",
     "grammar/meaning.py: Clause": "the parts that a clause may have",
-    "training/progress.py: Progress": "the state of a run that a checkpoint holds",
+    "training/loop.py: Progress": "the state of a run that a checkpoint holds",
     "translation.py: TranslateOptions": "every option of a translation, declared once",
     "translation.py: TranslationCall": "the sentences of a call and all that their translation needs",
 }

@@ -13,7 +13,7 @@ from translate.config.training import TrainingConfig
 from translate.runs import hooks
 from translate.runs.checkpoint import Writer, load_state, load_weights
 from translate.runs.hooks import Keeper, Signals, leave_on_sigterm
-from translate.training.progress import Limits, Progress
+from translate.training.loop import Limits, Progress
 from translate.training.schedules import Plateau, Schedules
 from translate.training.weights import MovingAverage
 

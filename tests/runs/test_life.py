@@ -22,8 +22,8 @@ from translate.runs.load import read_settings
 from translate.runs.run_directory import RunDirectory
 from translate.runs.run_scores import Validation
 from translate.runs.start import start
+from translate.training.loop import Limits
 from translate.training.parallel import World
-from translate.training.progress import Limits
 
 
 def corpus_of(run: Path) -> Corpus:

@@ -10,7 +10,8 @@ import torch
 from translate.config.training import TrainingConfig
 from translate.runs import terminal_lines as progress_module
 from translate.runs.terminal_lines import ProgressLine, clock, peak_memory, score_line
-from translate.training.progress import Progress, StepReport, Window
+from translate.training.loop import Progress, Window
+from translate.training.update import StepReport
 
 
 def report(step: int, loss: float = 60.0, tokens: int = 20) -> StepReport:

@@ -17,7 +17,7 @@ from tests.tiny_runs import overrides_of, rows, train_tiny
 from translate.cli.main import run as main
 from translate.runs.hooks import Keeper
 from translate.training.loop import Training
-from translate.training.progress import StepReport
+from translate.training.update import StepReport
 
 pytestmark = pytest.mark.slow
 

@@ -11,9 +11,8 @@ from translate.corpora.batching import collate
 from translate.corpora.encoded import EncodedCorpus
 from translate.errors import UserError
 from translate.models import Seq2Seq
-from translate.training.progress import StepReport
 from translate.training.recovery import MAX_SKIPPED, Recovery
-from translate.training.update import NotFiniteError, Update
+from translate.training.update import NotFiniteError, StepReport, Update
 from translate.training.weights import MovingAverage
 
 

@@ -7,10 +7,20 @@ A new mechanism is a class with ``@register("NAME")`` in a file of this package,
 from translate.attention.additive import Additive, Concat, Coverage, Hierarchical, TwoSources
 from translate.attention.contract import Attention, create, mechanisms, names, register
 from translate.attention.distance import ALiBi, LocalM, LocalP, RelativeBias, SlidingWindow
-from translate.attention.dot_product import Dot, DotProduct, General, SelfDot, SizeMismatchError
+from translate.attention.dot_product import (
+    Dot,
+    DotProduct,
+    General,
+    GroupedQuery,
+    Heads,
+    MultiHead,
+    ScaledDot,
+    SelfDot,
+    SelfQKV,
+    SizeMismatchError,
+)
 from translate.attention.linear import Delta, Linear
 from translate.attention.memory import Memory, select_rows
-from translate.attention.multi_head import GroupedQuery, Heads, MultiHead, ScaledDot, SelfQKV
 from translate.attention.path_cache import LayerCache, PathCache
 from translate.attention.positional import FactorizedPositional, FullyConnected, Location, Positional
 

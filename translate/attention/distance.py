@@ -10,10 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from translate.attention.contract import check_size, register
-from translate.attention.dot_product import General
+from translate.attention.dot_product import HEADS, General, Heads, MultiHead
 from translate.attention.functional import masked_softmax
 from translate.attention.memory import Memory, lengths_of
-from translate.attention.multi_head import HEADS, Heads, MultiHead
 from translate.config.option_groups import Width, flat_options
 
 GAUSSIANS = ("after", "before")

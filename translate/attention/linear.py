@@ -15,9 +15,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translate.attention.contract import register
+from translate.attention.dot_product import Heads, MultiHead, Turn
 from translate.attention.functional import dot_scores, dpfp_features, elu_features, normalise
 from translate.attention.memory import Memory
-from translate.attention.multi_head import Heads, MultiHead, Turn
 from translate.attention.path_cache import LayerCache, PathCache
 from translate.config.option_groups import NumHeads, Width, flat_options, option_group
 

@@ -21,11 +21,10 @@ from translate.runs.run_directory import RunDirectory
 from translate.runs.runtime import forward_precision, work_of
 from translate.text.documents import ContextSize
 from translate.text.tokenizer import TokenizerPair
-from translate.training.loop import Training
+from translate.training.loop import Limits, Training
 from translate.training.losses import GuidedAlignment, LossTerms
 from translate.training.optimizer import parameter_groups
 from translate.training.parallel import Parallel, World, parallelise
-from translate.training.progress import Limits
 from translate.training.recovery import Recovery
 from translate.training.schedules import Schedule, Schedules
 from translate.training.stream import BatchStream

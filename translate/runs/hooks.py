@@ -11,9 +11,9 @@ from types import FrameType
 from translate.config.training import TrainingConfig
 from translate.runs.checkpoint import Writer
 from translate.runs.shards import write_shards
-from translate.training.loop import Training
+from translate.training.loop import MAX_TIME, Limits, Progress, Training
 from translate.training.parallel import World, whole
-from translate.training.progress import MAX_TIME, Limits, Progress, StepReport
+from translate.training.update import StepReport
 from translate.training.weights import model_tensors
 
 PATIENCE = "patience"

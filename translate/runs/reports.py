@@ -23,8 +23,8 @@ from translate.runs.terminal_lines import ProgressLine, score_line
 from translate.text.aside import write_text
 from translate.text.escape import for_code, for_markdown
 from translate.text.tokenizer import TokenizerPair
-from translate.training.loop import Hook, Training
-from translate.training.progress import Limits, Progress, StepReport
+from translate.training.loop import Hook, Limits, Progress, Training
+from translate.training.update import StepReport
 from translate.version import __version__
 
 WANDB = "wandb"

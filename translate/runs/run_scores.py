@@ -29,9 +29,9 @@ from translate.runs.run_directory import RunDirectory, point, step_folders
 from translate.runs.runtime import parallel_search
 from translate.runs.terminal_lines import closing_lines, score_line
 from translate.text.aside import aside, write_text
+from translate.training.loop import Progress
 from translate.training.losses import batch_loss
 from translate.training.parallel import World
-from translate.training.progress import Progress
 from translate.translator import Translator
 from translate.version import __version__
 

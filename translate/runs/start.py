@@ -28,8 +28,7 @@ from translate.runs.run_directory import RunDirectory, check_unused
 from translate.runs.shards import read_shards
 from translate.text.aside import aside, told
 from translate.text.tokenizer import MAX_TRAINING_CHARACTERS, TokenizerPair
-from translate.training.loop import Training, seed_generators, seed_process
-from translate.training.progress import MAX_TIME, Limits, Progress
+from translate.training.loop import MAX_TIME, Limits, Progress, Training, seed_generators, seed_process
 from translate.training.weights import model_tensors
 from translate.version import __version__
 

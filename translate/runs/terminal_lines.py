@@ -16,8 +16,8 @@ from translate.config.settings import Settings
 from translate.config.training import TrainingConfig
 from translate.models import Seq2Seq
 from translate.runs.run_directory import RunDirectory
-from translate.training.loop import Training
-from translate.training.progress import Progress, StepReport
+from translate.training.loop import Progress, Training
+from translate.training.update import StepReport
 
 REFRESH_EVERY = 10  # optimizer steps, on a terminal
 

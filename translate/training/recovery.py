@@ -9,8 +9,7 @@ import torch
 from translate.corpora.batching import Batch
 from translate.errors import UserError
 from translate.training.losses import LossTerms, batch_loss, by_tensor
-from translate.training.progress import StepReport
-from translate.training.update import NotFiniteError, Update
+from translate.training.update import NotFiniteError, StepReport, Update
 
 MAX_SKIPPED = 10  # steps in a row; beyond that more than a few sentences must be wrong
 SHOWN = 8  # pairs named in a message

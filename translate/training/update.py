@@ -12,8 +12,21 @@ from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.training.losses import LossTerms, batch_loss
 from translate.training.parallel import Parallel, whole
-from translate.training.progress import StepReport
 from translate.training.weights import MovingAverage, differing_shapes, model_tensors
+
+
+class StepReport(NamedTuple):
+    """What one optimizer step did; sums are over its target tokens."""
+
+    step: int
+    loss: Tensor  # label-smoothed, nats, summed
+    likelihood: Tensor  # negative log-likelihood, nats, summed
+    num_tokens: int
+    num_source_tokens: int
+    padded_tokens: int  # of both sides, padding included
+    gradient_norm: Tensor
+    learning_rate: float
+    notes: tuple[str, ...] = ()  # for the user
 
 
 class NotFiniteError(Exception):

@@ -2,20 +2,24 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
-_state = {"on": True}
 
-
-def on() -> bool:
+@dataclass
+class Switch:
     """Whether the fast forms may run."""
-    return _state["on"]
+
+    on: bool = True
+
+
+SWITCH = Switch()
 
 
 @contextmanager
 def off() -> Iterator[None]:
     """Run the plain forms alone inside this context."""
-    before, _state["on"] = _state["on"], False
+    before, SWITCH.on = SWITCH.on, False
     try:
         yield
     finally:
-        _state["on"] = before
+        SWITCH.on = before

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from translate.attention.functional import additive_scores
-from translate.attention.kernels import on
+from translate.attention.kernels import SWITCH
 
 CHUNK_ELEMENTS = 2**19  # at a time: 2 MiB in float32, which fit into caches
 
@@ -47,7 +47,7 @@ def fast_additive_scores(query: Tensor, keys: Tensor, direction: Tensor, *, kern
     Returns:
         Scores (B, T, S).
     """
-    if kernel == "explicit" or not on():
+    if kernel == "explicit" or not SWITCH.on:
         return additive_scores(query, keys, direction)
     return _ChunkedScores.apply(query, keys, direction.to(keys.dtype))
 

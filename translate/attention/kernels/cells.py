@@ -5,6 +5,8 @@ of the embeddings, F of what is fed to the cell beside them, D and H of the stat
 LSTM, 3D for a GRU).
 """
 
+from collections.abc import Sequence
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -22,7 +24,7 @@ class Steps:
     """
 
     def __init__(
-        self, embedded: Tensor, fed_size: int, hidden: Tensor, cell: Tensor, weights: tuple[Tensor, ...]
+        self, embedded: Tensor, fed_size: int, hidden: Tensor, cell: Tensor, weights: Sequence[Tensor]
     ) -> None:
         batch, length, width = embedded.shape
         self.weight, self.own, self.bias, self.own_bias = weights
@@ -34,6 +36,11 @@ class Steps:
         )
         self.states = hidden.new_empty(length + 1, batch, fed_size + self.size)
         self.states[0, :, fed_size:] = hidden
+        self.begin(cell)
+
+    def begin(self, cell: Tensor) -> None:
+        """Make room for what the steps keep."""
+        raise NotImplementedError
 
     def fed(self, t: int) -> Tensor:
         """The input at position t beside the embedding, (B, F)."""
@@ -59,10 +66,7 @@ class Steps:
 class LSTMSteps(Steps):
     """Hochreiter and Schmidhuber 1997, with torch's gates i, f, g, o."""
 
-    def __init__(
-        self, embedded: Tensor, fed_size: int, hidden: Tensor, cell: Tensor, weights: tuple[Tensor, ...]
-    ) -> None:
-        super().__init__(embedded, fed_size, hidden, cell, weights)
+    def begin(self, cell: Tensor) -> None:
         self.loop = torch.cat([self.of_fed, self.own], dim=1)  # one product a step, of [fed; h]
         self.gates = F.linear(self.inputs, self.of_embedded, self.bias + self.own_bias)
         self.cells = cell.new_empty(len(self.states), *cell.shape)
@@ -94,10 +98,7 @@ class LSTMSteps(Steps):
 class GRUSteps(Steps):
     """Cho et al. 2014, with torch's gates r, z, n: r scales the state's part of n and not the state."""
 
-    def __init__(
-        self, embedded: Tensor, fed_size: int, hidden: Tensor, cell: Tensor, weights: tuple[Tensor, ...]
-    ) -> None:
-        super().__init__(embedded, fed_size, hidden, cell, weights)
+    def begin(self, cell: Tensor) -> None:
         self.gates = F.linear(self.inputs, self.of_embedded, self.bias)
         self.fresh = self.gates.new_empty(*self.inputs.shape[:2], self.size)
         # Of n, r and z from the input, and of n from the state.

@@ -6,8 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from translate.attention.kernels import on
-from translate.attention.memory import HALF
+from translate.attention.kernels import SWITCH
 
 
 class Dropout(nn.Module):
@@ -26,7 +25,7 @@ class Dropout(nn.Module):
     def forward(self, states: Tensor) -> Tensor:
         if not self.training or self.p == 0.0:
             return states
-        if states.device.type != "cpu" or not on():
+        if states.device.type != "cpu" or not SWITCH.on:
             return F.dropout(states, self.p)
         return _ByteDropout.apply(states, min(255, max(1, round(256 * self.p))))
 
@@ -42,20 +41,11 @@ class _ByteDropout(torch.autograd.Function):
         drawn = words.view(torch.uint8)[:count]
         ctx.scale = 256 / (256 - threshold)
         # Numbers in the first place, 0 and 1: a product takes a fraction of the time of a choice.
-        kept = torch.ge(drawn, threshold, out=torch.empty(count, dtype=states.dtype))
-        if states.dtype not in HALF:  # these are too coarse for the scale
-            kept.mul_(ctx.scale)
-        kept = kept.view(states.shape)
+        kept = torch.ge(drawn, threshold, out=torch.empty(count, dtype=states.dtype)).view(states.shape)
         ctx.save_for_backward(kept)
-        return _drop(states, kept, ctx.scale)
+        return (states * kept).mul_(ctx.scale)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
         (kept,) = ctx.saved_tensors
-        return _drop(gradients[0], kept, ctx.scale), None
-
-
-def _drop(states: Tensor, kept: Tensor, scale: float) -> Tensor:
-    """``states`` times ``kept``, which holds the scale but in half precision."""
-    dropped = states * kept
-    return dropped.mul_(scale) if kept.dtype in HALF else dropped
+        return (gradients[0] * kept).mul_(ctx.scale), None

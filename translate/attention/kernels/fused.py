@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from translate.attention.functional import masked_softmax
-from translate.attention.kernels import on
+from translate.attention.kernels import SWITCH
 from translate.attention.memory import HALF, Pattern
 from translate.errors import UserError
 
@@ -29,7 +29,6 @@ BACKENDS = {
 }
 KERNELS = ("auto", *BACKENDS, "explicit")
 ADDITIVE_KERNELS = ("auto", "chunked", "explicit")
-MAX_HEAD_SIZE = 256  # of the flash kernel on a GPU
 FEW = 160  # scores of a head up to which the explicit path is as quick, in a search on a CPU
 SHORT = 512 * 512  # scores of a head up to which it is quicker in training in half precision on a CPU
 SHORT_IN_ONEDNN = 200 * 200  # the same in float32, where oneDNN multiplies
@@ -59,7 +58,7 @@ def fuses(kernel: str, query: Tensor, keys: Tensor) -> bool:
     Where a search has so few scores that the explicit path is as quick, its weights come for free. Half
     precision stays with the kernels, which sum in float32.
     """
-    if kernel == "explicit" or not on():
+    if kernel == "explicit" or not SWITCH.on:
         return False
     return (
         kernel != "auto"
@@ -139,7 +138,7 @@ def explicit_attention(
 
 def _fastest(query: Tensor, keys: Tensor, values: Tensor, pattern: Pattern, dropout: float) -> str:
     """The kernel that ``auto`` stands for; ``sdpa`` is torch's own choice."""
-    if not on():
+    if not SWITCH.on:
         return "explicit"
     if query.device.type != "cpu":
         return "sdpa"
@@ -171,8 +170,6 @@ def _refusal(kernel: str, query: Tensor, keys: Tensor, values: Tensor, pattern: 
         return "it has no gradient for a learned bias" if learned else None
     if query.dtype not in HALF:
         return f"it needs float16 or bfloat16 on a GPU, got {query.dtype}"
-    if width > MAX_HEAD_SIZE:
-        return f"a head may be {MAX_HEAD_SIZE} wide at most, got {width}"
     others = (pattern.mask, pattern.window, pattern.bias, pattern.extra)
     if any(part is not None for part in others):
         return "on a GPU it takes neither padding nor window nor bias"

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from translate.attention.kernels import on
+from translate.attention.kernels import SWITCH
 from translate.attention.kernels.additive import chunks
 from translate.attention.kernels.cells import CELLS
 
@@ -35,7 +35,12 @@ class Source(NamedTuple):
 
 def runs(states: Tensor, kernel: str) -> bool:
     """Whether a loop over ``states`` takes this form: in training on a CPU, if the attention's kernel may."""
-    return on() and kernel in ("auto", "chunked") and states.device.type == "cpu" and torch.is_grad_enabled()
+    return (
+        SWITCH.on
+        and kernel in ("auto", "chunked")
+        and states.device.type == "cpu"
+        and torch.is_grad_enabled()
+    )
 
 
 def attend_then_step(
@@ -70,12 +75,7 @@ def attend_then_step(
 
 
 def step_then_attend(
-    rnn: nn.RNNBase,
-    embedded: Tensor,
-    start: Start,
-    source: Source,
-    read_weight: Tensor,
-    read_bias: Tensor,
+    rnn: nn.RNNBase, embedded: Tensor, start: Start, source: Source, read_weight: Tensor, read_bias: Tensor
 ) -> tuple[Tensor, Tensor]:
     """The loop of Luong et al. 2015, 3.3, with input feeding, at all target positions.
 
@@ -117,16 +117,9 @@ class _AttendThenStep(torch.autograd.Function):
         ctx: Any,
         mode: str,
         hidden_keys: Tensor | None,
-        embedded: Tensor,
-        word_queries: Tensor,
-        hidden: Tensor,
-        cell: Tensor,
-        keys: Tensor,
-        values: Tensor,
-        query_weight: Tensor,
-        direction: Tensor,
-        *cell_weights: Tensor,
+        *tensors: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor]:
+        embedded, word_queries, hidden, cell, keys, values, query_weight, direction, *cell_weights = tensors
         steps = CELLS[mode](embedded, values.shape[2], hidden, cell, cell_weights)
         queries = word_queries.transpose(0, 1).clone(memory_format=torch.contiguous_format)
         weights, doubled = _room_for_weights(embedded, keys), 2 * keys
@@ -160,19 +153,12 @@ class _AttendThenStep(torch.autograd.Function):
             of_state[:, steps.fed_size :].addmm_(of_queries[t], query_weight)
         before = steps.states[:-1, :, steps.fed_size :]
         of_inputs, of_cell, of_cell_weights = steps.gradients()
-        return (
-            None,
-            None,
-            of_inputs.transpose(0, 1),
-            of_queries.transpose(0, 1),
-            of_state[:, steps.fed_size :],
-            of_cell,
-            of_keys.mul_(slope),
-            weights.permute(1, 2, 0).to(values.dtype) @ of_contexts.transpose(0, 1),
-            of_queries.flatten(0, 1).t() @ before.flatten(0, 1),
-            of_direction,
-            *of_cell_weights,
-        )
+        of_words = of_inputs.transpose(0, 1), of_queries.transpose(0, 1)
+        of_start = of_state[:, steps.fed_size :], of_cell
+        of_values = weights.permute(1, 2, 0).to(values.dtype) @ of_contexts.transpose(0, 1)
+        of_query_weight = of_queries.flatten(0, 1).t() @ before.flatten(0, 1)
+        of_source = of_keys.mul_(slope), of_values
+        return None, None, *of_words, *of_start, *of_source, of_query_weight, of_direction, *of_cell_weights
 
 
 class _StepThenAttend(torch.autograd.Function):
@@ -181,15 +167,9 @@ class _StepThenAttend(torch.autograd.Function):
         ctx: Any,
         mode: str,
         hidden_keys: Tensor | None,
-        embedded: Tensor,
-        hidden: Tensor,
-        cell: Tensor,
-        keys: Tensor,
-        values: Tensor,
-        read_weight: Tensor,
-        read_bias: Tensor,
-        *cell_weights: Tensor,
+        *tensors: Tensor,
     ) -> tuple[Tensor, Tensor]:
+        embedded, hidden, cell, keys, values, read_weight, read_bias, *cell_weights = tensors
         steps = CELLS[mode](embedded, values.shape[2], hidden, cell, cell_weights)
         weights = _room_for_weights(embedded, keys)
         steps.fed(0).zero_()
@@ -222,16 +202,18 @@ class _StepThenAttend(torch.autograd.Function):
             steps.backward(t, of_hidden, of_state)
         hiddens = steps.states[1:, :, steps.fed_size :]
         of_inputs, of_cell, of_cell_weights = steps.gradients()
+        of_start = of_state[:, steps.fed_size :], of_cell
+        of_keys = of_scores.permute(1, 2, 0).to(keys.dtype) @ hiddens.transpose(0, 1)
+        of_values = weights.permute(1, 2, 0).to(keys.dtype) @ of_outputs.transpose(0, 1)
+        of_layer = of_outputs.flatten(0, 1).t() @ hiddens.flatten(0, 1), of_outputs.sum((0, 1))
         return (
             None,
             None,
             of_inputs.transpose(0, 1),
-            of_state[:, steps.fed_size :],
-            of_cell,
-            of_scores.permute(1, 2, 0).to(keys.dtype) @ hiddens.transpose(0, 1),
-            weights.permute(1, 2, 0).to(keys.dtype) @ of_outputs.transpose(0, 1),
-            of_outputs.flatten(0, 1).t() @ hiddens.flatten(0, 1),
-            of_outputs.sum((0, 1)),
+            *of_start,
+            of_keys,
+            of_values,
+            *of_read,
             *of_cell_weights,
         )
 
