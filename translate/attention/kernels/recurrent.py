@@ -206,16 +206,8 @@ class _StepThenAttend(torch.autograd.Function):
         of_keys = of_scores.permute(1, 2, 0).to(keys.dtype) @ hiddens.transpose(0, 1)
         of_values = weights.permute(1, 2, 0).to(keys.dtype) @ of_outputs.transpose(0, 1)
         of_layer = of_outputs.flatten(0, 1).t() @ hiddens.flatten(0, 1), of_outputs.sum((0, 1))
-        return (
-            None,
-            None,
-            of_inputs.transpose(0, 1),
-            *of_start,
-            of_keys,
-            of_values,
-            *of_read,
-            *of_cell_weights,
-        )
+        of_inputs = of_inputs.transpose(0, 1)
+        return None, None, of_inputs, *of_start, of_keys, of_values, *of_layer, *of_cell_weights
 
 
 def _room_for_weights(embedded: Tensor, keys: Tensor) -> Tensor:
