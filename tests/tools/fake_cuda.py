@@ -8,14 +8,13 @@ line of this package, the operations that a GPU would refuse because their tenso
 those at which the CPU would wait for the GPU or copy to it from memory that is not pinned.
 
 Kernels, memory and speed are left to gpu_check.py. Products in half precision follow the rules of autocast
-for a CPU, which are nearly those for a GPU; compiled functions run uncompiled; packed attention (varlen), on
-which the Transformer trains in half precision, gives no meaningful numbers. torch's own fake tensors cannot
-do this: they hold no numbers, by which a search ends, and without a driver they have no backward pass.
+for a CPU, which are nearly those for a GPU; compiled functions run uncompiled. torch's own fake tensors
+cannot do this: they hold no numbers, by which a search ends, and without a driver they have no backward pass.
 """
 
 import argparse
+import inspect
 import sys
-import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -29,7 +28,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode, return_and_correct_aliasing
-from torch.utils._pytree import tree_flatten, tree_map
 
 import translate
 from translate.alignment.alignment import AlignmentChoice
@@ -116,22 +114,36 @@ class StandIn(Tensor):
     def __torch_dispatch__(  # type: ignore[override]  # outside the mode, as when a stand-in is printed
         cls, operation: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        return operation(*tree_map(_numbers, args), **tree_map(_numbers, kwargs or {}))
+        return operation(*_mapped(_numbers, args), **_mapped(_numbers, kwargs or {}))
 
 
 def _numbers(value: Any) -> Any:
     return value.numbers if isinstance(value, StandIn) else value
 
 
+def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
+    """The function's results in the place of all values inside of tuples, lists and dicts."""
+    if isinstance(value, dict):
+        return {name: _mapped(function, inner) for name, inner in value.items()}
+    if isinstance(value, torch.Size) or not isinstance(value, tuple | list):
+        return function(value)
+    inner = [_mapped(function, part) for part in value]
+    return type(value)(*inner) if hasattr(value, "_fields") else type(value)(inner)
+
+
 def _tensors(*values: Any) -> list[Tensor]:
-    return [value for value in tree_flatten(values)[0] if isinstance(value, Tensor)]
+    found: list[Tensor] = []
+    _mapped(lambda value: found.append(value) if isinstance(value, Tensor) else None, values)
+    return found
 
 
 def _place() -> str:
     """The innermost line of this package on the stack."""
-    for frame in reversed(traceback.extract_stack()):
-        if frame.filename.startswith(str(PACKAGE)):
-            return f"{Path(frame.filename).relative_to(PACKAGE)}:{frame.lineno}"
+    frame = inspect.currentframe()
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(str(PACKAGE)):
+            return f"{Path(frame.f_code.co_filename).relative_to(PACKAGE)}:{frame.f_lineno}"
+        frame = frame.f_back
     return "outside the package"
 
 
@@ -169,12 +181,10 @@ class Operations(TorchDispatchMode):
         if packet is ATEN.copy_ and not isinstance(args[0], StandIn):
             args[0].copy_(_numbers(args[1]))
             return args[0]
-        if str(packet) in PACKED:
-            return tree_map(_wrapped, PACKED[str(packet)](*tree_map(_numbers, args)))
-        made = operation(*tree_map(_numbers, args), **tree_map(_numbers, kwargs))
+        made = operation(*_mapped(_numbers, args), **_mapped(_numbers, kwargs))
         if packet is ATEN._pack_padded_sequence:
             return _wrapped(made[0]), made[1]
-        made = tree_map(_wrapped, made)
+        made = _mapped(_wrapped, made)
         return return_and_correct_aliasing(operation, args, kwargs, made)
 
 
@@ -184,21 +194,6 @@ def _wrapped(value: Any) -> Any:
 
 def _masks(args: Any) -> bool:
     return any(index.dtype in (torch.bool, torch.uint8) for index in _tensors(args[1]))
-
-
-def _packed(query: Tensor, *others: Any) -> tuple[Tensor, ...]:
-    """Shapes and types of packed attention, whose kernel no CPU has."""
-    return query.clone(), query.new_zeros(query.shape[:2], dtype=torch.float32).t(), torch.zeros(2)
-
-
-def _packed_backward(gradient: Tensor, query: Tensor, keys: Tensor, values: Tensor, *others: Any) -> Any:
-    return query.clone(), keys.clone(), values.clone()
-
-
-PACKED: dict[str, Callable[..., Any]] = {
-    "torch_attn._varlen_attn": _packed,
-    "torch_attn._varlen_attn_backward": _packed_backward,
-}
 
 
 def _unpacked(
@@ -245,7 +240,7 @@ class Calls(TorchFunctionMode):
             self.operations.on_gpu = before
         if to_gpu and function in (torch.tensor, torch.as_tensor, Tensor.new_tensor):
             self.operations.note(COPY, function.__name__)
-        return tree_map(_wrapped, made) if to_gpu else made
+        return _mapped(_wrapped, made) if to_gpu else made
 
     def _move(self, function: Any, args: Any, kwargs: Any) -> Any:
         """`to`, `cuda` and `cpu`: the device apart from the type."""
