@@ -24,6 +24,7 @@ RECORDS = {
     "corpora/corpus.py: Corpus": "the parts that a corpus may have",
     "grammar/meaning.py: Clause": "the parts that a clause may have",
     "training/loop.py: Progress": "the state of a run that a checkpoint holds",
+    "alignment/pairs.py: EncodedPair": "two sides in pieces, with their words and offsets",
     "translation.py: TranslateOptions": "every option of a translation, declared once",
     "translation.py: TranslationCall": "the sentences of a call and all that their translation needs",
 }

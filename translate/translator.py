@@ -1,10 +1,10 @@
 """From text to text: translations with their alignments."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import accumulate, islice
+from itertools import accumulate
 from typing import Any
 
 import torch
@@ -151,14 +151,6 @@ class Translator:
         given = options.beside_search + (["ensemble"] if self.partners else [])
         config = options.search_config(self.search)
         return self.engine.without(beyond(config, given, len(self.tokenizers.target)))
-
-    def stream(
-        self, lines: Iterable[str], *, chunk: int = 1024, **options: Any
-    ) -> Iterator[tuple[str, Translation]]:
-        """Translate lines as they come, ``chunk`` at a time: each line with its translation, in order."""
-        iterator = iter(lines)
-        while block := list(islice(iterator, chunk)):
-            yield from zip(block, self.translate(block, **options), strict=True)
 
     def align(
         self,

@@ -111,13 +111,6 @@ def test_one_layer_and_head_needs_only_the_shift(fake_model, shift, names):
     assert len(result.table) == 2
 
 
-def test_without_evidence_rows_are_not_shifted(fake_model):
-    pairs, _ = _pairs(1, names=False)
-    result = calibrate(fake_model(_planted((0, 0, 1), 1, 1), 1, 1), pairs)
-    assert result.choice == AlignmentChoice(0, (0,), 0)
-    assert result.criterion == "default"
-
-
 def test_agreement_of_layers_decides_without_other_evidence(fake_model):
     def attend(
         source_ids, target_in

@@ -40,14 +40,6 @@ def test_silver_by_hand():
     np.testing.assert_allclose(scores, [1, 2 / (4 + 2), 2 / (1 + 2), 0])
 
 
-def test_no_silver():
-    number, scores = silver_scores(
-        np.zeros((3, 2), dtype=int), PairWords.of([_pair("same x same", "same y")])
-    )
-    assert number == 0
-    np.testing.assert_array_equal(scores, np.zeros(3))
-
-
 def test_consistency_by_hand():
     words = PairWords.of([_pair("x y", "a b"), _pair("y x x", "b a")])
     links = np.array(

@@ -7,8 +7,7 @@ from translate.alignment.methods import align
 from translate.alignment.pairs import EncodedPair, pair_batches
 from translate.errors import UserError
 from translate.links.links import Gold, score
-from translate.text.tokenizer import EOS, Pieces
-from translate.text.words import Word
+from translate.text.tokenizer import EOS
 
 # Pieces I | lo ve | you | </s> to je | t' | ai me; rows predict je, t', ai, me, </s>.
 HEAD_0 = [
@@ -141,12 +140,6 @@ def test_choice_must_exist_in_the_model(by_hand, layer, heads):
         align(by_hand, [PAIR], AlignmentChoice(layer, heads, 0))
 
 
-def test_choice_as_dictionary():
-    choice = AlignmentChoice(3, (0, 5), 1)
-    assert choice.to_dict() == {"layer": 3, "heads": [0, 5], "shift": 1, "threshold": 0.0}
-    assert AlignmentChoice.from_dict(choice.to_dict()) == choice
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -160,15 +153,6 @@ def test_choice_as_dictionary():
 def test_wrong_choice(change):
     with pytest.raises(UserError, match="alignment"):
         AlignmentChoice.from_dict({"layer": 0, "heads": [0], "shift": 0, "threshold": 0.0} | change)
-
-
-def test_pair_from_tokenized_sides():
-    source = Pieces([5, 6, 7], [0, 1, 1], [Word("a", 0, 1), Word("bc", 2, 4)])
-    target = Pieces([8], [0], [Word("d", 0, 1)])
-    pair = EncodedPair.of(source, target)
-    assert pair.source_ids == [5, 6, 7, EOS]
-    assert pair.source_piece_words == [0, 1, 1, -1]
-    assert (pair.target_ids, pair.source_words, pair.target_words) == ([8], ["a", "bc"], ["d"])
 
 
 def test_pieces_and_words_must_fit():

@@ -85,14 +85,6 @@ def test_weighted_links_read_back(weights):
     assert all(abs(found[link] - weights[link]) <= 5e-5 for link in weights)
 
 
-@pytest.mark.parametrize("name", ["a.txt", "a.json", "a.jsonl", "a.npz"])
-def test_a_path_may_be_text(tmp_path, name):
-    path = str(tmp_path / name)
-    assert write_alignments([FIRST], path) == tmp_path / name
-    if not name.endswith(".txt"):
-        assert read_alignments(path)[0].source_words == FIRST.source_words
-
-
 def test_wrong_files(tmp_path):
     with pytest.raises(UserError, match=r"a\.xml: expected one of \.txt"):
         write_alignments(ALL, tmp_path / "a.xml")

@@ -177,20 +177,6 @@ def test_sides_without_words(method: str) -> None:
     assert align(model, pairs[:1], ALL, method=method)[0].pharaoh() == ""
 
 
-@pytest.mark.parametrize("name", BACKENDS)
-def test_one_side_a_hundred_times_longer(name: str) -> None:
-    model = tiny_model(name)
-    words = [str(i) for i in range(307)]
-    long = [4 + i % 13 for i in range(307)]
-    pairs = [
-        EncodedPair([*long, EOS], [5, 6, 7], [*range(307), -1], range(3), words, ["x", "y", "z"]),
-        EncodedPair([5, 6, 7, EOS], long, [0, 1, 2, -1], range(307), ["x", "y", "z"], words),
-    ]
-    for pair, found in zip(pairs, align(model, pairs, ALL), strict=True):
-        assert found.weights.shape == (len(pair.target_words), len(pair.source_words))
-        np.testing.assert_allclose(found.weights.sum(1), 1, atol=1e-4)
-
-
 def test_nothing_is_left_behind() -> None:
     """No gradient stays on the parameters, and the model is in the mode it was in."""
     model = tiny_model("transformer").train()

@@ -45,16 +45,6 @@ def test_the_text_is_the_translation_of_the_text_without_markup(
         assert result.alignment is None
 
 
-def test_candidates_have_the_markup_too(translator: Translator) -> None:
-    (found,) = translator.translate(["I <b>love</b> you {0}."], markup=True, n_best=2, alignments=True)
-    assert found.text == found.n_best[0].text
-    for each in found.n_best:
-        assert [m.group() for m in MARKUP.finditer(each.text) if m["tag"]] == ["<b>", "</b>"]
-        assert "{0}" in each.text
-    assert found.alignment is not None
-    assert found.alignment.source_words == ["I", "love", "you", "."]
-
-
 def test_unbalanced_tags_are_counted_and_kept(translator: Translator) -> None:
     translator.warnings.clear()
     found = translator.translate(["I <b>love you .", "I love you .", "</i> you"], markup=True)

@@ -103,11 +103,6 @@ def test_no_element_takes_all_the_words_of_another(rows: list[list[float]], want
     assert found == wanted
 
 
-def test_the_space_before_the_full_stop_stays() -> None:
-    assert placed("see {0} .", "voir .", "0-0 1-1") == "voir {0} ."
-    assert placed("see <b>him</b> <i>now</i> .", "le voir .", "0-1 1-0 3-2").endswith(" .")
-
-
 elements = st.recursive(
     st.lists(st.sampled_from([*"abc", "d.", ", ", " ", " ", "&amp;"]), max_size=4).map("".join),
     lambda inner: st.one_of(
@@ -137,13 +132,3 @@ def test_tags_survive_balanced_and_the_text_is_that_without_tags(
     assert "".join(again.split()) == "".join(target.split())
     if all(each.kind != "alone" for each in marked.items):
         assert MARKUP.sub("", found) == target
-
-
-@given(st.lists(st.sampled_from(["<b>", "</b>", "<i>", "</i>", "a", " c ", "<br>"]), max_size=9).map("".join),
-       targets)  # fmt: skip
-def test_unbalanced_tags_are_all_kept(sentence: str, target: str) -> None:
-    marked = read_markup(sentence)
-    words = [[each.text for each in split_words(text)] for text in (marked.text, target)]
-    weights = np.full((len(words[1]), len(words[0])), 1 / max(1, len(words[0])), dtype=np.float32)
-    found = place_markup(marked, target, Alignment(words[0], words[1], weights))
-    assert Counter(m.group() for m in MARKUP.finditer(found)) == Counter(each.text for each in marked.items)

@@ -69,7 +69,7 @@ def test_what_was_demanded_in_vain_is_an_error(
     found = translate_command("text", held, "--engine", "ctranslate2", "--sample", SENTENCE)
     assert (found.code, found.out) == (2, "")
     assert found.err == (
-        "error: engine: CTranslate2 cannot do this: samples; leave out ctranslate2, or take auto, with "
+        "error: engine: CTranslate2 cannot do this: sample; leave out ctranslate2, or take auto, with "
         "which torch does it\n"
     )
     found = translate_command("text", tiny_runs["rnn_luong"], "--engine", "ctranslate2", SENTENCE)

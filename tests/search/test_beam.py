@@ -109,18 +109,6 @@ def test_scores_equal_rescoring_and_are_in_order(name: str, penalty: float) -> N
             assert not {PAD, BOS, EOS} & set(each.ids)
 
 
-@pytest.mark.parametrize("name", BACKENDS)
-@torch.no_grad()
-def test_a_wider_beam_finds_no_worse(name: str) -> None:
-    model = short_tempered(name)
-    sources = random_sources([5, 3, 7, 4, 6])
-    options = {"length_penalty": 0.0, "max_length_ratio": 1, "max_length_extra": 2}
-    narrow, wide = (search(model, sources, beam_size=size, **options) for size in (1, 25))
-    pairs = list(zip(narrow, wide, strict=True))
-    assert all(w[0].score >= n[0].score - 1e-12 for n, w in pairs)
-    assert any(w[0].score > n[0].score for n, w in pairs)
-
-
 @pytest.mark.parametrize("beam_size", [1, 3])
 @pytest.mark.parametrize("name", CASES)
 @torch.no_grad()
@@ -176,49 +164,6 @@ def test_a_model_that_never_ends_is_ended_at_the_limit() -> None:
             [8] * beam_size,
             [3] * beam_size,
         ]
-
-
-@torch.no_grad()
-def test_a_model_that_ends_at_once() -> None:
-    model = tiny_model("luong")
-    model.output_bias[EOS] += 1000.0
-    found = search(model, random_sources([4, 2]), beam_size=1)
-    assert [[each.ids for each in hypotheses] for hypotheses in found] == [[[]], [[]]]
-    assert found[0][0].log_probability == pytest.approx(0.0, abs=1e-9)
-
-
-@torch.no_grad()
-def test_a_vocabulary_smaller_than_the_beam() -> None:
-    model = tiny_model("luong", target_vocabulary=5)
-    found = search(
-        model, random_sources([4], vocabulary=5), beam_size=7, max_length_ratio=0, max_length_extra=2
-    )
-    assert sorted(each.ids for each in found[0]) == [[], [1], [4]]
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("beam_size", 0),
-        ("batch_size", -1),
-        ("max_source_pieces", 0),
-        ("max_length_ratio", -0.5),
-        ("max_length_extra", 0),
-        ("max_length_ratio", math.nan),
-        ("min_length_ratio", math.inf),
-        ("length_penalty", math.nan),
-        ("length_penalty", -math.inf),
-        ("temperature", math.inf),
-    ],
-)
-def test_impossible_settings_are_refused(name: str, value: float) -> None:
-    with pytest.raises(ValueError, match=name):
-        SearchConfig(**{name: value})  # type: ignore[arg-type]
-
-
-def test_the_limit_grows_with_the_source() -> None:
-    config = SearchConfig(max_length_ratio=1.5, max_length_extra=10)
-    assert [config.longest(n) for n in (1, 2, 7)] == [11, 13, 20]
 
 
 def test_learned_positions_bound_the_length() -> None:

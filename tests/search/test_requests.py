@@ -149,8 +149,8 @@ def test_the_normalisations_are_those_of_the_papers(penalty: float) -> None:
     assert gnmt.normalise(-7.0, 11) == pytest.approx(-7.0 * 6**penalty / (5 + 11) ** penalty)
 
 
-@pytest.mark.parametrize("vocabulary", [5003, 4096, 8000, 700])
-@pytest.mark.parametrize("width", [1, 3, 7])
+@pytest.mark.parametrize("vocabulary", [5003, 700])
+@pytest.mark.parametrize("width", [1, 3])
 @pytest.mark.parametrize("large", [1, 10**9], ids=["by groups", "at once"])
 def test_the_best_candidates_are_those_of_a_full_sort(
     vocabulary: int, width: int, large: int, monkeypatch: pytest.MonkeyPatch
@@ -166,24 +166,6 @@ def test_the_best_candidates_are_those_of_a_full_sort(
     order = totals.argsort(1, descending=True)[:, : 2 * width]
     assert torch.equal(chosen.origins * vocabulary + chosen.tokens, order)
     assert torch.equal(chosen.scores, totals.gather(1, order))
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("temperature", 0.0),
-        ("top_p", 0.0),
-        ("top_p", 1.5),
-        ("top_k", -1),
-        ("min_length", -1),
-        ("max_length", 0),
-        ("length_normalisation", "wu"),
-        ("coverage_penalty", -0.1),
-    ],
-)
-def test_impossible_settings_are_refused(name: str, value: float | str) -> None:
-    with pytest.raises(ValueError, match=name):
-        SearchConfig(**{name: value})  # type: ignore[arg-type]
 
 
 def draws(name: str, sources: list[list[int]], count: int = 3, **options: float) -> list[list[Hypothesis]]:

@@ -86,18 +86,6 @@ class Alignment:
             return format_pharaoh(links)
         return format_weighted({(s, t): float(self.weights[t, s]) for s, t in links})
 
-    def transpose(self) -> "Alignment":
-        """Swap source and target; its rows need not sum to 1."""
-        return Alignment(
-            self.target_words,
-            self.source_words,
-            self.weights.T,
-            self.target_offsets,
-            self.source_offsets,
-            self.method,
-            self.threshold,
-        )
-
     def to_dict(self) -> dict[str, Any]:
         """The alignment for JSON, with weights rounded to 6 digits and Pharaoh links.
 
@@ -128,7 +116,7 @@ class Alignment:
                 [tuple(span) for span in values.get(f"{side}_offsets", ())] for side in ("source", "target")
             )
             words = values["source_words"], values["target_words"]
-            method, threshold = str(values.get("method", "")), float(values["threshold"])
+            method, threshold = str(values.get("method", "")), float(values.get("threshold", 0.0))
             return cls(*words, _matrix(values), source, target, method, threshold)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise UserError(f"not an alignment: {error}") from error

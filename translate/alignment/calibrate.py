@@ -326,10 +326,7 @@ def _agreed(row: Trial) -> float:
 
 
 def symmetrised(
-    forward: Sequence[Alignment],
-    backward: Sequence[Alignment],
-    method: str,
-    threshold: float | None = None,
+    forward: Sequence[Alignment], backward: Sequence[Alignment], method: str, threshold: float | None = None
 ) -> list[Links]:
     """Links (source, target) from both directions; `backward` aligns the pairs with their sides swapped."""
     return [

@@ -6,8 +6,7 @@ to no source word and renormalise the rows of all heads, then average the heads,
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -35,6 +34,7 @@ class EncodedPair:
         source_piece_words, target_piece_words: the word of each piece; -1 for none, such as end-of-sentence.
         source_further, target_further: (piece, word) for further words of pieces that cover several.
         source_offsets, target_offsets: (start, end) of each word in its text; empty if there is no text.
+        picture: the image that was read; its patches are the first source words.
     Raises:
         ValueError: if pieces and words do not fit.
     """
@@ -49,6 +49,7 @@ class EncodedPair:
     target_further: Sequence[tuple[int, int]] = ()
     source_offsets: Sequence[tuple[int, int]] = ()
     target_offsets: Sequence[tuple[int, int]] = ()
+    picture: Image | None = None
 
     def __post_init__(self) -> None:
         for side in ("source", "target"):
@@ -58,16 +59,10 @@ class EncodedPair:
             if words and not NO_WORD <= min(words) <= max(words) < len(getattr(self, f"{side}_words")):
                 raise ValueError(f"{side}: a piece belongs to a word that does not exist")
 
-    @property
-    def picture(self) -> Image | None:
-        """The picture whose patches are the first source words, if any."""
-        return None
-
     @classmethod
     def of(cls, source: Pieces, target: Pieces) -> "EncodedPair":
         """The pair of two results of `Tokenizer.encode_words`."""
-        kind = cls if source.picture is None else partial(PicturedPair, source.picture)
-        return kind(
+        return cls(
             source_ids=[*source.ids, EOS],
             target_ids=target.ids,
             source_piece_words=[*source.piece_words, NO_WORD],
@@ -78,19 +73,8 @@ class EncodedPair:
             target_further=target.further,
             source_offsets=[(word.start, word.end) for word in source.words],
             target_offsets=[(word.start, word.end) for word in target.words],
+            picture=source.picture,
         )
-
-
-class PicturedPair(EncodedPair):
-    """A pair with a picture, whose patches are the first source words."""
-
-    def __init__(self, picture: Image, **parts: Any) -> None:
-        super().__init__(**parts)
-        object.__setattr__(self, "_picture", picture)
-
-    @property
-    def picture(self) -> Image | None:
-        return self._picture  # type: ignore[attr-defined]
 
 
 class PairBatch(NamedTuple):
@@ -141,11 +125,7 @@ def pair_batches(
             part = part[size:]
 
 
-def pair_batch(
-    pairs: Sequence[EncodedPair],
-    indices: list[int],
-    device: torch.device | str,
-) -> PairBatch:
+def pair_batch(pairs: Sequence[EncodedPair], indices: list[int], device: torch.device | str) -> PairBatch:
     """The pairs at ``indices``, in their order."""
     chosen = [pairs[index] for index in indices]
     source, source_mask = pad([pair.source_ids for pair in chosen])

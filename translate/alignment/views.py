@@ -123,12 +123,7 @@ def page_of(
 
 
 def draw_heads_of(
-    model: Seq2Seq,
-    pair: EncodedPair,
-    choice: AlignmentChoice,
-    path: str | Path,
-    *,
-    colour_map: str = "gray",
+    model: Seq2Seq, pair: EncodedPair, choice: AlignmentChoice, path: str | Path, *, colour_map: str = "gray"
 ) -> Path:
     """Draw every layer and head of a pair as `draw_heads` does, with a frame around the chosen ones."""
     from translate.figures.heatmap import draw_heads  # matplotlib is slow to import

@@ -18,6 +18,17 @@ if TYPE_CHECKING:
     from translate.search.ctranslate2.choosing import EngineChoice
     from translate.translator import Translator
 
+
+def option(metavar: str, help: str, *names: str, **more: Any) -> Any:
+    """An option with a value; its name is that of the parameter unless ``names`` are given."""
+    return typer.Option(*names, metavar=metavar, help=help, **more)
+
+
+def flag(name: str, help: str) -> Any:
+    """An option without a value."""
+    return typer.Option(name, help=help)
+
+
 Symmetrisation = Literal["intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"]
 
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.")]

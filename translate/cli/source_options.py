@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
 
-import typer
-
 from translate.cli.console import as_unicode, print_warning
+from translate.cli.options import flag, option
 from translate.config.names import shorten, shown_path
 from translate.errors import UserError
 
@@ -16,14 +15,12 @@ if TYPE_CHECKING:
 
 DocumentIds = Annotated[
     list[Path] | None,
-    typer.Option(
-        metavar="FILE",
-        help="The id of each sentence's document, for runs that read context; one file for every test set.",
+    option(
+        "FILE", "The id of each sentence's document, for runs that read context; one file for every test set."
     ),
 ]
 NoContext = Annotated[
-    bool,
-    typer.Option("--no-context", help="Read every sentence without the previous ones of its document."),
+    bool, flag("--no-context", "Read every sentence without the previous ones of its document.")
 ]
 
 
@@ -42,9 +39,9 @@ class TextDocuments:
 
     document_ids: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="The id of each line's document, for runs that read previous sentences. Default: the lines "
+        option(
+            "FILE",
+            "The id of each line's document, for runs that read previous sentences. Default: the lines "
             "are one document, or several with blank lines between them.",
         ),
     ] = None
@@ -104,9 +101,9 @@ class PairContext:
 
     context: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="SENTENCE",
-            help="A previous sentence of the document, for a run that reads them; several times, "
+        option(
+            "SENTENCE",
+            "A previous sentence of the document, for a run that reads them; several times, "
             "in their order. A heatmap shows sentences and words.",
             callback=as_unicode,
         ),
@@ -174,9 +171,9 @@ class PictureInput:
 
     image: Annotated[
         list[Path] | None,
-        typer.Option(
-            metavar="FILE",
-            help="A picture that the run describes, or reads beside the sentence; several times: one for "
+        option(
+            "FILE",
+            "A picture that the run describes, or reads beside the sentence; several times: one for "
             "each sentence. Lines of standard input name theirs before a tab.",
         ),
     ] = None
@@ -214,8 +211,7 @@ class OnePicture:
     PANEL: ClassVar = "Picture"
 
     image: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The picture that the run describes, or reads beside SOURCE."),
+        Path | None, option("FILE", "The picture that the run describes, or reads beside SOURCE.")
     ] = None
 
     def check(self, sentence: str | None) -> None:

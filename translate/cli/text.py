@@ -13,14 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from translate.cli.console import (
-    Rate,
-    as_unicode,
-    input_lines,
-    print_note,
-    print_warning,
-    print_warnings,
-)
+from translate.cli.console import Rate, as_unicode, input_lines, print_note, print_warning, print_warnings
 from translate.cli.options import Run, print_engine, with_groups
 from translate.cli.source_options import LineInDocument, PictureInput, TextDocuments, reads_context
 from translate.cli.text_options import (

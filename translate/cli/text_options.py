@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import typer
 
 from translate.cli.console import as_unicode
-from translate.cli.options import TranslationMachine
+from translate.cli.options import TranslationMachine, flag, option
 from translate.errors import UserError
 
 if TYPE_CHECKING:
@@ -21,19 +21,13 @@ class OutputOptions:
 
     PANEL: ClassVar = "Output"
 
-    n_best: Annotated[
-        int, typer.Option(metavar="N", help="Translations of each sentence: beam size at most, or samples.")
-    ] = 1
+    n_best: Annotated[int, option("N", "Translations of each sentence: beam size at most, or samples.")] = 1
     format: Annotated[
         Literal["text", "jsonl"],
         typer.Option(help="text: one line for every sentence; jsonl: one JSON object."),
     ] = "text"
     split_sentences: Annotated[
-        bool,
-        typer.Option(
-            "--split-sentences",
-            help="Take a line for a paragraph and translate its sentences one by one.",
-        ),
+        bool, flag("--split-sentences", "Take a line for a paragraph and translate its sentences one by one.")
     ] = False
 
 
@@ -44,19 +38,15 @@ class AlignmentOptions:
     PANEL: ClassVar = "Alignment"
 
     align: Annotated[
-        bool, typer.Option("--align", help="Add word links in Pharaoh format (source-target) after a tab.")
+        bool, flag("--align", "Add word links in Pharaoh format (source-target) after a tab.")
     ] = False
     markup: Annotated[
         bool,
-        typer.Option(
-            "--markup", help="Carry tags (<b>, <br/>) and placeholders ({0}, %s) over to the aligned words."
-        ),
+        flag("--markup", "Carry tags (<b>, <br/>) and placeholders ({0}, %s) over to the aligned words."),
     ] = False
     replace_unknown: Annotated[
         bool,
-        typer.Option(
-            "--replace-unknown", help="Replace an unknown piece with the source word that it is aligned to."
-        ),
+        flag("--replace-unknown", "Replace an unknown piece with the source word that it is aligned to."),
     ] = False
 
 
@@ -66,48 +56,43 @@ class SearchOptions:
 
     PANEL: ClassVar = "Search"
 
-    beam_size: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Hypotheses that the beam holds; 1 is greedy search."),
-    ] = None
-    length_penalty: Annotated[
-        float | None,
-        typer.Option(metavar="A", help="Rank hypotheses by log-probability / length^A."),
-    ] = None
+    beam_size: Annotated[int | None, option("N", "Hypotheses that the beam holds; 1 is greedy search.")] = (
+        None
+    )
+    length_penalty: Annotated[float | None, option("A", "Rank hypotheses by log-probability / length^A.")] = (
+        None
+    )
     length_normalisation: Annotated[
         Literal["average", "gnmt"] | None,
-        typer.Option(
-            metavar="NAME", help="average: divide by length^A; gnmt: divide by ((5 + length) / 6)^A."
-        ),
+        option("NAME", "average: divide by length^A; gnmt: divide by ((5 + length) / 6)^A."),
     ] = None
     coverage_penalty: Annotated[
         float | None,
-        typer.Option(
-            metavar="B",
-            help="Add B times the logarithm of the attention that each source piece received, where "
+        option(
+            "B",
+            "Add B times the logarithm of the attention that each source piece received, where "
             "that is below 1.",
         ),
     ] = None
-    no_repeat_ngram: Annotated[
-        int | None, typer.Option(metavar="N", help="Never write the same N pieces in a row twice.")
-    ] = None
+    no_repeat_ngram: Annotated[int | None, option("N", "Never write the same N pieces in a row twice.")] = (
+        None
+    )
     prefix: Annotated[
-        str | None,
-        typer.Option(metavar="WORDS", help="Begin every translation with these words.", callback=as_unicode),
+        str | None, option("WORDS", "Begin every translation with these words.", callback=as_unicode)
     ] = None
     constraint: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="PHRASE",
-            help="Put this phrase into every translation; may be given several times.",
+        option(
+            "PHRASE",
+            "Put this phrase into every translation; may be given several times.",
             callback=as_unicode,
         ),
     ] = None
     ensemble: Annotated[
         list[Path] | None,
-        typer.Option(
-            metavar="RUN",
-            help="Average the probabilities with those of this run, which must have the same target "
+        option(
+            "RUN",
+            "Average the probabilities with those of this run, which must have the same target "
             "vocabulary; may be given several times.",
         ),
     ] = None
@@ -119,16 +104,16 @@ class LengthOptions:
 
     PANEL: ClassVar = "Length of a translation (pieces, with the end of sentence)"
 
-    min_length: Annotated[int | None, typer.Option(metavar="N", help="Fewest pieces.")] = None
-    max_length: Annotated[int | None, typer.Option(metavar="N", help="Most pieces.")] = None
-    min_length_ratio: Annotated[
-        float | None, typer.Option(metavar="R", help="Fewest pieces: R times those of the source.")
-    ] = None
+    min_length: Annotated[int | None, option("N", "Fewest pieces.")] = None
+    max_length: Annotated[int | None, option("N", "Most pieces.")] = None
+    min_length_ratio: Annotated[float | None, option("R", "Fewest pieces: R times those of the source.")] = (
+        None
+    )
     max_length_ratio: Annotated[
         float | None,
-        typer.Option(
-            metavar="R",
-            help="Most pieces: R times those of the source, plus search.max_length_extra. If the limits "
+        option(
+            "R",
+            "Most pieces: R times those of the source, plus search.max_length_extra. If the limits "
             "contradict each other, this one counts.",
         ),
     ] = None
@@ -140,27 +125,18 @@ class SampleOptions:
 
     PANEL: ClassVar = "Samples"
 
-    sample: Annotated[
-        bool, typer.Option("--sample", help="Draw translations at random instead of searching.")
-    ] = False
-    temperature: Annotated[
-        float | None, typer.Option(metavar="T", help="Below 1, likely pieces are drawn more often.")
-    ] = None
-    top_k: Annotated[
-        int | None, typer.Option(metavar="K", help="Draw only from the K likeliest pieces; 0: from all.")
-    ] = None
+    sample: Annotated[bool, flag("--sample", "Draw translations at random instead of searching.")] = False
+    temperature: Annotated[float | None, option("T", "Below 1, likely pieces are drawn more often.")] = None
+    top_k: Annotated[int | None, option("K", "Draw only from the K likeliest pieces; 0: from all.")] = None
     top_p: Annotated[
-        float | None,
-        typer.Option(metavar="P", help="Draw only from the likeliest pieces that share probability P."),
+        float | None, option("P", "Draw only from the likeliest pieces that share probability P.")
     ] = None
-    seed: Annotated[int | None, typer.Option(metavar="N", help="The same seed draws the same samples.")] = (
-        None
-    )
+    seed: Annotated[int | None, option("N", "The same seed draws the same samples.")] = None
     mbr: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            help="Draw N samples and take the one that agrees best with all (chrF); the score is that "
+        option(
+            "N",
+            "Draw N samples and take the one that agrees best with all (chrF); the score is that "
             "agreement, 0 to 100.",
         ),
     ] = None
@@ -172,9 +148,9 @@ class TextMachine(TranslationMachine):
 
     int8: Annotated[
         bool,
-        typer.Option(
+        flag(
             "--int8",
-            help="Linear layers in 8 bits on the CPU: smaller, not exact. translate evaluate RUN --int8 "
+            "Linear layers in 8 bits on the CPU: smaller, not exact. translate evaluate RUN --int8 "
             "measures the loss in BLEU.",
         ),
     ] = False

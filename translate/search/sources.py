@@ -252,9 +252,7 @@ def most_sentences(batch_size: int, pieces: int, recorded: int = 0, cached: int 
 
 
 def length_batches(
-    lengths: Sequence[int],
-    batch_size: int,
-    held: Callable[[int], tuple[int, int]] = lambda length: (0, 0),
+    lengths: Sequence[int], batch_size: int, held: Callable[[int], tuple[int, int]] = lambda length: (0, 0)
 ) -> Iterator[list[int]]:
     """Indexes of sources of similar lengths, shortest first; empty sources are left out.
 

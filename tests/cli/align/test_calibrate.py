@@ -78,16 +78,6 @@ def test_a_choice_made_with_gold_is_not_replaced_without(
     assert translate_command("align", "calibrate", run, *files).code == 0
 
 
-@pytest.mark.parametrize("text", [None, "[]", '{"criterion": "agreement"}', "{"])
-def test_only_a_stored_choice_by_gold_needs_force(tmp_path: Path, text: str | None) -> None:
-    from translate.runs.calibration import CalibrationPairs, check_replaceable
-    from translate.runs.run_directory import RunDirectory
-
-    if text is not None:
-        (tmp_path / "alignment.json").write_text(text)
-    check_replaceable(RunDirectory(tmp_path), CalibrationPairs("files", [], [], None, False), force=False)
-
-
 def test_gold_of_the_validation_set_decides_alone(
     own_run: Path, tiny_runs: dict[str, Path], translate_command: Command
 ) -> None:
@@ -96,25 +86,12 @@ def test_gold_of_the_validation_set_decides_alone(
     assert "chosen by aer on validation" in result.out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--report"], "it is a command: translate align report"),
-        (["a"], "got unexpected extra argument"),
-        (["--out", "a.png"], "no such option --out of translate align calibrate; it belongs to "),
-        (["--source", "s"], "--source FILE needs --target FILE"),
-        (["--target", "s"], "--target FILE needs --source FILE"),
-        (["--gold", "g"], "--gold describes the files: add --source FILE and --target FILE"),
-        (["--whitespace"], "--whitespace describes the files: add --source FILE and --target FILE"),
-        (["--source", "s", "--target", "t", "--one-based"], "--one-based describes the file of gold links"),
-        (
-            ["--source", "s", "--target", "t", "--gold", "g", "--reverse", "r"],
-            "leave out --gold or --reverse",
-        ),
-    ],
-)
-def test_wrong_use(own_run: Path, arguments: list[str], message: str, translate_command: Command) -> None:
-    result = translate_command("align", "calibrate", own_run, *arguments)
-    assert (result.code, result.out) == (2, "")
-    assert message in result.err
-    assert len(result.err.splitlines()) == 1
+def test_report(own_run: Path, files: list[object], gold: list[object], translate_command: Command) -> None:
+    row = json.loads(translate_command("align", "report", own_run, *files, *gold, "--json").out)
+    assert row["pairs"] == 11
+    assert set(row["scores"]) == {"attention", "gradient", "erasure", "norm"}
+    assert len(row["entropy"]["layers"]) == 2
+    result = translate_command("align", "report", own_run)
+    assert result.code == 0
+    assert "attention and erasure disagree on" in result.out
+    assert all(word in result.out for word in ("rank correlation", "AER", "entropy of each head"))

@@ -3,8 +3,6 @@ import re
 import shutil
 from pathlib import Path
 
-import pytest
-
 import translate
 from tests.cli.align.pairs import PAIR
 from tests.cli.commands import Command
@@ -34,24 +32,6 @@ def test_runs_side_by_side(
     assert {str(run), str(copy)} <= {html.unescape(text) for text in texts} or any("…" in t for t in texts)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([*PAIR], "missing option --out: picture to write"),
-        ([*PAIR, "--out", "a.html"], "a.html: expected one of .png, .pdf, .svg, got .html"),
-        ([*PAIR, "--heads", "--out", "a.png"], "it is a command: translate align heads"),
-        (["--source", "a", "--target", "b"], "no such option --source of translate align compare"),
-        (["--report"], "it is a command: translate align report"),
-    ],
-)
-def test_the_comparison_is_a_picture_of_a_pair(
-    run: Path, arguments: list[str], message: str, translate_command: Command
-) -> None:
-    code, _, errors = translate_command("align", "compare", run, "--with", "runs/other", *arguments)
-    assert code == 2
-    assert message in errors
-
-
 def test_runs_that_cannot_be_compared(run: Path, tmp_path: Path, translate_command: Command) -> None:
     out = tmp_path / "a.png"
     twice = translate_command("align", "compare", run, *PAIR, "--with", run, "--out", out)
@@ -67,3 +47,13 @@ def test_runs_that_cannot_be_compared(run: Path, tmp_path: Path, translate_comma
     assert other.code == 2
     assert f"needs the same languages; {run.name} translates en to fr, back translates fr to en" in other.err
     assert not out.exists()
+
+
+def test_every_layer_and_head(tiny_runs: dict[str, Path], tmp_path: Path, translate_command: Command) -> None:
+    out = tmp_path / "a.svg"
+    options = ("--colours", "viridis", "--out", out)
+    result = translate_command("align", "heads", tiny_runs["transformer"], *PAIR, *options)
+    assert result == (0, f"heads written to {out}\n", "")
+    content = out.read_text(encoding="utf-8")
+    assert "layer 1" in content
+    assert "head 1" in content

@@ -6,8 +6,10 @@ import translate
 from tests.cli.align.pairs import PAIR, write
 from tests.cli.commands import Command
 from translate.alignment.alignment import Alignment
+from translate.alignment.calibrate import symmetrised
 from translate.alignment.formats import read_alignments
 from translate.corpora.split import Split
+from translate.links.links import format_pharaoh
 from translate.translator import Translator
 
 
@@ -23,12 +25,6 @@ def test_blank_lines(
     out = tmp_path / "out.txt"
     translate_command(*line, "--out", out)
     assert out.read_text() == result.out
-
-
-def test_threshold(own_run: Path, files: list[object], test_split: Split, translate_command: Command) -> None:
-    found = translate.load(own_run, device="cpu").align(test_split.source, test_split.target)
-    result = translate_command("align", "corpus", own_run, *files, "--threshold", 0.2)
-    assert result.out.splitlines() == [alignment.pharaoh(0.2) for alignment in found]
 
 
 def test_one_picture(run: Path, tmp_path: Path, translate_command: Command) -> None:
@@ -56,45 +52,29 @@ def test_weights(
         assert [" ".join(alignment.target_words) for alignment in found] == test_split.target
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "missing option --source: source sentences, one a line"),
-        (["--target", "a"], "missing option --source"),
-        (["--source", "a"], "missing option --target: their translations"),
-        ([PAIR[0], "--source", "a", "--target", "b"], "got unexpected extra argument"),
-        (["--source", "short.en", "--target", "long.fr"], "short.en has 1 line"),
-        (["--source", "none.en", "--target", "long.fr"], "none.en: no such file"),
-        (["--source", "latin.fr", "--target", "long.fr"], "latin.fr, line 2: not UTF-8"),
-        (
-            ["--source", "long.fr", "--target", "long.fr", "--out", "a.html"],
-            "a.html: expected one of .png, .pdf, .svg, .txt, .pharaoh",
-        ),
-        (
-            ["--source", "long.fr", "--target", "long.fr", "--out", "a.png", "--weights"],
-            "--weights has no effect on a.png",
-        ),
-        (
-            ["--source", "long.fr", "--target", "long.fr", "--values"],
-            "--values of translate align corpus; it belongs to translate align pair and compare",
-        ),
-    ],
-)
-def test_wrong_use(
-    run: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: list[str],
-    message: str,
+def test_two_directions_of_a_corpus(
+    own_run: Path,
+    tiny_runs: dict[str, Path],
+    files: list[object],
+    test_split: Split,
     translate_command: Command,
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path / "short.en", "a")
-    write(tmp_path / "long.fr", "a", "b")
-    (tmp_path / "latin.fr").write_bytes(b"a\n\xe9\n")
-    before = sorted(tmp_path.iterdir())
-    result = translate_command("align", "corpus", run, *arguments)
-    assert (result.code, result.out) == (2, "")
-    assert message in result.err
-    assert len(result.err.splitlines()) == 1
-    assert sorted(tmp_path.iterdir()) == before
+    reverse = tiny_runs["rnn_luong"]  # of the same direction, but a tiny model hardly knows a direction
+    line = ("align", "symmetrise", own_run, *files, "--reverse", reverse)
+    there = translate.load(own_run, device="cpu").align(test_split.source, test_split.target)
+    back = translate.load(reverse, device="cpu").align(test_split.target, test_split.source)
+    for options, heuristic in (([], "grow-diag-final-and"), (["--heuristic", "union"], "union")):
+        expected = [format_pharaoh(links) for links in symmetrised(there, back, heuristic)]
+        assert translate_command(*line, *options).out.splitlines() == expected
+
+
+def test_two_directions_of_a_pair(
+    own_run: Path, tiny_runs: dict[str, Path], tmp_path: Path, translate_command: Command
+) -> None:
+    line = ("align", "symmetrise", own_run, *PAIR, "--reverse", tiny_runs["rnn_luong"])
+    pair = translate_command(*line)
+    assert pair.code == 0
+    assert len(pair.out.splitlines()) == 1
+    out = tmp_path / "a.txt"
+    assert translate_command(*line, "--out", out).out == f"links written to {out}\n"
+    assert out.read_text() == pair.out

@@ -45,11 +45,9 @@ def test_a_model_that_it_cannot_hold(tiny_runs: dict[str, Path], backend: str, r
     [
         ({"prefix": "je"}, "prefix"),
         ({"constraints": ["aime"]}, "constraints"),
-        ({"mbr": 2}, "samples, mbr"),
-        ({"search": {"sample": True}}, "samples"),
+        ({"mbr": 2}, "sample, mbr"),
         ({"search": {"coverage_penalty": 0.2}}, "coverage_penalty"),
-        ({"search": {"length_normalisation": "gnmt"}}, "length_normalisation=gnmt"),
-        ({"search": {"min_length_ratio": 0.5}}, "min_length_ratio"),
+        ({"search": {"length_normalisation": "gnmt"}}, "length_normalisation"),
         ({"search": {"min_length": 9}}, "min_length"),
         ({"search": {"no_repeat_ngram": 2}}, "no_repeat_ngram"),
         ({"beam_size": 200}, "beam as wide as half of the vocabulary"),
@@ -70,14 +68,6 @@ def test_an_option_that_it_does_not_have(
     assert found == ours.translate(["I love you ."], **options)[0]
     assert found.engine == "torch"
     assert auto.translate(["I love you ."])[0].engine == "ctranslate2"
-
-
-def test_an_ensemble(ours: Translator, engine_of: Chosen) -> None:
-    demanded = engine_of(ours)
-    with pytest.raises(UserError, match="ensemble"):
-        replace(ours, engine=demanded).join([ours]).translate(["I love you ."])
-    auto = replace(ours, engine=replace(demanded, asked="auto")).join([ours])
-    assert auto.translate(["I love you ."])[0].engine == "torch"
 
 
 def _lacking(name: str) -> Sequence[str] | None:

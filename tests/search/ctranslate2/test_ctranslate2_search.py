@@ -42,8 +42,7 @@ def texts(translation: Translation) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("beam_size", [1, 3])
 @pytest.mark.parametrize(
-    ("layer", "heads", "shift"),
-    [(0, (0,), 0), (1, (1,), 0), (1, (1,), 1), (0, (1,), 1), (1, (0, 1), 0)],
+    ("layer", "heads", "shift"), [(0, (0,), 0), (1, (1,), 0), (1, (1,), 1), (0, (1,), 1), (1, (0, 1), 0)]
 )
 def test_texts_and_alignments_are_those_of_torch(
     ours: Translator,

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-import typer
-
 from translate.cli.align.options import SourceFile, TargetFile, Whitespace, note_context
 from translate.cli.console import Rate, print_note
-from translate.cli.options import AsJson, BatchMachine, Run, with_groups
+from translate.cli.options import AsJson, BatchMachine, Run, flag, option, with_groups
 from translate.errors import UserError
 
 if TYPE_CHECKING:
@@ -44,18 +42,11 @@ class JudgedPairs:
 
     source: SourceFile = None
     target: TargetFile = None
-    gold: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Their gold links, in TALP or NAACL format.")
-    ] = None
-    one_based: Annotated[
-        bool, typer.Option("--one-based", help="The gold links in TALP format count from 1.")
-    ] = False
+    gold: Annotated[Path | None, option("FILE", "Their gold links, in TALP or NAACL format.")] = None
+    one_based: Annotated[bool, flag("--one-based", "The gold links in TALP format count from 1.")] = False
     whitespace: Whitespace = False
     data_from_run: Annotated[
-        bool,
-        typer.Option(
-            "--data-from-run", help="Read the files or download the corpus that the run names; trust it."
-        ),
+        bool, flag("--data-from-run", "Read the files or download the corpus that the run names; trust it.")
     ] = False
 
     def __post_init__(self) -> None:
@@ -88,11 +79,10 @@ def calibrate(
     *,
     pairs: JudgedPairs,
     reverse: Annotated[
-        Path | None,
-        typer.Option(metavar="RUN", help="Run of the opposite direction: choose by agreement with it."),
+        Path | None, option("RUN", "Run of the opposite direction: choose by agreement with it.")
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace a choice made with gold links by one made without.")
+        bool, flag("--force", "Replace a choice made with gold links by one made without.")
     ] = False,
     as_json: AsJson = False,
     machine: BatchMachine,

@@ -27,7 +27,7 @@ from translate.cli.align.options import (
     write_lines,
 )
 from translate.cli.console import Rate, as_unicode
-from translate.cli.options import BatchMachine, Run, Symmetrisation, with_groups
+from translate.cli.options import BatchMachine, Run, Symmetrisation, option, with_groups
 from translate.cli.source_options import check_words_alone
 from translate.config.names import shown_path
 from translate.errors import UserError
@@ -56,14 +56,14 @@ Example:
 @with_groups
 def corpus(
     run: Run,
-    source: Annotated[Path, typer.Option(metavar="FILE", help="Source sentences, one a line.")],
-    target: Annotated[Path, typer.Option(metavar="FILE", help="Their translations.")],
+    source: Annotated[Path, option("FILE", "Source sentences, one a line.")],
+    target: Annotated[Path, option("FILE", "Their translations.")],
     *,
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Links (.txt), weights (.tsv, .json, .jsonl, .npz) or one picture of the whole corpus "
+        option(
+            "FILE",
+            "Links (.txt), weights (.tsv, .json, .jsonl, .npz) or one picture of the whole corpus "
             "(.png, .pdf, .svg). Default: links on standard output.",
         ),
     ] = None,
@@ -113,18 +113,15 @@ def symmetrise(
     ] = None,
     translation: Target = None,
     *,
-    reverse: Annotated[Path, typer.Option(metavar="RUN", help="Run of the opposite direction.")],
+    reverse: Annotated[Path, option("RUN", "Run of the opposite direction.")],
     source: SourceFile = None,
     target: TargetFile = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="File of links (.txt). Default: standard output."),
-    ] = None,
+    out: Annotated[Path | None, option("FILE", "File of links (.txt). Default: standard output.")] = None,
     heuristic: Annotated[
         Symmetrisation,
-        typer.Option(
-            metavar="NAME",
-            help="How to combine the links: intersection, union, grow-diag, grow-diag-final or "
+        option(
+            "NAME",
+            "How to combine the links: intersection, union, grow-diag, grow-diag-final or "
             "grow-diag-final-and.",
         ),
     ] = "grow-diag-final-and",

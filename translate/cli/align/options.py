@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import typer
 
 from translate.cli.console import as_unicode, print_note
-from translate.cli.options import BatchMachine, Engine, check_place
+from translate.cli.options import BatchMachine, Engine, check_place, flag, option
 from translate.config.names import shorten, shown_path
 from translate.errors import UserError
 
@@ -39,20 +39,19 @@ Target = Annotated[
         metavar="TARGET", help="Its translation. Default: the model translates.", callback=as_unicode
     ),
 ]
-SourceFile = Annotated[Path | None, typer.Option(metavar="FILE", help="Source sentences, one a line.")]
-TargetFile = Annotated[Path | None, typer.Option(metavar="FILE", help="Their translations.")]
-PictureFile = Annotated[Path, typer.Option(metavar="FILE", help="Picture to write: .png, .pdf or .svg.")]
+SourceFile = Annotated[Path | None, option("FILE", "Source sentences, one a line.")]
+TargetFile = Annotated[Path | None, option("FILE", "Their translations.")]
+PictureFile = Annotated[Path, option("FILE", "Picture to write: .png, .pdf or .svg.")]
 Threshold = Annotated[
     float | None,
-    typer.Option(
-        metavar="W",
-        help="Link all weights from W on; 0: only the largest weight of each target word. Default: the "
+    option(
+        "W",
+        "Link all weights from W on; 0: only the largest weight of each target word. Default: the "
         "choice of the run.",
     ),
 ]
 Whitespace = Annotated[
-    bool,
-    typer.Option("--whitespace", help="Split words only at white space, as tokenised corpora do."),
+    bool, flag("--whitespace", "Split words only at white space, as tokenised corpora do.")
 ]
 
 
@@ -89,9 +88,9 @@ class WeightOptions:
 
     method: Annotated[
         Literal["attention", "gradient", "erasure", "norm"],
-        typer.Option(
-            metavar="NAME",
-            help="attention: the chosen layer and heads; gradient: gradient times input; erasure: how much "
+        option(
+            "NAME",
+            "attention: the chosen layer and heads; gradient: gradient times input; erasure: how much "
             "the log-probability drops without the source word; norm: attention times the size of values.",
         ),
     ] = "attention"
@@ -126,9 +125,7 @@ class LinkOptions:
     PANEL: ClassVar = "Links"
 
     threshold: Threshold = None
-    weights: Annotated[
-        bool, typer.Option("--weights", help="Write each link with its weight: 0-0:0.9412.")
-    ] = False
+    weights: Annotated[bool, flag("--weights", "Write each link with its weight: 0-0:0.9412.")] = False
 
     def __post_init__(self) -> None:
         check_threshold(self.threshold)
@@ -140,13 +137,10 @@ class PictureOptions:
 
     PANEL: ClassVar = "Picture"
 
-    values: Annotated[bool, typer.Option("--values", help="Write each weight into its cell.")] = False
-    links: Annotated[
-        str | None, typer.Option(metavar="LINKS", help="Frame the cells of known links: '0-0 1-2 2p1'.")
-    ] = None
+    values: Annotated[bool, flag("--values", "Write each weight into its cell.")] = False
+    links: Annotated[str | None, option("LINKS", "Frame the cells of known links: '0-0 1-2 2p1'.")] = None
     colours: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Colour map: gray (the default), gray_r, viridis, cividis ..."),
+        str | None, option("NAME", "Colour map: gray (the default), gray_r, viridis, cividis ...")
     ] = None
 
     def __post_init__(self) -> None:
@@ -159,8 +153,8 @@ class PictureOptions:
     def check_no_matrix(self, out: Path) -> None:
         """Raise :class:`UserError` for options of a matrix, which a run of pictures does not draw."""
         given = {"--values": self.values, "--links": self.links, "--colours": self.colours}
-        for option in (name for name, value in given.items() if value):
-            raise UserError(f"align: {option} has no effect on {out}, which shows regions")
+        for name in (name for name, value in given.items() if value):
+            raise UserError(f"align: {name} has no effect on {out}, which shows regions")
 
     def check_no_links(self, out: Path) -> None:
         """Raise :class:`UserError` for links, which count the words of one sentence."""
@@ -241,11 +235,11 @@ def check_effect(out: Path | None, given: Mapping[str, bool], extensions: tuple[
         given: for every option, whether the user gave it.
         extensions: the files that these options are for.
     """
-    for option in (name for name, is_given in given.items() if is_given):
+    for name in (name for name, is_given in given.items() if is_given):
         if extension(out) not in extensions:
             where = "standard output" if out is None else shown_path(out)
             raise UserError(
-                f"align: {option} has no effect on {where}; it is for {', '.join(extensions)} files"
+                f"align: {name} has no effect on {where}; it is for {', '.join(extensions)} files"
             )
 
 

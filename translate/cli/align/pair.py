@@ -32,6 +32,7 @@ from translate.cli.options import (
     MachineOptions,
     Run,
     check_languages,
+    option,
     print_engine,
     run_names,
     with_groups,
@@ -88,9 +89,9 @@ def pair(
     *,
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Heatmap (.png, .pdf, .svg), page (.html), links (.txt) or weights (.tsv, .json, .jsonl, "
+        option(
+            "FILE",
+            "Heatmap (.png, .pdf, .svg), page (.html), links (.txt) or weights (.tsv, .json, .jsonl, "
             ".npz). Default: links on standard output.",
         ),
     ] = None,
@@ -211,9 +212,7 @@ def heads(
     target: Target = None,
     *,
     out: PictureFile,
-    colours: Annotated[
-        str, typer.Option(metavar="NAME", help="Colour map: gray, gray_r, viridis, cividis ...")
-    ] = "gray",
+    colours: Annotated[str, option("NAME", "Colour map: gray, gray_r, viridis, cividis ...")] = "gray",
     whitespace: Whitespace = False,
     machine: MachineOptions,
 ) -> None:
@@ -240,8 +239,7 @@ def compare(
     target: Target = None,
     *,
     beside: Annotated[
-        list[Path],
-        typer.Option("--with", metavar="RUN", help="A run to draw beside it; may be given several times."),
+        list[Path], option("RUN", "A run to draw beside it; may be given several times.", "--with")
     ],
     out: PictureFile,
     weighting: WeightOptions,

@@ -13,7 +13,7 @@ from translate.alignment.alignment import AlignmentChoice
 from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq, Transformer
-from translate.search.ctranslate2.conversion import Convertible, Refusals, refuse_attentions
+from translate.search.ctranslate2.conversion import Convertible, Refusals, refuse_attentions, unsupported
 from translate.search.ctranslate2.converted import cached
 from translate.search.ctranslate2.ctranslate2_search import MAX_WORKERS, CTranslate2Search
 from translate.text.tokenizer import TokenizerPair
@@ -75,17 +75,9 @@ def beyond(config: SearchConfig, given: Iterable[str], vocabulary: int) -> str |
         given: names of options beside the search which it does not have, such as ``constraints``.
         vocabulary: number of target pieces.
     """
-    settings = {
-        "length_normalisation=gnmt": config.length_normalisation != "average",
-        "coverage_penalty": config.coverage_penalty > 0,
-        # It forbids pieces before the softmax, ours after it: other scores, and so other translations.
-        "min_length": config.min_length > 0,
-        "min_length_ratio": config.min_length_ratio > 0,
-        "no_repeat_ngram": config.no_repeat_ngram > 0,
-        "samples": config.sample,
-        "beam as wide as half of the vocabulary": 2 * config.beam_size > vocabulary,
-    }
-    lacking = [*(name for name, wanted in settings.items() if wanted), *given]
+    lacking = [*unsupported(config), *given]
+    if 2 * config.beam_size > vocabulary:
+        lacking.append("beam as wide as half of the vocabulary")
     return f"CTranslate2 cannot do this: {', '.join(lacking)}" if lacking else None
 
 

@@ -5,29 +5,21 @@ and hold other weights than the checkpoint, could not be checked. A folder is na
 so a new checkpoint or another choice of heads never finds an old one.
 """
 
-import hashlib
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from translate.corpora.caches import cache_directory, fingerprint
 from translate.errors import UserError
 from translate.models import Transformer
-from translate.search.ctranslate2.conversion import (
-    Convertible,
-    convert,
-    norm_of,
-    num_heads_of,
-    pre_norm_of,
-)
+from translate.search.ctranslate2.conversion import Convertible, convert, norm_of, num_heads_of, pre_norm_of
 from translate.text.aside import scratch
 
 VERSION = "1"  # changes with the way a model is converted
 MODELS = "ctranslate2"  # the folder in the cache
-CHECKSUMS = "SHA256SUMS"
 KEPT = 8  # models, those that were used last
 QUANTIZATION = "float32"  # of the files; CTranslate2 rounds when it loads them
 
@@ -45,8 +37,8 @@ def cached(library: Any, run: Convertible, load: Callable[[Path], Any]) -> Any:
     root = cache_directory("auto")
     assert root is not None
     folder = root / MODELS / identity(run, library.__version__)
-    if _is_intact(folder):
-        with suppress(RuntimeError, OSError):  # another process may just have removed it
+    if folder.is_dir():
+        with suppress(RuntimeError, OSError):  # damaged, or another process may just have removed it
             found = load(folder)
             with suppress(OSError):
                 os.utime(folder)  # used last
@@ -56,7 +48,7 @@ def cached(library: Any, run: Convertible, load: Callable[[Path], Any]) -> Any:
         convert(library, run, new, QUANTIZATION)
         found = load(new)
         if place.parent == folder.parent:
-            with suppress(OSError):  # a full disk
+            with suppress(OSError):  # a full disk, or another process was faster
                 _keep(new, folder, place)
         return found
 
@@ -87,65 +79,26 @@ def _options(model: Transformer) -> list[Any]:
 @contextmanager
 def _place(cache: Path) -> Iterator[Path]:
     """An empty folder to write into: in the cache if that can be written."""
-    with _scratch(cache) as folder:
-        if folder is not None:
-            yield folder
-            return
-    try:
-        temporary = tempfile.TemporaryDirectory(prefix="translate-")
-    except OSError as error:
-        raise UserError(
-            f"{cache}: the converted model cannot be written, nor into a temporary folder "
-            f"({error.strerror}); free some space, or name another folder by TRANSLATE_CACHE"
-        ) from error
-    with temporary as name:
-        yield Path(name)
-
-
-@contextmanager
-def _scratch(cache: Path) -> Iterator[Path | None]:
-    """A temporary folder in the cache, or ``None`` if it cannot be written."""
-    try:
-        cache.mkdir(parents=True, exist_ok=True)
-        inside = scratch(cache)
-        folder = inside.__enter__()
-    except OSError:
-        yield None
-        return
-    try:
+    with ExitStack() as stack:
+        try:
+            cache.mkdir(parents=True, exist_ok=True)
+            folder = stack.enter_context(scratch(cache))
+        except OSError:
+            try:
+                folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="translate-")))
+            except OSError as error:
+                raise UserError(
+                    f"{cache}: the converted model cannot be written, nor into a temporary folder "
+                    f"({error.strerror}); free some space, or name another folder by TRANSLATE_CACHE"
+                ) from error
         yield folder
-    finally:
-        inside.__exit__(None, None, None)
 
 
 def _keep(new: Path, folder: Path, place: Path) -> None:
     """Give a model that was written aside its name; a damaged one of that name makes room."""
-    sums = [f"{_checksum(path)}  {path.name}\n" for path in sorted(new.iterdir())]
-    (new / CHECKSUMS).write_text("".join(sums), encoding="utf-8")
-    if folder.exists() and not _is_intact(folder):
+    if folder.exists():
         folder.rename(place / "damaged")
-    if not folder.exists():
-        new.rename(folder)  # fails if another process was faster
-    used = sorted(_models(folder.parent), key=lambda path: path.stat().st_mtime)
-    for path in used[:-KEPT]:
+    new.rename(folder)
+    models = [path for path in folder.parent.iterdir() if path.is_dir() and len(path.name) == 64]
+    for path in sorted(models, key=lambda path: path.stat().st_mtime)[:-KEPT]:
         path.rename(place / path.name)  # removed with it
-
-
-def _models(cache: Path) -> list[Path]:
-    return [path for path in cache.iterdir() if path.is_dir() and len(path.name) == 64]
-
-
-def _is_intact(folder: Path) -> bool:
-    """Whether all files of a model are there, as they were written."""
-    try:
-        lines = (folder / CHECKSUMS).read_text(encoding="utf-8").splitlines()
-        return bool(lines) and all(
-            _checksum(folder / name) == checksum for checksum, name in (line.split("  ", 1) for line in lines)
-        )
-    except (OSError, ValueError):
-        return False
-
-
-def _checksum(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -112,12 +112,7 @@ class CTranslate2Search:
         yield from self._end(cut, sources, config)
 
     def _submit(
-        self,
-        group: Sequence[int],
-        sources: Sequence[Sequence[int]],
-        config: SearchConfig,
-        *,
-        attention: bool,
+        self, group: Sequence[int], sources: Sequence[Sequence[int]], config: SearchConfig, *, attention: bool
     ) -> "_Submitted":
         # A longer translation than the table of positions is left to our search, which needs none.
         limits = [min(config.longest(len(sources[i]) + 1), self.longest_target) for i in group]
