@@ -276,8 +276,10 @@ class Cluster:
         return self._explained(lambda: self.session.sql(statement))
 
     def _write(self, rows: Any, output: Path) -> None:
-        """Spark writes aside and renames; the file ``_SUCCESS`` says that a table is whole."""
-        self._explained(lambda: rows.write.mode("overwrite").parquet(str(output.resolve())))
+        new = output.resolve().with_name(f"{output.name}.new")
+        self._explained(lambda: rows.write.mode("overwrite").parquet(str(new)))
+        shutil.rmtree(output, ignore_errors=True)
+        new.rename(output)
 
     def _explained(self, work: Callable[[], Any]) -> Any:
         try:
