@@ -12,7 +12,7 @@ import pytest
 from tests.export.in_node import in_node, run_script
 from translate.config.data import TokenizerConfig
 from translate.errors import UserError
-from translate.export.browser_tokenizer import describe, write_tokenizer
+from translate.export.static_page import describe, write_tokenizer
 from translate.serve.texts import in_sentences
 from translate.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, train_tokenizer
 from translate.text.words import split_words

@@ -11,7 +11,7 @@ from tests.export.contents import SEARCH, SOURCES, of_case, translations
 from tests.tiny_models import CASES, padded, random_sources, tiny_model
 from translate.export import onnx
 from translate.export.contents import prove
-from translate.export.onnx_graphs import PaddedRecurrence, Reading, Step, example, exportable
+from translate.export.onnx import PaddedRecurrence, Reading, Step, example, exportable
 from translate.export.onnx_search import Graphs, search
 from translate.models import EncoderSizes, RNNEncoder
 

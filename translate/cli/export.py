@@ -38,7 +38,7 @@ Runtime = Annotated[
     Path | None,
     typer.Option(
         metavar="PATH",
-        help="For page: onnxruntime-web as npm packs it, or a folder with it. Default: it is fetched.",
+        help="For page: onnxruntime-web as npm packs it. Default: it is fetched.",
     ),
 ]
 

@@ -1,1 +1,1 @@
-"""Trained models in the formats of other engines, a file for each, proved by translating with both."""
+"""Trained models in the formats of other engines, one file a format, proved by translating with both."""

@@ -6,7 +6,7 @@ import json
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from translate.config.names import shorten
@@ -28,8 +28,7 @@ def read_runtime(given: Path | None, report: Callable[[str], None]) -> dict[str,
     """The contents of ``FILES``.
 
     Args:
-        given: the package as npm packs it, or its folder, or a folder with it in ``node_modules``; it is
-            fetched by npm if ``None``.
+        given: the package as npm packs it; it is fetched by npm if ``None``.
         report: called with each line for the user.
 
     Raises:
@@ -39,13 +38,10 @@ def read_runtime(given: Path | None, report: Callable[[str], None]) -> dict[str,
         report(f"fetching {PACKAGE} {VERSION}, 33 MB, for the page; --runtime FILE uses a copy")
         return _checked(_of_package(io.BytesIO(_fetch()), GET), GET)
     where = f"--runtime {given}"
-    if given.is_dir():
-        inner = given / "node_modules" / PACKAGE
-        return _checked(_of_folder(inner if inner.is_dir() else given), where)
     try:
         content = read_bounded(given, limit=MAX_BYTES)
     except FileNotFoundError as error:
-        raise UserError(f"{where}: there is no such file or folder; make it with: {GET}") from error
+        raise UserError(f"{where}: there is no such file; make it with: {GET}") from error
     return _checked(_of_package(io.BytesIO(content), where), where)
 
 
@@ -70,8 +66,8 @@ def _of_package(content: io.BytesIO, where: str) -> dict[str, bytes]:
     found = {}
     try:
         with tarfile.open(fileobj=content, mode="r|gz") as archive:
-            for member in _regular(archive):
-                if member.name in wanted and member.size <= MAX_BYTES:
+            for member in archive:
+                if member.isfile() and member.name in wanted and member.size <= MAX_BYTES:
                     file = archive.extractfile(member)
                     assert file is not None
                     found[member.name.removeprefix("package/").removeprefix("dist/")] = file.read()
@@ -80,15 +76,6 @@ def _of_package(content: io.BytesIO, where: str) -> dict[str, bytes]:
     except (tarfile.TarError, OSError, EOFError) as error:
         raise UserError(f"{where}: not a package of npm ({shorten(error)}); make one with: {GET}") from error
     return found
-
-
-def _regular(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
-    return (member for member in archive if member.isfile())
-
-
-def _of_folder(folder: Path) -> dict[str, bytes]:
-    files = {"package.json": folder / "package.json", **{name: folder / "dist" / name for name in FILES}}
-    return {name: read_bounded(path, limit=MAX_BYTES) for name, path in files.items() if path.is_file()}
 
 
 def _checked(found: dict[str, bytes], where: str) -> dict[str, bytes]:

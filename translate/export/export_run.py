@@ -9,15 +9,18 @@ from translate.config.names import shorten
 from translate.corpora.corpus import load_corpus
 from translate.corpora.images.scene_corpus import generate_scenes, pair_of
 from translate.errors import UserError
-from translate.export import bundle, ctranslate2, huggingface, onnx, static_page
+from translate.export import ctranslate2, huggingface, onnx, static_page
 from translate.export.contents import Contents, Engine, Proof, Rendered, prove
 from translate.export.export_card import write_card
 from translate.grammar.generator import generate
+from translate.runs.checkpoint import WEIGHTS, save_weights
 from translate.runs.load import load, read_settings
 from translate.runs.run_directory import RunDirectory
 from translate.search.ctranslate2.conversion import refuse_search
 from translate.text.aside import aside
+from translate.text.bounded import read_bounded
 from translate.text.lines import read_lines
+from translate.training.weights import model_tensors
 from translate.translation import Translation
 from translate.translator import Translator
 
@@ -119,7 +122,7 @@ def _write(
     contents: Contents, export_format: str, directory: Path, quantization: str | None, plugins: Sequence[str]
 ) -> Engine:
     if export_format == "bundle":
-        return _bundle_engine(bundle.export(contents, directory), plugins)
+        return _bundle_engine(write_bundle(contents, directory), plugins)
     if export_format == "ctranslate2":
         return ctranslate2.export(contents, directory, quantization or ctranslate2.EXACT)
     if export_format == "onnx":
@@ -135,7 +138,7 @@ def _bundle_engine(directory: RunDirectory, plugins: Sequence[str]) -> Engine:
 
 
 def _rendered(translations: Sequence[Translation]) -> list[Rendered]:
-    return [Rendered(each.text, each.score, each.alignment) for each in translations]
+    return [Rendered(found.text, found.score, found.alignment) for found in translations]
 
 
 def _first_lines(path: Path, count: int) -> list[str]:
@@ -150,7 +153,7 @@ def _validation(data: DataConfig, count: int, report: Callable[[str], None]) -> 
     if data.read != "text":
         scenes = generate_scenes({"validation": count}, data.seed, captions=data.read == "picture")
         languages = ("en", "fr")
-        return [pair_of(each, languages, data.read, None).source for each in scenes["validation"]]
+        return [pair_of(scene, languages, data.read, None).source for scene in scenes["validation"]]
     generated = [example.source for example in generate(1, count, 0, data.seed)["validation"]]
     if data.kind == "grammar":
         try:
@@ -165,3 +168,32 @@ def _validation(data: DataConfig, count: int, report: Callable[[str], None]) -> 
         f"add --sentences {shlex.quote(shorten(named))}"
     )
     return generated
+
+
+def write_bundle(contents: Contents, directory: Path) -> RunDirectory:
+    """Write a run directory without the files that only training needs.
+
+    Args:
+        contents: of any backend.
+        directory: to be created.
+
+    Raises:
+        UserError: if a file of the run cannot be read.
+    """
+    bundle = RunDirectory(directory)
+    folder = bundle.checkpoints / "best"
+    folder.mkdir(parents=True)
+    weights = {name: tensor.contiguous() for name, tensor in model_tensors(contents.model).items()}
+    save_weights(weights, folder / WEIGHTS)
+    contents.tokenizers.save(bundle.tokenizer)
+    try:
+        for source, target in (
+            (contents.directory.config, bundle.config),
+            (contents.directory.alignment, bundle.alignment),
+            (contents.directory.scores, bundle.scores),
+        ):
+            if source.exists():
+                target.write_bytes(read_bounded(source, root=contents.directory.path))
+    except OSError as error:
+        raise UserError(f"{error.filename}: cannot be copied ({error.strerror})") from error
+    return bundle

@@ -15,14 +15,14 @@ import torch
 
 from translate.alignment.methods import align_recorded
 from translate.alignment.pairs import EncodedPair
+from translate.errors import UserError
 from translate.export import onnx
 from translate.export.browser_runtime import read_runtime
-from translate.export.browser_tokenizer import write_tokenizer
-from translate.export.contents import Contents, Engine, Rendered
+from translate.export.contents import Contents, Engine, Rendered, require
 from translate.export.onnx_search import Graphs
 from translate.serve.live_page import index_text, shared_files
 from translate.serve.word_confidence import stored
-from translate.text.tokenizer import BOS, EOS
+from translate.text.tokenizer import BOS, EOS, Tokenizer
 
 FORMAT = "page"
 SCRIPTS = (
@@ -79,7 +79,7 @@ def export(
 
 
 def _description(contents: Contents, names: Sequence[str], num_memories: int) -> dict[str, Any]:
-    """What the page must know of the model."""
+    """The facts about the model that the page needs."""
     search, model = contents.search, contents.model
     source, target = contents.languages
     choice, counted = contents.choice, stored(contents.directory.path, model)
@@ -157,3 +157,63 @@ def _aligned(contents: Contents, graphs: Graphs, sentence: str, found: Rendered)
     recorded = torch.from_numpy(np.stack(rows))  # (T + 1, H, S)
     (alignment,) = align_recorded([EncodedPair.of(source, target)], contents.choice, [recorded])
     return found._replace(text=text, alignment=alignment)
+
+
+KINDS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}
+USER_DEFINED = 4  # a piece's kind
+
+
+def write_tokenizer(tokenizer: Tokenizer, directory: Path, name: str) -> None:
+    """Write ``NAME.json`` and ``NAME.rules``.
+
+    Args:
+        tokenizer: a SentencePiece model.
+        directory: that is there.
+        name: of the files.
+
+    Raises:
+        UserError: if the model has what the page's tokenizer does not know.
+    """
+    model = _read(tokenizer)
+    described = describe(model, tokenised=tokenizer.tokenised)
+    text = json.dumps(described, ensure_ascii=False, separators=(",", ":"))
+    (directory / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+    (directory / f"{name}.rules").write_bytes(model.normalizer_spec.precompiled_charsmap)
+
+
+def _read(tokenizer: Tokenizer) -> Any:
+    messages = require("sentencepiece.sentencepiece_model_pb2", "page")  # its protobuf comes with onnx
+    return messages.ModelProto.FromString(tokenizer.model)
+
+
+def describe(model: Any, *, tokenised: bool) -> dict[str, Any]:
+    """The values of ``NAME.json``.
+
+    Args:
+        model: the message ``ModelProto`` of SentencePiece.
+        tokenised: as :class:`Tokenizer`.
+
+    Raises:
+        UserError: as :func:`write_tokenizer`.
+    """
+    trained, normalizer = model.trainer_spec, model.normalizer_spec
+    unknown = {
+        "user-defined pieces": any(piece.type == USER_DEFINED for piece in model.pieces),
+        "white space at the end of words": trained.treat_whitespace_as_suffix,
+        "white space as it is": not normalizer.escape_whitespaces,
+        "rules for the output": bool(model.denormalizer_spec.precompiled_charsmap),
+    }
+    for what, is_there in unknown.items():
+        if is_there:
+            raise UserError(f"--format page cannot represent a tokenizer with {what}; use --format onnx")
+    return {
+        "kind": KINDS[trained.model_type],
+        "tokenised": tokenised,
+        "byte_fallback": trained.byte_fallback,
+        "unknown": trained.unk_surface,
+        "dummy_prefix": normalizer.add_dummy_prefix,
+        "remove_extra_whitespaces": normalizer.remove_extra_whitespaces,
+        "pieces": [piece.piece for piece in model.pieces],
+        "scores": [float(str(np.float32(piece.score))) for piece in model.pieces],  # the fewest digits
+        "kinds": [piece.type for piece in model.pieces],
+    }
