@@ -175,7 +175,7 @@ def _parse(arguments: Sequence[str]) -> Namespace:
     for option in unknown:
         name, _, file = option.partition("=")
         if name in ("--config", "--conf"):
-            from translate.config.composer import own_file_hint
+            from translate.config.messages import own_file_hint
 
             raise UserError(own_file_hint(file or next(iter(options.overrides), name)))
         near = nearest(name, (flag for flags in (*SWITCHES, *VALUES) for flag in flags))

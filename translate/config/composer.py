@@ -15,17 +15,18 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, RangeSweep
-from hydra.errors import HydraException, MissingConfigException
+from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from translate.config.declare import plain
+from translate.config.messages import MAX_DEPTH, explain_composing, malformed, missing_choice
 from translate.config.names import config_directory, did_you_mean, display_path, listed, nearest, shorten
 from translate.config.settings import check_section_names
 from translate.errors import UserError
 
 VERSION_BASE = "1.3"
-MAX_OVERRIDES, MAX_LENGTH, MAX_DEPTH = 1000, 10_000, 32  # overrides; characters and brackets of one
+MAX_OVERRIDES, MAX_LENGTH = 1000, 10_000  # overrides; characters of one
 MAX_FILE, MAX_VALUES = 1 << 20, 10_000  # bytes and values of a file; an alias counts as what it repeats
 PATTERNS = ("*.yaml", "*/*.yaml", "*/*/*.yaml")  # of configuration files: primary ones, and in groups
 MAX_NAME = 250  # characters of a key, which Hydra looks for as a file
@@ -39,7 +40,6 @@ FAILURES = (
 )
 _QUOTED = re.compile(r"\\.|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
 _REFERENCE = re.compile(r"\$\{(\.*)([^.${}:\[\]][^${}:\[\]]*)\}")
-_SPECIAL = re.compile(r"[^\w.-]")
 
 Check = Callable[[DictConfig], Any]
 
@@ -174,7 +174,7 @@ class Composer:
                 raise UserError(f"{key}: this is a section; a choice is written {group}={shorten(choice)}")
             is_single = key in groups and isinstance(choice, str) and "/" not in choice
             if is_single and choice not in groups[key] and knows_all:
-                raise UserError(_missing_choice(f"{key}/{choice}", groups))
+                raise UserError(missing_choice(f"{key}/{choice}", groups))
             is_choice = key in groups or "/" in key or override.package or override.is_hydra_override()
             completed.append(text if is_choice or text.startswith(("+", "~")) else f"++{text}")
         return completed
@@ -198,7 +198,7 @@ class Composer:
                 (self._parsed[text],) = self.parser.parse_overrides([text])
             except (HydraException, ValueError, RecursionError) as error:
                 reason = (str(error).splitlines() or [""])[0]
-                raise UserError(_malformed(text, reason, self.choices())) from error
+                raise UserError(malformed(text, reason, self.choices())) from error
         return self._parsed[text]
 
     def _with_hint(self, message: str, overrides: Sequence[str], values: Mapping[str, Any]) -> str:
@@ -240,7 +240,7 @@ class Composer:
         except UserError:
             raise
         except FAILURES as error:
-            raise UserError(_explain(error, self.choices())) from error
+            raise UserError(explain_composing(error, self.choices())) from error
 
 
 def _leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -321,63 +321,3 @@ def _check_length(text: str) -> None:
         raise UserError(f"{shorten(name)}: unknown key")
     if max(deepest, name.count("."), name.count("/")) > MAX_DEPTH:
         raise UserError(f"{shorten(text)!r}: nested too deeply; expected at most {MAX_DEPTH} levels")
-
-
-def _malformed(text: str, reason: str, choices: Mapping[str, list[str]]) -> str:
-    """The message for an override that Hydra cannot read."""
-    if text.endswith((".yaml", ".yml")) and "=" not in text:
-        return own_file_hint(text)
-    if "=" not in text and not text.startswith("~"):
-        known = " (for example model=transformer)"
-        for group, options in choices.items():
-            if text == group:
-                known = f" (for example {group}={options[0]})"
-            elif text in options:
-                known = f"; did you mean {group}={text}?"
-        return f"{shorten(text)!r}: an override is written name=value{known}"
-    name, _, value = text.partition("=")
-    if value.strip("<>") and not _SPECIAL.search(value.strip("<>")):  # a tag, as of a corpus
-        return f"{shorten(text)!r}: not a valid override; write \"{shorten(name)}='{shorten(value)}'\""
-    quoting = "a value with special characters is quoted: \"name='a b, c'\""
-    return f"{shorten(text)!r}: not a valid override ({shorten(reason)}); {quoting}"
-
-
-def own_file_hint(text: str) -> str:
-    """The message for a file of settings that is given as other toolkits take it."""
-    name = shorten(Path(text).stem)
-    return (
-        f"{shorten(text)}: settings are given as NAME=VALUE, or in a file DIR/experiment/{name}.yaml with "
-        f"--config-dir DIR experiment={name}"
-    )
-
-
-def _explain(error: BaseException, choices: Mapping[str, list[str]]) -> str:
-    """One sentence for an error of Hydra, OmegaConf or YAML."""
-    if isinstance(error, yaml.YAMLError):
-        mark = getattr(error, "problem_mark", None)
-        problem = shorten(getattr(error, "problem", None) or str(error).splitlines()[0])
-        where = "configuration" if mark is None else f"{display_path(Path(mark.name))}, line {mark.line + 1}"
-        return f"{where}: not valid YAML ({problem})"
-    if isinstance(error, MissingConfigException):
-        return _missing_choice(error.missing_cfg_file or "", choices)
-    if isinstance(error, RecursionError):
-        return f"configuration: nested too deeply; expected at most {MAX_DEPTH} levels"
-    causes = [cause for cause in (error, error.__cause__) if cause]
-    lines = [line.strip() for cause in causes for line in str(cause).splitlines()]
-    message = "; ".join(line for line in lines if line) or type(error).__name__
-    group = re.search(r"Could not override '(.+?)'\. No match", message)
-    if group is None:
-        return f"configuration: {shorten(message)}"
-    return f"{shorten(group[1])}: no such group{did_you_mean(nearest(group[1], choices))}"
-
-
-def _missing_choice(name: str, choices: Mapping[str, list[str]]) -> str:
-    """The message for ``group/choice``, which does not exist."""
-    group, _, choice = name.rpartition("/")
-    if group not in choices:
-        return f"{shorten(group or name)}: no such group{did_you_mean(nearest(group or name, choices))}"
-    near = nearest(choice, choices[group])
-    return (
-        f"{group}={shorten(choice)}: no such choice{did_you_mean(near and f'{group}={near}')} "
-        f"(there are {', '.join(choices[group])})"
-    )

@@ -1,16 +1,19 @@
 """Types and mistakes of a configuration in words: the path, the value expected and the value given."""
 
+import re
 import types
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
+import yaml  # type: ignore[import-untyped]
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import ValidationError
 
-from translate.config.names import did_you_mean, nearest, shorten
+from translate.config.names import did_you_mean, display_path, nearest, shorten
 
+MAX_DEPTH = 32  # of brackets in an override, and of levels in a file
 LARGEST = 10**12  # of every number of a configuration that has no narrower limit
 _CONTAINERS = (list, tuple, set, frozenset, dict)
 _NAMES: dict[Any, str] = {
@@ -21,6 +24,7 @@ _NAMES: dict[Any, str] = {
     Path: "a path",
     type(None): "null",
 }
+_SPECIAL = re.compile(r"[^\w.-]")
 _BEYOND = ("greater_than_equal", "greater_than", "less_than_equal", "less_than")  # errors of pydantic
 _LIMITS: dict[type, tuple[str, str]] = {
     Ge: ("ge", "at least"),
@@ -167,3 +171,64 @@ def _walk(location: Sequence[Any], annotation: Any, path: str, value: Any) -> tu
 
 def _field_names(section: Any) -> list[str]:
     return [field.name for field in fields(section)] if is_dataclass(section) else []
+
+
+def malformed(text: str, reason: str, choices: Mapping[str, list[str]]) -> str:
+    """The message for an override that Hydra cannot read."""
+    if text.endswith((".yaml", ".yml")) and "=" not in text:
+        return own_file_hint(text)
+    if "=" not in text and not text.startswith("~"):
+        known = " (for example model=transformer)"
+        for group, options in choices.items():
+            if text == group:
+                known = f" (for example {group}={options[0]})"
+            elif text in options:
+                known = f"; did you mean {group}={text}?"
+        return f"{shorten(text)!r}: an override is written name=value{known}"
+    name, _, value = text.partition("=")
+    if value.strip("<>") and not _SPECIAL.search(value.strip("<>")):  # a tag, as of a corpus
+        return f"{shorten(text)!r}: not a valid override; write \"{shorten(name)}='{shorten(value)}'\""
+    quoting = "a value with special characters is quoted: \"name='a b, c'\""
+    return f"{shorten(text)!r}: not a valid override ({shorten(reason)}); {quoting}"
+
+
+def own_file_hint(text: str) -> str:
+    """The message for a file of settings that is given as other toolkits take it."""
+    name = shorten(Path(text).stem)
+    return (
+        f"{shorten(text)}: settings are given as NAME=VALUE, or in a file DIR/experiment/{name}.yaml with "
+        f"--config-dir DIR experiment={name}"
+    )
+
+
+def explain_composing(error: BaseException, choices: Mapping[str, list[str]]) -> str:
+    """One sentence for an error of Hydra, OmegaConf or YAML."""
+    if isinstance(error, yaml.YAMLError):
+        mark = getattr(error, "problem_mark", None)
+        problem = shorten(getattr(error, "problem", None) or str(error).splitlines()[0])
+        where = "configuration" if mark is None else f"{display_path(Path(mark.name))}, line {mark.line + 1}"
+        return f"{where}: not valid YAML ({problem})"
+    missing = getattr(error, "missing_cfg_file", None)  # of Hydra's MissingConfigException
+    if missing:
+        return missing_choice(missing, choices)
+    if isinstance(error, RecursionError):
+        return f"configuration: nested too deeply; expected at most {MAX_DEPTH} levels"
+    causes = [cause for cause in (error, error.__cause__) if cause]
+    lines = [line.strip() for cause in causes for line in str(cause).splitlines()]
+    message = "; ".join(line for line in lines if line) or type(error).__name__
+    group = re.search(r"Could not override '(.+?)'\. No match", message)
+    if group is None:
+        return f"configuration: {shorten(message)}"
+    return f"{shorten(group[1])}: no such group{did_you_mean(nearest(group[1], choices))}"
+
+
+def missing_choice(name: str, choices: Mapping[str, list[str]]) -> str:
+    """The message for ``group/choice``, which does not exist."""
+    group, _, choice = name.rpartition("/")
+    if group not in choices:
+        return f"{shorten(group or name)}: no such group{did_you_mean(nearest(group or name, choices))}"
+    near = nearest(choice, choices[group])
+    return (
+        f"{group}={shorten(choice)}: no such choice{did_you_mean(near and f'{group}={near}')} "
+        f"(there are {', '.join(choices[group])})"
+    )
