@@ -127,7 +127,7 @@ class SelfEncoder(Encoder):
         self.dropout = Dropout(dropout)
 
     def forward(self, embedded: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        """States (B, S, 2H), and their mean for each layer of a decoder (B, L, 2H)."""
+        """States (B, S, 2H), and their mean for every layer of a decoder (B, L, 2H)."""
         length, width = embedded.shape[1:]
         states = embedded + sinusoids(0, length, width, embedded.device).to(embedded.dtype)
         for layer, norm in zip(self.layers, self.norms, strict=True):

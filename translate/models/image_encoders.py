@@ -31,7 +31,7 @@ FIRST_CHANNELS = 32  # of the first convolution; each further one has twice as m
 @dataclass(frozen=True)
 @from_file("model/encoder/patches.yaml")
 class GridOptions:
-    """How positions read each other, and what multiplies the grid.
+    """The options of an encoder of images.
 
     Attributes:
         num_heads: of the self-attention; divides D.
@@ -111,7 +111,7 @@ class PictureEncoder(Encoder):
         return self.gate.channel_weights(grid.lay_out(patches), grid.inside())
 
     def forward(self, embedded: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        """States (B, S, 2H), and their mean for each layer of a decoder (B, L, 2H).
+        """States (B, S, 2H), and their mean for every layer of a decoder (B, L, 2H).
 
         With summary layers it is the mean of states that have passed these, too.
         """
@@ -159,7 +159,7 @@ def _layers(number: int, sizes: EncoderSizes, options: GridOptions) -> Sequence[
 class PatchEncoder(PictureEncoder):
     """Patches as a sequence: Dosovitskiy et al. 2021, 3.1, without a class token.
 
-    x = E p + waves(row, column). The paper learns one vector for each of a fixed number of places; sinusoids
+    x = E p + waves(row, column). The paper learns one vector for every one of a fixed number of places; sinusoids
     of the row and of the column serve pictures of any size. Pieces of a sentence beside the picture are
     further positions of the same sequence.
 
@@ -182,7 +182,7 @@ class PatchEncoder(PictureEncoder):
 class ConvolutionalEncoder(PictureEncoder):
     """A convolutional network whose feature map is a grid of states: Xu et al. 2015, 3.1.1.
 
-    Convolutions of stride 2 halve rows and columns until one place is left for each patch; one more adds
+    Convolutions of stride 2 halve rows and columns until one place is left for every patch; one more adds
     what the neighbouring places hold. After each come a norm over the channels, GELU, and zeros outside the
     picture, so that padding changes nothing. The paper takes a network trained on ImageNet; this one is small
     and learns with the rest.

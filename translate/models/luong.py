@@ -169,7 +169,7 @@ class LuongRNN(RecurrentSeq2Seq):
         return weight[:, :size], weight[:, size:]
 
     def _loop_weight(self, of_fed: Tensor) -> Tensor | None:
-        """What :meth:`_advance` applies to h~: for an LSTM to [h~; h], in one product."""
+        """The matrix that :meth:`_advance` applies to h~: for an LSTM to [h~; h], in one product."""
         if not self.input_feeding:
             return None
         return torch.cat([of_fed, cell_weights(self.cell, "hh")[0]], 1) if self.kind == "lstm" else of_fed

@@ -40,7 +40,7 @@ class RecurrentSizes:
 @dataclass(frozen=True)
 @from_file("model/rnn_bahdanau.yaml")
 class RecurrentOptions:
-    """How a recurrent backend is trained.
+    """The options of training a recurrent backend.
 
     Attributes:
         dropout: probability; see the backend for where.
@@ -194,7 +194,7 @@ class RecurrentSeq2Seq(Seq2Seq):
         return self.attention
 
     def _follow(self, encoded: Encoded, target_in: Tensor) -> Tensor:
-        """As :meth:`force`, but the next token is the reference with probability ``teacher_forcing`` alone.
+        """Read the reference as the next token with probability ``teacher_forcing`` alone: (B, T, D).
 
         Otherwise it is the token that the model predicts: Bengio et al. 2015, 2.4, at a constant rate.
         """

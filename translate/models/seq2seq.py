@@ -88,7 +88,7 @@ class DecodeState:
         return DecodeState(position, tensors, attention)
 
     def reorder(self, hypotheses: Tensor) -> "DecodeState":
-        """As :meth:`select`, for N hypotheses that stay within their sentences."""
+        """:meth:`select` for N hypotheses that stay within their sentences."""
         for cache in self._caches():
             cache.reorder(hypotheses)
         return self.select(hypotheses)
@@ -179,7 +179,7 @@ class Seq2Seq(nn.Module):
     reads_sentences = False  # whether the cross-attention tells the sentences of a document apart
     num_attention_layers: int
     num_attention_heads: int
-    cached_numbers = 0  # that a search keeps for each piece of a hypothesis, about
+    cached_numbers = 0  # that a search keeps for a piece of a hypothesis, about
 
     def __init__(self) -> None:
         super().__init__()
@@ -196,7 +196,7 @@ class Seq2Seq(nn.Module):
     def encode_embedded(
         self, embedded: Tensor, source_mask: Tensor | None, parts: SourceParts = WHOLE
     ) -> Encoded:
-        """As :meth:`encode`, from the results of :meth:`embed_source` and :meth:`parts_of`."""
+        """:meth:`encode` from the results of :meth:`embed_source` and :meth:`parts_of`."""
         raise NotImplementedError
 
     def read_documents(self, most: int) -> None:
@@ -236,7 +236,7 @@ class Seq2Seq(nn.Module):
     def step_with_weights(
         self, ids: Tensor, state: DecodeState, encoded: Encoded, layer: int
     ) -> tuple[Tensor, DecodeState, Tensor]:
-        """As :meth:`step`, of which it changes nothing, with a layer's weights (B, H, W, S) beside it."""
+        """:meth:`step` to the last bit, and the weights (B, H, W, S) of a layer."""
         raise NotImplementedError
 
     def forward(self, source: Tensor, source_mask: Tensor | None, target_in: Tensor) -> Tensor:
@@ -244,7 +244,7 @@ class Seq2Seq(nn.Module):
         return self.read_target(self.encode(source, source_mask), target_in)
 
     def read_target(self, encoded: Encoded, target_in: Tensor) -> Tensor:
-        """As :meth:`forward`, for a source that is already encoded."""
+        """:meth:`forward` for a source that is already encoded."""
         raise NotImplementedError
 
     def source_attention(self, layer: int) -> Attention:
@@ -261,7 +261,7 @@ class Seq2Seq(nn.Module):
         return self.read_weights(self.encode(source, source_mask), target_in, layers)
 
     def read_weights(self, encoded: Encoded, target_in: Tensor, layers: Sequence[int]) -> list[Tensor]:
-        """As :meth:`forced_weights`, for a source that is already encoded."""
+        """:meth:`forced_weights` for a source that is already encoded."""
         raise NotImplementedError
 
     def forward_with_weights(

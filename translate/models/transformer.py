@@ -49,7 +49,7 @@ class TransformerSizes:
 @dataclass(frozen=True)
 @from_file("model/transformer.yaml")
 class EmbeddingOptions:
-    """How a Transformer embeds tokens and their positions.
+    """The options of a Transformer's embeddings.
 
     Attributes:
         positions: ``sinusoidal``, ``learned``, ``rotary`` or ``none``.

@@ -22,7 +22,7 @@ FEEDFORWARDS = ("relu", "gelu", "swiglu")
 @dataclass(frozen=True)
 @from_file("model/transformer.yaml")
 class LayerOptions:
-    """How the layers of a Transformer are built.
+    """The options of a Transformer's layers.
 
     Attributes:
         feedforward_size: width inside the feed-forward part.

@@ -1,4 +1,4 @@
-"""The training loop: a step for each group of batches, then the hooks; and the random numbers of a run."""
+"""The training loop: a step for a group of batches, then the hooks; counters and random numbers of a run."""
 
 import random
 import time
@@ -46,7 +46,7 @@ class Progress:
         return self.seconds - self.validation_seconds
 
     def add(self, report: StepReport) -> None:
-        """Count a step."""
+        """Count the step of a report."""
         self.step = report.step
         self.tokens += report.num_tokens
         self.source_tokens += report.num_source_tokens
@@ -127,7 +127,7 @@ class Window:
         self.tokens = self.source_tokens = self.padded_tokens = 0
 
     def add(self, report: StepReport) -> None:
-        """Count a step."""
+        """Count the step of a report."""
         device = report.loss.device  # sums from a checkpoint are on the CPU
         self.loss = _on(self.loss, device) + report.loss
         self.likelihood = _on(self.likelihood, device) + report.likelihood
@@ -168,7 +168,7 @@ class Training:
     progress: Progress = field(default_factory=Progress)
     window: Window = field(default_factory=Window)
     identity: dict[str, str] = field(default_factory=dict)  # of texts and tokenizers
-    began: float = 0.0  # when a single process without pauses would have begun
+    began: float = 0.0  # on a clock that stands still between processes
 
     @property
     def update(self) -> Update:

@@ -27,7 +27,7 @@ class Loss(NamedTuple):
 
 
 class GuidedAlignment(NamedTuple):
-    """Which head learns the links, and how much that counts: Garg et al. 2019, 4.2."""
+    """The head that learns the links, and the weight of that: Garg et al. 2019, 4.2."""
 
     weight: float  # of the term
     layer: int  # of the attention; its first head learns the links
@@ -214,7 +214,7 @@ def twice(batch: Batch) -> Batch:
 
 
 def by_tensor(batch: Batch, change: Callable[[Tensor], Tensor]) -> Batch:
-    """The batch with every tensor changed, which all have a row for each pair."""
+    """The batch with every tensor changed; all have a row for every pair."""
     tensors: dict[str, Any] = {
         name: change(value) for name, value in vars(batch).items() if isinstance(value, Tensor)
     }

@@ -205,7 +205,7 @@ class Computation(nn.Module):
 
 @dataclass
 class Parallel:
-    """How the processes of ``world`` train one model together.
+    """The way in which the processes of ``world`` train one model together.
 
     They average their gradients; scaling the loss by ``world.size`` gives the sum.
     """

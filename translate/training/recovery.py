@@ -139,7 +139,7 @@ class Recovery:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.skipped = state["skipped"]
-        # All processes must compute the same number of parts, for each is an exchange.
+        # All processes must compute the same number of parts: every part is an exchange.
         alone = self.update.parallel.engine is None
         self.part_tokens = state["part_tokens"] if alone else None
 

@@ -23,7 +23,7 @@ SPECIAL = (PAD, BOS, EOS, PATCH)
 
 
 class Position(NamedTuple):
-    """Where training stands in the corpus: the epoch, its block, and the batches of that which are done."""
+    """The place of training in the corpus: the epoch, its block, and the batches of that which are done."""
 
     epoch: int = 0
     batch: int = 0
@@ -55,7 +55,7 @@ class BatchStream:
     Attributes:
         corpus: in the most probable pieces.
         batch_tokens: target tokens a batch, padding included.
-        accumulate: batches an optimizer step, for each process.
+        accumulate: batches an optimizer step, for every process.
         seed: of the order, of word dropout, and of subword sampling.
         word_dropout: probability that the model reads ``<unk>`` instead of a piece.
         sample: gives rows in pieces sampled for a seed; ``None`` keeps the same pieces.
@@ -125,7 +125,7 @@ class BatchStream:
             thread.join()
 
     def _lengths(self, corpus: EncodedCorpus, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of the source and the target of some rows."""
+        """The lengths of the source and the target of some rows."""
         found = corpus.source.lengths_of(rows), corpus.target.lengths_of(rows)
         corpus.release()
         return found

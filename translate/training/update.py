@@ -16,7 +16,7 @@ from translate.training.weights import MovingAverage, differing_shapes, model_te
 
 
 class StepReport(NamedTuple):
-    """What one optimizer step did; sums are over its target tokens."""
+    """The result of one optimizer step; sums are over its target tokens."""
 
     step: int
     loss: Tensor  # label-smoothed, nats, summed
@@ -146,7 +146,7 @@ class Update:
         return Sums(totals[0], totals[1], source_tokens, padded_tokens), totals[2] == 0
 
     def state_dict(self) -> dict[str, Any]:
-        """What the next step depends on, except data order, schedules and random numbers."""
+        """The state that the next step depends on, except data order, schedules and random numbers."""
         return {
             "model": model_tensors(self.model),
             "optimizer": self.optimizer.state_dict(),

@@ -16,7 +16,7 @@ def model_tensors(model: nn.Module) -> dict[str, Tensor]:
 
 
 def differing_shapes(own: Mapping[str, Tensor], other: Mapping[str, Tensor]) -> list[str]:
-    """One phrase for each tensor that is new, gone, or of another shape than in ``other``."""
+    """One phrase for every tensor that is new, gone, or of another shape than in ``other``."""
     found = []
     for name in {**other, **own}:
         then, now = other.get(name), own.get(name)
