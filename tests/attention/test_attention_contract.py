@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from tests.attention.cases import CASES, KEY_SIZE, QUERY_SIZE, inputs
+from tests.attention.cases import CASES, inputs
 from translate.attention import MultiHead, create, names
 from translate.attention.functional import masked_softmax
 
@@ -148,11 +148,6 @@ def test_bad_options_are_refused(name: str, options: dict[str, Any], message: st
 def test_masked_softmax_by_hand() -> None:
     weights = masked_softmax(torch.tensor([[0.0, math.log(3.0), 50.0]]), torch.tensor([[True, True, False]]))
     assert weights.tolist() == [pytest.approx([0.25, 0.75, 0.0])]
-
-
-def test_the_cases_have_odd_sizes() -> None:
-    assert QUERY_SIZE % 2
-    assert KEY_SIZE % 2
 
 
 @pytest.mark.slow

@@ -205,10 +205,6 @@ def test_chunks_of_any_size_give_the_same(monkeypatch: pytest.MonkeyPatch, eleme
         torch.testing.assert_close(one, other, rtol=0, atol=1e-12)
 
 
-def test_chunked_gradients_are_those_of_finite_differences() -> None:
-    assert torch.autograd.gradcheck(fast_additive_scores, random_scores())
-
-
 class Largest(TorchDispatchMode):
     """The number of elements of the largest tensor that any operation gives."""
 

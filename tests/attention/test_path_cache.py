@@ -125,10 +125,3 @@ def test_greedy_sentences_that_come_and_go_equal_whole_sequences(key: str) -> No
         assert torch.allclose(step, expected, atol=1e-10)
     assert paths.length < 2 * LENGTH  # neither rows nor positions pile up
     assert paths.num_rows < 2 * LENGTH
-
-
-@pytest.mark.parametrize("key", ["linear", "delta"])
-def test_fast_weights_have_no_paths(key: str) -> None:
-    mechanism = self_attention(key, causal=True)[0]
-    assert isinstance(mechanism, MultiHead)
-    assert mechanism.start_paths(1, 1, torch.zeros(1)) is None

@@ -186,17 +186,6 @@ def test_training_draws_dropout_and_reaches_every_parameter(name: str) -> None:
         assert torch.isfinite(parameter.grad).all(), label
 
 
-@pytest.mark.parametrize("name", ALL)
-@torch.no_grad()
-def test_logits_are_the_output_layer(name: str) -> None:
-    model = tiny_model(name)
-    hidden = torch.randn(2, 3, model.output_weight.shape[1], dtype=torch.float64)
-    expected = torch.einsum("btd,vd->btv", hidden, model.output_weight)
-    if model.output_bias is not None:
-        expected = expected + model.output_bias
-    torch.testing.assert_close(model.logits(hidden), expected)
-
-
 @pytest.mark.parametrize("backend", ["bahdanau", "luong", "transformer"])
 def test_tied_embeddings_are_one_matrix(backend: str) -> None:
     tied = {"bahdanau": ["bahdanau-linear", "bahdanau-tied-deep"], "luong": ["luong-plain", "luong-deep"],
@@ -209,10 +198,3 @@ def test_tied_embeddings_are_one_matrix(backend: str) -> None:
     assert target.source_embedding.weight is not target.target_embedding.weight
     assert target.source_embedding.weight.shape[0] == SOURCE_VOCABULARY
     assert every.output_weight is every.target_embedding.weight is every.source_embedding.weight
-
-
-def test_parameters_that_are_shared_count_once() -> None:
-    loose = CASES["transformer-post"](23, 23)
-    tied = CASES["transformer"](23, 23)
-    norms = 2 * 2 * 12  # post-norm has none at the ends
-    assert loose.num_parameters() - tied.num_parameters() == 2 * 23 * 12 - norms

@@ -28,22 +28,6 @@ def test_gradient_passes_where_the_value_does() -> None:
     assert 0 < kept.sum() < kept.numel()
 
 
-def test_each_call_draws_anew_and_from_the_seed_alone() -> None:
-    dropout, states = Dropout(0.5).train(), torch.ones(3, 101)
-    torch.manual_seed(5)
-    first, second = dropout(states), dropout(states)
-    assert not torch.equal(first, second)
-    torch.manual_seed(5)
-    assert torch.equal(dropout(states), first)
-
-
-def test_neighbours_fall_independently() -> None:
-    torch.manual_seed(0)
-    kept = (Dropout(0.5).train()(torch.ones(100_000)) != 0).double() - 0.5
-    for distance in (1, 7, 8, 64):
-        assert abs(float((kept[distance:] * kept[:-distance]).mean())) < 0.005
-
-
 @pytest.mark.parametrize("p", [0.0, 0.5])
 def test_identity_in_evaluation_or_without_dropout(p: float) -> None:
     states = torch.randn(3, 5)

@@ -102,16 +102,6 @@ def test_a_source_without_picture_is_finite_with_finite_gradients(gate, picture)
     assert torch.isfinite(grid.grad).all()
 
 
-def test_weights_of_channels_lie_between_0_and_1_and_are_those_that_multiply(picture):
-    grid, inside = picture
-    channel = create_gate("channel", D).double()
-    weights = channel.channel_weights(grid, inside)
-    assert weights.shape == (B, D)
-    assert ((weights > 0) & (weights < 1)).all()
-    torch.testing.assert_close(channel(grid, inside), grid * weights[:, :, None, None])
-    assert create_gate("spatial", D).channel_weights(grid, inside) is None
-
-
 def test_an_unknown_gate_is_refused():
     assert create_gate("none", D) is None
     with pytest.raises(ValueError, match="expected one of none, channel, spatial, combined, got 'sofa'"):

@@ -218,14 +218,6 @@ def test_pictures_of_other_sizes_in_the_batch_change_nothing(kind, gate):
 
 
 @pytest.mark.parametrize("kind", ENCODERS)
-def test_moved_patches_give_other_states(kind):
-    model, image = encoder(kind), picture(2, 2)
-    moved = Image(image.pixels[::-1].copy(), PATCH)
-    one, two = (read(model, source((each, [3]))[0]) for each in (image, moved))
-    assert (one[:, -1] - two[:, -1]).abs().max() > 1e-4
-
-
-@pytest.mark.parametrize("kind", ENCODERS)
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_every_backend_and_mechanism_reads_a_grid(backend, kind):
     def build(sizes):

@@ -178,18 +178,6 @@ def test_recurrence_equals_the_papers(name: str, oracle) -> None:
         np.testing.assert_allclose(array(weights[row, 0, :, : len(sentence)]), expected, rtol=0, atol=1e-6)
 
 
-def test_input_feeding_widens_the_cell_and_carries_what_was_attended() -> None:
-    fed, plain = tiny_model("luong"), tiny_model("luong-plain")
-    assert fed.cell.weight_ih_l0.shape[1] - plain.cell.weight_ih_l0.shape[1] == fed.output_weight.shape[1]
-
-
-@pytest.mark.parametrize(
-    ("name", "width"), [("luong", 11), ("luong-plain", 5), ("luong-deep", 5), ("bahdanau", 5)]
-)
-def test_readout_is_as_wide_as_what_it_is_tied_to(name: str, width: int) -> None:
-    assert tiny_model(name).output_weight.shape == (23, width)
-
-
 def test_impossible_options_are_refused() -> None:
     additive = attention("additive")
     with pytest.raises(ValueError, match=r"readout: expected one of maxout, linear, got 'max'"):

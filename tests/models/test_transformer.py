@@ -82,30 +82,6 @@ def test_layers_equal_torch(pre_norm: bool, activation: str) -> None:
         torch.testing.assert_close(ours, expected.float(), rtol=0, atol=1e-6)
 
 
-@pytest.mark.filterwarnings("ignore:enable_nested_tensor")
-@torch.no_grad()
-def test_the_whole_equals_torch() -> None:
-    model = build(pre_norm=True, feedforward="relu", positions="none")
-    sizes = len(model.encoder), len(model.decoder)
-    theirs = nn.Transformer(WIDTH, HEADS, *sizes, 17, 0.0, "relu", batch_first=True, norm_first=True)
-    theirs.double().eval()
-    layers = [*theirs.encoder.layers, *theirs.decoder.layers]
-    for ours, layer in zip([*model.encoder, *model.decoder], layers, strict=True):
-        layer.load_state_dict(torch_layer(ours, "relu").state_dict())
-    theirs.encoder.norm.load_state_dict(model.encoder_norm.state_dict())
-    theirs.decoder.norm.load_state_dict(model.decoder_norm.state_dict())
-    source, mask = padded(random_sources([5, 3, 7]))
-    targets = random_targets(3, 6, vocabulary=19)
-    expected = theirs(
-        embed(model, source, model.source_embedding),
-        embed(model, targets, model.target_embedding),
-        tgt_mask=torch.ones(6, 6, dtype=torch.bool).triu(1),
-        src_key_padding_mask=~mask,
-        memory_key_padding_mask=~mask,
-    )
-    torch.testing.assert_close(model(source, mask, targets), expected, rtol=0, atol=1e-10)
-
-
 @torch.no_grad()
 def test_swiglu_and_root_mean_square_norm() -> None:
     model = build(norm="rms", feedforward="swiglu")

@@ -66,11 +66,6 @@ def test_without_gradients_the_loss_is_the_same(biased: bool) -> None:
     assert not loss.total.requires_grad
 
 
-def test_the_likelihood_has_no_gradient() -> None:
-    leaves, targets = inputs(biased=True)
-    assert not found(leaves, targets, 0.1).likelihood.requires_grad
-
-
 class Largest(TorchDispatchMode):
     """Notes the most elements that any tensor had."""
 

@@ -59,19 +59,6 @@ def test_groups_have_so_many_batches_and_end_with_the_epoch(stream: BatchStream)
     assert groups[-1].after == Position(1, 3)
 
 
-def test_it_goes_on_from_anywhere_identically(stream: BatchStream) -> None:
-    whole = take(stream, Position(), 25)  # more than an epoch
-    assert whole[-1].after.epoch >= 1
-    for place in range(0, 20, 3):
-        resumed = take(stream, whole[place].after, 5)
-        for mine, other in zip(resumed, whole[place + 1 : place + 6], strict=True):
-            assert mine.after == other.after
-            assert [b.indices for b in mine.batches] == [b.indices for b in other.batches]
-            for one, two in zip(mine.batches, other.batches, strict=True):
-                assert one.source.equal(two.source)
-                assert one.target_out.equal(two.target_out)
-
-
 def test_noise_and_sampled_pieces_go_on_from_anywhere_identically(stream: BatchStream) -> None:
     def sample(key: Sequence[int], rows: np.ndarray) -> EncodedCorpus:
         seed, epoch = key

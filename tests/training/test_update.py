@@ -6,14 +6,13 @@ import torch
 
 from tests.tiny_models import BACKENDS, tiny_model
 from tests.training.steps import LENGTHS, SMOOTHED, undropped, updater, weights
-from translate.config.training import TeacherForcingConfig
 from translate.corpora.batching import Batch, collate
 from translate.corpora.encoded import EncodedCorpus
 from translate.errors import UserError
 from translate.training.loop import Training
 from translate.training.losses import LossTerms
 from translate.training.recovery import Recovery
-from translate.training.schedules import Constant, Plateau, Schedules
+from translate.training.schedules import Plateau, Schedules
 from translate.training.stream import BatchStream
 from translate.training.update import Update
 from translate.training.weights import MovingAverage
@@ -41,14 +40,6 @@ def test_the_report_counts_padding_of_both_sides(corpus: EncodedCorpus) -> None:
     assert report.learning_rate == 0.3
 
 
-def test_padding_does_not_count(corpus: EncodedCorpus) -> None:
-    model = undropped("transformer")
-    report = updater(model)([collate(corpus, [0, 2])], 1)
-    alone = [updater(undropped("transformer"))([collate(corpus, [i])], 1) for i in (0, 2)]
-    torch.testing.assert_close(report.loss, alone[0].loss + alone[1].loss)
-    torch.testing.assert_close(report.likelihood, alone[0].likelihood + alone[1].likelihood)
-
-
 @pytest.mark.parametrize("limit", [0.05, 1e6])
 def test_clipping_scales_the_whole_gradient(limit: float, corpus: EncodedCorpus) -> None:
     batch = [collate(corpus, range(5))]
@@ -59,16 +50,6 @@ def test_clipping_scales_the_whole_gradient(limit: float, corpus: EncodedCorpus)
     factor = min(1.0, limit / float(norm))
     for before, all_of_it, some_of_it in zip(start, weights(free), weights(clipped), strict=True):
         torch.testing.assert_close(some_of_it - before, factor * (all_of_it - before), rtol=1e-4, atol=1e-9)
-
-
-def test_the_schedule_scales_the_rate_of_each_step(corpus: EncodedCorpus) -> None:
-    update = updater(undropped("luong"), rate=0.5)
-    schedules = Schedules(update.optimizer, Constant(warmup=4))
-    rates = []
-    for step in (1, 2, 4, 5):
-        schedules.begin_step(step, 0)
-        rates.append(update([collate(corpus, [0])], step).learning_rate)
-    assert rates == [0.125, 0.25, 0.5, 0.5]
 
 
 def test_the_average_equals_a_loop(corpus: EncodedCorpus) -> None:
@@ -179,19 +160,6 @@ def test_r_drop_is_half_of_both_losses_and_their_divergence(corpus: EncodedCorpu
                 total += 0.5 * -(0.9 * each[target] + 0.1 * each.mean())
             total += 0.5 * weight * 0.5 * float(((np.exp(p) - np.exp(q)) * (p - q)).sum())
     assert float(found.loss) == pytest.approx(total, rel=1e-6)
-
-
-def test_teacher_forcing_follows_its_schedule(corpus: EncodedCorpus) -> None:
-    model = undropped("bahdanau")
-    update = updater(model)
-    forcing = TeacherForcingConfig(decay="linear", steps=4)
-    schedules = Schedules(update.optimizer, Constant(), model, forcing)
-    seen = []
-    for step in (1, 3, 4):
-        schedules.begin_step(step, 0)
-        update([collate(corpus, [0])], step)
-        seen.append(model.teacher_forcing)
-    assert seen == [0.75, 0.25, 0.0]
 
 
 def test_a_state_of_another_model_is_refused_with_every_difference(corpus: EncodedCorpus) -> None:

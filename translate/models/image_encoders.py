@@ -159,7 +159,7 @@ def _layers(number: int, sizes: EncoderSizes, options: GridOptions) -> Sequence[
 class PatchEncoder(PictureEncoder):
     """Patches as a sequence: Dosovitskiy et al. 2021, 3.1, without a class token.
 
-    x = E p + waves(row, column). The paper learns one vector for every one of a fixed number of places; sinusoids
+    x = E p + waves(row, column). The paper learns one vector for each of a fixed number of places; sinusoids
     of the row and of the column serve pictures of any size. Pieces of a sentence beside the picture are
     further positions of the same sequence.
 
