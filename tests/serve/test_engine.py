@@ -293,15 +293,6 @@ def test_newcomers_keep_to_the_bounds_of_a_batch(
             assert len(lane.next(40)) == most
 
 
-def test_cancelled_jobs_leave_the_queue(translator: Translator) -> None:
-    calls = [new_call(translator, [LINE] * 2)[0] for _ in range(3)]
-    lane = Lane(calls[0].lane(calls[0].jobs()))
-    for call in calls:
-        lane.add(call.jobs())
-    calls[1].cancelled = True
-    assert set(order(lane, 4)) == {calls[0], calls[2]}
-
-
 def test_a_document_of_many_batches_is_translated_beside_sentences(
     engine: Engine, translator: Translator
 ) -> None:

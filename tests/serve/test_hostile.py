@@ -1,9 +1,7 @@
 """Requests that are wrong, hostile, or larger than the limits: refused in the form of the API, quickly."""
 
 import json
-import random
 import socket
-import string
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
@@ -270,48 +268,3 @@ def test_every_damaged_body_is_refused_by_every_endpoint(client: Client) -> None
                 reply = client.ask(method.upper(), place, body, {"Content-Type": kind})
                 assert reply.status < 500, (method, path, kind, body, reply)
     assert '"event": "error"' not in client.log.getvalue()
-
-
-def fuzzed(generator: random.Random) -> bytes:
-    """A body that is nearly right, or nothing like it."""
-    kind = generator.randrange(5)
-    if kind == 0:
-        return generator.randbytes(generator.randrange(200))
-    value = random_value(generator, 3)
-    if kind == 1:
-        return json.dumps(value).encode()
-    names = ["text", "beam_size", "n_best", "prefix", "method", "layer", "heads", "stream", "source", "a"]
-    fields = {generator.choice(names): random_value(generator, 2) for _ in range(generator.randrange(6))}
-    body = bytearray(json.dumps({"text": "I love you .", **fields}).encode())
-    if kind == 2 and body:
-        for _ in range(generator.randrange(1, 5)):
-            body[generator.randrange(len(body))] = generator.randrange(256)
-    return bytes(body)
-
-
-def random_value(generator: random.Random, depth: int) -> Any:
-    kinds: list[Callable[[], Any]] = [
-        lambda: None,
-        lambda: generator.choice([True, False]),
-        lambda: generator.randrange(-3, 10),
-        lambda: generator.random() * 10 ** generator.randrange(300),
-        lambda: "".join(
-            generator.choice(string.printable + "é€\U0001f600") for _ in range(generator.randrange(30))
-        ),
-        lambda: [random_value(generator, depth - 1) for _ in range(generator.randrange(4))] if depth else [],
-        lambda: {str(n): random_value(generator, depth - 1) for n in range(3)} if depth else {},
-    ]
-    return generator.choice(kinds)()
-
-
-@pytest.mark.parametrize("count", [150, pytest.param(10_000, marks=pytest.mark.slow)])
-def test_fuzzed_bodies_are_answered_or_refused(client: Client, count: int) -> None:
-    generator = random.Random(count)
-    for _ in range(count):
-        body = fuzzed(generator)
-        path = generator.choice(["/v1/translate", "/v1/align"])
-        reply = client.ask("POST", path, body, {"Content-Type": "application/json"})
-        assert reply.status in (200, 400, 413), (body, reply)
-    assert '"event": "error"' not in client.log.getvalue()
-    assert client.post("/v1/translate", **TEXT).status == 200
-    eventually(lambda: client.service.engine.pieces == 0 and client.service.running == 0, "an idle server")

@@ -1,0 +1,40 @@
+"""Files of clients: shared by all workers, bounded, and reached by their names alone."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from translate.serve.store import Store, new_name
+
+
+def test_another_worker_finds_a_file(tmp_path: Path) -> None:
+    name = new_name("docx")
+    Store(tmp_path).put(name, {"status": "done"}, b"a\nb")
+    assert Store(tmp_path).get(name) == ({"status": "done"}, b"a\nb")
+    Store(tmp_path).remove(name)
+    assert Store(tmp_path).get(name) is None
+
+
+def test_the_oldest_make_room(tmp_path: Path) -> None:
+    store, names = Store(tmp_path, most=3, most_bytes=1_000), [new_name() for _ in range(5)]
+    for name in names:
+        store.put(name, {}, b"x" * 100)
+    assert len(store.names()) == 3
+    store.put(last := new_name(), {}, b"x" * 950)
+    assert store.names() == [last]
+    os.utime(tmp_path / last, (0, 0))
+    assert Store(tmp_path, most_seconds=None).get(last) is not None
+    assert store.get(last) is None
+
+
+@pytest.mark.parametrize("name", ["", "..", "../x", "a", "A" * 32, f"{'a' * 32}.exe/..", None, 7, ["a"]])
+def test_a_name_is_no_path(tmp_path: Path, name: object) -> None:
+    assert Store(tmp_path).get(name) is None
+
+
+@pytest.mark.parametrize("suffix", ["docx", "", "../../x", "é" * 9, "tar.gz\n"])
+def test_a_new_name_is_one_that_is_found(tmp_path: Path, suffix: str) -> None:
+    name = new_name(suffix)
+    Store(tmp_path).put(name, {})
+    assert Store(tmp_path).get(name) == ({}, b"")
