@@ -211,7 +211,7 @@ def test_languages_are_identified() -> None:
         "fr": "Le conseil publie sa décision dans un délai d'un mois .",
         "de": "Der Rat veröffentlicht seine Entscheidung innerhalb eines Monats .",
     }
-    found = [identify(text, ("en", "fr")) for text in texts.values()]
+    found = list(identify(texts.values(), ("en", "fr")))
     assert [language for language, _ in found] == list(texts)
     assert all(probability > 0.9 for _, probability in found)
     pairs = [(texts["en"], texts["fr"]), (texts["en"], texts["de"]), ("Der Rat .", "Le conseil .")]

@@ -1,5 +1,6 @@
 """Identifies the language of a side, and knows the scripts of languages."""
 
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -43,13 +44,13 @@ def script_of(code: str) -> str | None:
     return next((script for script, codes in _SCRIPTS.items() if base(code) in codes.split()), None)
 
 
-def identify(text: str, pair: tuple[str, str]) -> tuple[str, float]:
-    """The likeliest language of a text among `_WORLD` and the languages of the pair, and its probability.
+def identify(texts: Iterable[str], pair: tuple[str, str]) -> Iterator[tuple[str, float]]:
+    """The likeliest language of each text among `_WORLD` and the languages of the pair, and its probability.
 
     By naive Bayes over sequences of bytes (Lui and Baldwin 2012).
     """
-    language, probability = _identifier(tuple(map(base, pair))).classify(text[:MAX_CHARACTERS])
-    return language, probability
+    classify = _identifier(tuple(map(base, pair))).classify
+    return (classify(text[:MAX_CHARACTERS]) for text in texts)
 
 
 def is_known(code: str) -> bool:

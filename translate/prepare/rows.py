@@ -164,9 +164,11 @@ def judged(
     for side, code, enough in zip(sides, languages, letters >= filters.language_letters):
         names: list[str | None] = [None] * len(sources)
         if filters.language is not None and is_known(code):
-            for index in np.flatnonzero(enough & (reasons == None)).tolist():  # noqa: E711
-                names[index], probability = identify(side[index].as_py(), languages)
-                if names[index] != base(code) and probability >= filters.language:
+            texts, expected = side.to_pylist(), base(code)
+            indexes = np.flatnonzero(enough & (reasons == None)).tolist()  # noqa: E711
+            for index, found in zip(indexes, identify((texts[index] for index in indexes), languages)):
+                names[index] = found[0]
+                if found[0] != expected and found[1] >= filters.language:
                     reasons[index] = "language"
         identified.append(names)
     return Judged(reasons, words, identified)
