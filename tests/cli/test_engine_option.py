@@ -1,8 +1,6 @@
 """`--engine` on the command line: who translates is said, and a stream goes on as with torch."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -30,21 +28,6 @@ def test_a_stream_of_lines_keeps_their_order(
         assert found.code == 0
         assert found.out.splitlines() == wanted
         assert found.err.startswith("note: CTranslate2 ")
-
-
-def test_a_lone_line_on_an_open_stream_is_answered(held: Path) -> None:  # noqa: F811
-    command = [sys.executable, "-m", "translate.cli.main", "text", str(held), "--engine", "ctranslate2"]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        for text in (SENTENCE, "it rains ."):
-            process.stdin.write(text.encode() + b"\n")
-            process.stdin.flush()
-            expected = translate.load(held, device="cpu").translate([text])[0].text
-            assert process.stdout.readline().decode() == expected + "\n"
-        process.stdin.close()
 
 
 def test_who_translated_is_said(held: Path, translate_command: Command) -> None:  # noqa: F811

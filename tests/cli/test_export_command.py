@@ -1,4 +1,3 @@
-import json
 import os
 from pathlib import Path
 
@@ -57,20 +56,6 @@ def test_the_validation_split_is_the_default(
     # A bundle is a run to whatever takes one, to this command too.
     again = translate_command("export", tmp_path / "b", "--format", "bundle", "--out", tmp_path / "c")
     assert (again.code, again.out.splitlines()[2][:2]) == (0, "11")
-
-
-@pytest.mark.slow
-def test_onnx_writes_graphs_that_agree(
-    tiny_runs: dict[str, Path], sentences: Path, tmp_path: Path, translate_command: Command
-) -> None:
-    for package in ("onnx", "onnxscript", "onnxruntime"):
-        pytest.importorskip(package)
-    out = tmp_path / "onnx"
-    result = translate_command(
-        "export", tiny_runs["transformer"], "--format", "onnx", "--out", out, "--sentences", sentences
-    )
-    assert (result.code, "3 sentences translated by both: 0 differ" in result.out) == (0, True)
-    assert json.loads((out / "model.json").read_text())["memories"] == 4
 
 
 @pytest.mark.parametrize(

@@ -111,9 +111,3 @@ class TestTargets:
         parameter = torch.nn.Parameter(torch.zeros(3))
         with pytest.raises(UserError, match=r"^optimizer: Invalid learning rate"):
             instantiate({"_target_": "torch.optim.Adam", "lr": -1}, "optimizer", [], [parameter])
-
-    @pytest.mark.slow
-    def test_floats_are_given_as_floats(self):
-        parameter = torch.nn.Parameter(torch.zeros(3))
-        built = instantiate({"_target_": "torch.optim.SGD", "lr": 1}, "optimizer", [], [parameter])
-        assert type(built.param_groups[0]["lr"]) is float
