@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,10 +31,12 @@ from translate.search import (
     search,
     share_out,
 )
-from translate.search.ctranslate2.ctranslate2_search import CTranslate2Search
 from translate.text.documents import own_start
 from translate.text.markup import Marked, read_markup
 from translate.text.tokenizer import Pieces, Tokenizer, one_line
+
+if TYPE_CHECKING:
+    from translate.search.ctranslate2.ctranslate2_search import CTranslate2Search
 
 MOST_SAMPLES = 1_000  # of a sentence; minimum Bayes risk compares each two of them
 TOGETHER = 64  # translations whose alignments are computed together
@@ -166,7 +168,7 @@ class TranslationCall:
     pieces: Sequence[Pieces]
     others: Sequence[Sequence[Sequence[int]]]
     requests: Sequence[Request]
-    engine: CTranslate2Search | None
+    engine: "CTranslate2Search | None"
     warnings: Counter[str]
 
     @property

@@ -9,11 +9,10 @@ from typing import Any
 
 import torch
 
-from translate.alignment.alignment import Alignment, AlignmentChoice
+from translate.alignment.alignment import Alignment, AlignmentChoice, DocumentAlignment
 from translate.alignment.methods import align
 from translate.alignment.pairs import EncodedPair
 from translate.alignment.transfer import MAX_PLACED
-from translate.alignment.views import DocumentAlignment
 from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq

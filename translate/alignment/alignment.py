@@ -1,7 +1,8 @@
-"""The soft alignment of one sentence pair, and the choice of the attention that is shown as it."""
+"""The soft alignment of a pair or of a document, and the choice of the attention that is shown as it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from translate.corpora.images.patches import Image
 from translate.errors import UserError
 from translate.links.links import Gold, Links, format_pharaoh, format_weighted
 from translate.models.seq2seq import Seq2Seq
+
+THIS = "this sentence"
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,6 +176,46 @@ def _matrix(values: Mapping[str, Any]) -> np.ndarray:
     """The weights; the words give the shape, which an empty list lacks."""
     shape = len(values["target_words"]), len(values["source_words"])
     return np.array(values["weights"], dtype=np.float32).reshape(shape)
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentAlignment:
+    """The weights of the sentences of a document, and of their words, for the words of the target.
+
+    Attributes:
+        words: of the target with all sentences, one after another.
+        starts: the number of the first word of each sentence; the last sentence is the source itself.
+    """
+
+    words: Alignment
+    starts: Sequence[int]
+
+    @property
+    def sentences(self) -> Alignment:
+        """The weight of each sentence, the sum of those of its words: (T words, sentences)."""
+        edges = [*self.starts, len(self.words.source_words)]
+        parts = [self.words.weights[:, a:b].sum(1) for a, b in pairwise(edges)]
+        back = [f"{number} before" for number in range(len(self.starts) - 1, 0, -1)]
+        names = [*back, THIS]
+        return Alignment(names, self.words.target_words, np.stack(parts, 1), method="sentences")
+
+    def draw(self, path: str | Path, *, values: bool = False, colour_map: str = "gray") -> Path:
+        """Draw both levels side by side; lines separate the words of the sentences.
+
+        Raises:
+            UserError: as `heatmap.draw`.
+        """
+        from translate.figures.heatmap import draw  # matplotlib is slow to import
+
+        sentences = replace(self.sentences, method="")
+        return draw(
+            [sentences, self.words],
+            path,
+            titles=["sentences", "words"],
+            values=values,
+            colour_map=colour_map,
+            breaks=[(), self.starts[1:]],
+        )
 
 
 @dataclass(frozen=True)

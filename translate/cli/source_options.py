@@ -180,10 +180,10 @@ class PictureInput:
 
     def lines(self, translator: "Translator", sentences: Sequence[str] | None) -> list[str] | None:
         """The source lines of arguments; raises :class:`UserError` if pictures and sentences do not fit."""
-        from translate.corpora.images.line import join_line
-
         if not self.image:
             return None if sentences is None else list(sentences)
+        from translate.corpora.images.line import join_line
+
         if translator.reads == "text":
             raise UserError(
                 "--image: this run reads text alone; expected a run trained with data.read=picture or both"

@@ -54,6 +54,7 @@ Examples:
 MAX_SENTENCES = 1000  # of a line with --split-sentences; the rest is not read
 SENTENCES_CUT = f"line cut at {MAX_SENTENCES:,} sentences"
 SETTING = re.compile(r"[a-z_]+(\.[a-z_]+)+=\S*")  # of translate train
+PICTURED = ("![", "scene:")  # beginnings of lines that name a picture
 UNREAD = "the name of a picture, which was translated as words"
 FAILED = 1  # the exit code if a line could not be translated
 
@@ -196,13 +197,14 @@ def _translate(
     Args:
         most: previous sentences that are read.
     """
-    from translate.corpora.images.line import is_unread
     from translate.runs.runtime import parallel_search
 
     paragraphs = _split(translator, most, block) if split_sentences else [[line] for line in block]
     lines = [line for paragraph in paragraphs for line in paragraph]
-    if unread := sum(is_unread(line.text, translator.reads) for line in lines):
-        translator.warnings[UNREAD] += unread
+    if named := [line.text for line in lines if line.text.lstrip().startswith(PICTURED)]:
+        from translate.corpora.images.line import is_unread
+
+        translator.warnings.update(UNREAD for name in named if is_unread(name, translator.reads))
     context = [line.previous for line in lines] if reads_context(translator) else None
     with parallel_search(translator, len(lines)):
         found = translator.translate([line.text for line in lines], options=replace(options, context=context))

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -13,10 +13,10 @@ from translate.alignment.alignment import AlignmentChoice
 from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq, Transformer
-from translate.search.ctranslate2.conversion import Convertible, Refusals, refuse_attentions, unsupported
-from translate.search.ctranslate2.converted import cached
-from translate.search.ctranslate2.ctranslate2_search import MAX_WORKERS, CTranslate2Search
 from translate.text.tokenizer import TokenizerPair
+
+if TYPE_CHECKING:
+    from translate.search.ctranslate2.ctranslate2_search import CTranslate2Search
 
 ENGINES = ("torch", "ctranslate2", "auto")
 EXTRA = "export"  # the optional dependencies of pyproject.toml
@@ -34,7 +34,7 @@ class EngineChoice:
     """
 
     asked: str = "torch"
-    engine: CTranslate2Search | None = None
+    engine: "CTranslate2Search | None" = None
     refusal: str | None = None
 
     def without(self, refusal: str | None) -> "EngineChoice":
@@ -75,6 +75,8 @@ def beyond(config: SearchConfig, given: Iterable[str], vocabulary: int) -> str |
         given: names of options beside the search which it does not have, such as ``constraints``.
         vocabulary: number of target pieces.
     """
+    from translate.search.ctranslate2.conversion import unsupported
+
     lacking = [*unsupported(config), *given]
     if 2 * config.beam_size > vocabulary:
         lacking.append("beam as wide as half of the vocabulary")
@@ -113,6 +115,11 @@ def choose(
         if asked == "ctranslate2":
             raise UserError(demanded(refusal))
         return EngineChoice(asked, None, refusal)
+    # Only who asks for it waits for what it takes.
+    from translate.search.ctranslate2.conversion import Convertible
+    from translate.search.ctranslate2.converted import cached
+    from translate.search.ctranslate2.ctranslate2_search import MAX_WORKERS, CTranslate2Search
+
     assert isinstance(model, Transformer)
     longest_source = search.max_source_pieces + 1
     longest_target, limit = search.longest(longest_source), model.max_target_length
@@ -139,7 +146,9 @@ def choose(
 
 
 def _refusal(model: Seq2Seq, device: torch.device, compute_type: str) -> str | None:
-    """Why CTranslate2 cannot translate with a model at all."""
+    """The reason for which CTranslate2 cannot translate with a model at all."""
+    from translate.search.ctranslate2.conversion import Refusals, refuse_attentions
+
     if not isinstance(model, Transformer):
         return f"CTranslate2 has only Transformers, and the model is of the class {type(model).__name__}"
     if model.reads_pictures:
