@@ -186,7 +186,7 @@ def test_the_same_key_draws_the_same_and_others_do_not() -> None:
 
 
 def test_a_pair_is_drawn_alone() -> None:
-    """What a pair becomes depends on no pair before it, so that any order and any process gives the same."""
+    """The changes of a pair depend on no pair before it: any order and any process gives the same."""
     augmenter = Augmenter(replace(AugmentConfig(), **EVERYTHING))
     backwards = [augmenter.pair(read, p, len(LINES), [1, 0, p]) for p in reversed(range(len(LINES)))]
     assert backwards[::-1] == drawn(EVERYTHING, [1, 0])

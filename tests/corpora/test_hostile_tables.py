@@ -1,4 +1,4 @@
-"""Tables and clones of a stranger: one short sentence for each trick."""
+"""Tables and clones of a stranger: one short sentence a trick."""
 
 import gzip
 import json

@@ -22,9 +22,8 @@ def words_of(lines: Iterable[str]) -> list[list[str]]:
 @pytest.fixture(scope="module")
 def grammar() -> tuple[Split, list[str]]:
     found = generate(1500, 0, 0, 1, target="fr")["train"]
-    return Split([each.source for each in found], [each.target for each in found]), [
-        each.gold or "" for each in found
-    ]
+    sources, targets, gold = (list(side) for side in zip(*found, strict=True))
+    return Split(sources, targets), gold
 
 
 def test_a_small_corpus_is_its_own_sample() -> None:

@@ -1,4 +1,4 @@
-"""Local files: lines, tables, languages, and one clear sentence for each thing that can be wrong."""
+"""Local files: lines, tables, languages, and one clear sentence for every mistake."""
 
 import gzip
 import json

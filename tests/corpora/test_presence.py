@@ -1,4 +1,4 @@
-"""Files that are missing, or are no files, are told with their setting before any file is read."""
+"""Files that are missing, or are no files, are refused with their setting before any file is read."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Scenes: the corpus against its own rules, told apart from the drawings, and written as one word."""
+"""Scenes: the corpus against its own rules, the drawings, and descriptions of one word."""
 
 import random
 from collections import Counter, defaultdict
@@ -154,8 +154,8 @@ def test_captions_say_everything_and_are_never_ambiguous(captions):
         if "above" in words or "left" in words:
             halves: list[list[Thing]] = [[], []]
             count = len(example.groups["S"])
-            for index, each in enumerate(example.scene.things):
-                halves[index >= count].append(each)
+            for index, drawn in enumerate(example.scene.things):
+                halves[index >= count].append(drawn)
             rows, columns = (
                 [{getattr(t, axis) for t in half} for half in halves] for axis in ("row", "column")
             )
@@ -179,8 +179,8 @@ def test_gold_regions_are_the_patches_that_the_things_touch(captions, patch_size
             patch, target = link.replace("p", "-").split("-")
             links[int(target)].add(int(patch))
         for position, word in enumerate(words):
-            shown = [i for i, each in enumerate(example.scene.things) if word.startswith(each.shape)]
-            names = {each.shape for each in example.scene.things}
+            shown = [i for i, drawn in enumerate(example.scene.things) if word.startswith(drawn.shape)]
+            names = {drawn.shape for drawn in example.scene.things}
             if not shown or len(names) < len({(t.shape, t.colour, t.size) for t in example.scene.things}):
                 continue
             touched = {
