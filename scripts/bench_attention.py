@@ -183,7 +183,7 @@ def main() -> None:
     print(table(["S", *times, "explicit / fused", *(f"{variant}, MiB" for variant in VARIANTS)], rows))
 
     running = [kernel.name for kernel in kernels(torch.device(arguments.device)) if kernel.runs]
-    chosen = [kernel for kernel in ("explicit", "chunked", "compiled") if kernel in running]
+    chosen = [kernel for kernel in ("explicit", "chunked") if kernel in running]
     taken = measure(arguments, "additive-time", variant=",".join(chosen))
     print(f"\nAdditive score, {ADDITIVE}, forward and backward.\n")
     rows = [[name, f"{1000 * taken[name]:.1f}", f"{taken['explicit'] / taken[name]:.2f}"] for name in chosen]

@@ -145,14 +145,6 @@ class Window:
             "padding": 1 - (self.tokens + self.source_tokens) / max(1, self.padded_tokens),
         }
 
-    def state_dict(self) -> dict[str, Any]:
-        return dict(vars(self))
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> "Window":
-        """The sums that a checkpoint stores."""
-        return cls(**state)
-
 
 def _on(value: Tensor | float, device: torch.device) -> Tensor | float:
     return value.to(device) if isinstance(value, Tensor) else value
@@ -190,7 +182,7 @@ class Training:
             "generators": self.update.parallel.world.gather(own),  # of every process
             "threads": torch.get_num_threads(),
             "group_size": self.stream.group_size,
-            "window": self.window.state_dict(),
+            "window": dict(vars(self.window)),
             "identity": self.identity,
             "schedule": self.schedules.rate.state_dict(),
             **self.update.state_dict(),
@@ -202,7 +194,7 @@ class Training:
         self.update.load_state_dict(state)
         self.take_step.load_state_dict(state)
         self.schedules.rate.load_state_dict(state["schedule"])
-        self.window = Window.from_state(state["window"])
+        self.window = Window(**state["window"])
         world = self.update.parallel.world
         if len(state["generators"]) == world.size:
             restore_generators(state["generators"][world.rank], self.update.device)

@@ -116,23 +116,30 @@ class Recovery:
         return nothing._replace(notes=(message,))
 
     def _blamed(self, batches: Sequence[Batch]) -> list[int]:
-        """Pairs with a loss that is not finite; with several processes, all pairs of the step.
+        """The indices in the corpus of the pairs of a step whose loss, without dropout, is not finite.
 
-        The loss of a single pair is not among the computations for which processes exchange anything.
+        If there are none, the gradient or a dropout mask is to blame, and all pairs are returned. So they are
+        with several processes: the loss of a single pair is not among the computations for which these
+        exchange anything.
         """
-        if self.update.parallel.engine is None:
-            return blamed(batches, self._loss_alone)
-        shares = self.update.parallel.world.gather([pair for batch in batches for pair in batch.indices])
-        return list(dict.fromkeys(pair for share in shares for pair in share))
+        pairs = [index for batch in batches for index in batch.indices]
+        if self.update.parallel.engine is not None:
+            shares = self.update.parallel.world.gather(pairs)
+            return list(dict.fromkeys(pair for share in shares for pair in share))
+        if len(pairs) > TRIED:
+            return pairs
+        singles = [rows_of(batch, row, row + 1) for batch in batches for row in range(len(batch.indices))]
+        odd = [not self._loss_is_finite(single) for single in singles]
+        return [pair for pair, is_odd in zip(pairs, odd, strict=True) if is_odd] or pairs
 
-    def _loss_alone(self, batch: Batch) -> float:
+    def _loss_is_finite(self, batch: Batch) -> bool:
         update = self.update
         update.model.eval()
         terms = LossTerms(label_smoothing=update.terms.label_smoothing)
         with torch.no_grad():
             loss = batch_loss(update.model, batch.to(update.device), terms, update.precision)
         update.model.train()
-        return float(loss.total)
+        return bool(torch.isfinite(loss.total))
 
     def state_dict(self) -> dict[str, Any]:
         return {"part_tokens": self.part_tokens, "skipped": self.skipped}
@@ -185,23 +192,6 @@ def describe_out_of_memory(step: int, batch: Batch, *, alone: bool = True) -> st
     )
 
 
-def blamed(batches: Sequence[Batch], loss_of: Callable[[Batch], float]) -> list[int]:
-    """The indices in the corpus of the pairs of a step whose loss is not finite.
-
-    If there are none, the gradient or a dropout mask is to blame, and all pairs are returned.
-
-    Args:
-        batches: of the step.
-        loss_of: the loss of a batch of one pair, without dropout.
-    """
-    pairs = [index for batch in batches for index in batch.indices]
-    if len(pairs) > TRIED:
-        return pairs
-    singles = [rows_of(batch, row, row + 1) for batch in batches for row in range(len(batch.indices))]
-    odd = [not torch.isfinite(torch.tensor(loss_of(single))) for single in singles]
-    return [pair for pair, is_odd in zip(pairs, odd, strict=True) if is_odd] or pairs
-
-
 def describe_not_finite(
     step: int,
     loss: float,
@@ -215,7 +205,7 @@ def describe_not_finite(
         step: optimizer step.
         loss: nats a token.
         norm: of the gradient.
-        pairs: from :func:`blamed`.
+        pairs: those to blame.
         text_of: the sentences of a pair, by its index in the corpus.
     """
     shown = ", ".join(str(pair + 1) for pair in pairs[:SHOWN])  # as an editor counts lines
