@@ -76,7 +76,7 @@ class Walk:
         lines = ["| file | functions |", "| --- | --- |"]
         for file, names in self.functions.items():
             outer = [name for name in names if "<locals>" not in name]
-            public = [name for name in outer if not name.split(".")[-1].startswith("_")]
+            public = [name for name in outer if not re.search(r"(^|\.)_", name)]
             shown = ", ".join(f"`{name}`" for name in (public or outer or names)[:LISTED])
             lines.append(f"| `{file}` | {shown}{', ...' if len(public) > LISTED else ''} |")
         return "\n".join(lines)
