@@ -64,7 +64,7 @@ punctuation first, for example with `translate.text.words.tokenise`."""
 
 
 def write_card(contents: Contents, export_format: str, directory: Path, name: str, proof: Proof) -> None:
-    """Write ``README.md``.
+    """Write the model card, ``README.md``, into the folder of an export.
 
     Args:
         contents: the exported run.

@@ -16,7 +16,7 @@ Array = np.ndarray
 
 
 class OnnxHypothesis(NamedTuple):
-    """A finished hypothesis."""
+    """A hypothesis that has ended, with its score."""
 
     ids: list[int]
     score: float  # log-probability / length ** length_penalty, with the length including end of sentence

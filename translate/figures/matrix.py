@@ -1,4 +1,4 @@
-"""The input of every picture: the words of both sides with a matrix of weights; and words as labels."""
+"""The input of every figure: the words of both sides with a matrix of weights; and words as labels."""
 
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ _REORDERING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
 class WordMatrix(Protocol):
-    """How much each target word looked at each source word.
+    """The weights of an alignment: a row for each target word, a column for each source word.
 
     Attributes:
         weights: (T words, S words), from 0 to 1.

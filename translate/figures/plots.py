@@ -67,7 +67,7 @@ class CorpusStatistics:
         self.entropies, self.fertility = _Sums(), _Sums()
 
     def add(self, alignment: WordMatrix) -> None:
-        """Add one pair."""
+        """Add the alignment of a sentence pair to all sums."""
         weights = alignment.weights.astype(np.float64)
         T, S = weights.shape
         if not weights.size:
@@ -142,10 +142,10 @@ def draw_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> Path:
 
 
 def draw_corpus(statistics: CorpusStatistics, path: str | Path, *, least: int | None = None) -> Path:
-    """Draw distance from the diagonal, entropy by word and fertility, in one picture.
+    """Draw distance from the diagonal, entropy by word and fertility, in one figure.
 
     Args:
-        path: the picture, png, pdf or svg by extension; missing folders are created.
+        path: the figure, png, pdf or svg by extension; missing folders are created.
         least: how often a word must occur to be listed; by default once in 1,000 words, but at least 5 times.
     Returns:
         The path.

@@ -140,7 +140,7 @@ def build_optimizer(settings: Settings, model: Seq2Seq) -> torch.optim.Optimizer
 
 
 def build_schedule(settings: Settings) -> Schedule:
-    """The learning-rate schedule."""
+    """The schedule of the learning rate; raises :class:`UserError` for a class that is none."""
     built = instantiate(settings.schedule, "schedule", settings.run.plugins)
     if not isinstance(built, Schedule):
         raise UserError(f"schedule._target_: expected a Schedule, got {type(built).__name__}")

@@ -1,4 +1,4 @@
-"""The training text as ids: cached, with links, or anew in each epoch if it is augmented or sampled."""
+"""The training text as ids: cached, with links, and changed in every epoch if it is augmented or sampled."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -50,7 +50,7 @@ def encode(split: Split, tokenizers: TokenizerPair, path: Path | None = None) ->
 def _encode_linked(
     split: Split, tokenizers: TokenizerPair, linker: Linker, path: Path | None, *, whitespace: bool
 ) -> EncodedCorpus:
-    """As :func:`encode`, with the links of each pair."""
+    """A split as ids, as by :func:`encode`, with the links of its pairs."""
     sides = tokenizers.source, tokenizers.target
 
     def blocks() -> Iterator[list[list[list[int]]]]:
@@ -60,10 +60,10 @@ def _encode_linked(
                 [tokenizer.encode_words(line, whitespace=whitespace) for line in lines]
                 for tokenizer, lines in zip(sides, block, strict=True)
             )
-            words = ([[word.text for word in each.words] for each in side] for side in (source, target))
+            words = ([[word.text for word in line.words] for line in side] for side in (source, target))
             links = linker(begin, *words)
             packed = [piece_links(*pair) for pair in zip(source, target, links, strict=True)]
-            yield [[each.ids for each in source], [each.ids for each in target], packed]
+            yield [[line.ids for line in source], [line.ids for line in target], packed]
             begin += len(packed)
 
     return collect_encoded(blocks(), path, linked=True)

@@ -33,7 +33,7 @@ _SPACES = re.compile(r"\s+")
 
 @dataclass
 class Counts:
-    """What became of the lines, and of their translations.
+    """Counts of lines and of their translations, by what happened to them.
 
     Attributes:
         lines: of the text.
@@ -68,7 +68,7 @@ def _listed(counts: Counter[str], names: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True)
 class PairForm:
-    """How pairs are written.
+    """The form of the pairs.
 
     Attributes:
         languages: of the source and the target of the pairs, which name their columns.
@@ -116,7 +116,7 @@ def synthesise(
             the same ones for the same block.
         readable: whether a line can be translated whole.
         plan: everything that decides about the translations beside the lines.
-        progress: told how many lines are done.
+        progress: called with the number of lines that are done.
 
     Raises:
         UserError: if no line is to be translated, if the unfinished folder has another plan, if another
