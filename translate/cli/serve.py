@@ -143,6 +143,8 @@ class ServerSettings:
         Raises:
             UserError: if a model cannot be loaded.
         """
+        import torch
+
         from translate.serve.catalogue import named_runs, open_catalogue, read_languages
         from translate.serve.monitoring import Log
         from translate.serve.service import new_service
@@ -153,6 +155,8 @@ class ServerSettings:
         log = Log(texts=self.work.log_texts)
         relay_logs(log)
         named, machine = named_runs(self.runs), self.machine
+        if self.work.workers > 1 and machine.threads is None:
+            machine = replace(machine, threads=max(1, torch.get_num_threads() // self.work.workers))
         languages = read_languages(self.work.languages or (), list(named))
         keys = Keys() if self.key_file is None else Keys.read(Path(self.key_file))
         models = open_catalogue(
@@ -217,8 +221,6 @@ def _serve(settings: ServerSettings, listener: "socket.socket") -> None:
     if workers == 1:
         run_server(configured(settings.build(), unread, drain), listener)
         return
-    share = settings.machine.threads or max(1, (os.cpu_count() or 1) // workers)
-    settings = replace(settings, machine=replace(settings.machine, threads=share))
     os.environ[SETTINGS] = settings.to_json()
     relay_logs(Log())
     run_workers(configured(f"{__name__}:application", unread, drain, workers), listener)

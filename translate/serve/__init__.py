@@ -1,1 +1,1 @@
-"""HTTP APIs and the live page over translators."""
+"""The server: sentences of all requests are searched together, whichever API or page they come from."""

@@ -124,14 +124,20 @@ async def translate_parts(
 
 
 async def translate_by_language(
-    service: Service, parts: Sequence[Part], sources: Sequence[str], target: str, **more: object
+    service: Service,
+    parts: Sequence[Part],
+    sources: Sequence[str],
+    target: str,
+    *,
+    n_best: int = 1,
+    terms: Terms | None = None,
 ) -> list[Translated]:
     """The translations of texts from several languages; those from one language are one call."""
     found: dict[int, Translated] = {}
     for source in dict.fromkeys(sources):
         chosen = [index for index, language in enumerate(sources) if language == source]
-        served = service.catalogue.find(source, target)
-        translated = await translate_parts(service, served, [parts[index] for index in chosen], **more)  # type: ignore[arg-type]
+        served, own = service.catalogue.find(source, target), [parts[index] for index in chosen]
+        translated = await translate_parts(service, served, own, n_best=n_best, terms=terms)
         found |= zip(chosen, translated, strict=True)
     return [found[index] for index in range(len(parts))]
 

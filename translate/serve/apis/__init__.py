@@ -1,1 +1,1 @@
-"""The APIs, one file each."""
+"""The interfaces that programs speak: our own with links, and those of LibreTranslate and DeepL."""
