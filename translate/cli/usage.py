@@ -12,7 +12,7 @@ from translate.config.names import did_you_mean, escaped, nearest, shorten
 from translate.errors import UserError
 
 LONGEST = 400  # characters of a message of typer, which repeats the value
-# Options as other toolkits and earlier versions name them, and the option that does it here.
+# Options as other toolkits name them and options that were removed, with the option that does it here.
 OTHER_NAMES = {
     "--beam": "--beam-size",
     "--beams": "--beam-size",
