@@ -69,9 +69,9 @@ def test_batches_have_like_lengths_and_a_limit(monkeypatch: pytest.MonkeyPatch) 
     assert batches == [[2, 4, 5], [0, 7], [3]]
     assert list(length_batches([100], 3)) == [[0]]
     monkeypatch.setattr("translate.search.sources.MAX_RECORDED", 40)
-    assert list(length_batches([4, 4, 5, 5], 3, lambda length: (length**2, 1))) == [[0, 1], [2], [3]]
+    assert list(length_batches([4, 4, 5, 5], 3, [(16, 1), (16, 1), (25, 1), (25, 1)])) == [[0, 1], [2], [3]]
     monkeypatch.setattr("translate.search.sources.MAX_CACHED", 8)
-    assert list(length_batches([4, 4, 5, 5], 3, lambda length: (1, length))) == [[0, 1], [2], [3]]
+    assert list(length_batches([4, 4, 5, 5], 3, [(1, 4), (1, 4), (1, 5), (1, 5)])) == [[0, 1], [2], [3]]
 
 
 @pytest.mark.slow

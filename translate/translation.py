@@ -225,13 +225,10 @@ class TranslationCall:
     def groups(self, chosen: Sequence[int]) -> list[list[int]]:
         """Sentences in batches of similar lengths, the longest first: others may wait for the last."""
         heads = len(self.choice.heads) if self.record else 0
-        hypotheses = self.options.hypotheses(self.config)
-
-        def held(length: int) -> tuple[int, int]:
-            steps = self.config.longest(length + 1) * hypotheses
-            return (length + 1) * steps * heads, steps * self.models[0].cached_numbers
-
+        hypotheses, cached = self.options.hypotheses(self.config), self.models[0].cached_numbers
         lengths = [len(self.pieces[index].ids) for index in chosen]
+        steps = [self.config.longest(length + 1) * hypotheses for length in lengths]
+        held = [((n + 1) * most * heads, most * cached) for n, most in zip(lengths, steps, strict=True)]
         batches = length_batches(lengths, self.config.batch_size, held)
         return [[chosen[place] for place in batch] for batch in batches][::-1]
 

@@ -44,7 +44,7 @@ class Decoders:
         if record is not None:
             self.recorder = Recorder(record.heads, len(readers[0].source), readers[0].source.device)
         self.width = 1
-        encoded = [_laid_out(reader.encode()) for reader in readers]
+        encoded = [_laid_out(reader.model.encode(reader.source, reader.source_mask)) for reader in readers]
         self.states = [
             model.start(source, in_place=True) for model, source in zip(self.models, encoded, strict=True)
         ]

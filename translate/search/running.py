@@ -42,7 +42,8 @@ def begin_sentences(group: SentenceGroup, config: SearchConfig) -> list[Searched
         zip(group.keys, group.requests, group.readers[0].source.tolist(), strict=True)
     ):
         length = lengths[row][0]
-        own = length - own_start(ids[:length])  # limits follow the sentence, not those before it
+        previous = own_start(ids[:length]) if BOS in ids else 0
+        own = length - previous  # limits follow the sentence, not those before it
         # A request is fulfilled even where that takes more pieces than a limit allows.
         longest = max(config.longest(own), request.length + 1)
         longest = longest if positions is None else min(longest, positions)

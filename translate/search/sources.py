@@ -2,7 +2,7 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from translate.config.data import TAG
 from translate.config.names import listed
 from translate.corpora.batching import pad
 from translate.errors import UserError
-from translate.models import Encoded, Seq2Seq
+from translate.models import Seq2Seq
 from translate.text.documents import ALONE, ContextSize, in_context
 from translate.text.tokenizer import EOS, LONGEST_PIECE, UNK, Pieces, Tokenizer
 
@@ -107,13 +107,13 @@ class SentenceReader:
                 self.warnings[UNKNOWN_TAG.format(listed(known))] += 1
 
     def _within_limit(self, pieces: Pieces, *, shortened: bool) -> Pieces:
-        kept = pieces.cut(self.limit)
-        if shortened or kept is not pieces:
+        if shortened or len(pieces.ids) > self.limit:
+            pieces = pieces.cut(self.limit)
             self.warnings[CUT.format(self.limit)] += 1
-        if UNK in kept.ids:
-            unknown = self.tokenizer.only_unknown(kept.ids)
+        if UNK in pieces.ids:
+            unknown = self.tokenizer.only_unknown(pieces.ids)
             self.warnings[UNKNOWN if unknown else PARTLY_UNKNOWN] += 1
-        return kept
+        return pieces
 
 
 @dataclass(frozen=True)
@@ -207,10 +207,6 @@ class Reader(NamedTuple):
             return [self.source.shape[1]] * len(self.source)
         return [int(length) for length in self.source_mask.sum(1).tolist()]
 
-    def encode(self) -> Encoded:
-        """The source as the model encodes it."""
-        return self.model.encode(self.source, self.source_mask)
-
 
 class SentenceGroup(NamedTuple):
     """Sentences that are encoded together and then searched one by one."""
@@ -252,19 +248,19 @@ def most_sentences(batch_size: int, pieces: int, recorded: int = 0, cached: int 
 
 
 def length_batches(
-    lengths: Sequence[int], batch_size: int, held: Callable[[int], tuple[int, int]] = lambda length: (0, 0)
+    lengths: Sequence[int], batch_size: int, held: Sequence[tuple[int, int]] | None = None
 ) -> Iterator[list[int]]:
     """Indexes of sources of similar lengths, shortest first; empty sources are left out.
 
     Args:
         lengths: pieces of each source.
         batch_size: most sources of a batch.
-        held: weights that a sentence of this many pieces may record, and numbers that its decoder may keep.
+        held: weights that a sentence may record, and numbers that its decoder may keep, for each source.
     """
     batch: list[int] = []
     for index in sorted((i for i, length in enumerate(lengths) if length), key=lambda i: lengths[i]):
         length = lengths[index]
-        if len(batch) >= most_sentences(batch_size, length, *held(length)):
+        if len(batch) >= most_sentences(batch_size, length, *(held[index] if held else ())):
             yield batch
             batch = []
         batch.append(index)

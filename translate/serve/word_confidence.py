@@ -209,6 +209,7 @@ def _log_probabilities(
     target_in, _ = pad([[BOS, *ids] for ids in targets])
     logs = []
     for reader in read_sources(models, sources):
-        hidden = reader.model.read_target(reader.encode(), target_in.to(reader.source.device))
+        encoded = reader.model.encode(reader.source, reader.source_mask)
+        hidden = reader.model.read_target(encoded, target_in.to(reader.source.device))
         logs.append(torch.log_softmax(reader.model.logits(hidden).float(), dim=-1))
     return logs[0] if len(logs) == 1 else torch.stack(logs).logsumexp(0) - math.log(len(logs))
