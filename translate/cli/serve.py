@@ -38,7 +38,7 @@ NEEDED = ("starlette", "uvicorn", "python_multipart", "prometheus_client")
 
 @dataclass(frozen=True)
 class AddressOptions:
-    """Where the server listens, and to whom."""
+    """The address of the server, and those who may use it."""
 
     PANEL: ClassVar = "Address"
 
@@ -54,7 +54,7 @@ class AddressOptions:
 
 @dataclass(frozen=True)
 class LimitOptions:
-    """What a request, and all together, may ask for."""
+    """The limits of a request, and of all together."""
 
     PANEL: ClassVar = "Limits"
 
@@ -84,7 +84,7 @@ class LimitOptions:
 
 @dataclass(frozen=True)
 class WorkOptions:
-    """How it works and ends."""
+    """The processes of the server, and its end."""
 
     PANEL: ClassVar = "Work"
 
@@ -110,7 +110,7 @@ class WorkOptions:
 
 @dataclass(frozen=True)
 class ServeMachine(TextMachine):
-    """As ``translate text``, but Transformers on the CPU are served by CTranslate2."""
+    """The options of ``translate text``; Transformers on the CPU are served by CTranslate2."""
 
     engine: Engine = "auto"
 

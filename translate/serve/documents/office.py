@@ -74,7 +74,7 @@ def _read(
 
 
 class _Paragraph:
-    """The runs of a Word paragraph: a tag for every format but the most frequent, and for each link."""
+    """The runs of a Word paragraph: a tag for every format but the most frequent, and for every link."""
 
     def __init__(self, element: Any) -> None:
         self.element = element
