@@ -1,6 +1,6 @@
 """The options of sources that are more than sentences: documents and pictures."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
@@ -49,13 +49,8 @@ class TextDocuments:
 
     def most(self, translator: "Translator", *, split_sentences: bool) -> int:
         """How many previous sentences are read; raises :class:`UserError` for an option without effect."""
-        reads = reads_context(translator)
-        for name, given in (("--document-ids", self.document_ids), ("--no-context", self.no_context)):
-            if given and not reads:
-                raise UserError(
-                    f"{name}: this run reads no previous sentences; expected one trained with "
-                    "data.context_sentences"
-                )
+        given = {"--document-ids": self.document_ids is not None, "--no-context": self.no_context}
+        reads = _checked_context(translator, given)
         if self.document_ids is not None and (self.no_context or split_sentences):
             other = "--no-context" if self.no_context else "--split-sentences"
             raise UserError(f"--document-ids has no effect with {other}: leave one of them out")
@@ -87,10 +82,7 @@ class TextDocuments:
 
     def _other_length(self, ids: int, lines: str) -> UserError:
         assert self.document_ids is not None
-        return UserError(
-            f"{shown_path(self.document_ids)}: {ids:,} ids of documents for {lines} lines; "
-            "expected one line for each"
-        )
+        return _other_length(self.document_ids, ids, f"{lines} lines")
 
 
 @dataclass(frozen=True)
@@ -115,6 +107,22 @@ def reads_context(translator: "Translator") -> int:
     return max(member.context.sentences for member in (translator, *translator.partners))
 
 
+def _checked_context(translator: "Translator", given: Mapping[str, bool]) -> int:
+    """The result of :func:`reads_context`; raises :class:`UserError` if options are given in vain."""
+    reads = reads_context(translator)
+    for name in (name for name, is_given in given.items() if is_given and not reads):
+        raise UserError(
+            f"{name}: this run reads no previous sentences; expected one trained with data.context_sentences"
+        )
+    return reads
+
+
+def _other_length(path: Path, ids: int, sentences: str) -> UserError:
+    return UserError(
+        f"{shown_path(path)}: {ids:,} ids of documents for {sentences}; expected as many lines as sentences"
+    )
+
+
 def contexts_of(
     translator: "Translator",
     sources: Sequence[Sequence[str]],
@@ -136,13 +144,7 @@ def contexts_of(
     from translate.text.documents import previous_sentences
     from translate.text.lines import read_lines
 
-    most = reads_context(translator)
-    for name, given in (("--documents", bool(files)), ("--no-context", no_context)):
-        if given and not most:
-            raise UserError(
-                f"{name}: this run reads no previous sentences; expected one trained with "
-                "data.context_sentences"
-            )
+    most = _checked_context(translator, {"--documents": bool(files), "--no-context": no_context})
     if files and no_context:
         raise UserError("--documents has no effect with --no-context: leave one of them out")
     if no_context:
@@ -150,15 +152,12 @@ def contexts_of(
     if not files:
         return [None for _ in sources]
     if len(files) != len(sources):
-        raise UserError(f"--documents: {len(files)} files for {len(sources)} test sets; give one for each")
+        raise UserError(f"--documents: {len(files)} files for {len(sources)} test sets; give as many")
     found: list[list[list[str]] | None] = []
     for path, source in zip(files, sources, strict=True):
         ids = read_lines(path)
         if len(ids) != len(source):
-            raise UserError(
-                f"{shown_path(path)}: {len(ids):,} ids of documents for {len(source):,} sentences; "
-                "expected one line for each"
-            )
+            raise _other_length(path, len(ids), f"{len(source):,} sentences")
         found.append(list(previous_sentences(source, most, ids)))
     return found
 

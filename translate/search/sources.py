@@ -255,7 +255,7 @@ def length_batches(
     Args:
         lengths: pieces of each source.
         batch_size: most sources of a batch.
-        held: weights that a sentence may record, and numbers that its decoder may keep, for each source.
+        held: weights that a sentence may record, and numbers that its decoder may keep; a pair a source.
     """
     batch: list[int] = []
     for index in sorted((i for i, length in enumerate(lengths) if length), key=lambda i: lengths[i]):
