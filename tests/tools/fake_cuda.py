@@ -1,18 +1,15 @@
 """Runs a training step, a search and an alignment of the backends as if on a GPU, on a machine without one.
 
-    python -m tests.tools.fake_cuda [--backends transformer rnn_bahdanau rnn_luong] [--precision bfloat16]
-
 Tensors "on the GPU" are stand-ins that hold their numbers in the CPU's memory and name `cuda:0` as their
-device, so the package takes the branches that it takes for a GPU, with real values. The table lists, with the
-line of this package, the operations that a GPU would refuse because their tensors are on two devices, and
-those at which the CPU would wait for the GPU or copy to it from memory that is not pinned.
+device, so the package takes the branches that it takes for a GPU, with real values. Findings are the
+operations that a GPU would refuse because their tensors are on two devices, and those at which the CPU would
+wait for the GPU or copy to it from memory that is not pinned, with the line of this package.
 
 Kernels, memory and speed are left to gpu_check.py. Products in half precision follow the rules of autocast
 for a CPU, which are nearly those for a GPU; compiled functions run uncompiled. torch's own fake tensors
 cannot do this: they hold no numbers, by which a search ends, and without a driver they have no backward pass.
 """
 
-import argparse
 import inspect
 import sys
 from collections import Counter
@@ -78,7 +75,6 @@ BACKENDS: dict[str, tuple[type[Seq2Seq], str, dict[str, Any], dict[str, int]]] =
     "rnn_luong": (LuongRNN, "general", RECURRENT, {}),
 }
 LENGTHS = (3, 7, 5, 9, 4)  # of sentences, so that batches are padded
-PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
 class Finding(NamedTuple):
@@ -407,28 +403,3 @@ def phases(backend: str, precision: torch.dtype) -> Iterator[tuple[str, Counter[
             found.clear()
             run(model)
         yield name, found
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--backends", nargs="+", choices=BACKENDS, default=list(BACKENDS))
-    parser.add_argument("--precision", choices=PRECISIONS, default="bfloat16")
-    options = parser.parse_args()
-    refused = 0
-    print(
-        "| backend | work | kind | times | place | operation |",
-        "| --- | --- | --- | ---: | --- | --- |",
-        sep="\n",
-    )
-    for backend in options.backends:
-        for name, found in phases(backend, PRECISIONS[options.precision]):
-            for finding, times in sorted(found.items()):
-                row = backend, name, finding.kind, str(times), finding.place, finding.operation
-                print(f"| {' | '.join(row)} |")
-            refused += sum(times for finding, times in found.items() if finding.kind == MIXED)
-    print(f"{refused} operations on two devices, which a GPU would refuse")
-    return int(refused > 0)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

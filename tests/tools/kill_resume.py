@@ -7,7 +7,6 @@
 A training is killed a few times, in a random phase: at its start, in a step, a validation, a saving or the
 scoring at its end. After a kill every file with its final name must be whole. Then the training is resumed to
 its end: checkpoints, metrics, alignment and scores must equal those of the undisturbed run bit by bit.
-``kill_commands.py`` kills the other commands.
 """
 
 import argparse
@@ -21,8 +20,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -227,29 +225,18 @@ def kill_training(
     return wrong
 
 
-@contextmanager
-def place(given: Path | None) -> Iterator[Path]:
-    """The folder of the option, which stays, or a temporary one."""
-    if given is not None:
-        given.mkdir(parents=True)
-        yield given.resolve()
-    else:
-        with tempfile.TemporaryDirectory(prefix="kill-resume-") as folder:
-            yield Path(folder)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--kills", type=int, default=12, help="kills of all backends together")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--backend", action="append", choices=BACKENDS, help="only these; all by default")
     parser.add_argument("--mixture", action="store_true", help="three corpora instead of one")
-    parser.add_argument("--folder", type=Path, help="a new folder that keeps runs and logs")
     options = parser.parse_args()
     load_libraries()
     chance, counts, wrong = random.Random(options.seed), Counter[str](), []
     backends = options.backend or BACKENDS
-    with place(options.folder) as folder:
+    with tempfile.TemporaryDirectory(prefix="kill-resume-") as name:
+        folder = Path(name)
         for number, backend in enumerate(backends):
             share = options.kills * (number + 1) // len(backends) - options.kills * number // len(backends)
             data = MIXTURE if options.mixture else PAIRS
