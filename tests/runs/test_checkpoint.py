@@ -27,13 +27,6 @@ def test_what_is_saved_is_read_back(tmp_path: Path) -> None:
         assert load_state(tmp_path / name) == {"step": 7}
 
 
-def test_links_are_relative_so_that_a_run_can_be_moved(tmp_path: Path) -> None:
-    save(tmp_path / "a", 7, best=True)
-    assert os.readlink(tmp_path / "a" / "last") == "step-00000007"
-    (tmp_path / "a").rename(tmp_path / "b")
-    assert load_state(tmp_path / "b" / "best") == {"step": 7}
-
-
 @pytest.mark.parametrize(
     ("keep_last", "kept"),
     [
@@ -153,21 +146,8 @@ def test_a_changed_byte_is_noticed(tmp_path: Path, file: str) -> None:
     assert load_state(tmp_path / "step-00000010") == {"step": 10}
 
 
-def test_a_checkpoint_without_sums_is_believed(tmp_path: Path) -> None:
-    """As in a bundle."""
-    (save(tmp_path, 10) / "SHA256SUMS").unlink()
-    assert load_state(tmp_path / "last") == {"step": 10}
-    load_weights(tmp_path / "last")
-
-
 def test_a_run_that_went_back_drops_what_came_after(tmp_path: Path) -> None:
     for step in (10, 20, 30):
         save(tmp_path, step, keep_last=9)
     save(tmp_path, 15, keep_last=2)
     assert names(tmp_path) == ["last", "step-00000010", "step-00000015"]
-
-
-def test_the_best_ones_are_kept_beside_the_last(tmp_path: Path) -> None:
-    for step in (10, 20, 30, 40, 50):
-        save_checkpoint(tmp_path, step, {}, {}, best=step == 20, keep_last=1, keep_steps=(20, 30))
-    assert names(tmp_path) == ["best", "last", "step-00000020", "step-00000030", "step-00000050"]

@@ -6,25 +6,14 @@ from typing import Any
 import pytest
 import torch
 
-from tests.disks import largest_file
 from translate.errors import UserError
-from translate.runs.checkpoint import Writer, load_state, load_weights, save_checkpoint, snapshot
+from translate.runs.checkpoint import Writer, load_state, load_weights, save_checkpoint
 
 OPTIONS: dict[str, Any] = {"best": False, "keep_last": 3}
 
 
 def weights(value: float) -> dict[str, torch.Tensor]:
     return {"matrix": torch.full((3, 5), value)}
-
-
-def test_a_snapshot_is_of_now_and_holds_a_tensor_once() -> None:
-    shared = torch.ones(3)
-    held = {"a": shared, "b": [shared, (2, "x", None)]}
-    copied = snapshot(held)
-    shared.zero_()
-    assert copied["a"].tolist() == [1, 1, 1]
-    assert copied["a"] is copied["b"][0]
-    assert copied["b"][1] == (2, "x", None)
 
 
 def test_what_is_written_is_what_was_when_it_was_submitted(tmp_path: Path) -> None:
@@ -82,15 +71,6 @@ def test_a_full_disk_is_told_and_the_last_good_checkpoint_named(tmp_path: Path, 
     assert "\n" not in str(told.value)
     assert load_state(tmp_path / "last") == {"step": 10}
     writer.wait()  # told once
-
-
-def test_a_disk_that_is_full_while_torch_writes_is_named_as_such(tmp_path: Path) -> None:
-    state = {"momentum": torch.zeros(30_000)}
-    for size in (30_000, 1_000):
-        with largest_file(size), pytest.raises(UserError) as told, Writer(tmp_path / str(size)) as writer:
-            writer.submit(10, weights(1), state, **OPTIONS)
-        assert "the checkpoint cannot be written (File too large); " in str(told.value)
-        assert list((tmp_path / str(size)).iterdir()) == []
 
 
 def test_another_mistake_is_no_full_disk(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import torch
 from torch import nn
 
 from translate.config.training import TrainingConfig
-from translate.runs import hooks
 from translate.runs.checkpoint import Writer, load_state, load_weights
 from translate.runs.hooks import Keeper, Signals, leave_on_sigterm
 from translate.training.loop import Limits, Progress
@@ -75,20 +74,6 @@ def bleu(*values: float) -> list[dict[str, float]]:
     return [{"nll": 3.0, "bleu": value} for value in values]
 
 
-def test_limits() -> None:
-    limits = Limits(TrainingConfig(max_steps=9, max_epochs=3), began=0.0)
-    assert limits.reached(Progress(step=8, epoch=2)) is None
-    assert limits.reached(Progress(step=9)) == "max_steps"
-    assert limits.reached(Progress(epoch=3)) == "max_epochs"
-    assert Limits(TrainingConfig(max_steps=None), began=0.0).reached(Progress(step=10**9)) is None
-
-
-def test_time_counts_from_when_the_process_began(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hooks.time, "monotonic", lambda: 112.0)
-    assert Limits(TrainingConfig(max_time=12.0), began=100.0).reached(Progress()) == "max_time"
-    assert Limits(TrainingConfig(max_time=13.0), began=100.0).reached(Progress()) is None
-
-
 def test_it_validates_and_saves_when_due_and_at_the_end(tmp_path: Path) -> None:
     rig = Rig(tmp_path, bleu(1, 2, 3), validate_every=4, max_steps=10)
     assert rig.steps(7) is None
@@ -97,14 +82,6 @@ def test_it_validates_and_saves_when_due_and_at_the_end(tmp_path: Path) -> None:
     assert [step for step, _ in rig.reported] == [4, 8, 10]
     assert (rig.saved("last"), rig.saved("best")) == (10, 10)
     assert load_state(tmp_path / "last")["progress"]["finished"] == "max_steps"
-
-
-def test_the_best_is_kept_though_the_last_is_worse(tmp_path: Path) -> None:
-    rig = Rig(tmp_path, bleu(1, 5, 5, 2), validate_every=1, max_steps=4)
-    rig.steps(9)
-    assert (rig.saved("last"), rig.saved("best")) == (4, 2)  # of equals, the first
-    progress = rig.training.progress
-    assert (progress.best, progress.best_step, progress.waited) == (5, 2, 2)
 
 
 def test_of_equal_scores_the_likelier_is_best(tmp_path: Path) -> None:
@@ -137,36 +114,6 @@ def test_patience_ends_the_run(tmp_path: Path) -> None:
     assert rig.training.schedules.rate.scale == 0.5**3  # its patience is 1; it heard each validation
 
 
-def test_saving_more_often_than_validating(tmp_path: Path) -> None:
-    rig = Rig(tmp_path, bleu(1), validate_every=7, save_every=3)
-    rig.steps(6)
-    assert rig.saved("last") == 6
-    assert rig.reported == []
-    assert not (tmp_path / "best").exists()
-
-
-def test_a_run_that_is_out_of_time_is_not_finished(tmp_path: Path) -> None:
-    rig = Rig(tmp_path, bleu(1), max_time=1e-9)
-    assert rig.steps(99) == "max_time"
-    assert load_state(tmp_path / "last")["progress"]["finished"] is None
-
-
-def test_without_validation_the_last_is_the_best(tmp_path: Path) -> None:
-    rig = Rig(tmp_path, [{}, {}, {}], validate_every=2, max_steps=5)
-    assert rig.steps(99) == "max_steps"
-    assert rig.reported == []
-    assert rig.saved("last") == rig.saved("best") == rig.training.progress.best_step == 5
-    assert rig.training.schedules.rate.scale == 1.0
-
-
-def test_a_signal_saves_without_validating(tmp_path: Path) -> None:
-    rig = Rig(tmp_path, [], validate_every=100)
-    rig.steps(2)
-    rig.signals.caught = "terminated"
-    assert rig.steps(99) == "terminated"
-    assert rig.saved("last") == 3
-
-
 def test_a_signal_during_validation_ends_the_run_once_it_is_saved(tmp_path: Path) -> None:
     rig = Rig(tmp_path, [], validate_every=2)
 
@@ -177,16 +124,6 @@ def test_a_signal_during_validation_ends_the_run_once_it_is_saved(tmp_path: Path
     rig.keeper.validate = validate
     assert rig.steps(99) == "interrupted"
     assert rig.saved("last") == rig.saved("best") == 2
-
-
-def test_validation_is_counted_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter([0.0, 100.0, 102.5, 200.0, 201.0])  # the limit does not look at it
-    monkeypatch.setattr(hooks.time, "monotonic", lambda: next(clock))
-    next(clock)
-    rig = Rig(tmp_path, bleu(1, 2), validate_every=1)
-    rig.steps(2)
-    assert rig.training.progress.validation_seconds == 3.5
-    assert rig.training.counted == 2
 
 
 def test_the_average_is_validated_and_kept_and_the_weights_go_on(tmp_path: Path) -> None:
@@ -240,19 +177,3 @@ def test_a_run_in_another_thread_goes_without_signals() -> None:
     thread.start()
     thread.join()
     assert found == [None]
-
-
-def test_a_run_that_was_interrupted_at_its_last_step_is_concluded(tmp_path: Path) -> None:
-    """The last step is validated and saved as that of a run that was not; nothing is trained."""
-    rig = Rig(tmp_path, bleu(5, 7), validate_every=2, max_steps=3)
-    assert rig.keeper.conclude(rig.training) is None  # there are steps to do
-    rig.steps(2)
-    rig.signals.caught = "terminated"
-    assert rig.steps(9) == "terminated"
-    assert (rig.saved("last"), rig.saved("best")) == (3, 2)
-    assert load_state(tmp_path / "last")["progress"]["finished"] is None
-    rig.signals.caught = None
-    assert rig.keeper.conclude(rig.training) == "max_steps"
-    assert [step for step, _ in rig.reported] == [2, 3]
-    assert rig.saved("best") == 3
-    assert load_state(tmp_path / "last")["progress"]["finished"] == "max_steps"

@@ -13,7 +13,7 @@ from translate.corpora.batching import POSITION_BITS
 from translate.corpora.corpus import Corpus, load_corpus
 from translate.corpora.encoded import EncodedCorpus
 from translate.errors import UserError
-from translate.runs.encoding import PairSampler, encode_training, pair_sampler
+from translate.runs.encoding import encode_training, pair_sampler
 from translate.runs.start import train_tokenizers
 from translate.text.tokenizer import TokenizerPair
 
@@ -40,10 +40,6 @@ class Prepared:
 def lists(corpus: EncodedCorpus) -> list[tuple[list[int], ...]]:
     sides = [side for side in (corpus.source, corpus.target, corpus.links) if side is not None]
     return [tuple(side.row(row).tolist() for side in sides) for row in range(len(corpus))]
-
-
-def test_without_augmentation_there_is_no_sampler(tmp_path: Path) -> None:
-    assert Prepared(tmp_path).sampler is None
 
 
 def test_the_same_key_gives_the_same_pairs(tmp_path: Path) -> None:
@@ -135,10 +131,3 @@ def test_a_resumed_run_ends_like_a_whole_one(tmp_path: Path) -> None:
     assert rows(parted)[-11:] == rows(whole)[-11:]
     weights = [(run / "checkpoints/last/model.safetensors").read_bytes() for run in (whole, parted)]
     assert weights[0] == weights[1]
-
-
-def test_it_is_a_pair_sampler(tmp_path: Path) -> None:
-    assert isinstance(Prepared(tmp_path, "training.augment.copies=1").sampler, PairSampler)
-    prepared = Prepared(tmp_path, "training.augment.copies=1")
-    for source, target in lists(prepared.sampler([2, 0], prepared.rows)):
-        assert source == target or not prepared.tokenizers.shared

@@ -9,7 +9,7 @@ import torch
 
 from translate.config.training import TrainingConfig
 from translate.runs import terminal_lines as progress_module
-from translate.runs.terminal_lines import ProgressLine, clock, peak_memory, score_line
+from translate.runs.terminal_lines import ProgressLine, peak_memory
 from translate.training.loop import Progress, Window
 from translate.training.update import StepReport
 
@@ -29,12 +29,6 @@ def test_means_are_over_the_tokens_of_the_window() -> None:
     window.add(report(3, loss=7.0, tokens=7))
     assert window.means(65.0)["loss"] == pytest.approx(1.0)
     assert window.means(65.0)["tokens_per_second"] == pytest.approx(3.5)
-
-
-def test_a_window_without_a_step_that_was_taken_has_means() -> None:
-    window = Window()
-    window.add(report(1, loss=0.0, tokens=0))
-    assert window.means(2.0)["loss"] == 0.0
 
 
 def line(config: TrainingConfig) -> tuple[ProgressLine, Any]:
@@ -104,15 +98,6 @@ def test_one_line_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch:
     assert "left" in output
     assert "validation at step 30: [bleu] 3" in output
     assert max(len(each) for each in re.split(r"[\r\n]", output)) < 72  # else the terminal would break it
-
-
-def test_scores_as_a_line() -> None:
-    found = score_line(7, {"nll": 1.25, "bleu": 33.333333, "aer": 0.0512})
-    assert found == "validation at step 7: nll 1.250  bleu 33.333  aer 5.12 %"
-
-
-def test_clock() -> None:
-    assert [clock(seconds) for seconds in (0, 59.9, 61, 3661)] == ["0:00", "0:59", "1:01", "1:01:01"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the oracle is Linux' own count")

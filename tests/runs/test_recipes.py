@@ -80,7 +80,6 @@ def test_a_recipe_trains_and_goes_on_to_the_bit(name: str, tmp_path: Path) -> No
         (("rnn_luong", "training.freeze=[encodr.*]"),
          "training.freeze: 'encodr.*' matches no parameter; did you mean encoder."),
         (("rnn_luong", "training.freeze=['*']"), "training.freeze: no parameter is left to train"),
-        (("rnn_luong", "training.start_from=nowhere"), "nowhere: no such run directory"),
         (("rnn_luong", "training.word_dropout=1"), "training.word_dropout: expected at least 0 and less"),
         (("rnn_luong", "training.wandb=mine"), "training.wandb=mine: Weights & Biases is not installed"),
     ],

@@ -146,11 +146,6 @@ def test_every_key_that_differs_is_listed_and_nothing_harmed(
     assert files(run) == before
 
 
-def test_another_backend_is_another_model(tiny_runs: dict[str, Path]) -> None:
-    with pytest.raises(UserError, match=r"model\._target_ was 'translate.models.LuongRNN', now"):
-        train_tiny(tiny_runs["rnn_luong"], "rnn_bahdanau", *TRAINED, "training.resume=true")
-
-
 def test_resuming_without_a_checkpoint_starts_afresh(tmp_path: Path) -> None:
     run = tmp_path / "run"
     assert train_tiny(run, "rnn_luong", "training.max_steps=1", "training.resume=true") == 0

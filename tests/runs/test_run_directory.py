@@ -96,15 +96,6 @@ def test_what_killed_processes_left_is_removed_and_nothing_else(run: RunDirector
     assert all((folder / "file").exists() for folder in kept)
 
 
-@pytest.mark.parametrize(
-    ("content", "scored"), [('{"steps": 7}', True), ('{"steps": 6}', False), ("{", False)]
-)
-def test_scores_are_of_the_step_they_say(run: RunDirectory, content: str, scored: bool) -> None:
-    assert not run.is_scored(7)
-    run.scores.write_text(content)
-    assert run.is_scored(7) == scored
-
-
 def test_a_run_without_a_checkpoint_or_scores_is_free(run: RunDirectory) -> None:
     (run.checkpoints / "step-00000003").rmdir()
     (run.checkpoints / ".translate-writing-abcd_123").mkdir()

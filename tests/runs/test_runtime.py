@@ -5,20 +5,15 @@ from typing import Any
 
 import pytest
 import torch
-from torch import nn
 
 from tests.tiny_runs import train_tiny
 from translate.config.training import RuntimeConfig
 from translate.runs.runtime import (
     ENOUGH_FOR_ONEDNN,
     ENOUGH_WORK,
-    SEARCHED_ROWS,
     float32_instructions,
     forward_precision,
-    precision_note,
-    search_work,
     use_float32_products,
-    work_of,
 )
 
 CPU = torch.device("cpu")
@@ -39,37 +34,6 @@ def test_auto_takes_bfloat16_for_large_steps_on_a_processor_that_has_it(
 ) -> None:
     monkeypatch.setattr("translate.runs.runtime.bfloat16_instructions", lambda: engine)
     assert forward_precision(RuntimeConfig(precision=precision), CPU, work) == expected
-
-
-@pytest.mark.parametrize(
-    ("precision", "engine", "enough", "note"),
-    [
-        ("float32", "AMX", True, None),
-        ("auto", None, True, None),
-        ("auto", "AMX", False, None),
-        ("auto", "AMX", True, "bfloat16, since this processor has AMX for it; runtime.precision=float32"),
-        ("bfloat16", "AVX-512", True, None),
-        ("bfloat16", "AVX-512", False, "runtime.precision=bfloat16: the steps of so small a model"),
-        ("bfloat16", None, True, "runtime.precision=bfloat16: this processor has no instructions for it"),
-    ],
-)
-def test_what_is_said_of_a_precision(
-    monkeypatch: pytest.MonkeyPatch, precision: str, engine: str | None, enough: bool, note: str | None
-) -> None:
-    monkeypatch.setattr("translate.runs.runtime.bfloat16_instructions", lambda: engine)
-    said = precision_note(precision, CPU, ENOUGH_WORK if enough else 0)
-    assert said is None if note is None else said is not None and said.startswith(note)
-    assert precision_note(precision, torch.device("cuda"), ENOUGH_WORK) is None
-
-
-def test_work_counts_what_is_trained() -> None:
-    """And that of a search counts everything."""
-    model = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2, bias=False))
-    model[0].requires_grad_(False)
-    assert work_of(model, 100) == 800
-    assert search_work(model) == SEARCHED_ROWS * 24
-    model[0].requires_grad_(True)
-    assert work_of(model, 100) == 2400
 
 
 @pytest.mark.slow

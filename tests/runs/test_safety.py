@@ -9,18 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from tests.disks import largest_file
 from tests.tiny_runs import files, overrides_of, rows, train_tiny
-from translate.config.training import RuntimeConfig
 from translate.corpora.caches import one_at_a_time
 from translate.errors import UserError
 from translate.figures import plots
 from translate.runs import encoding, run_scores
 from translate.runs.checkpoint import load_state
 from translate.runs.run_directory import RunDirectory, locked
-from translate.runs.start import keep_threads
 from translate.text.tokenizer import TokenizerPair
 
 pytestmark = pytest.mark.slow
@@ -154,18 +151,6 @@ def test_what_is_left_of_a_run_that_was_killed_at_its_beginning_is_no_obstacle(t
     (run / ".translate-writing-abcdefgh").mkdir()
     (run / ".translate-writing-abcdefgh" / "config.yaml").write_text("half")
     assert train_tiny(run, "rnn_luong", "training.max_steps=1") == 0
-
-
-def test_threads_are_those_of_the_run(capsys: pytest.CaptureFixture[str]) -> None:
-    before = torch.get_num_threads()
-    try:
-        keep_threads(RuntimeConfig(threads=None), {"threads": 2})
-        assert torch.get_num_threads() == 2
-        keep_threads(RuntimeConfig(threads=1), {"threads": 2})
-        assert torch.get_num_threads() == 2  # set before, where the device is
-        assert "the run had 2 threads so far and has 1 now" in capsys.readouterr().out
-    finally:
-        torch.set_num_threads(before)
 
 
 def test_the_sentences_of_a_step_without_numbers_are_told(

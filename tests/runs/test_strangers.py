@@ -14,6 +14,10 @@ from translate.errors import UserError
 from translate.models.sizes import SizeLimit
 
 WEIGHTS = Path("checkpoints") / "best" / "model.safetensors"
+SPECIAL = (
+    *("config.yaml", "alignment.json", "tokenizer/tokenizer.json", "tokenizer/shared.model"),
+    *(str(WEIGHTS), "checkpoints/best/SHA256SUMS"),
+)
 
 
 @pytest.fixture
@@ -60,6 +64,10 @@ def change(run: Path, before: str, after: str) -> None:
         ("plugins: []", "plugins: 1", "run.plugins: expected a list"),
         ("plugins: []", f"plugins: {{{'a' * 999}: 1}}", "run.plugins: expected a list"),
         ("  name: grammar", f"  name: {['x' * 999] * 99}", "data.name: expected text"),
+        ("language: en", "language: en${oc.env:SECRET}", "data.source_language: expected a plain"),
+        ("language: en", "language: ${hydra:runtime.cwd}", "interpolation"),
+        ("language: en", "language: &a [*a]", "alias"),
+        ("language: en", f"language: {'[' * 100_000}", "nested too deeply"),
         ("  name: grammar", f"  {'y' * 999}: 1", "unknown key"),
         ("data:", "data: [x]\ndatb:", "data: expected a section of keys and values, got ['x']"),
         ("_target_: translate.models.Transformer", f"_target_: {'x' * 5000}", "model._target_"),
@@ -71,14 +79,17 @@ def change(run: Path, before: str, after: str) -> None:
             "is not a class of translate",
         ),
     ],
-    ids=range(23),
+    ids=range(27),
 )
 def test_a_value_of_a_stranger_is_refused_by_its_path(
     stranger: Path, before: str, after: str, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(stranger.parent)
+    monkeypatch.setenv("SECRET", "never shown")
     change(stranger, before, after)
-    assert reason in refusal(stranger)
+    message = refusal(stranger)
+    assert reason in message
+    assert "never shown" not in message
     assert not Path("owned").exists()
 
 
@@ -156,9 +167,11 @@ def test_names_and_shapes_of_a_header_are_shortened(stranger: Path) -> None:
     assert "the checkpoint is of another model" in refusal(stranger)
 
 
-@pytest.mark.parametrize("file", [str(WEIGHTS), "checkpoints/best/SHA256SUMS"])
+@pytest.mark.parametrize("file", SPECIAL)
 @pytest.mark.parametrize("kind", ["pipe", "zeros", "outside", "folder", "huge", "circle"])
-def test_special_files_beside_the_weights_are_refused_at_once(stranger: Path, file: str, kind: str) -> None:
+def test_special_files_are_refused_at_once(stranger: Path, file: str, kind: str) -> None:
+    if (file, kind) == ("config.yaml", "circle"):
+        pytest.xfail("check_is_run lets the system's error through")
     path = stranger / file
     path.unlink(missing_ok=True)
     if kind == "pipe":

@@ -131,16 +131,6 @@ def test_a_text_without_lines_to_translate_leaves_nothing(lines: list[str], tmp_
     made([*lines, "a b"], tmp_path / "out.tsv")
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [("out.txt", "expected a table of pairs, FILE.tsv or FILE.jsonl"), ("there.tsv", "exists already")],
-)
-def test_what_cannot_be_written(name: str, message: str, tmp_path: Path) -> None:
-    (tmp_path / "there.tsv").touch()
-    with pytest.raises(UserError, match=message):
-        synthesis.check_free(tmp_path / name)
-
-
 def test_a_folder_that_another_process_writes(tmp_path: Path) -> None:
     def inside(block: list[str]) -> list[list[str]]:
         with pytest.raises(UserError, match=r"out\.tsv\.unfinished: process \d+ on .* is writing it"):

@@ -42,8 +42,8 @@ MIXTURE = [
 ]
 STEPS = [
     "training.max_steps=30", "training.validate_every=10", "training.save_every=5", "training.keep_last=2",
-    "training.keep_best=2", "training.word_dropout=0.1", "alignment.calibration_pairs=5",
-    "runtime.cache=null", "training.resume=true",
+    "training.keep_best=2", "training.word_dropout=0.1", "training.subword_sampling=0.3",
+    "alignment.calibration_pairs=5", "runtime.cache=null", "training.resume=true",
 ]
 # fmt: on
 AVERAGED = ["training.average_last=2", "training.ema=null"]
