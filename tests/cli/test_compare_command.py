@@ -229,20 +229,3 @@ def test_a_test_set_that_is_missing(
     result = translate_command("compare", "a=good.fr", "b=bad.fr", *options)
     assert (result.code, result.out) == (2, "")
     assert message in result.err
-
-
-def test_runs_of_other_languages(
-    runs: tuple[Path, Path], files: Files, tmp_path: Path, translate_command: Command
-) -> None:
-    back = tmp_path / "back"
-    shutil.copytree(runs[1], back, symlinks=True)
-    text = (back / "config.yaml").read_text()
-    swapped = text.replace("source_language: en", "source_language: fr").replace(
-        "target_language: fr", "target_language: en", 1
-    )
-    (back / "config.yaml").write_text(swapped)
-    result = translate_command("compare", runs[0], back, *files.options)
-    assert result.code == 2
-    assert "compare needs the same languages; rnn_luong translates en to fr, back translates fr to en" in (
-        result.err
-    )

@@ -67,14 +67,6 @@ def test_a_rate_is_shown_where_it_covers_nothing(
     assert shown(rate.stream) == (["700 of 1,200 pairs, 350.0 pairs/s", last, last] if is_shown else [])
 
 
-def test_items_are_counted_as_they_go_by(clock: list[float]) -> None:
-    stream = Terminal()
-    rate = Rate(stream, unit="pairs", total=2, quiet_meanwhile=True)
-    for item in rate.of("ab"):
-        clock[0] += 1.0 if item == "a" else 3.0
-    assert shown(stream) == ["1 of 2 pairs, 1.0 pairs/s", *["2 of 2 pairs, 0.5 pairs/s"] * 2]
-
-
 def test_messages_are_one_bounded_line_that_no_terminal_obeys(capsys: pytest.CaptureFixture[str]) -> None:
     for show in (print_error, print_warning, print_note):
         show("a\nb\x1b[31m " + "x" * 50_000 + " expected less")

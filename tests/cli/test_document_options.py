@@ -42,14 +42,6 @@ def test_another_id_begins_a_document(tmp_path: Path, sizes: list[int]) -> None:
     assert found == [[], ["a"], ["b"], [], [], ["d"], ["e"]]
 
 
-def test_no_context_is_read_if_none_is_wanted() -> None:
-    documents = TextDocuments(no_context=True)
-    most = documents.most(READS, split_sentences=False)
-    assert most == 0
-    assert all(not line.previous for block in documents.follow([LINES, LINES], most) for line in block)
-    assert TextDocuments().most(READS, split_sentences=True) == 2
-
-
 @pytest.mark.parametrize(("count", "told"), [(5, "5 ids of documents for more than 6 lines"), (9, "9 ids")])
 def test_as_many_ids_as_lines_are_expected(tmp_path: Path, count: int, told: str) -> None:
     path = tmp_path / "ids"

@@ -98,18 +98,6 @@ def test_a_missing_package_names_the_extra(package: str, monkeypatch: pytest.Mon
         contents.require(package, "onnx")
 
 
-def test_a_folder_of_the_user_is_never_removed(
-    tiny_runs: dict[str, Path], sentences: Path, tmp_path: Path, translate_command: Command
-) -> None:
-    own = tmp_path / ".writing-mine"
-    own.mkdir()
-    (own / "thesis.tex").write_text("years of work")
-    arguments = ("export", tiny_runs["rnn_luong"], "--format", "bundle", "--sentences", sentences)
-    assert translate_command(*arguments, "--out", tmp_path / "mine").code == 0
-    assert (own / "thesis.tex").read_text() == "years of work"
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".writing-mine", "mine", sentences.name]
-
-
 @pytest.mark.parametrize("size", [100, 40_000])
 def test_a_full_disk_leaves_no_export(
     tiny_runs: dict[str, Path], sentences: Path, tmp_path: Path, translate_command: Command, size: int

@@ -45,11 +45,6 @@ def words(text: str) -> list[str]:
     return re.sub(r"[│╭╮╰╯─]", " ", text).split()
 
 
-def test_every_command_has_its_help() -> None:
-    assert {("text",), ("evaluate",), ("align",), ("align", "pair"), ("align", "calibrate")} <= WRITTEN.keys()
-    assert all(all(texts[:1]) for texts in WRITTEN.values())
-
-
 @pytest.mark.parametrize("path", WRITTEN, ids=" ".join)
 def test_every_word_is_shown_in_80_columns_and_no_flag_wants_a_value(
     path: tuple[str, ...], translate_command: Command, monkeypatch: pytest.MonkeyPatch
@@ -68,12 +63,6 @@ def test_every_word_is_shown_in_80_columns_and_no_flag_wants_a_value(
     assert examples in result.out + "\n"
     for line in examples.splitlines():
         assert line.startswith(("Example", "  ")) or not line
-
-
-def test_flags_of_the_application_want_no_value(translate_command: Command) -> None:
-    out = translate_command("--help").out
-    assert "--version" in out
-    assert "bool" not in out.lower()
 
 
 @pytest.mark.parametrize("line", [[], ["align"]])

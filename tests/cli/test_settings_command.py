@@ -8,13 +8,8 @@ import pytest
 from tests.cli.commands import Command
 from translate.cli.settings import ORDER
 from translate.config.composer import Composer
-from translate.config.settings import SECTIONS, TARGETS
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
-
-
-def test_sections_are_those_of_the_configuration() -> None:
-    assert sorted(ORDER) == sorted((*SECTIONS, *TARGETS))
 
 
 def test_a_section_is_readable_in_80_columns(translate_command: Command) -> None:

@@ -346,19 +346,6 @@ def test_a_dash_is_standard_input_and_a_file_name_is_pointed_out(
     assert (long.code, long.out.count("\n")) == (0, 1)
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
-def test_a_full_disk_is_said_in_one_line(run: Path) -> None:
-    command = [sys.executable, "-m", "translate.cli.main", "text", str(run), SENTENCE]
-    with Path("/dev/full").open("wb") as full:
-        process = subprocess.run(command, stdout=full, stderr=subprocess.PIPE)
-    assert process.returncode == 1
-    assert process.stderr == (
-        b"error: standard output: cannot be written (No space left on device); "
-        b"what was printed is incomplete\n"
-    )
-
-
 def test_markup_alone_is_not_blank(run: Path, translate_command: Command) -> None:
     assert translate_command("text", run, "--markup", "<br/>", "{0}") == (0, "<br/>\n{0}\n", "")
 

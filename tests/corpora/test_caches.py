@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from translate.corpora import caches
-from translate.corpora.caches import Removed, cache_directory, fingerprint, mark_used, tidy
+from translate.corpora.caches import Removed, cache_directory, mark_used, tidy
 
 DAY = 86400
 
@@ -55,12 +55,6 @@ def test_what_a_killed_process_left_goes_after_days(tmp_path: Path) -> None:
         os.utime(tmp_path / "encoded" / f".translate-writing-{name}", (time.time() - days * DAY,) * 2)
     assert tidy(tmp_path, 10**9, time.time()) == Removed(0, 0)
     assert [path.name for path in (tmp_path / "encoded").iterdir()] == [".translate-writing-new12345"]
-
-
-def test_a_fingerprint_is_of_the_parts_and_where_they_end() -> None:
-    assert fingerprint(["ab", "c"]) != fingerprint(["a", "bc"])
-    assert fingerprint(["ab", "c"]) == fingerprint([b"ab", b"c"])
-    assert fingerprint(["\udce9"]) != fingerprint([])  # a lone surrogate is no reason to fail
 
 
 def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

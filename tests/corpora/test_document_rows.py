@@ -1,6 +1,5 @@
 """Ids of documents beside the pairs: read from files and columns, kept by filters, never divided."""
 
-import gzip
 import json
 import random
 from pathlib import Path
@@ -58,10 +57,7 @@ def test_ids_of_a_file_stay_with_their_pairs_through_the_filters(tmp_path: Path,
     lines = [*SOURCE]
     lines[2] = "a dog number two that barks"  # too long
     given["train"]["source"] = write(tmp_path / "train.en", lines)
-    if ending:
-        packed = tmp_path / "ids.gz"
-        packed.write_bytes(gzip.compress(Path(given["train"]["documents"]).read_bytes()))
-        given["train"]["documents"] = str(packed)
+    given["train"]["documents"] = write(tmp_path / f"ids{ending}", IDS)
     corpus = load(given)
     assert corpus.dropped["train"] == {"too_long": 1}
     assert numbers(corpus.train) == document_numbers(IDS[:2] + IDS[3:])

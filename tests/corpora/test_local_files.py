@@ -1,6 +1,5 @@
 """Local files: lines, tables, languages, and one clear sentence for every mistake."""
 
-import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -10,24 +9,22 @@ import pyarrow.ipc
 import pyarrow.parquet
 import pytest
 
+from tests.corpora import written
+from tests.corpora.written import write
 from translate.config.data import data_config
 from translate.corpora.corpus import Corpus, load_corpus
-from translate.corpora.local_files import language_of
-from translate.errors import UserError
 from translate.text.lines import read_lines
 
 SOURCE = [f"a dog number {i}" for i in range(7)]
 TARGET = [f"un chien numéro {i}" for i in range(7)]
 
 
-def write(path: Path, lines: list[str], ending: str = "\n") -> str:
-    content = "".join(line + ending for line in lines).encode()
-    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
-    return str(path)
-
-
 def load(**values: Any) -> Corpus:
     return load_corpus(data_config({"name": "files", "kind": "files", **values}))
+
+
+def message(**values: Any) -> str:
+    return written.message({"name": "files", "kind": "files", **values})
 
 
 def pair(tmp_path: Path, source: list[str], target: list[str], stem: str = "train") -> dict[str, str]:
@@ -35,13 +32,6 @@ def pair(tmp_path: Path, source: list[str], target: list[str], stem: str = "trai
         "source": write(tmp_path / f"{stem}.en", source),
         "target": write(tmp_path / f"{stem}.fr", target),
     }
-
-
-def message(**values: Any) -> str:
-    with pytest.raises(UserError) as caught:
-        load(**values)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 @pytest.mark.parametrize("ending", ["", ".gz"])
@@ -53,14 +43,6 @@ def test_side_by_side_languages_from_suffixes(tmp_path: Path, ending: str) -> No
     assert (corpus.train.source, corpus.train.target) == (SOURCE, TARGET)
     assert corpus.validation is None
     assert corpus.dropped == {"train": {}}
-
-
-@pytest.mark.parametrize(
-    ("name", "language"),
-    [("train.en", "en"), ("a.b.pt-BR.gz", "pt-BR"), ("x.de.txt", "de"), ("data.txt", None), ("train", None)],
-)
-def test_language_of(name: str, language: str | None) -> None:
-    assert language_of(name) == language
 
 
 def test_explicit_languages_win_and_plain_names_do(tmp_path: Path) -> None:

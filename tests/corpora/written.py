@@ -1,5 +1,6 @@
 """Shared by the tests of corpora: the settings of conf/data, and the message of a refusal."""
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,10 @@ def _merge(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     return {**first, **second, **nested}
 
 
-def write(path: Path, lines: list[str]) -> str:
+def write(path: Path, lines: list[str], ending: str = "\n") -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    content = "".join(line + ending for line in lines).encode()
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
     return str(path)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 
-from scripts.bench_serve import main, parse
+from scripts.bench_serve import main
 from tests.serve.client import running
 from translate.runs.load import load
 from translate.serve.catalogue import Catalogue, Served
@@ -29,20 +29,3 @@ def test_it_measures_a_server(tiny_run: Path, tmp_path: Path, capsys: pytest.Cap
     assert all(float(row[1]) > 0 and row[4:6] == ["0", "0"] for row in measured)
     assert all(float(cpu) > 0 for row in measured for cpu in row[6:8])  # of server and client
     assert sum(row[0] == "the" for row in rows) == 1
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        [],
-        ["http://example.org"],
-        ["https://127.0.0.1:5000"],
-        ["http://127.0.0.1:5000", "--clients", "100000"],
-        ["http://127.0.0.1:5000", "--requests", "100000000"],
-        ["http://127.0.0.1:5000", "--seconds", "100000"],
-    ],
-)
-def test_it_asks_no_others_and_not_without_end(arguments: list[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        parse([*arguments, "--lines", "a.en"])
-    assert caught.value.code == 2

@@ -4,60 +4,10 @@ import socket
 from collections.abc import Callable
 from dataclasses import replace
 
-import pytest
-
 from tests.serve.client import Client, eventually
 from tests.serve.conftest import LIMITS
-from translate.serve.web.server import Unread
 
 ANSWERS = 400
-
-
-class Transport:
-    """Holds what was written."""
-
-    def __init__(self, size: int) -> None:
-        self.size, self.aborted = size, False
-
-    def get_write_buffer_size(self) -> int:
-        return 0 if self.aborted else self.size
-
-    def abort(self) -> None:
-        self.aborted = True
-
-
-def waiting(most: int, sizes: list[int]) -> tuple[Unread, list[Transport]]:
-    unread, transports = Unread(most), [Transport(size) for size in sizes]
-    for each in transports:
-        unread.add(each)  # type: ignore[arg-type]
-    return unread, transports
-
-
-@pytest.mark.parametrize(
-    ("sizes", "cut"),
-    [
-        ([40, 60], []),
-        ([40, 61], [0]),
-        ([20, 30, 40, 50], [0, 1]),
-        ([20, 30, 10, 90], [0, 1]),
-        ([500], []),  # larger than the bound, but alone
-        ([20, 500], [0]),
-    ],
-)
-def test_the_oldest_are_cut_until_the_rest_is_within_the_bound(sizes: list[int], cut: list[int]) -> None:
-    unread, transports = waiting(100, sizes)
-    assert [index for index, each in enumerate(transports) if each.aborted] == cut
-    assert unread.bytes == sum(size for index, size in enumerate(sizes) if index not in cut)
-
-
-def test_a_reader_that_catches_up_is_forgotten() -> None:
-    unread, transports = waiting(100, [40, 50])
-    unread.remove(transports[0])  # type: ignore[arg-type]
-    unread.remove(transports[0])  # type: ignore[arg-type]
-    last = Transport(50)
-    unread.add(last)  # type: ignore[arg-type]
-    assert unread.bytes == 100
-    assert not any(each.aborted for each in [*transports, last])
 
 
 def silent(client: Client) -> socket.socket:

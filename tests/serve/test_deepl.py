@@ -10,7 +10,7 @@ from tests.serve.client import Client
 from tests.serve.conftest import KEY
 from tests.serve.test_libretranslate import multipart
 from translate.serve.documents import TagRules, read_tagged
-from translate.serve.glossaries import Glossary, read_entries
+from translate.serve.glossaries import read_entries
 from translate.serve.web.keys import Keys
 from translate.serve.web.requests import RefusalError
 from translate.translator import Translator
@@ -160,14 +160,6 @@ def test_a_wrong_glossary_is_refused(client: Client, fields: dict[str, str], say
     reply = client.ask("POST", "/v2/glossaries", given)
     assert reply.status == 400
     assert says in reply.json["message"]
-
-
-def test_terms_are_whole_words_and_the_longest_first() -> None:
-    glossary = Glossary("n", "en", "fr", {"old": "A", "old dog": "B", "do": "C", "l'ami": "D"})
-    assert glossary.terms("the old dog sleeps") == ["B"]
-    assert glossary.terms("an old man and an old dog") == ["B", "A"]
-    assert glossary.terms("older dogs") == []
-    assert glossary.terms("l'ami") == ["D"]
 
 
 def test_entries_with_commas() -> None:

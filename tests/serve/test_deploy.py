@@ -3,7 +3,6 @@
 import json
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -26,7 +25,6 @@ from translate.serve.web.keys import Keys
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "scripts" / "deploy"
 UNIT = FOLDER / "translate.service"
-ANALYZE = shutil.which("systemd-analyze")
 
 
 def instructions() -> list[tuple[str, str]]:
@@ -114,19 +112,3 @@ def test_the_command_of_the_service(
     assert served[0].key_file == str(tmp_path / name)
     drain = int(arguments[arguments.index("--drain") + 1])
     assert drain + 5 < int(settings()["TimeoutStopSec"][0])
-
-
-@pytest.mark.skipif(ANALYZE is None, reason="needs systemd-analyze")
-def test_systemd_understands_the_service(tmp_path: Path) -> None:
-    unit = tmp_path / UNIT.name
-    unit.write_text(UNIT.read_text().replace("/opt/translate/bin/translate", sys.executable))
-    done = subprocess.run([str(ANALYZE), "verify", str(unit)], capture_output=True, text=True, check=False)
-    complaints = [line for line in done.stderr.splitlines() if UNIT.name in line]
-    assert complaints == []
-    done = subprocess.run(
-        [str(ANALYZE), "security", "--offline=true", str(unit)], capture_output=True, text=True, check=False
-    )
-    exposure = re.search(r"exposure level for translate.service: ([\d.]+)", done.stdout)
-    if exposure is None:
-        pytest.skip("this version of systemd-analyze looks at services that run only")
-    assert float(exposure[1]) < 2

@@ -21,8 +21,8 @@ from translate.serve.calls import (
     QueuedSentence,
     ServedCall,
 )
-from translate.serve.engine import BusyError, Engine, StoppedError
-from translate.serve.lanes import GROUP, PATIENCE, Feed, Lane, Party, Turns
+from translate.serve.engine import BusyError, Engine
+from translate.serve.lanes import Feed, Lane, Party, Turns
 from translate.serve.monitoring import Metrics
 from translate.translation import UNMET, Translation
 from translate.translator import Translator
@@ -82,39 +82,6 @@ class Gate:
         monkeypatch.setattr(RunningBatch, "step", held)
 
 
-def test_a_call_gets_its_translations(engine: Engine, translator: Translator) -> None:
-    lines = [LINE, "", LONG, " "]
-    call, received = new_call(translator, lines, n_best=2, alignments=True)
-    assert engine.submit(call) == 2
-    eventually(lambda: len(received.results) == 2, "two translations")
-    expected = translator.translate(lines, n_best=2, alignments=True)
-    for index, result in received.results.items():
-        assert result.text == expected[index].text
-        assert [each.text for each in result.n_best] == [each.text for each in expected[index].n_best]
-        assert result.alignment is not None
-        assert expected[index].alignment is not None
-        assert result.alignment.pharaoh() == expected[index].alignment.pharaoh()  # type: ignore[union-attr]
-    eventually(lambda: engine.pieces == 0, "an empty queue")
-
-
-def test_a_cancelled_call_frees_queue_and_rows(
-    engine: Engine, translator: Translator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    gate = Gate(monkeypatch)
-    call, received = new_call(translator, [LONG] * 3)
-    other, waits = new_call(translator, [LONG])
-    engine.submit(call)
-    assert gate.entered.wait(60)
-    engine.submit(other)
-    before = engine.pieces
-    engine.cancel(call)
-    assert engine.pieces == before - sum(job.cost for job in call.jobs())
-    gate.open.set()
-    eventually(lambda: len(waits.results) == 1, "the other call")
-    assert received.results == {}
-    eventually(lambda: not engine._lanes, "idle workers")
-
-
 def test_a_cancelled_call_makes_no_further_steps(engine: Engine, translator: Translator) -> None:
     """The first token is seen; then nobody waits any more, and the batch has no row left."""
     call, received = new_call(translator, [LONG] * 4, beam_size=1, growing=True)
@@ -137,17 +104,6 @@ def test_a_cancelled_call_makes_no_further_steps(engine: Engine, translator: Tra
     assert len(steps) <= 3
 
 
-def test_growth_ends_in_the_translation(engine: Engine, translator: Translator) -> None:
-    call, received = new_call(translator, [LINE], beam_size=1, growing=True)
-    engine.submit(call)
-    eventually(lambda: len(received.results) == 1, "the translation")
-    ids = translator.tokenizers.target.ids(received.results[0].tokens)
-    assert received.growth
-    for each in received.growth:
-        assert each == ids[: len(each)]
-    assert len(received.growth[-1]) == len(ids)
-
-
 def test_the_queue_is_bounded_in_pieces(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     gate = Gate(monkeypatch)
     engine = Engine(1, 100, Metrics())
@@ -161,20 +117,6 @@ def test_the_queue_is_bounded_in_pieces(translator: Translator, monkeypatch: pyt
     gate.open.set()
     eventually(lambda: len(received.results) == 3 and not engine.pieces, "the first call")
     engine.submit(new_call(translator, [LONG] * 20)[0])  # alone it may be larger than the queue
-    engine.close()
-
-
-def test_a_call_that_stops_is_told(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    gate = Gate(monkeypatch)
-    engine = Engine(1, 1_000, Metrics())
-    call, received = new_call(translator, [LONG])
-    engine.submit(call)
-    assert gate.entered.wait(60)
-    engine.stop()
-    gate.open.set()
-    assert [type(error) for error in received.errors] == [StoppedError]
-    with pytest.raises(StoppedError):
-        engine.submit(new_call(translator, [LINE])[0])
     engine.close()
 
 
@@ -359,16 +301,6 @@ def test_the_weight_of_a_party_is_its_share_of_the_time(
     assert spent[0] / sum(spent) == pytest.approx(share, abs=0.05)
 
 
-def test_a_party_that_was_idle_has_saved_nothing(clock: Clock) -> None:
-    turns, busy, idle = Turns(), Party(1.0), Party(1.0)
-    with turns.turn(busy):
-        for _ in range(50):
-            clock.now += 1
-            turns.renew(busy)
-    with turns.turn(idle):
-        assert idle.spent >= 49
-
-
 def test_a_cancelled_document_leaves_all_its_batches(translator: Translator) -> None:
     small = replace(translator, search=replace(translator.search, batch_size=8))
     engine, steps = Engine(1, 3_000, Metrics()), 0
@@ -389,29 +321,3 @@ def test_a_cancelled_document_leaves_all_its_batches(translator: Translator) -> 
     assert 0 < len(received.results) < 90
     assert steps <= 24  # each batch that is parked sees it at its next step
     engine.close()
-
-
-def feed_of(translator: Translator, live: int, waiting: int) -> Feed:
-    """A feed whose batch has ``live`` sentences, and a lane in which others wait."""
-    calls = [new_call(translator, [LINE])[0] for _ in range(live + waiting)]
-    lane = Lane(calls[0].lane(calls[0].jobs()))
-    feed = Feed(lane, threading.Lock(), Turns(), Metrics())
-    for call in calls[:live]:
-        lane.add(call.jobs())
-    assert len(feed.take() or ()) == live
-    for call in calls[live:]:
-        lane.add(call.jobs())
-    return feed
-
-
-@pytest.mark.parametrize(("live", "waiting"), [(1, 1), (GROUP, 1), (3 * GROUP, 3)])
-def test_newcomers_that_are_a_share_of_the_batch_enter_at_once(
-    translator: Translator, live: int, waiting: int
-) -> None:
-    assert len(feed_of(translator, live, waiting).take() or ()) == waiting
-
-
-def test_a_few_newcomers_wait_for_a_few_steps_alone(translator: Translator) -> None:
-    feed = feed_of(translator, 3 * GROUP, 1)
-    assert [feed.take() for _ in range(PATIENCE)] == [None] * PATIENCE
-    assert len(feed.take() or ()) == 1

@@ -158,10 +158,6 @@ class TestKeys:
         with pytest.raises(UserError, match=says):
             Keys.read(path)
 
-    def test_no_file_of_keys(self, tmp_path: Path) -> None:
-        with pytest.raises(UserError, match="no such file"):
-            Keys.read(tmp_path / "keys.txt")
-
 
 def flooded(connection: socket.socket, part: bytes) -> bytes:
     """The beginning of the answer to a request without an end; empty if the connection was cut before."""

@@ -1,5 +1,4 @@
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -77,11 +76,3 @@ def test_links_to_a_file(
     out = tmp_path / name
     assert translate_command("align", "pair", run, *PAIR, "--out", out).out == f"links written to {out}\n"
     assert out.read_text() == alignment.pharaoh() + "\n"
-
-
-def test_a_run_without_a_checkpoint(run: Path, tmp_path: Path, translate_command: Command) -> None:
-    shutil.copytree(run, tmp_path / "run", symlinks=True)
-    shutil.rmtree(tmp_path / "run" / "checkpoints")
-    result = translate_command("align", "pair", tmp_path / "run", *PAIR)
-    assert (result.code, result.out) == (2, "")
-    assert "no such checkpoint; has the run been trained?" in result.err
