@@ -155,23 +155,6 @@ def test_an_interrupt_leaves_nothing_running(
     assert steps < 40  # the other worker stopped at its next step
 
 
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        ({"beam_size": 100, "search": replace(SEARCH, batch_size=128)}, 64),
-        ({"beam_size": 100, "batch_size": 128}, 128),
-        ({"mbr": 50, "search": replace(SEARCH, batch_size=200, sample=True)}, 128),
-    ],
-)
-def test_batches_of_many_hypotheses_are_smaller(
-    tokenizers: TokenizerPair,  # noqa: F811
-    given: dict[str, Any],
-    expected: int,
-) -> None:
-    work = build(tokenizers).begin(SOURCES, **given)
-    assert work.config.batch_size == expected
-
-
 @pytest.mark.slow
 def test_options_are_the_keywords(tokenizers: TokenizerPair) -> None:  # noqa: F811
     translator = build(tokenizers)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.examples import PAGES, ROOT, Block, Reader, blocks, commands, furnish
+from tests.docs.examples import PAGES, ROOT, Block, Reader, blocks, furnish
 from translate.attention import contract
 
 
@@ -56,29 +56,3 @@ def test_every_example_runs(
     finally:
         for name in reader.written:
             sys.modules.pop(name, None)
-
-
-def test_words_of_a_command() -> None:
-    text = "translate text RUN 'a  b' \\\n    --n-best 5 > out.txt   # a comment\n\nmake demo\n"
-    assert commands(text) == [
-        ["translate", "text", "RUN", "a  b", "--n-best", "5", ">", "out.txt"],
-        ["make", "demo"],
-    ]
-
-
-@pytest.mark.parametrize(
-    ("language", "text"),
-    [
-        ("bash", "curl example.org\n"),  # neither run nor listed
-        ("bash", "translate text nowhere hello\n"),
-        ("bash", "translate train training.max_stepz=3\n"),
-        ("bash", "python scripts/demo.py --no-such-option\n"),
-        ("bash", "make nothing\n"),
-        ("console", "$ translate --version\ntranslate 0.0.0\n"),
-        ("yaml", "a: 1\n"),
-        ("", "translate text RUN hello\n"),
-    ],
-)
-def test_a_wrong_example_fails(language: str, text: str, tmp_path: Path) -> None:
-    with pytest.raises(AssertionError):
-        Reader(tmp_path).follow(Block(tmp_path / "page.md", 1, language, text))
