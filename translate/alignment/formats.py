@@ -12,8 +12,8 @@ import numpy as np
 from translate.alignment.alignment import Alignment
 from translate.config.names import shorten, shown_path
 from translate.errors import UserError
-from translate.text.aside import aside
 from translate.text.bounded import check_regular
+from translate.text.file_writing import aside
 
 LINKS = (".txt", ".pharaoh", ".links")
 TABLES = (".tsv", ".json", ".jsonl", ".npz")

@@ -181,7 +181,7 @@ def _row(
 ) -> dict[str, Any]:
     """The figures of one test set, by their names in JSON; writes the translations to ``out``."""
     from translate.evaluation.scores import corpus_scores, lowercased_bleu
-    from translate.text.aside import write_text
+    from translate.text.file_writing import write_text
 
     texts, language = _translated(translator, test, scoring, machine), translator.languages[1]
     if out is not None:

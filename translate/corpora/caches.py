@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from translate.text.aside import is_left_over
+from translate.text.file_writing import is_left_over
 
 FOLDERS = ("encoded", "images")  # in the cache, with files that can be made again
 RECENT = 3600.0  # seconds in which another process that has just found a file opens it

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow
 import pyarrow.ipc
 
-from translate.text.aside import scratch, sync, told
+from translate.text.file_writing import explain_write_errors, scratch, sync
 from translate.text.lines import read_line_blocks
 
 T = TypeVar("T")
@@ -259,7 +259,7 @@ def stored_lines(path: Path) -> Column[str]:
     Raises:
         UserError: if the file cannot be read, or the folder of temporary files is full.
     """
-    with told(TEMPORARY), Spill(LINES) as spill:
+    with explain_write_errors(TEMPORARY), Spill(LINES) as spill:
         for block in read_line_blocks(path):
             spill.add([block])
         return spill.finish().column("line")

@@ -21,7 +21,7 @@ from translate.corpora.prepared import read_prepared
 from translate.corpora.split import RawCorpus, Split, SplitReader
 from translate.errors import UserError
 from translate.grammar.generator import generate
-from translate.text.aside import scratch, told
+from translate.text.file_writing import explain_write_errors, scratch
 from translate.text.lines import read_lines, user_path
 
 LONGEST_SUFFIX = 50  # characters of a language in a file's name
@@ -280,7 +280,7 @@ def write_corpus(corpus: Corpus, directory: str | Path) -> list[Path]:
             raise UserError(f"{shown_path(path)}: exists already; choose another folder")
     existed = directory.exists()
     try:
-        with told(directory):
+        with explain_write_errors(directory):
             directory.mkdir(parents=True, exist_ok=True)
             with scratch(directory) as folder:
                 for path, lines in texts.items():

@@ -15,7 +15,7 @@ from translate.config.data import DataConfig
 from translate.corpora.columns import DOCUMENT, NUMBER, TEMPORARY, TEXTS, Column, Spill, rows_where
 from translate.corpora.document_rows import draw_documents, numbers_of, shared_documents
 from translate.corpora.split import Split, SplitReader
-from translate.text.aside import told
+from translate.text.file_writing import explain_write_errors
 from translate.text.words import UNSPACED
 
 REASONS = {
@@ -75,7 +75,7 @@ def filter_pairs(reader: SplitReader, data: DataConfig) -> Filtered:
     dropped: Counter[str] = Counter()
     gold: list[str] | None = None if reader.gold is None else []
     with (
-        told(TEMPORARY),
+        explain_write_errors(TEMPORARY),
         Spill(schema.append(DOCUMENT) if reader.has_documents else schema) as spill,
         Spill(HASHES) as hashes,
     ):
@@ -151,7 +151,7 @@ def repeated_texts(texts: Column[str]) -> np.ndarray:
     Raises:
         UserError: if the folder of temporary files is full.
     """
-    with told(TEMPORARY), Spill(HASHES) as hashes:
+    with explain_write_errors(TEMPORARY), Spill(HASHES) as hashes:
         for block in texts.blocks():
             hashes.add([hashes_of((text.strip(), "") for text in block).tolist()])
         return repeated(hashes.finish().column("hash"))

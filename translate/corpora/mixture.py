@@ -16,7 +16,7 @@ from translate.corpora.filters import overlap_of
 from translate.corpora.orders import Staged, WeightedRows
 from translate.corpora.split import Split
 from translate.errors import UserError
-from translate.text.aside import told
+from translate.text.file_writing import explain_write_errors
 from translate.text.words import split_words
 
 ENDS = {
@@ -129,7 +129,7 @@ def _tagged(column: Column[str], tag: str | None) -> Column[str]:
     """Sources after a tag, in a temporary file if they are many."""
     if tag is None:
         return column
-    with told(TEMPORARY), Spill(LINES) as spill:
+    with explain_write_errors(TEMPORARY), Spill(LINES) as spill:
         for array in column.values.chunks:
             lines = pyarrow.compute.binary_join_element_wise(tag, array.cast(pyarrow.string()), " ")
             spill.add_batch(pyarrow.RecordBatch.from_arrays([lines], schema=LINES))
@@ -141,7 +141,7 @@ def _joined_links(splits: Mapping[str, Split], tags: Mapping[str, str | None]) -
     """The links that corpora bring along; ``None`` for every pair of a corpus that has none."""
     if all(split.links is None for split in splits.values()):
         return None
-    with told(TEMPORARY), Spill(LINES) as spill:
+    with explain_write_errors(TEMPORARY), Spill(LINES) as spill:
         for name, split in splits.items():
             by = 0 if tags[name] is None else len(split_words(str(tags[name])))
             none = pyarrow.chunked_array([pyarrow.nulls(len(split), pyarrow.string())])

@@ -13,7 +13,7 @@ from translate.corpora.caches import fingerprint
 from translate.corpora.columns import DOCUMENT, TEMPORARY, TEXTS, Column, Spill
 from translate.errors import UserError
 from translate.links.links import parse_gold
-from translate.text.aside import told
+from translate.text.file_writing import explain_write_errors
 
 _LINK = re.compile(r"(\d+)([-p])(\d+)")
 
@@ -135,7 +135,7 @@ class SplitReader:
     def whole(self) -> Split:
         """The split as a table; raises ``UserError`` for wrong gold links or a full disk."""
         schema = TEXTS.append(DOCUMENT) if self.has_documents else TEXTS
-        with told(TEMPORARY), Spill(schema) as spill:
+        with explain_write_errors(TEMPORARY), Spill(schema) as spill:
             for block, _ in self.linked_blocks():
                 spill.add(block)
             found = spill.finish()

@@ -17,8 +17,8 @@ from translate.runs.checkpoint import WEIGHTS, save_weights
 from translate.runs.load import load, read_settings
 from translate.runs.run_directory import RunDirectory
 from translate.search.ctranslate2.conversion import refuse_search
-from translate.text.aside import aside
 from translate.text.bounded import read_bounded
+from translate.text.file_writing import aside
 from translate.text.lines import read_lines
 from translate.training.weights import model_tensors
 from translate.translation import Translation

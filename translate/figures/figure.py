@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.ft2font import FT2Font
 
 from translate.errors import UserError, UserNotice
-from translate.text.aside import aside, told
+from translate.text.file_writing import aside, explain_write_errors
 
 DEFAULT_FAMILY = "DejaVu Sans"  # comes with matplotlib
 
@@ -190,7 +190,7 @@ def save(figure: Figure, path: Path) -> None:
     """Save a figure with all that stands beside its axes; raises UserError if it cannot be written."""
     box = figure.get_tightbbox(FigureCanvasAgg(figure).get_renderer())
     dpi = min(_DPI, _LARGEST_SIDE / (max(box.width, box.height) + 2 * _MARGIN))
-    with told(path):
+    with explain_write_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     with aside(path) as new:
         figure.savefig(

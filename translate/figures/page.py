@@ -19,8 +19,8 @@ import numpy as np
 from translate.errors import UserError
 from translate.figures.matrix import WordMatrix, is_right_to_left, label
 from translate.links.links import Gold, Links
-from translate.text.aside import told, write_text
 from translate.text.escape import for_html
+from translate.text.file_writing import explain_write_errors, write_text
 
 SCALE = 65535  # weights are stored as unsigned 16-bit fractions of this
 MODULES = ("state.js", "sentences.js", "matrix.js", "controls.js")  # of any page; other scripts import them
@@ -226,7 +226,7 @@ def escape(text: str) -> str:
 def write_page(path: str | Path, html: str) -> Path:
     """Write a page, and create missing folders; raises UserError if it cannot be written."""
     path = Path(path)
-    with told(path):
+    with explain_write_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, html)
     return path

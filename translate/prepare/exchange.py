@@ -17,7 +17,7 @@ from translate.prepare.recipe import Recipe
 from translate.prepare.row_keys import PERMUTATIONS
 from translate.prepare.rows import BAND_NAMES, BYTE_NAMES, REASONS
 from translate.prepare.shard_files import Shard, ShardOrder
-from translate.text.aside import told
+from translate.text.file_writing import explain_write_errors
 
 _TYPES = {"document": pyarrow.int64(), "line": pyarrow.int64()}
 
@@ -151,7 +151,7 @@ def write_splits(
         raise UserError(f"no training pair is left: {_why(executor)}; are the files and languages right?")
     names, notes = columns_of(recipe, inputs), work / "shards"
     schema = pyarrow.schema([(name, _TYPES.get(name, pyarrow.string())) for name in names])
-    with told(notes):
+    with explain_write_errors(notes):
         notes.mkdir(exist_ok=True)
     shards: dict[str, list[Shard]] = {}
     for number, split in enumerate(SPLITS):

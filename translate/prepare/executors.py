@@ -20,7 +20,7 @@ from translate.config.names import shorten
 from translate.errors import UserError
 from translate.prepare.shard_files import BATCH_PAIRS, ShardOrder
 from translate.prepare.worker_pool import uninterrupted, worker_processes
-from translate.text.aside import aside, scratch, told
+from translate.text.file_writing import aside, explain_write_errors, scratch
 
 BatchFunction = Callable[[pyarrow.RecordBatch], pyarrow.RecordBatch]
 
@@ -120,7 +120,7 @@ class OneMachine:
         shard first, which bounds the memory.
         """
         missing = sorted(set(range(order.count)) - set(order.whole()))
-        with told(self.folder), scratch(self.folder) as parts:
+        with explain_write_errors(self.folder), scratch(self.folder) as parts:
             chosen = f"SELECT * FROM ({statement}) s WHERE shard IN ({', '.join(map(str, missing))})"
             target = _quoted(parts / "by_shard")
             self._run(f"COPY ({chosen}) TO {target} ({_PARQUET}, PARTITION_BY (shard))")

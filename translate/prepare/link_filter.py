@@ -18,7 +18,7 @@ from translate.links.translation_probability import Evidence, TranslationRegress
 from translate.prepare.executors import Executor
 from translate.prepare.recipe import LinkConfig
 from translate.prepare.worker_pool import uninterrupted, worker_processes
-from translate.text.aside import aside
+from translate.text.file_writing import aside
 from translate.text.words import split_words
 
 LEFT = pyarrow.schema(

@@ -21,7 +21,7 @@ from translate.prepare.link_filter import ALIGNER, CLEAN, LEFT, UNJUDGED, LinkFu
 from translate.prepare.recipe import Recipe
 from translate.prepare.rows import ROWS, RowFunction
 from translate.prepare.shard_files import MANIFEST, REPORT, Shard, write_manifest
-from translate.text.aside import scratch, told, write_text
+from translate.text.file_writing import explain_write_errors, scratch, write_text
 
 VERSION = "3"  # changes when the same recipe would give other shards
 WORK = ".preparing"  # the folder of an unfinished preparation, inside that of the shards
@@ -121,7 +121,7 @@ class Preparation:
     def _read(self) -> list[dict[str, str]]:
         """Cut the inputs to chunks; returns those that are damaged, which leave nothing."""
         raw, notes, damaged = self.work / "raw", self.work / "inputs", []
-        with told(self.work):
+        with explain_write_errors(self.work):
             raw.mkdir(exist_ok=True)
             notes.mkdir(exist_ok=True)
         for given in self.inputs:
@@ -138,7 +138,7 @@ class Preparation:
     def _read_one(self, given: Input, raw: Path) -> str:
         """Why an input is left out; empty if it was read."""
         languages = self.recipe.source_language, self.recipe.target_language
-        with told(self.work), scratch(self.work) as folder:
+        with explain_write_errors(self.work), scratch(self.work) as folder:
             try:
                 pairs = write_chunks(given, languages, folder)
             except UserError as error:
@@ -191,7 +191,7 @@ class Preparation:
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """Hold the lock of a preparation: two processes must not write the same parts."""
-    with told(folder):
+    with explain_write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / "lock").open("w") as file:
             try:

@@ -13,7 +13,7 @@ import pyarrow
 
 from translate.prepare.recipe import Recipe
 from translate.prepare.row_keys import ORDER_BITS
-from translate.text.aside import aside, write_text
+from translate.text.file_writing import aside, write_text
 from translate.version import __version__
 
 FORMAT = 1

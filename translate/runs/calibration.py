@@ -22,8 +22,8 @@ from translate.links.links import Gold, read_gold
 from translate.runs.encoding import gold_links
 from translate.runs.load import read_settings
 from translate.runs.run_directory import RunDirectory
-from translate.text.aside import write_text
 from translate.text.bounded import read_json
+from translate.text.file_writing import write_text
 from translate.translator import Translator
 
 

@@ -20,8 +20,8 @@ from torch import Tensor
 from translate.config.names import shorten
 from translate.errors import UserError
 from translate.runs.run_directory import last_checkpoint, point, step_folder, step_folders
-from translate.text.aside import is_left_over, not_written, scratch, sync
 from translate.text.bounded import check_regular, read_bounded
+from translate.text.file_writing import is_left_over, not_written, scratch, sync
 
 WEIGHTS = "model.safetensors"
 STATE = "state.pt"

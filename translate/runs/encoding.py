@@ -27,7 +27,7 @@ from translate.corpora.linkers import (
 from translate.errors import UserError
 from translate.links.links import Gold, Links, parse_gold
 from translate.links.statistical import KnownLinks
-from translate.text.aside import told
+from translate.text.file_writing import explain_write_errors
 from translate.text.subword_sampling import SpanEncoder, sample_corpus
 from translate.text.tokenizer import NO_WORD, UNK, Pieces, Tokenizer, TokenizerPair
 
@@ -114,7 +114,7 @@ def encode_training(settings: Settings, corpus: Corpus, tokenizers: TokenizerPai
 def _encode_aside(
     settings: Settings, split: Split, tokenizers: TokenizerPair, linker: Linker | None
 ) -> EncodedCorpus:
-    with told("the system's folder of temporary files (TMPDIR)"):
+    with explain_write_errors("the system's folder of temporary files (TMPDIR)"):
         return _encode(settings, split, tokenizers, linker, None)
 
 

@@ -23,7 +23,7 @@ from translate.runs.life import train
 from translate.runs.load import load
 from translate.runs.run_directory import RunDirectory
 from translate.runs.runtime import find_device, use_runtime
-from translate.text.aside import aside
+from translate.text.file_writing import aside
 from translate.translator import Translator
 
 GARG_WEIGHT = 0.05  # of the loss on the attention: Garg et al. 2019, 5.3

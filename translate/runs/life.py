@@ -33,8 +33,8 @@ from translate.runs.runtime import (
 )
 from translate.runs.start import is_finished, resume, start, state_to_resume
 from translate.runs.terminal_lines import ProgressLine, start_lines
-from translate.text.aside import not_written
 from translate.text.documents import ContextSize
+from translate.text.file_writing import not_written
 from translate.training.loop import MAX_TIME, Hook, Limits, Progress, Training, fit
 from translate.training.parallel import connected, copy_whole, disconnect, local_device, was_restarted
 from translate.translator import Translator

@@ -20,8 +20,8 @@ from translate.corpora.corpus import Corpus
 from translate.errors import UserError
 from translate.runs.run_directory import RunDirectory
 from translate.runs.terminal_lines import ProgressLine, score_line
-from translate.text.aside import write_text
 from translate.text.escape import for_code, for_markdown
+from translate.text.file_writing import write_text
 from translate.text.tokenizer import TokenizerPair
 from translate.training.loop import Hook, Limits, Progress, Training
 from translate.training.update import StepReport

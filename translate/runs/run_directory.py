@@ -13,7 +13,14 @@ from typing import Any
 
 from translate.config.names import did_you_mean, listed, nearest, shorten
 from translate.errors import UserError
-from translate.text.aside import PREFIX, is_left_over, not_written, scratch, told, write_text
+from translate.text.file_writing import (
+    PREFIX,
+    explain_write_errors,
+    is_left_over,
+    not_written,
+    scratch,
+    write_text,
+)
 
 CONFIG, LOCK = "config.yaml", "run.lock"
 MOST_NEIGHBOURS = 1000  # folders among which a similar name is looked for
@@ -112,7 +119,7 @@ class RunDirectory:
 
         ``config.yaml``, which marks the folder of a run, goes last: after a kill it can be cleared again.
         """
-        with told(self.path):
+        with explain_write_errors(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             for path in reversed(self._own()):
                 if path.is_dir() and not path.is_symlink():

@@ -28,7 +28,7 @@ from translate.runs.reports import SHOWN, Sample, sample_to_draw, write_card
 from translate.runs.run_directory import RunDirectory, point, step_folders
 from translate.runs.runtime import parallel_search
 from translate.runs.terminal_lines import closing_lines, score_line
-from translate.text.aside import aside, write_text
+from translate.text.file_writing import aside, write_text
 from translate.training.loop import Progress
 from translate.training.losses import batch_loss
 from translate.training.parallel import World

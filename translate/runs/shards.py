@@ -17,7 +17,7 @@ from torch import Tensor
 
 from translate.errors import UserError
 from translate.runs.checkpoint import SHARDS
-from translate.text.aside import PREFIX
+from translate.text.file_writing import PREFIX
 from translate.training.parallel import World, is_spread
 from translate.training.update import Update
 from translate.training.weights import model_tensors

@@ -26,7 +26,7 @@ from translate.runs.hooks import PATIENCE
 from translate.runs.load import build_model, read_settings, stored_config, vocabulary_sizes
 from translate.runs.run_directory import RunDirectory, check_unused
 from translate.runs.shards import read_shards
-from translate.text.aside import aside, told
+from translate.text.file_writing import aside, explain_write_errors
 from translate.text.tokenizer import MAX_TRAINING_CHARACTERS, TokenizerPair
 from translate.training.loop import MAX_TIME, Limits, Progress, Training, seed_generators, seed_process
 from translate.training.weights import model_tensors
@@ -194,7 +194,7 @@ def state_to_resume(
             damaged checkpoint.
     """
     check_unused(directory.path)
-    with told(directory.path):
+    with explain_write_errors(directory.path):
         recover(directory.checkpoints)
     if settings.training.resume and directory.has_checkpoint():
         before = read_settings(directory, settings.run.plugins)

@@ -20,8 +20,8 @@ from translate.corpora.columns import Column
 from translate.corpora.filters import repeated_texts
 from translate.errors import UserError
 from translate.runs.run_directory import holder_of, locked
-from translate.text.aside import aside, told, write_text
 from translate.text.bounded import read_json
+from translate.text.file_writing import aside, explain_write_errors, write_text
 
 BLOCK = 1024  # lines that are translated together
 PLAN = "plan.json"
@@ -206,7 +206,7 @@ def _unfinished(out: Path, plan: Mapping[str, Any]) -> Iterator[Path]:
     folder = out.with_name(f"{out.name}.unfinished")
     if holder := holder_of(folder):
         raise UserError(f"{shown_path(folder)}: {holder} is writing it; wait, or choose another --out")
-    with told(folder):
+    with explain_write_errors(folder):
         folder.mkdir(exist_ok=True)
     with locked(folder):
         plan = json.loads(json.dumps(plan))

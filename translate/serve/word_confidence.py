@@ -20,8 +20,8 @@ from translate.corpora.batching import pad
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.search import read_sources
-from translate.text.aside import write_text
 from translate.text.bounded import read_json
+from translate.text.file_writing import write_text
 from translate.text.tokenizer import BOS, EOS, PAD, UNK
 from translate.translator import Translator
 

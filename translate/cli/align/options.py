@@ -261,7 +261,7 @@ def write_lines(lines: Iterable[str], out: Path | None) -> None:
         for line in lines:
             print(line)
         return
-    from translate.text.aside import aside
+    from translate.text.file_writing import aside
 
     with aside(out) as new, new.open("w", encoding="utf-8") as file:
         file.writelines(f"{line}\n" for line in lines)

@@ -19,7 +19,7 @@ from translate.corpora.images.line import split_line
 from translate.corpora.images.patches import Image
 from translate.corpora.images.scenes import is_scene
 from translate.errors import UserError
-from translate.text.aside import told
+from translate.text.file_writing import explain_write_errors
 from translate.text.lines import user_path
 
 VERSION = "2"  # changes with the format of the file and the way images are resized
@@ -95,7 +95,7 @@ def open_store(
         if path is None:
             raise
         print(f"note: the images cannot be kept in {path.parent} ({error.strerror})")
-        with told(TEMPORARY):
+        with explain_write_errors(TEMPORARY):
             table = _read_all(wanted, paths, side, patch_size, None)
     return _store(table, patch_size)
 

@@ -16,7 +16,7 @@ from translate.corpora.caches import cache_directory, fingerprint
 from translate.errors import UserError
 from translate.models import Transformer
 from translate.search.ctranslate2.conversion import Convertible, convert, norm_of, num_heads_of, pre_norm_of
-from translate.text.aside import scratch
+from translate.text.file_writing import scratch
 
 VERSION = "1"  # changes with the way a model is converted
 MODELS = "ctranslate2"  # the folder in the cache

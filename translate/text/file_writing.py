@@ -53,7 +53,7 @@ def aside(path: Path) -> Iterator[Path]:
         UserError: if it cannot be written.
     """
     final = path.resolve() if path.is_symlink() else path
-    with told(path):
+    with explain_write_errors(path):
         if final.exists() and not (final.is_file() or final.is_dir()):
             yield path
             return
@@ -81,7 +81,7 @@ def sync(path: Path) -> None:
 
 
 @contextmanager
-def told(path: Path | str) -> Iterator[None]:
+def explain_write_errors(path: Path | str) -> Iterator[None]:
     """Raise an ``OSError`` of the block as a :class:`UserError` about ``path``."""
     try:
         yield

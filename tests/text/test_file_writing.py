@@ -6,7 +6,7 @@ import pytest
 
 from tests.disks import largest_file
 from translate.errors import UserError
-from translate.text.aside import PREFIX, aside, is_left_over, scratch, told, write_text
+from translate.text.file_writing import PREFIX, aside, explain_write_errors, is_left_over, scratch, write_text
 
 
 def names(folder: Path) -> list[str]:
@@ -89,5 +89,5 @@ def test_only_names_of_the_system_are_known_as_ours(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_left_is_no_error_of_the_disk() -> None:
-    with pytest.raises(BrokenPipeError), told("standard output"):
+    with pytest.raises(BrokenPipeError), explain_write_errors("standard output"):
         raise BrokenPipeError
