@@ -96,17 +96,6 @@ def test_8_bits_cost_what_their_translations_lose(
     assert table[-1] == f"int8 BLEU {bleu[True]:.2f}, which {change}"
 
 
-def test_perfect_translations_score_100(
-    run: Path, files: Files, tmp_path: Path, translate_command: Command
-) -> None:
-    own = tmp_path / "own.fr"
-    own.write_text(translate_command("text", run, stdin=files.source.read_bytes()).out, encoding="utf-8")
-    row = json.loads(
-        translate_command("evaluate", run, "--source", files.source, "--reference", own, "--json").out
-    )
-    assert (row["bleu"], row["chrf"], row["ter"]) == (pytest.approx(100), pytest.approx(100), 0)
-
-
 @pytest.mark.parametrize(
     ("source", "reference", "gold", "message"),
     [

@@ -44,6 +44,10 @@ def _no_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         ("training.ema=1.5", "training.ema: expected more than 0 and less than 1, got 1.5"),
         ("training.ema=0", "training.ema: expected more than 0 and less than 1, got 0"),
+        ("training.guided_shift=2", "training.guided_shift: expected one of 0, 1, got 2"),
+        ("training.guided_shift=1", "training.guided_shift: it has no effect without guided_alignment"),
+        ("training.guided_links=x", "training.guided_links: it has no effect without guided_alignment"),
+        ("training.guided_whitespace=true", "training.guided_whitespace: it has no effect without"),
         ("training.clip_norm=0", "training.clip_norm: expected more than 0, got 0"),
         (
             "training.best_metric=bleau",

@@ -42,13 +42,6 @@ def test_word_alignment_learns_from_gold_of_the_validation_pairs_unless_told_not
     assert f"{estimated}\n" in capsys.readouterr().out
 
 
-def test_shift_is_0_or_1(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="guided_shift: expected one of 0, 1, got 2"):
-        train_tiny(tmp_path / "run", "transformer", "training.guided_shift=2")
-    with pytest.raises(UserError, match="guided_shift: it has no effect without guided_alignment"):
-        train_tiny(tmp_path / "run", "transformer", "training.guided_shift=1")
-
-
 def test_layer_that_does_not_exist(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"training\.guided_layer: .*expected 0 to 1, got 7"):
         train_tiny(

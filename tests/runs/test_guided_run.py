@@ -70,18 +70,6 @@ def test_wrong_links(tmp_path: Path, text: str, message: str) -> None:
         links_of_file(path, corpus)(0, _words(corpus.train.source), _words(corpus.train.target))
 
 
-@pytest.mark.parametrize(
-    ("override", "message"),
-    [
-        ("training.guided_links=x", "guided_links: it has no effect without guided_alignment"),
-        ("training.guided_whitespace=true", "guided_whitespace: it has no effect without guided_links"),
-    ],
-)
-def test_settings_that_would_be_ignored_are_refused(override: str, message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        compose([override], check=check_config)
-
-
 def test_sides_are_swapped() -> None:
     values = plain(compose(["data=files", "data.train.source=a.en", "data.train.target=a.de"]))
     values["data"] |= {"source_language": "en", "target_language": "de", "source_field": "x"}

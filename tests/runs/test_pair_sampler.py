@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.tiny_runs import overrides_of, rows, train_tiny
+from tests.tiny_runs import overrides_of
 from translate.config.composer import compose
 from translate.config.settings import Settings, check_config
 from translate.corpora.batching import POSITION_BITS
@@ -113,21 +113,3 @@ def test_a_tokenizer_without_the_marks_is_refused(tmp_path: Path) -> None:
     settings = check_config(compose(given, check=check_config))
     with pytest.raises(UserError, match=r"training\.augment\.tags: the tokenizer does not know <b>"):
         pair_sampler(settings, plain.corpus.train, plain.tokenizers, plain.encoded)
-
-
-@pytest.mark.slow
-def test_a_resumed_run_ends_like_a_whole_one(tmp_path: Path) -> None:
-    options = [
-        *MIXED,
-        "training.guided_alignment=0.1",
-        "training.subword_sampling=0.2",
-        "training.max_steps=24",
-    ]
-    options += ["training.batch_tokens=901"]  # several epochs
-    whole, parted = tmp_path / "whole", tmp_path / "parted"
-    assert train_tiny(whole, "transformer", *options) == 0
-    assert train_tiny(parted, "transformer", *options, "training.max_steps=13") == 0
-    assert train_tiny(parted, "transformer", *options, "training.resume=true") == 0
-    assert rows(parted)[-11:] == rows(whole)[-11:]
-    weights = [(run / "checkpoints/last/model.safetensors").read_bytes() for run in (whole, parted)]
-    assert weights[0] == weights[1]

@@ -278,16 +278,6 @@ WRONG = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [["--sample"], ["--mbr", "3"]])
-def test_a_picture_is_sampled_from(captions, photo, capsys, options):
-    found = []
-    for seed in ("1", "1", "2"):
-        assert command(["text", str(captions), str(photo), *options, "--seed", seed]) == 0
-        found.append(capsys.readouterr().out)
-    assert found[0] == found[1]
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(("arguments", "message"), WRONG.values(), ids=WRONG)
 def test_what_does_not_fit_is_one_clear_sentence(
     captions, grounded, photo, tmp_path, capsys, arguments, message

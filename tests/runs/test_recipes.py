@@ -8,11 +8,16 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from tests.runs.test_pair_sampler import MIXED
 from tests.tiny_runs import rows, train_tiny
 from translate.errors import UserError
 
+# fmt: off
 RECIPES = {
-    "sampling": ("rnn_luong", "training.subword_sampling=0.3", "training.word_dropout=0.1"),
+    "augmented": (
+        "rnn_luong", *MIXED, "training.guided_alignment=0.1", "training.subword_sampling=0.3",
+        "training.word_dropout=0.1",
+    ),
     "r_drop": ("transformer", "training.r_drop=5"),
     "forcing": (
         "rnn_bahdanau",
@@ -23,6 +28,7 @@ RECIPES = {
     "adafactor": ("rnn_luong", "optimizer=adafactor"),
     "halving": ("rnn_luong", "optimizer=sgd", "optimizer.lr=1", "schedule=halving", "schedule.epochs=0"),
 }
+# fmt: on
 SETTINGS = (
     "training.log_every=3",
     "training.batch_tokens=400",

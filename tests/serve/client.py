@@ -12,8 +12,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 import uvicorn
 
+from translate.search.running import RunningBatch
 from translate.serve.catalogue import Catalogue
 from translate.serve.monitoring import Log
 from translate.serve.service import Service, ServiceLimits, new_service
@@ -98,6 +100,21 @@ class Client:
         """A value of ``/metrics``."""
         value = self.service.metrics.registry.get_sample_value(name, labels)
         return 0.0 if value is None else value
+
+
+class Gate:
+    """Holds every batch before its next step, until it is opened."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.open, self.entered = threading.Event(), threading.Event()
+        step = RunningBatch.step
+
+        def held(batch: RunningBatch) -> object:
+            self.entered.set()
+            assert self.open.wait(60)
+            return step(batch)
+
+        monkeypatch.setattr(RunningBatch, "step", held)
 
 
 def eventually(condition: Callable[[], bool], what: str, seconds: float = 60.0) -> None:

@@ -1,6 +1,5 @@
 """A server on 127.0.0.1 with a tiny run, and clients that need nothing but the standard library."""
 
-import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -59,9 +58,3 @@ def client(catalogue: Catalogue) -> Iterator[Client]:
     found, end = running(catalogue, LIMITS, Keys(), 5.0)
     yield found
     end()
-
-
-@pytest.fixture
-def no_log() -> io.StringIO:
-    """Where a log may write without being seen."""
-    return io.StringIO()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.serve.client import eventually
+from tests.serve.client import Gate, eventually
 from translate.search import sources
 from translate.search.running import RunningBatch
 from translate.serve import engine as engine_module
@@ -65,21 +65,6 @@ def new_call(translator: Translator, lines: Sequence[str], **options: Any) -> tu
     growing = bool(options.pop("growing", False))
     begun = replace(translator, warnings=Counter()).begin(lines, **options)
     return ServedCall("tiny", begun, received.tell, growing), received
-
-
-class Gate:
-    """Holds every batch before its next step, until it is opened."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.open, self.entered = threading.Event(), threading.Event()
-        step = RunningBatch.step
-
-        def held(running: RunningBatch) -> object:
-            self.entered.set()
-            assert self.open.wait(60)
-            return step(running)
-
-        monkeypatch.setattr(RunningBatch, "step", held)
 
 
 def test_a_cancelled_call_makes_no_further_steps(engine: Engine, translator: Translator) -> None:

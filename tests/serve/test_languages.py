@@ -2,7 +2,6 @@
 
 import pytest
 
-from translate.errors import UserError
 from translate.serve.languages import MAX_CHARACTERS, identify
 
 pytest.importorskip("py3langid", reason="needs py3langid")
@@ -48,8 +47,3 @@ def test_a_long_text_is_read_to_the_limit() -> None:
     french = "Les enfants jouent dans le jardin. " * (MAX_CHARACTERS // 30)
     longer = french + "The end of it is English. " * 9999
     assert identify(french, ["en", "fr"]) == identify(longer, ["en", "fr"])
-
-
-def test_no_languages_is_an_error() -> None:
-    with pytest.raises(UserError, match="at least one language"):
-        identify("text", [])

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 import torch
@@ -101,13 +102,6 @@ def test_the_same_text_whatever_travels_beside_it(
             assert text == other.text
 
 
-def test_several_texts_in_their_order(client: Client, translator: Translator) -> None:
-    texts = [*LINES, "", "  ", LINES[0]]
-    reply = client.post("/v1/translate", text=texts).json
-    assert [each["text"] for each in reply["translations"]] == [t.text for t in translator.translate(texts)]
-    assert reply["translations"][-2]["links"] == []
-
-
 def test_sentences_of_a_text_one_by_one(client: Client, translator: Translator) -> None:
     text = " I love you . A man sleeps .\n\n  You sleep ."
     (found,) = client.post("/v1/translate", text=text, split_sentences=True).json["translations"]
@@ -162,20 +156,18 @@ def test_a_given_pair_is_aligned(client: Client, translator: Translator) -> None
     assert all(0 <= word["confidence"] <= 1 for word in found["target_words"])
 
 
-def test_a_prefix_is_kept_and_the_rest_translated_anew(client: Client, translator: Translator) -> None:
-    text, prefix = "the old woman sees the dog .", "la vieille"
-    (found,) = client.post("/v1/translate", text=text, prefix=prefix).json["translations"]
-    (expected,) = translator.translate([text], prefix=prefix)
-    assert found["text"].startswith(prefix)
-    assert found["text"] == expected.text
-
-
-def test_a_constraint_is_in_the_translation(client: Client, translator: Translator) -> None:
-    text = "I love you ."
-    (found,) = client.post("/v1/translate", text=text, constraints=["chien"]).json["translations"]
-    (expected,) = translator.translate([text], constraints=["chien"])
-    assert "chien" in found["text"]
-    assert found["text"] == expected.text
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"prefix": "la vieille"}, {"constraints": ["chien"]}, {"beam_size": 1, "n_best": 1}],
+    ids=str,
+)
+def test_texts_in_their_order_with_options(
+    client: Client, translator: Translator, options: dict[str, Any]
+) -> None:
+    texts = [*LINES, "", "  ", LINES[0]]
+    found = client.post("/v1/translate", text=texts, **options).json["translations"]
+    expected = translator.translate(texts, **options)
+    assert [row["text"] for row in found] == [result.text for result in expected]
 
 
 def test_markup_is_carried_and_words_are_found_in_the_marked_text(

@@ -15,28 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.serve.client import Client, eventually
+from tests.serve.client import Client, Gate, eventually
 from tests.serve.conftest import LIMITS
-from translate.search.running import RunningBatch
 from translate.translator import Translator
 
 LONG = "the old woman sees the dog and the cat and the man and the boy . " * 3
 VANISHED = 40
-
-
-class Gate:
-    """Holds every batch before its next step, until it is opened."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.open, self.entered = threading.Event(), threading.Event()
-        step = RunningBatch.step
-
-        def held(batch: RunningBatch) -> object:
-            self.entered.set()
-            assert self.open.wait(60)
-            return step(batch)
-
-        monkeypatch.setattr(RunningBatch, "step", held)
 
 
 @pytest.fixture

@@ -27,16 +27,6 @@ def test_gold_chooses_the_lowest_error_rate(
     assert json.loads(batches.out)["choice"] == row["choice"]
 
 
-def test_the_table_of_the_validation_set(own_run: Path, translate_command: Command) -> None:
-    result = translate_command("align", "calibrate", own_run)
-    lines = result.out.splitlines()
-    assert (result.code, result.err) == (0, "")
-    assert sum(line.endswith(" *") for line in lines) == 1
-    assert lines[-2].endswith("chosen by aer on validation")
-    assert lines[-1] == f"stored in {own_run / 'alignment.json'}"
-    assert max(map(len, lines[:-1])) <= 80
-
-
 def test_the_other_direction_decides_without_gold(
     own_run: Path, tiny_runs: dict[str, Path], files: list[object], translate_command: Command
 ) -> None:

@@ -1,6 +1,5 @@
 """Scenes: the corpus against its own rules, the drawings, and descriptions of one word."""
 
-import random
 from collections import Counter, defaultdict
 
 import numpy as np
@@ -12,7 +11,6 @@ from translate.corpora.images.scene_corpus import generate_scenes, pair_of
 from translate.corpora.images.scenes import (
     MAX_THINGS,
     PLACE,
-    PLACES,
     ROOM,
     SIDE,
     Scene,
@@ -201,25 +199,3 @@ def test_source_words_follow_the_patches(riddles):
     assert sorted(
         f"{int(a) - 36}-{b}" for a, b in (link.replace("p", "-").split("-") for link in moved)
     ) == sorted(link.replace("p", "-") for link in text)
-
-
-def test_more_scenes_than_there_are_end_with_an_error(monkeypatch):
-    from translate.corpora.images import scene_corpus
-
-    monkeypatch.setattr(scene_corpus, "_FRUITLESS", 20)
-    monkeypatch.setattr(random.Random, "random", lambda self: 0.0)
-    monkeypatch.setattr(random.Random, "choice", lambda self, values: next(iter(values)))
-    monkeypatch.setattr(random.Random, "choices", lambda self, values, weights: [values[0]])
-    monkeypatch.setattr(random.Random, "randint", lambda self, low, high: 0)
-    monkeypatch.setattr(random.Random, "sample", lambda self, values, count: list(values)[:count])
-    with pytest.raises(UserError, match="no more than about 1 scenes exist; ask for fewer"):
-        generate_scenes({"train": 2}, 1, captions=True)
-
-
-@pytest.mark.parametrize("row", range(PLACES))
-@pytest.mark.parametrize("column", range(PLACES))
-def test_a_thing_looks_the_same_in_each_place(row, column):
-    (middle,) = draw(Scene("sand", (thing(right=1, down=-1),))).regions
-    (region,) = draw(Scene("sand", (thing(row=row, column=column, right=1, down=-1),))).regions
-    moved = np.roll(middle, ((row - 1) * PLACE, (column - 1) * PLACE), (0, 1))
-    assert (region == moved).all()

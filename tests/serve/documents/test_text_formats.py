@@ -194,11 +194,6 @@ def test_the_number_of_sentences_is_bounded() -> None:
         assert read("a.txt", b"a\n" * (MAX_SENTENCES + 1)).sentences
 
 
-def test_one_translation_a_sentence() -> None:
-    with pytest.raises(ValueError, match="1 translations for 2"):
-        read("a.txt", b"One. Two.").write(["x"])
-
-
 UNITS = ["<a ", '<a "', "<!--", "<script>", "</script ", "<b>", "&amp", "<![CDATA[", "class=", "</b>", "[a]("]
 UNITS += ["<i>", "-->\n", "\r", "« ", "*a ", "``a", "- ", ">", "{\\", "<v ", "00:00 --> \n"]
 

@@ -159,11 +159,6 @@ def test_po() -> None:
     assert written.startswith("# kept\n")
 
 
-def test_po_never_reads_a_file(tmp_path: object) -> None:
-    with pytest.raises(UserError, match="no PO file"):
-        read("a.po", b"/etc/hostname")
-
-
 XLIFF_1 = """<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2"><file original="a"><body>
 <trans-unit id="1"><source>A <g id="1">big</g> <x id="2"/>day.</source>
 </trans-unit><trans-unit id="2"><source>Old</source><target>Vieux</target></trans-unit>
