@@ -33,6 +33,7 @@ def test_clean_pairs_are_kept_once_in_a_new_order(tmp_path: Path) -> None:
     assert {row["corpus"] for row in rows(tmp_path / "out")} == {"a"}
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "manifest.json",
+        "report.html",
         "report.json",
         "train-00000-of-00001.arrow",
     ]
@@ -139,6 +140,9 @@ def test_near_duplicates_and_sentences_with_many_translations(tmp_path: Path) ->
     assert report["dropped"]["a"] == {"near_duplicate": 2, "partners": 6}
     shown = report["examples"]["near_duplicate"]
     assert [(pair["line"], pair["kept"]["line"]) for pair in shown] == [(3, 1), (4, 2)]
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert f"{changed[0]}\n{changed[1]}" in page
+    assert all(f"a, line {line}\n" in page for line in (1, 2, 3, 4))
 
 
 def test_pairs_whose_words_do_not_link_are_dropped(tmp_path: Path) -> None:

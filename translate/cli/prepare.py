@@ -74,9 +74,8 @@ def prepare(
     that only the seed decides. An interrupted command goes on when you start it again.
     """
     from translate.prepare.executors import Cluster, OneMachine, check_duckdb
-    from translate.prepare.findings import summary
+    from translate.prepare.findings import PAGE, summary
     from translate.prepare.preparation import Preparation
-    from translate.prepare.shard_files import REPORT
 
     unbuffer_lines()
     chosen = _recipe(corpora or [], recipe, source_language, target_language, settings or [])
@@ -87,7 +86,7 @@ def prepare(
     else:
         make_executor = partial(Cluster, master=spark, memory=bound)
     report = Preparation(chosen, out, make_executor, print_note).run()
-    print("\n".join([*summary(report), str(out / REPORT)]))
+    print("\n".join([*summary(report), str(out / PAGE)]))
 
 
 def _recipe(

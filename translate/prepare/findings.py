@@ -1,6 +1,8 @@
-"""The report: what was read, dropped and kept, with examples, as JSON and for the terminal."""
+"""The report: what was read, dropped and kept, with examples, as JSON, as a page and for the terminal."""
 
+import html
 from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,11 +14,20 @@ from translate.prepare.recipe import Recipe
 from translate.prepare.rows import REASONS
 from translate.prepare.shard_files import Shard, content_hash
 
+PAGE = "report.html"
 EXAMPLES = 5  # of each reason
 SHOWN = 300  # characters of a side
 SHOWN_LANGUAGES = 12
 BINS = 20  # of probabilities
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
+_STYLE = (
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;"
+    "color:#1b1b1b;background:#fff}div{overflow-x:auto}table{border-collapse:collapse;margin:1rem 0 2rem}"
+    "td,th{border-bottom:1px solid #ccc;padding:.3rem .6rem;text-align:left;vertical-align:top;"
+    "white-space:pre-line;overflow-wrap:anywhere}"
+    "td.n,th.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}"
+    "@media(prefers-color-scheme:dark){body{color:#ddd;background:#16181b}td,th{border-color:#444}}"
+)
 
 
 def report_of(
@@ -164,3 +175,73 @@ def summary(report: dict[str, Any]) -> list[str]:
             lines.append(f"{count:,} clean training pairs equal a validation or test pair {what}")
     written = ", ".join(f"{split} {count:,}" for split, count in report["splits"].items())
     return [*lines, f"written: {written}", f"hash {report['hash']}"]
+
+
+def page_of(report: dict[str, Any]) -> str:
+    """The report as a page of HTML."""
+    title = html.escape(f"Corpora {' to '.join(report['languages'])}")
+    parts = [
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style>'
+        f"<h1>{title}</h1>"
+    ]
+    for heading, note, head, rows in _tables(report):
+        if rows:
+            cells = "".join(_row(row, "td") for row in rows)
+            parts.append(f"<h2>{html.escape(heading)}</h2><p>{html.escape(note)}</p>")
+            parts.append(f"<div><table>{_row(head, 'th')}{cells}</table></div>")
+    return "\n".join(parts) + "</html>\n"
+
+
+def _row(cells: Sequence[object], tag: str) -> str:
+    found = []
+    for cell in cells:
+        is_number = isinstance(cell, (int, float))
+        text = html.escape(f"{cell:,}" if is_number else str(cell))
+        found.append(f"<{tag}{' class=n' if is_number else ' dir=auto'}>{text}</{tag}>")
+    return f"<tr>{''.join(found)}</tr>"
+
+
+def _tables(report: dict[str, Any]) -> Iterator[tuple[str, str, Sequence[str], list[Sequence[object]]]]:
+    """The heading of each table, a note, the head and the rows."""
+    read, dropped, held, kept = (report[key] for key in ("read", "dropped", "held_out", "kept"))
+    rows: list[Sequence[object]] = []
+    for corpus, counts in read.items():
+        of_train = counts.get("train", 0), sum(dropped.get(corpus, {}).values())
+        of_files = counts.get("validation", 0) + counts.get("test", 0)
+        rows.append((corpus, *of_train, held.get(corpus, 0), kept.get(corpus, 0), of_files))
+    head = ("corpus", "read", "dropped", "held out", "kept", "of validation and test files")
+    yield "Training pairs", "Pairs read = dropped + held out for validation or test + kept.", head, rows
+    rows = [
+        (meaning, *(dropped.get(corpus, {}).get(reason, 0) for corpus in read))
+        for reason, meaning in report["reasons"].items()
+    ]
+    yield "Dropped pairs", "Each pair counts once, for the first reason found.", ("reason", *read), rows
+    both, one = report["overlap"]["same_pair"], report["overlap"]["same_side"]
+    rows = [
+        ("equal to a held pair on both sides, but for case, punctuation and numbers", both),
+        ("equal on one side at least", one),
+    ]
+    note = "They are dropped only if the setting overlap says so."
+    yield "Overlap", note, ("clean training pairs", "pairs"), rows
+    rows = [tuple(file.values()) for file in report["damaged_files"]]
+    yield "Files left out", "", ("corpus", "file", "why"), rows
+    words, languages = report["words"], report["identified_languages"]
+    rows = [(side, *found.values()) for side, found in words.items()]
+    yield "Words of a side, kept pairs", "", ("side", *words["source"]), rows
+    rows = [(side, *found) for side, counts in languages.items() for found in counts.items()]
+    note = "Sides with too few letters are not counted."
+    yield "Languages identified", note, ("side", "language", "sides"), rows
+    probability = report["translation_probability"]
+    steps = [step / BINS for step in range(BINS)]
+    rows = [*zip(steps, *(counts.values() for counts in probability.values()))] if probability else []
+    note = "By the links between the words, if half of all pairs were translations (links.min_probability)."
+    yield "Probability of a translation", note, ("from", *probability), rows
+    for reason, pairs in report["examples"].items():
+        # The lines of a pair stand below each other, for which a phone has room.
+        rows = [tuple(map(_lines_of, (pair, *filter(None, [pair.get("kept")])))) for pair in pairs]
+        yield f"Examples: {report['reasons'][reason]}", "", ("pair", "kept instead")[: len(rows[0])], rows
+
+
+def _lines_of(pair: dict[str, Any]) -> str:
+    return f"{pair['corpus']}, line {pair['line']:,}\n{pair['source']}\n{pair['target']}"

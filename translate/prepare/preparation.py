@@ -15,7 +15,7 @@ from translate.config.names import listed, shown_path
 from translate.errors import UserError
 from translate.prepare.exchange import Remaining, columns_of, drop_repeated, store, write_splits
 from translate.prepare.executors import Executor
-from translate.prepare.findings import report_of
+from translate.prepare.findings import PAGE, page_of, report_of
 from translate.prepare.inputs import Input, digest_of, list_inputs, write_chunks
 from translate.prepare.link_filter import ALIGNER, CLEAN, LEFT, UNJUDGED, LinkFunction, learn_sample
 from translate.prepare.recipe import Recipe
@@ -79,6 +79,7 @@ class Preparation:
                     f"was published; start again once nobody writes there"
                 )
             write_text(self.out / REPORT, json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+            write_text(self.out / PAGE, page_of(report))
             columns = columns_of(self.recipe, self.inputs)
             write_manifest(self.out, self.recipe, identity, splits, columns)  # last: it stands for everything
         shutil.rmtree(self.work, ignore_errors=True)
