@@ -106,8 +106,6 @@ class TrainingConfig:
     validation_pairs: Positive | None = YAML
     non_finite: Literal["abort", "skip"] = YAML
     out_of_memory: Literal["abort", "lower"] = YAML
-    profile: bool = YAML
-    wandb: str | None = YAML
     resume: bool = YAML
     resume_from: str | None = YAML
 

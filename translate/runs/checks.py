@@ -14,7 +14,6 @@ from translate.models import Seq2Seq
 from translate.models.sizes import check_mechanism
 from translate.runs.assembly import build_optimizer, build_schedule, freeze
 from translate.runs.load import build_model
-from translate.runs.reports import check_wandb
 from translate.runs.runtime import forward_precision
 from translate.runs.start import take_tokenizers
 from translate.text.subword_sampling import SAMPLED_TYPES
@@ -168,8 +167,6 @@ def _check_context(settings: Settings, model: Seq2Seq) -> None:
 def _check_recipe(settings: Settings, model: Seq2Seq) -> None:
     """Raise :class:`UserError` for training settings that have no effect on this model or tokenizer."""
     training = settings.training
-    if training.wandb is not None:
-        check_wandb(training.wandb)
     forcing = getattr(model, "teacher_forcing", None)
     if training.teacher_forcing.decay is not None and forcing is None:
         raise UserError(

@@ -19,7 +19,7 @@ from translate.runs.checkpoint import Writer
 from translate.runs.checks import check_buildable, check_given, check_kernels, check_validation
 from translate.runs.hooks import EXIT_CODES, Keeper, Signals, leave_on_sigterm
 from translate.runs.load import read_choice
-from translate.runs.reports import Reporter, traced
+from translate.runs.reports import Reporter
 from translate.runs.run_directory import RunDirectory, last_checkpoint, locked
 from translate.runs.run_scores import Validation, finish
 from translate.runs.runtime import (
@@ -35,7 +35,7 @@ from translate.runs.start import is_finished, resume, start, state_to_resume
 from translate.runs.terminal_lines import ProgressLine, start_lines
 from translate.text.documents import ContextSize
 from translate.text.file_writing import not_written
-from translate.training.loop import MAX_TIME, Hook, Limits, Progress, Training, fit
+from translate.training.loop import MAX_TIME, Limits, Progress, Training, fit
 from translate.training.parallel import connected, copy_whole, disconnect, local_device, was_restarted
 from translate.translator import Translator
 
@@ -136,7 +136,6 @@ def train_with_hooks(job: Job, training: Training, translator: Translator, valid
     line = ProgressLine(config, training, began=limits.began)
     start_step = training.progress.step
     reporter = Reporter(job.settings, directory, line, limits, start=start_step, writes=world.is_main)
-    hooks: list[Hook] = [line, reporter.log]
     signals, writer = Signals(quiet=not world.is_main), Writer(directory.checkpoints)
 
     def validate() -> dict[str, float]:
@@ -150,10 +149,8 @@ def train_with_hooks(job: Job, training: Training, translator: Translator, valid
         with ExitStack() as opened:
             for context in (closing(line), closing(reporter), signals, writer):
                 opened.enter_context(context)
-            if config.profile and world.is_main:
-                hooks.append(opened.enter_context(traced(directory, line)))
             keeper = Keeper(config, writer, validate, report, limits, signals, world)
-            return keeper.conclude(training) or fit(training, [*hooks, keeper])
+            return keeper.conclude(training) or fit(training, [line, reporter.log, keeper])
     except UserError as error:
         left = last_checkpoint(directory.checkpoints)
         raise UserError(str(error) if left in str(error) else f"{error}; {left}") from error

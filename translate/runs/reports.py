@@ -1,37 +1,29 @@
-"""The reports of a run: metrics, TensorBoard, Weights & Biases, a trace, and at the end a model card."""
+"""The reports of a run: metrics, TensorBoard, and at the end a model card."""
 
-import importlib
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, is_dataclass
-from importlib.util import find_spec
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import sentencepiece
 import torch
-from torch.profiler import profile, schedule
 
 from translate.alignment.alignment import Alignment, AlignmentChoice
 from translate.config.settings import Settings
 from translate.corpora.corpus import Corpus
-from translate.errors import UserError
 from translate.runs.run_directory import RunDirectory
 from translate.runs.terminal_lines import ProgressLine, score_line
 from translate.text.escape import for_code, for_markdown
 from translate.text.file_writing import write_text
 from translate.text.tokenizer import TokenizerPair
-from translate.training.loop import Hook, Limits, Progress, Training
+from translate.training.loop import Limits, Progress, Training
 from translate.training.update import StepReport
 from translate.version import __version__
 
-WANDB = "wandb"
 SHOWN = 5  # sentences of a validation
 LONGEST_DRAWN = 25  # words of a side in the figure, if any sentence is that short
-UNTRACED, TRACED = 5, 5  # optimizer steps before the trace, and in it
-COSTLY = 10  # operations that are printed
 
 
 @dataclass(frozen=True)
@@ -111,8 +103,6 @@ class Reporter:
         self.line = line
         self.limits = limits
         self.writes = writes
-        project = settings.training.wandb
-        self.wandb = open_wandb(project, settings, directory) if writes and project is not None else None
         purge_step = start + 1 if start else None
         self.board = TensorBoard(directory.tensorboard, purge_step=purge_step) if writes else None
 
@@ -163,59 +153,6 @@ class Reporter:
     def close(self) -> None:
         if self.board is not None:
             self.board.close()
-        if self.wandb is not None:
-            self.wandb.finish()
-
-
-def check_wandb(project: str) -> None:
-    """Raise :class:`UserError` if the package of Weights & Biases is missing."""
-    if find_spec(WANDB) is None:
-        raise UserError(
-            f"training.wandb={project}: Weights & Biases is not installed; pip install wandb, or leave "
-            "training.wandb=null (TensorBoard is always written)"
-        )
-
-
-def open_wandb(project: str, settings: Settings, directory: RunDirectory) -> Any:
-    """Let Weights & Biases mirror TensorBoard; a resumed run continues its page."""
-    wandb, folder = importlib.import_module(WANDB), directory.wandb
-    folder.mkdir(parents=True, exist_ok=True)
-    known = folder / "id"
-    identifier = known.read_text(encoding="utf-8") if known.exists() else wandb.util.generate_id()
-    known.write_text(identifier, encoding="utf-8")
-    return wandb.init(
-        project=project,
-        name=settings.run.name,
-        id=identifier,
-        resume="allow",
-        config=_plain(settings),
-        dir=str(folder),
-        sync_tensorboard=True,
-    )
-
-
-def _plain(value: Any) -> Any:
-    return {name: _plain(item) for name, item in vars(value).items()} if is_dataclass(value) else value
-
-
-@contextmanager
-def traced(directory: RunDirectory, line: ProgressLine) -> Iterator[Hook]:
-    """A hook of the loop that traces some early steps of this process, for Perfetto."""
-    found = []
-
-    def write(trace: profile) -> None:
-        found.append(trace)
-        directory.trace.parent.mkdir(parents=True, exist_ok=True)
-        trace.export_chrome_trace(str(directory.trace))
-        order = f"self_{'cuda' if torch.cuda.is_available() else 'cpu'}_time_total"
-        line.note(trace.key_averages().table(sort_by=order, row_limit=COSTLY))
-        line.note(f"trace of up to {TRACED} steps: {directory.trace} (open it in ui.perfetto.dev)")
-
-    steps = schedule(wait=UNTRACED - 1, warmup=1, active=TRACED, repeat=1)
-    with profile(schedule=steps, on_trace_ready=write) as trace:
-        yield lambda training, report: trace.step()
-    if not found:
-        line.note(f"training.profile: the run ended before step {UNTRACED + 1}, nothing was traced")
 
 
 def write_card(

@@ -43,8 +43,6 @@ class RunDirectory:
         self.alignment = path / "alignment.json"
         self.scores = path / "scores.json"
         self.tensorboard = path / "tensorboard"
-        self.wandb = path / "wandb"
-        self.trace = path / "profile" / "trace.json"
         self.plots = path / "plots"
         self.card = path / "README.md"
 
@@ -96,8 +94,8 @@ class RunDirectory:
     def _own(self) -> tuple[Path, ...]:
         """Everything that a run writes, ``config.yaml`` first."""
         files = (self.config, self.metrics, self.alignment, self.scores, self.card)
-        folders = (self.tokenizer, self.checkpoints, self.plots, self.tensorboard, self.wandb)
-        return (*files, *folders, self.trace.parent)
+        folders = (self.tokenizer, self.checkpoints, self.plots, self.tensorboard)
+        return (*files, *folders)
 
     def _holds_run(self) -> bool:
         """Whether ``config.yaml`` is that of a run; other programs have files of that name, too."""
