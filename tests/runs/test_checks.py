@@ -51,7 +51,7 @@ def _no_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
         ("training.clip_norm=0", "training.clip_norm: expected more than 0, got 0"),
         (
             "training.best_metric=bleau",
-            "training.best_metric: expected one of bleu, chrf, ter, nll, aer, loss, got",
+            "training.best_metric: expected one of bleu, chrf, ter, nll, aer, got",
         ),
         ("training.validation_pairs=0", "training.validation_pairs: expected at least 1, got 0"),
         ("runtime.threads=0", "runtime.threads: expected at least 1, got 0"),
@@ -89,35 +89,12 @@ def test_impossible_values(tmp_path: Path, override: str, message: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("backend", "overrides", "message"),
-    [
-        (
-            "transformer",
-            ["model.attention.kernel=cudnn"],
-            "model.attention.kernel=cudnn: cudnn cannot run here: it needs a GPU; "
-            "kernel=auto runs everywhere",
-        ),
-        (
-            "transformer",
-            ["model.self_attention.kernel=varlen"],
-            "model.self_attention.kernel=varlen: varlen cannot run here: it needs a GPU; "
-            "kernel=auto runs everywhere",
-        ),
-        (
-            "rnn_luong",
-            ["model/attention=scaled_dot", "model.decoder_size=28", "model.attention.kernel=flex"],
-            "model.attention.kernel=flex: flex cannot run here: FlexAttention has no backward on a CPU; "
-            "kernel=auto runs everywhere",
-        ),
-    ],
-)
-def test_a_kernel_that_the_device_lacks(
-    tmp_path: Path, backend: str, overrides: list[str], message: str
-) -> None:
+def test_a_kernel_that_the_device_lacks(tmp_path: Path) -> None:
     with pytest.raises(UserError) as told:
-        train_tiny(tmp_path / "run", backend, *overrides)
-    assert str(told.value) == message
+        train_tiny(tmp_path / "run", "transformer", "model.attention.kernel=cudnn")
+    assert str(told.value) == (
+        "model.attention.kernel=cudnn: cudnn cannot run here: it needs a GPU; kernel=auto runs everywhere"
+    )
     assert not (tmp_path / "run").exists()
 
 

@@ -27,14 +27,14 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode, return_and_correct_aliasing
 
 import translate
+from tests.tiny_models import tiny_model
 from translate.alignment.alignment import AlignmentChoice
 from translate.alignment.methods import METHODS, align
 from translate.alignment.pairs import EncodedPair
-from translate.attention import create
 from translate.config.search import SearchConfig
 from translate.corpora.batching import Batch, collate, moved
 from translate.corpora.encoded import EncodedCorpus, Ragged
-from translate.models import BahdanauRNN, LuongRNN, Seq2Seq, Transformer
+from translate.models import Seq2Seq
 from translate.search import Reader, Record, Request, SentenceGroup, Supply, search
 from translate.text.tokenizer import EOS
 from translate.training.losses import LossTerms
@@ -59,21 +59,7 @@ WAITS = {
     ATEN.bincount,
 }
 MIXED, WAIT, COPY = "two devices", "waits", "copies"
-VOCABULARY, WIDTH = 211, 32
-RECURRENT = {"embedding_size": WIDTH, "encoder_size": WIDTH, "decoder_size": WIDTH, "tie": "all"}
-SELF_ATTENTIVE = {
-    "width": WIDTH,
-    "feedforward_size": WIDTH,
-    "num_heads": 2,
-    "encoder_layers": 3,
-    "decoder_layers": 3,
-}
-# The class of a backend, its attention, its sizes and the options of its attention.
-BACKENDS: dict[str, tuple[type[Seq2Seq], str, dict[str, Any], dict[str, int]]] = {
-    "transformer": (Transformer, "multi_head", SELF_ATTENTIVE, {"num_heads": 2}),
-    "rnn_bahdanau": (BahdanauRNN, "additive", RECURRENT, {}),
-    "rnn_luong": (LuongRNN, "general", RECURRENT, {}),
-}
+VOCABULARY = 211
 LENGTHS = (3, 7, 5, 9, 4)  # of sentences, so that batches are padded
 
 
@@ -330,14 +316,9 @@ def to_gpu(model: Seq2Seq) -> Seq2Seq:
 
 
 def small(backend: str) -> Seq2Seq:
-    """A model of a backend with random weights, on the CPU."""
-    kind, name, sizes, options = BACKENDS[backend]
-
-    def attention(query_size: int, key_size: int) -> nn.Module:
-        return create(name, query_size=query_size, key_size=key_size, **options)
-
-    torch.manual_seed(1)
-    return kind(VOCABULARY, VOCABULARY, attention, dropout=0.1, **sizes)  # type: ignore[call-arg]
+    """A model of a backend with random weights, on the CPU, as it is trained."""
+    sizes = {"source_vocabulary": VOCABULARY, "target_vocabulary": VOCABULARY}
+    return tiny_model(backend, torch.float32, **sizes).train()
 
 
 def corpus() -> EncodedCorpus:

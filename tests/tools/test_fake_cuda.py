@@ -7,8 +7,8 @@ import torch
 
 pytest.importorskip("torch.utils._python_dispatch", reason="a torch without this way to pretend a device")
 
+from tests.tiny_models import BACKENDS
 from tests.tools.fake_cuda import (
-    BACKENDS,
     CPU,
     CUDA,
     MIXED,
@@ -31,8 +31,8 @@ from translate.training.losses import LossTerms
 # The files in which a training step waits, and how often: once to know that its gradient is finite, and once
 # for the lengths of an RNN's sentences.
 WAITS = {
-    "rnn_bahdanau": {"training/update.py": 1, "models/encoders.py": 1},
-    "rnn_luong": {"training/update.py": 1, "models/encoders.py": 1},
+    "bahdanau": {"training/update.py": 1, "models/encoders.py": 1},
+    "luong": {"training/update.py": 1, "models/encoders.py": 1},
     "transformer": {"training/update.py": 1},
 }
 
@@ -60,7 +60,7 @@ def test_what_a_gpu_refuses_or_waits_for_is_found() -> None:
 
 
 def test_shared_weights_stay_shared() -> None:
-    model = small("rnn_luong")
+    model = small("luong-deep")
     with pretended():
         moved = to_gpu(model)
         assert moved.output_weight is moved.target_embedding.weight
