@@ -207,13 +207,11 @@ def test_wrong_use(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "there is no test set: give --source FILE --reference FILE, or --testset NAME"),
+        ([], "there is no test set: give --source FILE --reference FILE"),
         (
             ["--reference", "test.fr"],
             "--reference FILE translates the lines of --source FILE, which is missing",
         ),
-        (["--testset", "wmt14"], "add --language-pair, such as en-de"),
-        (["--testset", "wmt14", "--language-pair", "en-de"], "sacrebleu -t wmt14 -l en-de --echo all"),
     ],
 )
 def test_a_test_set_that_is_missing(

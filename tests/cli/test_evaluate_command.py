@@ -175,25 +175,6 @@ def test_several_test_sets_and_references(
     assert shown[2] == f"BLEU {first['bleu_lowercased']:.2f}   {first['signatures']['bleu_lowercased']}"
 
 
-def test_a_test_set_by_name(
-    run: Path, files: Files, tmp_path: Path, translate_command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The run's own languages choose the files in sacrebleu's folder."""
-    folder = tmp_path / "wmt14"
-    folder.mkdir()
-    for ending, path in (("src", files.source), ("ref", files.reference)):
-        (folder / f"wmt14.en-fr.{ending}").write_bytes(path.read_bytes())
-    monkeypatch.setenv("SACREBLEU", str(tmp_path))
-    by_name = translate_command("evaluate", run, "--testset", "wmt14", "--json")
-    by_file = translate_command(
-        "evaluate", run, "--source", files.source, "--reference", files.reference, "--json"
-    )
-    assert by_name == by_file
-    both = translate_command("evaluate", run, "--testset", "wmt14", "--testset", "wmt19")
-    assert (both.code, both.out) == (2, "")
-    assert "--testset wmt19: it has no en-fr; it has " in both.err
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -201,7 +182,6 @@ def test_a_test_set_by_name(
         (["--source", "{0}", "--reference", "{0}", "--gold", "{0}"], "--gold is for one test set"),
         (["--source", "{0}", "--reference", "{0}", "--out", "{0}"], "1 files of --out for 2 test sets"),
         (["--out", "none/file"], "there is no folder none"),
-        (["--language-pair", "en-fr"], "--testset NAME, which is missing"),
         (["--int8", "--precision", "bfloat16"], "leave out --precision bfloat16"),
     ],
 )

@@ -89,7 +89,7 @@ def compare(
         raise UserError("compare: one system alone; expected at least two of RUN, NAME=RUN and NAME=FILE")
     if files.number != 1:
         raise UserError(f"compare: {files.number} test sets; expected one")
-    (test,) = files.read([system.path for system in given if system.is_run])
+    (test,) = files.read()
     results = _results(given, test, comparing, machine)
     if as_json:
         print(json.dumps(record_of(results)))

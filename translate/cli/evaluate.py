@@ -35,7 +35,6 @@ Examples:
   translate evaluate runs/mine --source test.en --reference test.de --int8
   translate evaluate runs/mine --source captions.en --reference captions.de \\
       --source law.en --reference law.de --lowercase
-  translate evaluate runs/mine --testset wmt14 --out wmt14.de
   translate evaluate runs/documents --source law.en --reference law.fr \\
       --documents law.doc
 """
@@ -150,7 +149,7 @@ def evaluate(
     fractions from 0 to 1.
     """
     scoring.check(machine, files.number)
-    tests = files.read([run])
+    tests = files.read()
     golds = links.read(tests)
     translator = machine.load(run)
     print_engine(translator.engine)

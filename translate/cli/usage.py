@@ -22,6 +22,7 @@ OTHER_NAMES = {
     "--src": "--source",
     "--ref": "--reference",
     "--tgt": "--target",
+    "--testset": "--source",
     "--output": "--out",
     "--gpu": "--device",
     "--engine": "--spark",
