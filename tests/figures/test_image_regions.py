@@ -24,16 +24,6 @@ def test_a_word_that_looked_nowhere_leaves_the_picture_dim():
     np.testing.assert_allclose(lit, 0.3)
 
 
-def test_channels_are_drawn_as_bars_below(tmp_path):
-    from PIL import Image
-
-    args = (WHITE, ["x"], ["a", "b"], np.full((2, 7), 1 / 7))
-    plain = draw_regions(*args, tmp_path / "a.png")
-    barred = draw_regions(*args, tmp_path / "b.png", ["a title"], channels=np.linspace(0, 1, 24))
-    sizes = [Image.open(path).size for path in (plain, barred)]
-    assert sizes[1][1] > sizes[0][1]
-
-
 def test_wrong_shapes_and_no_words(tmp_path):
     with pytest.raises(ValueError, match=r"expected \(T, patches \+ S\) = \(1, 6\)"):
         draw_regions(WHITE, [], ["a"], np.zeros((1, 5)), tmp_path / "a.png")

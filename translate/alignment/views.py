@@ -1,4 +1,4 @@
-"""An alignment in full: the page with all methods, all heads side by side, and regions of pictures."""
+"""An alignment in full: the page with all methods, and all heads side by side."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -9,13 +9,10 @@ import numpy as np
 from translate.alignment.alignment import Alignment, AlignmentChoice
 from translate.alignment.methods import METHODS, align, attention_heads
 from translate.alignment.pairs import EncodedPair
-from translate.corpora.batching import pad
 from translate.errors import UserError
-from translate.figures.image_regions import show_regions
 from translate.figures.page import Alternative, Page
 from translate.links.links import Gold
-from translate.models.image_encoders import picture_encoder
-from translate.models.seq2seq import Seq2Seq, evaluation_mode
+from translate.models.seq2seq import Seq2Seq
 
 
 def page_of(
@@ -87,20 +84,6 @@ def draw_heads_of(
     weights = _heads(f"{path}: nothing to draw", model, pair, choice)
     chosen, words = (choice.layer, choice.heads), (pair.source_words, pair.target_words)
     return draw_heads(weights, *words, path, chosen=chosen, colour_map=colour_map)
-
-
-def draw_picture_of(model: Seq2Seq, pair: EncodedPair, alignment: Alignment, path: str | Path) -> Path:
-    """Draw the region of each target word over the picture of a source line, or write it as a page.
-
-    Weights of the encoder's channels are drawn as bars, if it weighs them.
-    """
-    channels = None
-    encoder = picture_encoder(model)
-    if encoder is not None:
-        with evaluation_mode(model):
-            found = encoder.channel_weights(pad([pair.source_ids])[0].to(model.output_weight.device))
-        channels = None if found is None else found[0].float().cpu().numpy()
-    return show_regions(alignment, path, channels=channels)
 
 
 def _heads(problem: str, model: Seq2Seq, pair: EncodedPair, choice: AlignmentChoice) -> np.ndarray:

@@ -143,8 +143,6 @@ def page_of(results: Results) -> "ComparisonPage":
     from translate.figures.comparison_page import ComparisonPage
 
     test, count = results.test, len(results.test.source)
-    baseline, *others = results.chrf
-    pairs = zip(results.chrf[others[0]], results.chrf[baseline], strict=True)
     several = "1 reference" if len(test.references) == 1 else f"{len(test.references)} references"
     return ComparisonPage(
         title=" and ".join(results.texts),
@@ -153,8 +151,6 @@ def page_of(results: Results) -> "ComparisonPage":
         rows=_rows(results),
         notes=[*_wins(results), *_signatures(results)],
         sentences=[_compared(results, index) for index in results.shown],
-        differences=[other - first for other, first in pairs],
-        systems=(baseline, others[0]),
     )
 
 

@@ -14,7 +14,6 @@ from translate.text.escape import for_html
 from translate.text.words import Word, split_words
 
 _LONGEST = 2000  # characters of a sentence
-_BINS, _WIDTH, _HEIGHT = 40, 400, 90  # of the histogram: bars, and units of the drawing
 
 
 @dataclass(frozen=True)
@@ -50,8 +49,6 @@ class ComparisonPage:
         header, rows: of the table of scores.
         notes: lines below the table.
         sentences: in the order in which they are shown.
-        differences: of the scores of every sentence, -100 to 100, between the two ``systems``.
-        systems: names of the baseline and of the system that is compared with it in the histogram.
     """
 
     title: str
@@ -60,8 +57,6 @@ class ComparisonPage:
     rows: Sequence[Sequence[str]]
     notes: Sequence[str]
     sentences: Sequence[ComparedSentence]
-    differences: Sequence[float]
-    systems: tuple[str, str]
 
     def html(self) -> str:
         """The text of the file; equal pages give equal text."""
@@ -75,9 +70,6 @@ class ComparisonPage:
             header="".join(f"<th>{_escape(cell)}</th>" for cell in self.header),
             rows="\n".join(_row(row) for row in self.rows),
             notes="\n".join(f"<p>{_escape(line)}</p>" for line in self.notes),
-            histogram=_histogram(self.differences),
-            baseline=_escape(self.systems[0]),
-            other=_escape(self.systems[1]),
             sentences="\n".join(_sentence(sentence) for sentence in self.sentences),
         )
 
@@ -134,25 +126,6 @@ def _known(words: Sequence[Word], references: Sequence[str]) -> set[int]:
         for block in SequenceMatcher(None, other, texts, autojunk=False).get_matching_blocks():
             found.update(range(block.b, block.b + block.size))
     return found
-
-
-def _histogram(differences: Sequence[float]) -> str:
-    """Bars of an SVG drawing: how many sentences have which difference of scores, -100 to 100."""
-    counts = [0] * _BINS
-    for difference in differences:
-        if difference:
-            counts[min(int((difference + 100) * _BINS / 200), _BINS - 1)] += 1
-    most, wide = max(*counts, 1), _WIDTH / _BINS
-    bars = []
-    for index, count in enumerate(counts):
-        height = _HEIGHT * count / most
-        low = -100 + 200 * index // _BINS
-        bars.append(
-            f'<rect class="{"better" if low >= 0 else "worse"}" x="{index * wide:.1f}" '
-            f'y="{_HEIGHT - height:.1f}" width="{wide - 1:.1f}" height="{height:.1f}">'
-            f"<title>{low:+d} to {low + 200 // _BINS:+d}: {count}</title></rect>"
-        )
-    return "".join(bars)
 
 
 def _escape(text: str) -> str:

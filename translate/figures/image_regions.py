@@ -36,16 +36,13 @@ class ImageMatrix(WordMatrix, Protocol):
     def picture(self) -> Image | None: ...
 
 
-def show_regions(
-    matrix: ImageMatrix, path: str | Path, *, title: str | None = None, channels: np.ndarray | None = None
-) -> Path:
+def show_regions(matrix: ImageMatrix, path: str | Path, *, title: str | None = None) -> Path:
     """Draw the region of each word over the image, to png, pdf or svg, or write an html page.
 
     Args:
         matrix: with an image.
         path: the file; its extension chooses the format.
         title: at the top.
-        channels: weights of the channels of the encoder's gate, which a page does not show.
     """
     image = matrix.picture
     assert image is not None
@@ -54,7 +51,7 @@ def show_regions(
         page = ImagePage(image, sentence, matrix.target_words, matrix.weights, note=matrix.method)
         return (page if title is None else replace(page, title=title)).write(path)
     lines = [line for line in (label(title or "", 90), label(" ".join(sentence), 90), matrix.method) if line]
-    return draw_regions(image, sentence, matrix.target_words, matrix.weights, path, lines, channels)
+    return draw_regions(image, sentence, matrix.target_words, matrix.weights, path, lines)
 
 
 @dataclass(frozen=True)
@@ -154,7 +151,6 @@ def draw_regions(
     weights: np.ndarray,
     path: str | Path,
     lines: Sequence[str] = (),
-    channels: np.ndarray | None = None,
 ) -> Path:
     """Draw the image, and for each target word the image lit where the word looked.
 
@@ -167,7 +163,6 @@ def draw_regions(
         weights: (T, R C + S), from 0 to 1, the patches row by row.
         path: the file, png, pdf or svg by extension; missing folders are created.
         lines: above the tiles.
-        channels: weights of the channels of a gate, which are drawn as bars.
     Returns:
         The path.
     Raises:
@@ -191,17 +186,12 @@ def draw_regions(
         across = min(len(words) + 1, _ACROSS)
         down = math.ceil((len(words) + 1) / across)
         tall = _TILE * image.pixels.shape[0] / image.pixels.shape[1] + 0.5
-        heights = [tall] * down + ([] if channels is None else [1.3])
-        figure = Figure(figsize=(across * _TILE, sum(heights)))
+        figure = Figure(figsize=(across * _TILE, tall * down))
         FigureCanvasAgg(figure)
-        grid = figure.add_gridspec(
-            len(heights), across, left=0, bottom=0, right=1, top=1, height_ratios=heights
-        )
+        grid = figure.add_gridspec(down, across, left=0, bottom=0, right=1, top=1)
         tiles = [figure.add_subplot(grid[divmod(index, across)]) for index in range(len(words) + 1)]
         _draw_tiles(tiles, image, sentence, words, weights)
         figure.text(0, 1, "\n".join((*lines, "")), va="bottom", fontsize=_FONT, parse_math=False)
-        if channels is not None:
-            _draw_channels(figure.add_subplot(grid[down, :]), np.sort(channels)[::-1])
         save(figure, path)
     return path
 
@@ -220,12 +210,3 @@ def _draw_tiles(
     for axes in tiles:
         axes.set(xticks=[], yticks=[])
         axes.spines[:].set(linewidth=0.6, edgecolor="0.5")
-
-
-def _draw_channels(axes: "Axes", weights: np.ndarray) -> None:
-    """The weights of the channels as bars, the greatest first."""
-    axes.bar(np.arange(len(weights)), weights, width=1.0, color=tuple(_COLOUR))
-    axes.set(xlim=(-0.5, len(weights) - 0.5), ylim=(0, 1), yticks=[0, 0.5, 1])
-    axes.tick_params(labelsize=_SMALL, length=2)
-    axes.set_xlabel(f"{len(weights)} channels, by weight", fontsize=_SMALL, labelpad=2)
-    axes.set_ylabel("weight", fontsize=_SMALL)

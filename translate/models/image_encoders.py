@@ -101,15 +101,6 @@ class PictureEncoder(Encoder):
         """Patches without positions: pixels (B, S, 3 P P) -> (B, S, D); what is no patch does not matter."""
         raise NotImplementedError
 
-    def channel_weights(self, source: Tensor) -> Tensor | None:
-        """The weights (B, D) of the gate for cells (B, S, ...), if it weighs channels."""
-        if self.gate is None or source.dim() == 2:
-            return None
-        grid = Places.of(source).grid()
-        kind = next(self.parameters()).dtype
-        patches = self.embed_patches(pixels_of(source, self.patch_size, kind), grid)
-        return self.gate.channel_weights(grid.lay_out(patches), grid.inside())
-
     def forward(self, embedded: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         """States (B, S, 2H), and their mean for every layer of a decoder (B, L, 2H).
 
@@ -242,11 +233,6 @@ class ConvolutionalEncoder(PictureEncoder):
 def _normed(maps: Tensor, norm: nn.Module) -> Tensor:
     """GELU of maps (B, D, R, C), normalised over the channels of each place."""
     return F.gelu(norm(maps.permute(0, 2, 3, 1))).permute(0, 3, 1, 2)
-
-
-def picture_encoder(model: nn.Module) -> PictureEncoder | None:
-    """The part of a model that reads pictures."""
-    return next((part for part in model.modules() if isinstance(part, PictureEncoder)), None)
 
 
 def waves(number: int, like: Tensor) -> Tensor:

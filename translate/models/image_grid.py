@@ -109,11 +109,7 @@ def masked_maximum(grid: Tensor, inside: Tensor) -> Tensor:
 
 
 class Gate(nn.Module):
-    """``forward(grid, inside)`` gives the gated map; ``channel_weights`` the weights of the channels."""
-
-    def channel_weights(self, grid: Tensor, inside: Tensor) -> Tensor | None:
-        """The share of each channel that passes, (B, D), or ``None`` if the gate does not weigh channels."""
-        raise NotImplementedError
+    """``forward(grid, inside)`` gives the gated map."""
 
     def forward(self, grid: Tensor, inside: Tensor) -> Tensor:
         """(B, D, R, C) and (B, 1, R, C) bool, True = part of the picture."""
@@ -135,6 +131,7 @@ class ChannelGate(Gate):
         self.excite = nn.Linear(max(1, size // REDUCTION), size)
 
     def channel_weights(self, grid: Tensor, inside: Tensor) -> Tensor:
+        """The share of each channel that passes: (B, D)."""
         energy = self._energy(masked_mean(grid, inside))
         if self.maximum:
             energy = energy + self._energy(masked_maximum(grid, inside))
@@ -159,9 +156,6 @@ class SpatialGate(Gate):
         self.size = size
         self.convolution = nn.Conv2d(2, 1, KERNEL, padding=KERNEL // 2)
 
-    def channel_weights(self, grid: Tensor, inside: Tensor) -> None:
-        return None
-
     def place_weights(self, grid: Tensor, inside: Tensor) -> Tensor:
         """The share of each place that passes: (B, 1, R, C), zero outside the picture."""
         pooled = torch.cat([grid.mean(1, keepdim=True), grid.amax(1, keepdim=True)], dim=1)
@@ -182,9 +176,6 @@ class CombinedGate(Gate):
         super().__init__()
         self.channel = ChannelGate(size, maximum=True)
         self.spatial = SpatialGate(size)
-
-    def channel_weights(self, grid: Tensor, inside: Tensor) -> Tensor:
-        return self.channel.channel_weights(grid, inside)
 
     def forward(self, grid: Tensor, inside: Tensor) -> Tensor:
         return self.spatial(self.channel(grid, inside), inside)

@@ -129,10 +129,7 @@ def pair(
         (alignment,) = weighting.align(translator, [(line, candidates[0].text)], machine, context or ())
     if out is not None and alignment.picture is not None and extension(out) in (PAGE, *PICTURES):
         picture.check_no_matrix(out)
-        from translate.alignment.views import draw_picture_of
-
-        read = translator.encode_pair(line, "")
-        print(f"picture written to {draw_picture_of(translator.model, read, alignment, out)}")
+        print(f"picture written to {alignment.heatmap(out)}")
     elif out is not None and extension(out) == PAGE:
         _write_page(translator, line, candidates, alignment, out, weighting, picture, run.resolve().name)
     elif out is not None and extension(out) in PICTURES:
