@@ -1,11 +1,10 @@
-"""Reads and writes alignments: Pharaoh links, TSV, JSON, JSON lines, and numpy's npz."""
+"""Reads and writes alignments: Pharaoh links, TSV, JSON, and JSON lines."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
-from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
@@ -16,8 +15,7 @@ from translate.text.bounded import check_regular
 from translate.text.file_writing import aside
 
 LINKS = (".txt", ".pharaoh", ".links")
-TABLES = (".tsv", ".json", ".jsonl", ".npz")
-MAX_UNPACKED = 4 << 30  # bytes of the arrays in an npz file
+TABLES = (".tsv", ".json", ".jsonl")
 COLUMNS = ("pair", "source", "source_word", "target", "target_word", "weight", "link")
 
 
@@ -33,8 +31,6 @@ def write_alignments(
     - `.txt`, `.pharaoh`, `.links`: Pharaoh links, a line for every pair; with `weights` as `0-0:0.9412`
     - `.tsv`: a line for every weight above zero, with columns `COLUMNS`; pairs count from 1, words from 0
     - `.json`: `Alignment.to_dict` of one alignment, or a list of several; `.jsonl`: one on each line
-    - `.npz`: for all pairs one after another, `weights`, `source_words` and `target_words`; for every pair,
-      the numbers of words `source_counts` and `target_counts`, and its `threshold`
 
     Args:
         threshold: used instead of the alignments' own; see `Alignment.links`.
@@ -47,11 +43,6 @@ def write_alignments(
     if suffix not in (*LINKS, *TABLES):
         expected = ", ".join((*LINKS, *TABLES))
         raise UserError(f"{path}: expected one of {expected}, got {path.suffix or 'no extension'}")
-    if suffix == ".npz":
-        arrays = _arrays(list(alignments), threshold)
-        with aside(path) as new, new.open("wb") as binary:
-            np.savez_compressed(binary, **arrays)  # type: ignore[arg-type]
-        return path
     with aside(path) as new, new.open("w", encoding="utf-8", newline="\n") as file:
         if suffix == ".json":
             dicts = [_dictionary(alignment, threshold) for alignment in alignments]
@@ -63,16 +54,15 @@ def write_alignments(
 
 
 def read_alignments(path: str | Path) -> list[Alignment]:
-    """Read `.json`, `.jsonl` or `.npz` of `write_alignments`; raises UserError for anything else.
+    """Read `.json` or `.jsonl` of `write_alignments`; raises UserError for anything else.
 
-    A file that somebody else wrote may be read: it runs no code, and blocks, nests or unpacks to no end.
+    A file that somebody else wrote may be read: it runs no code, and blocks or nests to no end.
     """
     path = Path(path)
     suffix = path.suffix.lower()
     read: Mapping[str, Callable[[Path], list[Alignment]]] = {
         ".json": _read_json,
         ".jsonl": lambda path: [Alignment.from_dict(json.loads(line)) for line in _text_lines(path)],
-        ".npz": _read_arrays,
     }
     if suffix not in read:
         raise UserError(f"{path}: expected one of {', '.join(read)}, got {path.suffix or 'no extension'}")
@@ -83,7 +73,7 @@ def read_alignments(path: str | Path) -> list[Alignment]:
         raise UserError(_unreadable(path, error)) from error
     except RecursionError as error:
         raise UserError(_unreadable(path, "nested too deeply")) from error
-    except (OSError, ValueError, KeyError, TypeError, BadZipFile, MemoryError) as error:
+    except (OSError, ValueError, KeyError, TypeError, MemoryError) as error:
         raise UserError(_unreadable(path, error)) from error
 
 
@@ -130,44 +120,6 @@ def _dictionary(alignment: Alignment, threshold: float | None) -> dict[str, Any]
     if threshold is not None:
         alignment = replace(alignment, threshold=threshold)
     return alignment.to_dict()
-
-
-def _arrays(alignments: list[Alignment], threshold: float | None) -> dict[str, np.ndarray]:
-    weights = [alignment.weights.ravel() for alignment in alignments]
-    thresholds = [alignment.threshold if threshold is None else threshold for alignment in alignments]
-    arrays = {
-        "weights": np.concatenate([np.zeros(0, np.float32), *weights]),
-        "threshold": np.array(thresholds, dtype=np.float64),
-    }
-    for side in ("source", "target"):
-        words = [getattr(alignment, f"{side}_words") for alignment in alignments]
-        arrays[f"{side}_words"] = np.array([word for sentence in words for word in sentence], dtype=str)
-        arrays[f"{side}_counts"] = np.array([len(sentence) for sentence in words], dtype=np.int64)
-    return arrays
-
-
-def _read_arrays(path: Path) -> list[Alignment]:
-    with ZipFile(path) as archive:
-        unpacked = sum(member.file_size for member in archive.infolist())
-    if unpacked > MAX_UNPACKED:
-        raise ValueError(f"larger than {MAX_UNPACKED:,} bytes once unpacked")
-    with np.load(path, allow_pickle=False) as arrays:
-        counts = np.concatenate([arrays["source_counts"], arrays["target_counts"]])
-        if (counts < 0).any():
-            raise ValueError("a sentence of fewer than 0 words")
-        sides = [
-            np.split(arrays[f"{side}_words"], np.cumsum(arrays[f"{side}_counts"])[:-1])
-            for side in ("source", "target")
-        ]
-        cells = arrays["source_counts"] * arrays["target_counts"]
-        weights = np.split(arrays["weights"], np.cumsum(cells)[:-1])
-        thresholds = arrays["threshold"] if "threshold" in arrays else np.zeros(len(cells))
-        if not len(cells):
-            return []
-    return [
-        Alignment(source.tolist(), target.tolist(), cells.reshape(len(target), len(source)), threshold=own)
-        for source, target, cells, own in zip(*sides, weights, thresholds.tolist(), strict=True)
-    ]
 
 
 def _read_json(path: Path) -> list[Alignment]:

@@ -36,7 +36,7 @@ def test_one_picture(run: Path, tmp_path: Path, translate_command: Command) -> N
     assert "5 pairs, 20 aligned target words" in out.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["a.json", "a.jsonl", "a.npz", "a.tsv"])
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl", "a.tsv"])
 def test_weights(
     own_run: Path,
     tmp_path: Path,

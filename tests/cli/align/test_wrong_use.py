@@ -13,7 +13,7 @@ REVERSE = [*PAIR, "--reverse", "r"]
 CASES: dict[str, list[tuple[list[str], str]]] = {
     "pair": [
         ([*PAIR, "--out", "a.jpg"], "a.jpg: expected one of .png, .pdf, .svg, .html, .txt"),
-        ([*PAIR, "--out", "heatmap"], ".json, .jsonl, .npz, got no extension"),
+        ([*PAIR, "--out", "heatmap"], ".json, .jsonl, got no extension"),
         ([*PAIR, "--out", "none/a.png"], "none/a.png: there is no folder none"),
         ([*PAIR, "--out", "folder.png"], "folder.png: expected a file; there is a folder of that name"),
         ([*PAIR, "--values"], f"--values {NO_EFFECT} standard output; it is for .png, .pdf, .svg files"),

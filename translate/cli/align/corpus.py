@@ -63,7 +63,7 @@ def corpus(
         Path | None,
         option(
             "FILE",
-            "Links (.txt), weights (.tsv, .json, .jsonl, .npz) or one picture of the whole corpus "
+            "Links (.txt), weights (.tsv, .json, .jsonl) or one picture of the whole corpus "
             "(.png, .pdf, .svg). Default: links on standard output.",
         ),
     ] = None,

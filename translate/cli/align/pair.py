@@ -91,8 +91,8 @@ def pair(
         Path | None,
         option(
             "FILE",
-            "Heatmap (.png, .pdf, .svg), page (.html), links (.txt) or weights (.tsv, .json, .jsonl, "
-            ".npz). Default: links on standard output.",
+            "Heatmap (.png, .pdf, .svg), page (.html), links (.txt) or weights (.tsv, .json, .jsonl). "
+            "Default: links on standard output.",
         ),
     ] = None,
     weighting: WeightOptions,
