@@ -24,7 +24,7 @@ import torch
 import translate
 from translate.corpora.local_files import pair_of
 from translate.corpora.split import Split
-from translate.links.links import Links, read_pharaoh, swapped
+from translate.links.links import Links, read_gold, swapped
 from translate.links.statistical import estimate_links
 from translate.links.symmetrise import SYMMETRISATIONS, majority, symmetrise
 from translate.runs.runtime import use_runtime
@@ -49,8 +49,8 @@ def eflomal_links(command: str, sources: Lines, targets: Lines, method: str) -> 
         arguments = [part for file in files for part in file.split("=", 1)]
         arguments += ["-f", str(names["forward"]), "-r", str(names["backward"]), "--overwrite"]
         subprocess.run([command, *arguments], check=True)
-        there, back = read_pharaoh(names["forward"]), read_pharaoh(names["backward"])
-    return [symmetrise(a, b, method) for a, b in zip(there, back, strict=True)]
+        there, back = read_gold(names["forward"]), read_gold(names["backward"])
+    return [symmetrise(a.sure, b.sure, method) for a, b in zip(there, back, strict=True)]
 
 
 def neural_links(forward: Path, backward: Path | None, split: Split) -> list[list[Links]]:
@@ -87,7 +87,7 @@ def main() -> None:
     estimated = estimate_links(sources, targets, method=method)[sample]
     links = {"neural": neural[0]}
     if arguments.reverse:
-        links["neural"] = [symmetrise(a, b, method) for a, b in zip(*neural, strict=True)]
+        links["neural"] = [symmetrise(a.sure, b.sure, method) for a, b in zip(*neural, strict=True)]
         links["majority"] = [majority(*votes) for votes in zip(*neural, estimated, strict=True)]
     links["statistical"] = estimated
     if arguments.eflomal:

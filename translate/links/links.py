@@ -4,10 +4,10 @@ A link is a pair (source word index, target word index), both from 0.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from translate.config.names import shorten, shown_path
 from translate.errors import UserError
@@ -15,8 +15,6 @@ from translate.text.lines import read_lines
 
 Link = tuple[int, int]
 Links = frozenset[Link]
-
-Parsed = TypeVar("Parsed", Links, "Gold")
 
 MAX_DIGITS = 6  # of the number of a word or a pair
 _SHOWN = 100  # characters of a wrong token in a message
@@ -48,36 +46,6 @@ class Gold(NamedTuple):
         }
 
 
-def parse_pharaoh(
-    line: str,
-    *,
-    where: str,
-    source_length: int | None = None,
-    target_length: int | None = None,
-    one_based: bool = False,
-) -> Links:
-    """Read one line of links such as `0-0 1-2`.
-
-    Args:
-        where: file and line, for error messages.
-        source_length, target_length: number of words; an index outside them is an error.
-        one_based: whether the file counts words from 1.
-    Raises:
-        UserError: for a malformed token, an index outside the sentence, or a possible link (`ipj`).
-    """
-    gold = parse_gold(
-        line,
-        where=where,
-        source_length=source_length,
-        target_length=target_length,
-        one_based=one_based,
-    )
-    if "p" in line:
-        token = next(token for token in line.split() if "p" in token)
-        raise UserError(f"{where}: possible link '{token}' among hard links; write 'i-j', or read it as gold")
-    return gold.sure
-
-
 def parse_gold(
     line: str,
     *,
@@ -86,8 +54,12 @@ def parse_gold(
     target_length: int | None = None,
     one_based: bool = False,
 ) -> Gold:
-    """Read one line of gold links, `i-j` sure and `ipj` possible; arguments as in `parse_pharaoh`.
+    """Read one line of gold links, `i-j` sure and `ipj` possible.
 
+    Args:
+        where: file and line, for error messages.
+        source_length, target_length: number of words; an index outside them is an error.
+        one_based: whether the file counts words from 1.
     Raises:
         UserError: for a malformed token or an index outside the sentence.
     """
@@ -113,18 +85,6 @@ def format_weighted(weights: Mapping[Link, float], *, one_based: bool = False) -
     )
 
 
-def read_pharaoh(
-    path: str | Path,
-    *,
-    source_lengths: Sequence[int] | None = None,
-    target_lengths: Sequence[int] | None = None,
-    one_based: bool = False,
-) -> list[Links]:
-    """Read a file of hard links, one line a sentence pair; arguments as in `read_gold`."""
-    lines = read_lines(Path(path))
-    return _parsed(path, lines, parse_pharaoh, source_lengths, target_lengths, one_based)
-
-
 def read_gold(
     path: str | Path,
     *,
@@ -148,7 +108,22 @@ def read_gold(
     first = next((line for line in lines if line.strip()), "")
     if _NAACL.fullmatch(first.strip()):
         return _read_naacl(path, lines, source_lengths, target_lengths)
-    return _parsed(path, lines, parse_gold, source_lengths, target_lengths, one_based)
+    name = shown_path(path)
+    for side, lengths in (("source", source_lengths), ("target", target_lengths)):
+        if lengths is not None and len(lengths) != len(lines):
+            raise UserError(
+                f"{name}: {len(lines)} lines of links for {len(lengths)} {side} sentences; "
+                f"expected one line a pair"
+            )
+    unknown = [None] * len(lines)
+    return [
+        parse_gold(
+            line, where=f"{name}, line {number}", source_length=s, target_length=t, one_based=one_based
+        )
+        for number, (line, s, t) in enumerate(
+            zip(lines, source_lengths or unknown, target_lengths or unknown), start=1
+        )
+    ]
 
 
 def _read_naacl(
@@ -212,30 +187,6 @@ def _parse_token(
                 f"but the {side} has {length} words and indexes start at {base}{hint}"
             )
     return (source, target), match[2]
-
-
-def _parsed(
-    path: str | Path,
-    lines: Sequence[str],
-    parse: Callable[..., Parsed],
-    source_lengths: Sequence[int] | None,
-    target_lengths: Sequence[int] | None,
-    one_based: bool,
-) -> list[Parsed]:
-    name = shown_path(path)
-    for side, lengths in (("source", source_lengths), ("target", target_lengths)):
-        if lengths is not None and len(lengths) != len(lines):
-            raise UserError(
-                f"{name}: {len(lines)} lines of links for {len(lengths)} {side} sentences; "
-                f"expected one line a pair"
-            )
-    unknown = [None] * len(lines)
-    return [
-        parse(line, where=f"{name}, line {number}", source_length=s, target_length=t, one_based=one_based)
-        for number, (line, s, t) in enumerate(
-            zip(lines, source_lengths or unknown, target_lengths or unknown), start=1
-        )
-    ]
 
 
 class AlignmentScore(NamedTuple):
