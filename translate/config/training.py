@@ -150,4 +150,3 @@ class RuntimeConfig:
     parallel: Literal["none", "ddp", "fsdp"] = YAML
     timeout: AboveZero = YAML
     cache: str | None = YAML
-    cache_size: Amount | None = YAML

@@ -1,20 +1,12 @@
-"""Cached files: where they are, what they are called, who makes them, and how much room they take."""
+"""Cached files: where they are, what they are called, and who makes them."""
 
 import hashlib
 import os
-import shutil
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
-from translate.text.file_writing import is_left_over
-
-FOLDERS = ("encoded", "images")  # in the cache, with files that can be made again
-RECENT = 3600.0  # seconds in which another process that has just found a file opens it
-ABANDONED = 2 * 86400.0  # seconds after which a half-written file is nobody's
 VERSION = b"2"  # changes with the format of cached files and the encoding of text
 PARTS = 1 << 13  # that are hashed at a time
 
@@ -71,48 +63,3 @@ def _wait_for(descriptor: int, path: Path) -> None:
     except BlockingIOError:
         print(f"waiting for another process, which makes {path}", flush=True)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
-
-
-class Removed(NamedTuple):
-    """The cached files that made room: their number, and the bytes of all."""
-
-    files: int
-    size: int
-
-
-def mark_used(path: Path) -> None:
-    """Note that a cached file is in use; a cache that cannot be written is no error."""
-    with suppress(OSError):
-        os.utime(path)
-
-
-def tidy(cache: Path, limit: float, since: float) -> Removed:
-    """Remove the files used longest ago until the others have at most ``limit`` bytes.
-
-    Files that killed processes left half-written are removed after some days. A process that has mapped a
-    file keeps its content until it ends.
-
-    Args:
-        cache: the folder; one that is missing is empty.
-        limit: bytes.
-        since: seconds since the epoch; files that were used later stay, whatever their size.
-    """
-    now = time.time()
-    found: list[tuple[float, int, Path]] = []  # when it was used, bytes
-    for path in (path for name in FOLDERS for path in (cache / name).glob("*")):
-        with suppress(OSError):  # another process has removed it
-            state = path.lstat()
-            used = max(state.st_mtime, state.st_atime)
-            if is_left_over(path):
-                if now - used > ABANDONED:
-                    shutil.rmtree(path, ignore_errors=True)
-            elif path.is_file() and not path.is_symlink():
-                found.append((used, state.st_size, path))
-    size, number, removed = sum(size for _, size, _ in found), 0, 0
-    for used, own_size, path in sorted(found):
-        if size - removed <= limit or used >= min(since, now - RECENT):
-            break
-        with suppress(OSError):
-            path.unlink()
-        number, removed = number + 1, removed + own_size
-    return Removed(number, removed)

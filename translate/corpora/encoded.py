@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from translate.corpora.caches import mark_used
-
 if TYPE_CHECKING:
     from pyarrow import Table
 
@@ -121,7 +119,6 @@ def read_encoded(path: Path) -> EncodedCorpus | None:
 
     try:
         mapped = Mapped.open(path)
-        mark_used(path)
         return _encoded(mapped.table, [mapped])
     except (pyarrow.ArrowInvalid, OSError, TypeError, AttributeError):
         return None

@@ -10,7 +10,7 @@ from pathlib import Path
 from omegaconf import DictConfig
 
 from translate.config.settings import Settings, check_config
-from translate.corpora.caches import cache_directory, tidy
+from translate.corpora.caches import cache_directory
 from translate.corpora.corpus import Corpus, Split, load_corpus
 from translate.corpora.images.image_store import read_images
 from translate.errors import UserError
@@ -71,18 +71,14 @@ def live(job: Job, config: DictConfig) -> int:
         print(f"{job.directory.path}: the run is finished; nothing to do")
         return 0
     check_given(job.settings, fresh=state is None)
-    opened = time.time()
     with job.world.main_first():
-        cache = cache_directory(job.settings.runtime.cache)
         corpus = load_corpus(job.settings.data)
-        corpus = read_images(corpus, job.settings.data, cache)
+        corpus = read_images(corpus, job.settings.data, cache_directory(job.settings.runtime.cache))
     print(*corpus.summary_lines(), sep="\n", flush=True)
     check_validation(job.settings, corpus)
     job = job._replace(settings=with_languages(job.settings, corpus))
     with locked(job.directory.path) if job.world.is_main else nullcontext(), kept(job.directory):
         assembly = start(job, corpus, config) if state is None else resume(job, corpus, config, state)
-        if cache is not None and job.world.is_main:
-            tidy_cache(cache, job.settings.runtime.cache_size, since=opened)
         training, translator = assembly.training, translator_of(job, assembly)
         if not finished:
             reason = train_with_hooks(job, training, translator, corpus.validation)
@@ -94,19 +90,6 @@ def live(job: Job, config: DictConfig) -> int:
         if job.world.is_main:
             finish(job.settings, training.progress, translator, corpus, job.directory)
     return 0
-
-
-def tidy_cache(cache: Path, gibibytes: float | None, since: float) -> None:
-    """Remove cached files above the limit that were not used ``since`` then; says so."""
-    if gibibytes is None:
-        return
-    removed = tidy(cache, gibibytes * 2**30, since)
-    if removed.files:
-        print(
-            f"cache {cache}: {removed.files:,} files removed that were used longest ago, "
-            f"{removed.size / 2**30:,.1f} GiB (runtime.cache_size={gibibytes:g})",
-            flush=True,
-        )
 
 
 def with_languages(settings: Settings, corpus: Corpus) -> Settings:

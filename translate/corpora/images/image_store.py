@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow
 
 from translate.config.data import SPLITS, DataConfig
-from translate.corpora.caches import fingerprint, mark_used
+from translate.corpora.caches import fingerprint
 from translate.corpora.columns import TEMPORARY, Mapped, Spill
 from translate.corpora.corpus import Corpus
 from translate.corpora.images.image_files import read_file
@@ -172,5 +172,4 @@ def _cached(path: Path) -> pyarrow.Table | None:
         table = Mapped.open(path).table
     except (pyarrow.ArrowException, OSError):
         return None
-    mark_used(path)
     return table if table.schema == SCHEMA else None
