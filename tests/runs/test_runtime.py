@@ -43,9 +43,7 @@ def test_a_run_says_which_precision_it_chose(
     monkeypatch.setattr("translate.runs.runtime.bfloat16_instructions", lambda: "AMX")
     monkeypatch.setattr("translate.runs.runtime.ENOUGH_WORK", 1)
     train_tiny(tmp_path / "run", "transformer", "runtime.precision=auto")
-    said = capsys.readouterr().out
-    assert ", bfloat16\n" in said
-    assert "bfloat16, since this processor has AMX for it" in said
+    assert ", bfloat16\n" in capsys.readouterr().out
 
 
 ZEN_5 = {"cpu_name": "AMD EPYC", "avx512_f": True, "avx_vnni": True, "amx_bf16": False}

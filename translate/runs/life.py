@@ -25,7 +25,6 @@ from translate.runs.run_scores import Validation, finish
 from translate.runs.runtime import (
     check_precision,
     find_device,
-    precision_note,
     use_deterministic,
     use_float32_products,
     use_runtime,
@@ -110,11 +109,8 @@ def translator_of(job: Job, assembly: Assembly) -> Translator:
 def train_with_hooks(job: Job, training: Training, translator: Translator, validated: Split | None) -> str:
     """Train, report, validate and save until the run ends; returns why it ended."""
     config, directory, limits, world = job.settings.training, job.directory, job.limits, job.world
-    work = work_of(training.update.model, config.batch_tokens)
-    use_float32_products(job.device, work)
-    note = precision_note(job.settings.runtime.precision, job.device, work)
-    lines = [*start_lines(job.settings, training, directory), *([note] if note else [])]
-    print(*lines, sep="\n", flush=True)
+    use_float32_products(job.device, work_of(training.update.model, config.batch_tokens))
+    print(*start_lines(job.settings, training, directory), sep="\n", flush=True)
     validation = Validation(job.settings, translator, validated, world)
     line = ProgressLine(config, training, began=limits.began)
     start_step = training.progress.step

@@ -172,30 +172,6 @@ def check_precision(precision: str, device: torch.device) -> None:
         )
 
 
-def precision_note(precision: str, device: torch.device, work: int) -> str | None:
-    """A note for the user about ``runtime.precision`` on a CPU, if there is something to say."""
-    if device.type != "cpu" or precision not in ("auto", "bfloat16"):
-        return None
-    instructions, enough = bfloat16_instructions(), work >= ENOUGH_WORK
-    if precision == "auto":
-        if instructions is None or not enough:
-            return None
-        return (
-            f"bfloat16, since this processor has {instructions} for it; runtime.precision=float32 for float32"
-        )
-    if instructions is None:
-        return (
-            "runtime.precision=bfloat16: this processor has no instructions for it, so training is slower "
-            "than in float32"
-        )
-    if not enough:
-        return (
-            "runtime.precision=bfloat16: the steps of so small a model and batch are about as fast in "
-            "float32, or faster"
-        )
-    return None
-
-
 def keep_freed_memory() -> None:
     """Let glibc reuse large blocks; returning them and faulting them in again costs a third of a step."""
     if sys.platform != "linux":
