@@ -36,34 +36,34 @@ FLOORS = {
 }
 
 
-def imported_rooms(tree: ast.AST, file: Path, root: Path) -> Iterator[tuple[str, int]]:
-    """Every part of the package that a file imports, at its top or in a function, with the line."""
-    rooms = {path.stem for path in root.iterdir()}
-    package = (root.name, *file.relative_to(root).parent.parts)
+def imported_names(tree: ast.AST, file: Path, root: Path) -> Iterator[tuple[list[str], int]]:
+    """The parts of every name of the package that a file imports, also in a function, and the line."""
+    package = (root.name, *file.parent.parts)
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else ()
-            module = ".".join((*base, *(node.module or "").split("."))).strip(".")
+            module = ".".join((*base, *([node.module] if node.module else [])))
             names = [f"{module}.{alias.name}" for alias in node.names]
         else:
             continue
         for name in names:
-            parts = name.split(".")
-            if parts[0] == root.name:
-                # `import translate` and names of translate/__init__.py are the top floor
-                inside = len(parts) > 1 and parts[1] in rooms
-                yield parts[1] if inside else "__init__", node.lineno
+            first, *parts = name.split(".")
+            if first == root.name:
+                yield parts, node.lineno
 
 
 def upward_imports(root: Path) -> list[str]:
-    wrong = []
-    for file in sorted(root.rglob("*.py")):
-        room = file.relative_to(root).parts[0].removesuffix(".py")
-        for other, line in imported_rooms(ast.parse(file.read_text(encoding="utf-8")), file, root):
+    wrong, rooms = [], {path.stem for path in root.iterdir()}
+    for path in sorted(root.rglob("*.py")):
+        file = path.relative_to(root)
+        room = file.parts[0].removesuffix(".py")
+        for parts, line in imported_names(ast.parse(path.read_text(encoding="utf-8")), file, root):
+            # `import translate` and names of translate/__init__.py are the top floor
+            other = parts[0] if parts and parts[0] in rooms else "__init__"
             if other != room and FLOORS[other] >= FLOORS[room]:
-                wrong.append(f"{file.relative_to(root)}:{line}: {room} imports {other}")
+                wrong.append(f"{file}:{line}: {room} imports {other}")
     return wrong
 
 

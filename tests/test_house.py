@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import translate
+from tests.test_floors import imported_names
 
 PACKAGE = Path(translate.__file__).parent
 MAX_LINES, MAX_FUNCTION_LINES, MAX_PARAMETERS = 400, 60, 10  # a function fits on a screen
@@ -85,25 +86,6 @@ def large_constructors(root: Path) -> list[str]:
     ]
 
 
-def _imported_files(tree: ast.AST, file: str, root: Path) -> set[str]:
-    """The files of the package that a file imports, also in a function, which only hides a circle."""
-    package = (root.name, *Path(file).parent.parts)
-    found = set()
-    for node in ast.walk(tree):
-        names: list[str] = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else ()
-            module = ".".join((*base, *([node.module] if node.module else [])))
-            names = [f"{module}.{alias.name}" for alias in node.names]
-        for name in names:
-            parts = name.split(".")
-            if parts[0] == root.name:
-                found.add(_file_of(parts[1:], root))
-    return found
-
-
 def _file_of(parts: list[str], root: Path) -> str:
     """The file that holds a dotted name: a module, or the package or module that defines it."""
     for size in range(len(parts), 0, -1):
@@ -117,7 +99,10 @@ def _file_of(parts: list[str], root: Path) -> str:
 
 def circles(root: Path) -> list[str]:
     """One circle of imports, or none."""
-    graph = {file: _imported_files(tree, file, root) for file, tree in trees(root)}
+    graph = {
+        file: {_file_of(parts, root) for parts, _ in imported_names(tree, Path(file), root)}
+        for file, tree in trees(root)
+    }
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:

@@ -177,12 +177,6 @@ def test_a_sweep_may_be_kept_where_the_user_wants_it(trained, tmp_path):
     assert len(trained) == 2
 
 
-def test_info_is_hydras(trained, capsys):
-    assert run("--info", "searchpath") == 0
-    assert "Config search path" in capsys.readouterr().out
-    assert trained == []
-
-
 def test_version(capsys):
     assert main.run(["--version"]) == 0
     assert capsys.readouterr().out == f"translate {main.__version__}\n"

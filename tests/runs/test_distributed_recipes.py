@@ -17,8 +17,8 @@ RECIPE = [
     *SAME,
     "model.dropout=0.1",
     "model.feedforward=gelu",  # a kink, such as that of relu, makes much of the last bits
-    "training.max_steps=11",
-    "training.validate_every=6",
+    "training.max_steps=7",
+    "training.validate_every=4",
     "training.batch_tokens=97",
     "training.r_drop=3",
     "training.freeze=['encoder.*','decoder.0.*']",

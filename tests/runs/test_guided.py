@@ -34,9 +34,14 @@ def test_guided_where_a_piece_is_read_it_aligns_there(tmp_path: Path) -> None:
 def test_word_alignment_learns_from_gold_of_the_validation_pairs_unless_told_not_to(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settings = ("training.guided_alignment=1", "training.max_steps=1", "runtime.cache=null")
+    settings = (
+        "training.guided_alignment=1",
+        "training.max_steps=1",
+        "data.num_train=99",
+        "runtime.cache=null",
+    )
     assert train_tiny(tmp_path / "with", "rnn_luong", *settings) == 0
-    estimated = "guided alignment: links estimated by word alignment of 300 training pairs"
+    estimated = "guided alignment: links estimated by word alignment of 99 training pairs"
     assert f"{estimated} and 11 validation pairs with gold links\n" in capsys.readouterr().out
     assert train_tiny(tmp_path / "without", "rnn_luong", *settings, "training.guided_gold=false") == 0
     assert f"{estimated}\n" in capsys.readouterr().out

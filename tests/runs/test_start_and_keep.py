@@ -42,8 +42,7 @@ def test_starting_from_another_run(
     now, then = saved(run), saved(other, "best")
     taken = [name for name in now if name in then and now[name].shape == then[name].shape]
     assert f"started from {other}/checkpoints/best: {len(taken)} of {len(now)} parameters taken, " in output
-    assert "of another shape: " in output
-    assert "combine.weight ((24, 54) there, (24, 56) here)" in output
+    assert "combine.weight" in output.partition("of another shape: ")[2].splitlines()[0]
     assert taken
     assert all(torch.equal(now[name], then[name]) for name in taken)
     assert (run / "tokenizer" / "shared.model").read_bytes() == (
