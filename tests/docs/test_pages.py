@@ -31,6 +31,7 @@ FOREIGN = {
     "--no-python": "torchrun",
     "--logdir": "tensorboard",
     "--directory": "python3 -m http.server",
+    "--echo": "sacrebleu",
 }
 SECTION = "data|model|tokenizer|optimizer|schedule|training|runtime|search|alignment|run"
 FILES = (".py", ".json", ".bin", ".lock", ".safetensors")
