@@ -1,5 +1,6 @@
 """The entry of the ``translate`` command: registers the commands and turns errors into exit codes."""
 
+import gc
 import importlib
 import os
 import sys
@@ -44,6 +45,10 @@ COMMANDS = (
     "settings",
     "doctor",
 )
+
+
+# Objects between two searches for cycles: importing torch makes hundreds of thousands, which stay.
+GARBAGE = 50_000
 
 
 class _Commands(CommandGroup):
@@ -152,7 +157,11 @@ def main() -> None:
         raise SystemExit("error: standard output is closed")
     use_utf_8()
     print_notices()
-    raise SystemExit(run(sys.argv[1:]))
+    gc.set_threshold(GARBAGE)
+    try:
+        raise SystemExit(run(sys.argv[1:]))
+    finally:
+        gc.freeze()  # the end of the process need not visit every object of torch once more
 
 
 if __name__ == "__main__":
