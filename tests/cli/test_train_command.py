@@ -105,7 +105,10 @@ def test_long_suffixes_stay_short_and_apart():
         (["--multrun"], "--multrun: no such option of translate train; did you mean --multirun?"),
         (["--cfg", "jobs"], "translate train: argument --cfg/-c: invalid choice"),
         (["--cfg", "job", "--multirun"], "--multirun and --cfg exclude each other"),
-        (["--config", "my.yaml"], "--config: no such option of translate train; did you mean --config-"),
+        (
+            ["--config", "my.yaml"],
+            "my.yaml: settings are given as NAME=VALUE, or in a file DIR/experiment/my.yaml with ",
+        ),
         (["--experimental-rerun", "x.pkl"], "--experimental-rerun: no such option of translate train"),
         (["--config-dir", "nowhere"], "nowhere: no such folder of configuration files"),
     ],

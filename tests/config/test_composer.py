@@ -95,7 +95,8 @@ class TestOverrides:
             ),
             (
                 "my.yaml",
-                "'my.yaml': an override is written name=value (for example model=transformer)",
+                "my.yaml: settings are given as NAME=VALUE, or in a file DIR/experiment/my.yaml with "
+                "--config-dir DIR experiment=my",
             ),
             (
                 "transformer",

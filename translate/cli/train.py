@@ -173,7 +173,11 @@ def _parse(arguments: Sequence[str]) -> Namespace:
         raise typer.Exit()
     options, unknown = _Parser().parse_known_intermixed_args(list(arguments))
     for option in unknown:
-        name = option.partition("=")[0]
+        name, _, file = option.partition("=")
+        if name in ("--config", "--conf"):
+            from translate.config.messages import own_file_hint
+
+            raise UserError(own_file_hint(file or next(iter(options.overrides), name)))
         near = nearest(name, (flag for flags in (*SWITCHES, *VALUES) for flag in flags))
         raise UserError(f"{shorten(option)}: no such option of translate train{did_you_mean(near)}")
     given = [f"--{mode}" for mode in ("multirun", "cfg", "info") if getattr(options, mode)]

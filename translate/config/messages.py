@@ -175,6 +175,8 @@ def _field_names(section: Any) -> list[str]:
 
 def malformed(text: str, reason: str, choices: Mapping[str, list[str]]) -> str:
     """The message for an override that Hydra cannot read."""
+    if text.endswith((".yaml", ".yml")) and "=" not in text:
+        return own_file_hint(text)
     if "=" not in text and not text.startswith("~"):
         known = " (for example model=transformer)"
         for group, options in choices.items():
@@ -188,6 +190,15 @@ def malformed(text: str, reason: str, choices: Mapping[str, list[str]]) -> str:
         return f"{shorten(text)!r}: not a valid override; write \"{shorten(name)}='{shorten(value)}'\""
     quoting = "a value with special characters is quoted: \"name='a b, c'\""
     return f"{shorten(text)!r}: not a valid override ({shorten(reason)}); {quoting}"
+
+
+def own_file_hint(text: str) -> str:
+    """The message for a file of settings that is given as other toolkits take it."""
+    name = shorten(Path(text).stem)
+    return (
+        f"{shorten(text)}: settings are given as NAME=VALUE, or in a file DIR/experiment/{name}.yaml with "
+        f"--config-dir DIR experiment={name}"
+    )
 
 
 def explain_composing(error: BaseException, choices: Mapping[str, list[str]]) -> str:
