@@ -28,6 +28,9 @@ FILES = {
     "a.md": b"# I love *you* .\n",
     "a.srt": b"1\n00:00:01,000 --> 00:00:02,000\nI love you .\n",
     "a.vtt": b"WEBVTT\n\n00:01.000 --> 00:02.000\nI love you .\n",
+    "a.po": b'msgid "I love you ."\nmsgstr ""\n',
+    "a.xliff": b'<xliff version="1.2"><file original="a"><body><trans-unit id="1">'
+    b"<source>I love you .</source></trans-unit></body></file></xliff>",
     "a.docx": b"PK\x03\x04",
     "a.odt": b"PK\x05\x06" + bytes(18),
     "a.exe": b"MZ",

@@ -5,11 +5,12 @@ import random
 import pytest
 
 from tests.serve.documents.test_text_formats import HTML, MARKDOWN, SRT, VTT
-from tests.serve.documents.test_xml_formats import word, zipped
+from tests.serve.documents.test_xml_formats import PO, XLIFF_1, XLIFF_2, word, zipped
 from translate.errors import UserError
 from translate.serve.documents import read
 
 pytest.importorskip("lxml", reason="needs lxml")
+pytest.importorskip("polib", reason="needs polib")
 pytest.importorskip("markdown_it", reason="needs markdown-it-py")
 
 RUN = (
@@ -23,22 +24,12 @@ ODT = (
     "</text:p></office>"
 )
 WHOLE = {
-    ".html": HTML, ".md": MARKDOWN, ".srt": SRT, ".vtt": VTT, ".txt": MARKDOWN,
-    ".docx": WORD, ".odt": ODT,
+    ".html": HTML, ".md": MARKDOWN, ".srt": SRT, ".vtt": VTT, ".txt": MARKDOWN, ".po": PO,
+    ".xlf": XLIFF_1, ".xliff": XLIFF_2, ".docx": WORD, ".odt": ODT,
 }  # fmt: skip
 BITS = (
     *("<", ">", "</b>", "<b>", "\n", "\r", "\\", "*", "_", "[", "](", "`", "&", "&#", '"', "'", "{", "}"),
-    *(
-        "-->",
-        "\x00",
-        "\x1b",
-        "é",
-        "日",
-        "😀",
-        "|",
-        "~~",
-        " ",
-    ),
+    *("-->", "\x00", "\x1b", "é", "日", "😀", "|", "~~", " ", 'msgid "', "msgstr[9]", "#, fuzzy\n"),
     *("<g id='1'>", "<g0>", "</g0>", "<x1/>", "<w:r>", "</w:r>", "-1", "99999999999"),
 )
 

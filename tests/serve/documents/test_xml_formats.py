@@ -1,4 +1,4 @@
-"""DOCX and ODT: other readers see the same structure; what is hostile is refused."""
+"""DOCX, ODT, PO and XLIFF: other readers see the same structure; what is hostile is refused."""
 
 import io
 import tracemalloc
@@ -12,6 +12,7 @@ from translate.serve.documents import read
 from translate.serve.documents.xml import MAX_DEPTH, MAX_FILES, MAX_UNPACKED, Archive, parse_xml
 
 pytest.importorskip("lxml", reason="needs lxml")
+pytest.importorskip("polib", reason="needs polib")
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 BOMB = '<!DOCTYPE a [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><a>&b;</a>'
@@ -117,12 +118,79 @@ def test_odt() -> None:
     assert [teletype.extractText(each) for each in found.getElementsByType(Span)] == ["BIG"]
 
 
+PO = r"""# kept
+msgid ""
+msgstr ""
+"Content-Type: text/plain; charset=UTF-8\n"
+"Plural-Forms: nplurals=3; plural=(n > 1);\n"
+
+#: a.c:3
+#, c-format
+msgid "Hello <b>%s</b>.\n"
+"See you\n"
+msgstr ""
+
+msgid "One file"
+msgid_plural "%d files"
+msgstr[0] ""
+msgstr[1] ""
+msgstr[2] ""
+
+#, fuzzy
+msgid "unsure"
+msgstr "incertain"
+
+msgid "Done"
+msgstr "Fini"
+"""
+
+
+def test_po() -> None:
+    import polib
+
+    document = read("a.po", PO.encode(), "en")
+    assert document.sentences == ["Hello <g0>%s</g0>.", "See you", "One file", "%d files"]
+    written = document.write(["<g0>%s</g0>, salut .", "À bientôt", "Un fichier", "%d fichiers"]).decode()
+    found = {entry.msgid: entry for entry in polib.pofile(written)}
+    assert found["Hello <b>%s</b>.\nSee you\n"].msgstr == "<b>%s</b>, salut .\nÀ bientôt\n"
+    assert found["Hello <b>%s</b>.\nSee you\n"].flags == ["c-format"]
+    assert found["One file"].msgstr_plural == {0: "Un fichier", 1: "%d fichiers", 2: "%d fichiers"}
+    assert (found["unsure"].msgstr, found["Done"].msgstr) == ("incertain", "Fini")
+    assert written.startswith("# kept\n")
+
+
+XLIFF_1 = """<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2"><file original="a"><body>
+<trans-unit id="1"><source>A <g id="1">big</g> <x id="2"/>day.</source>
+</trans-unit><trans-unit id="2"><source>Old</source><target>Vieux</target></trans-unit>
+<trans-unit id="3" translate="no"><source>No</source></trans-unit></body></file></xliff>"""
+XLIFF_2 = """<xliff version="2.0" srcLang="en" xmlns="urn:oasis:names:tc:xliff:document:2.0"><file id="f">
+<unit id="1">
+<segment><source>A <pc id="1">big</pc> <ph id="2"/>day.</source></segment></unit></file></xliff>"""
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        (XLIFF_1, '<target>Jour <x id="2"/><g id="1">grand</g>.</target>'),
+        (XLIFF_2, '<target>Jour <ph id="2"/><pc id="1">grand</pc>.</target>'),
+    ],
+)
+def test_xliff(text: str, target: str) -> None:
+    document = read("a.xlf", text.encode())
+    assert document.sentences == ["A <g0>big</g0> <x1/>day."]
+    written = document.write(["Jour <x1/><g0>grand</g0>."]).decode()
+    assert target in written
+    head, _, tail = written.partition(target)
+    assert (head + tail).replace("\n", "").endswith(text[text.index("<file") :].replace("\n", ""))
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         (b"", "no well-formed XML"),
         (b"<a>", "no well-formed XML"),
         (b"<a>\xff</a>", "no well-formed XML"),
+        (b"<a/>", "no XLIFF file"),
         (BOMB.encode(), "declares a document type"),
         (BOMB.encode("utf-16"), "declares a document type"),
         (OUTER.encode(), "declares a document type"),
@@ -131,7 +199,9 @@ def test_odt() -> None:
 )
 def test_hostile_xml(content: bytes, message: str) -> None:
     with pytest.raises(UserError, match=message):
-        read("a.docx", zipped(word__document_xml=content))
+        read("a.xliff", content)
+    with pytest.raises(UserError, match=r"lacks|XML|type|elements"):
+        read("a.docx", zipped(word__document_xml=content) if content != b"<a/>" else zipped(x="y"))
 
 
 @pytest.mark.parametrize("name", ["a.docx", "a.odt"])
@@ -158,10 +228,12 @@ def test_a_zip_bomb_is_not_unpacked() -> None:
     tracemalloc.stop()
 
 
-def test_a_translation_that_xml_cannot_hold() -> None:
-    document = read("a.docx", word("<w:p><w:r><w:t>A</w:t></w:r></w:p>"))
+@pytest.mark.parametrize("name", ["a.xlf", "a.docx"])
+def test_a_translation_that_xml_cannot_hold(name: str) -> None:
+    content = XLIFF_2.encode() if name == "a.xlf" else word("<w:p><w:r><w:t>A</w:t></w:r></w:p>")
+    document = read(name, content)
     written = document.write(["x\0y\x1b<\ufffe" for _ in document.sentences])
-    shown = Archive(written, "a.docx").files["word/document.xml"]
+    shown = written if name == "a.xlf" else Archive(written, name).files["word/document.xml"]
     assert "x\ufffdy\ufffd&lt;\ufffd".encode() in shown
 
 

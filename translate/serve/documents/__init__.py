@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from translate.errors import UserError
+from translate.serve.documents.catalogues import read_po, read_xliff
 from translate.serve.documents.document import MAX_BYTES, MAX_SENTENCES, Document
 from translate.serve.documents.markdown import read_markdown
 from translate.serve.documents.office import read_docx, read_odt
@@ -30,6 +31,9 @@ FORMATS: dict[str, Callable[[bytes, str, str], Document]] = {
     ".vtt": read_subtitles,
     ".docx": read_docx,
     ".odt": read_odt,
+    ".po": read_po,
+    ".xliff": read_xliff,
+    ".xlf": read_xliff,
 }
 _LONGEST_NAME = 80  # characters that a message repeats
 

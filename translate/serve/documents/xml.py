@@ -6,6 +6,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 from xml.parsers import expat
@@ -195,13 +196,20 @@ class Mixed:
                 self.tokens.append(Tag("break" if child.tag in self.rules.breaks else "alone", index))
             self.tokens.append(child.tail or "")
 
-    def write(self, run: Sequence[Token]) -> None:
-        """Put a translation in place of the content."""
-        element = self.element
+    def write(self, run: Sequence[Token], into: Any = None, *, copied: bool = False) -> None:
+        """Put a translation in place of the content.
+
+        Args:
+            run: the translation.
+            into: the element that gets it; the one that was read by default.
+            copied: leave the elements where they are, and put copies of them.
+        """
+        element = self.element if into is None else into
+        content = [(child, child.tail) for child in self.held]
         for child in list(element):
             element.remove(child)
         element.text = None
-        for child in self.held:
+        for child, _ in content:
             child.tail = None
         path = [element]
         for token in run:
@@ -215,7 +223,11 @@ class Mixed:
                 path[-1].append(new)
                 path.append(new)
             else:
-                path[-1].append(self.held[token.number])
+                held = self.held[token.number]
+                path[-1].append(deepcopy(held) if copied else held)
+        if copied:
+            for child, tail in content:
+                child.tail = tail
 
     def _text(self, parent: Any, text: str) -> None:
         """Add text; the format may give several spaces an element of their own."""

@@ -1,0 +1,117 @@
+"""Catalogues of messages: PO, and XLIFF 1.2 and 2.0. Messages that have a translation keep it."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from translate.errors import UserError
+from translate.serve.documents.document import Document, TaggedText, Token, decode
+from translate.serve.documents.xml import Mixed, Rules, parse_xml, write_xml
+from translate.text.markup import find_markup
+
+_XLIFF = "urn:oasis:names:tc:xliff:document:"
+_NAME = re.compile(r"</?([A-Za-z_][\w:.-]*+)")
+
+
+def read_po(content: bytes, name: str, language: str = "") -> Document:
+    """The messages of a PO file that are not translated, plurals too.
+
+    The second form of a plural is translated for every further one.
+    """
+    try:
+        import polib
+    except ImportError as error:
+        raise UserError(f"{name}: needs polib; pip install 'seq2seq-translate[serve]'") from error
+    text, _ = decode(content, name)
+    if not re.search(r"^msgid\b.*\n", text, re.MULTILINE):  # polib might take it for the name of a file
+        raise UserError(f"{name}: no PO file: it has no line that begins with msgid")
+    try:
+        file = polib.pofile(text, wrapwidth=78)
+    except (OSError, ValueError, IndexError, AttributeError, KeyError) as error:
+        raise UserError(f"{name}: no PO file that can be read; check it with msgfmt") from error
+    messages = [
+        _Message(entry, number, source)
+        for entry in file
+        if not entry.obsolete and not entry.translated() and "fuzzy" not in entry.flags
+        for number, source in enumerate([entry.msgid, entry.msgid_plural])
+        if any(map(str.isalpha, source))
+    ]
+
+    def render(written: list[list[Token]]) -> bytes:
+        for message, run in zip(messages, written, strict=True):
+            message.put(run)
+        shown = str(file) if text.startswith("#") else str(file).removeprefix("#\n")
+        return (shown.rstrip("\n") + "\n").encode()
+
+    return Document([message.tokens for message in messages], render, language)
+
+
+class _Message(TaggedText):
+    """A message of a PO file, or its plural."""
+
+    def __init__(self, entry: Any, number: int, source: str) -> None:
+        super().__init__()
+        self.entry, self.number = entry, number
+        for line in source.splitlines(keepends=True):
+            bare = line.rstrip("\r\n")
+            matches = [match for match in find_markup(bare) if match["tag"]]
+            self.add_matches(bare, matches, [_kind_and_name(match[0]) for match in matches])
+            if bare != line:
+                self.add_tag("break", len(self.raw), line[len(bare) :])
+
+    def put(self, run: list[Token]) -> None:
+        """Make a run the translation."""
+        text = self.write(run)
+        if not self.entry.msgid_plural:
+            self.entry.msgstr = text
+            return
+        for form in self.entry.msgstr_plural:
+            if (form == 0) == (self.number == 0):
+                self.entry.msgstr_plural[form] = text
+
+
+def _kind_and_name(tag: str) -> tuple[str, str]:
+    match = _NAME.match(tag)
+    if match is None or tag.endswith("/>"):
+        return "alone", ""
+    return "end" if tag.startswith("</") else "start", match[1]
+
+
+def read_xliff(content: bytes, name: str, language: str = "") -> Document:
+    """The units of an XLIFF file that have no target; those with ``translate="no"`` stay without one."""
+    root = parse_xml(content, name)
+    space = str(root.tag).rpartition("}")[0].lstrip("{")
+    if not space.startswith(_XLIFF):
+        raise UserError(f"{name}: no XLIFF file; expected the name space {_XLIFF}1.2 or {_XLIFF}2.0")
+    full = f"{{{space}}}"
+    rules = Rules(frozenset(f"{full}{wrapper}" for wrapper in ("g", "mrk", "pc")))
+    pairs = [(Mixed(source, rules), target) for source, target in _units(root, full)]
+    pairs = [(source, target) for source, target in pairs if source.has_text()]
+
+    def render(written: list[list[Token]]) -> bytes:
+        for (source, target), run in zip(pairs, written, strict=True):
+            if target is None:
+                target = source.element.makeelement(f"{full}target")
+                _after(source.element, full).addnext(target)
+                target.tail = source.element.tail
+            source.write(run, target, copied=True)
+        return write_xml(root)
+
+    return Document([source.tokens for source, _ in pairs], render, language)
+
+
+def _units(root: Any, full: str) -> Iterator[tuple[Any, Any]]:
+    """The source of each unit without translation, and its empty target if there is one."""
+    for unit in root.iter(f"{full}trans-unit", f"{full}segment"):
+        source, target = unit.find(f"{full}source"), unit.find(f"{full}target")
+        kept = next((part for part in (unit, *unit.iterancestors()) if part.get("translate")), None)
+        if source is None or (kept is not None and kept.get("translate") == "no"):
+            continue
+        if target is None or not "".join(target.itertext()).strip():
+            yield source, target
+
+
+def _after(source: Any, full: str) -> Any:
+    """The element behind which the target goes."""
+    segmented = source.getparent().find(f"{full}seg-source")
+    return source if segmented is None else segmented
