@@ -167,13 +167,10 @@ def check_is_run(path: Path) -> None:
         kind = "a file, not a run directory" if path.exists() else "no such run directory"
         near = None if path.exists() else _neighbour(path)
         raise UserError(f"{path}: {kind}{did_you_mean(near)}")
-    try:
-        with suppress(PermissionError):  # whoever reads the file says so
-            os.stat(path / CONFIG)
-    except FileNotFoundError as error:
+    if not os.path.lexists(path / CONFIG):  # whoever reads a file that is there says what is wrong with it
         inside = sorted(str(folder) for folder in islice(path.iterdir(), MOST_NEIGHBOURS) if is_run(folder))
         hint = f"; there are runs in it: {listed(inside)}" if inside else ""
-        raise UserError(f"{path}: not a run directory (it has no {CONFIG}){hint}") from error
+        raise UserError(f"{path}: not a run directory (it has no {CONFIG}){hint}")
 
 
 def is_run(path: Path) -> bool:
