@@ -1,6 +1,6 @@
 """Draws the pictures of README.md and docs/ from finished runs; the page is photographed in Chromium.
 
-python scripts/pictures.py [--runs runs/demo] [--out docs/pictures] [--pairs 500]
+python scripts/pictures.py [--runs runs/demo] [--out docs/pictures]
 python scripts/pictures.py --captions runs/captions --grounded runs/grounded [--out docs/pictures]
 
 The second form draws where words looked in a picture, from runs of experiment=scenes_captions and
@@ -20,10 +20,8 @@ from translate.alignment.views import draw_heads_of, page_of
 from translate.cli.main import run as run_command
 from translate.corpora.images.line import join_line
 from translate.figures.heatmap import draw
-from translate.figures.plots import CorpusStatistics, draw_corpus
 from translate.links.links import parse_gold
 from translate.runs.runtime import find_device, use_runtime
-from translate.translator import Translator
 
 TITLES = {"rnn_bahdanau": "RNN, Bahdanau", "rnn_luong": "RNN, Luong", "transformer": "Transformer"}
 CLASSIC = ("I love you .", "je t' aime .")
@@ -47,21 +45,6 @@ def photograph(page: Path, state: str, out: Path, height: int, *, dark: bool = F
         subprocess.run(
             [*command, f"{page.resolve().as_uri()}#{state}"], check=True, capture_output=True, timeout=120
         )
-
-
-def corpus_statistics(translator: Translator, pairs: int) -> CorpusStatistics:
-    """The statistics of the first test pairs of the embedded corpus."""
-    with tempfile.TemporaryDirectory() as folder:
-        if code := run_command(["corpus", "--data", "grammar", "--out", folder]):
-            raise SystemExit(code)
-        source, target = (
-            (Path(folder) / f"test.{language}").read_text(encoding="utf-8").splitlines()[:pairs]
-            for language in translator.languages
-        )
-    statistics = CorpusStatistics()
-    for alignment in translator.align(source, target, whitespace=True):
-        statistics.add(alignment)
-    return statistics
 
 
 def draw_runs(runs: Path, out: Path) -> Path:
@@ -98,7 +81,6 @@ def main(arguments: list[str]) -> None:
         "--runs", type=Path, default=Path("runs/demo"), help="folder with the demo's three runs"
     )
     parser.add_argument("--out", type=Path, default=Path("docs/pictures"))
-    parser.add_argument("--pairs", type=int, default=500, help="test pairs for the picture of the corpus")
     parser.add_argument("--captions", type=Path, help="run of experiment=scenes_captions")
     parser.add_argument("--grounded", type=Path, help="run of experiment=scenes_grounded")
     given = parser.parse_args(arguments)
@@ -116,7 +98,6 @@ def main(arguments: list[str]) -> None:
         draw_heads_of(
             transformer.model, transformer.encode_pair(*PAIR), transformer.choice, given.out / "heads.png"
         ),
-        draw_corpus(corpus_statistics(transformer, given.pairs), given.out / "corpus.png"),
     ]
     gold = parse_gold(
         GOLD, where="GOLD", source_length=len(PAIR[0].split()), target_length=len(PAIR[1].split())

@@ -214,12 +214,6 @@ def test_links_of_two_directions_are_those_of_the_words(captions, grounded, tmp_
     links = capsys.readouterr().out.split()
     assert links
     assert all(max(map(int, link.split("-"))) < 4 for link in links)
-    drawn = ["--source", str(tmp_path / "with"), "--target", str(tmp_path / "target")]
-    drawn += ["--out", str(tmp_path / "corpus.png")]
-    assert command(["align", "corpus", str(grounded), *drawn]) == 0
-    (tmp_path / "with").write_text(f"{SCENE}\n")
-    assert command(["align", "corpus", str(captions), *drawn]) == 2
-    assert "corpus.png: it draws the words of a sentence" in capsys.readouterr().err
     for runs in ((captions, reverse), (reverse, captions), (reverse, grounded)):
         assert command(["align", "symmetrise", str(runs[0]), "a", "b", "--reverse", str(runs[1])]) == 2
         assert "reads pictures, which have no words" in capsys.readouterr().err

@@ -10,7 +10,6 @@ import typer
 from translate.cli.align.options import (
     CHUNK,
     LINKS,
-    PICTURES,
     TABLES,
     LinkOptions,
     SourceFile,
@@ -21,19 +20,16 @@ from translate.cli.align.options import (
     check_effect,
     check_out,
     check_threshold,
-    extension,
     translated,
     write,
     write_lines,
 )
 from translate.cli.console import Rate, as_unicode
 from translate.cli.options import BatchMachine, Run, Symmetrisation, option, with_groups
-from translate.cli.source_options import check_words_alone
 from translate.config.names import shown_path
 from translate.errors import UserError
 
 if TYPE_CHECKING:
-    from translate.alignment.alignment import Alignment
     from translate.translator import Translator
 
 EXAMPLES = {
@@ -42,8 +38,6 @@ Examples:
   translate align corpus runs/mine --source test.en --target test.de > links
   translate align corpus runs/mine --source test.en --target test.de \\
       --out weights.jsonl
-  translate align corpus runs/mine --source test.en --target test.de \\
-      --out corpus.png
 """,
     "symmetrise": """
 Example:
@@ -63,45 +57,25 @@ def corpus(
         Path | None,
         option(
             "FILE",
-            "Links (.txt), weights (.tsv, .json, .jsonl) or one picture of the whole corpus "
-            "(.png, .pdf, .svg). Default: links on standard output.",
+            "Links (.txt) or weights (.tsv, .json, .jsonl). Default: links on standard output.",
         ),
     ] = None,
     weighting: WeightOptions,
     links: LinkOptions,
     machine: BatchMachine,
 ) -> None:
-    """Align a parallel corpus: a line of links for every pair, or weights, or one picture of the corpus.
-
-    The picture shows the distance of the weights from the diagonal, their entropy, and the fertility of
-    source words.
-    """
+    """Align a parallel corpus: a line of links for every pair, or weights."""
     from translate.corpora.local_files import pair_of
 
-    check_out(out, (*PICTURES, *LINKS, *TABLES))
+    check_out(out, (*LINKS, *TABLES))
     check_effect(out, {"--threshold": links.threshold is not None}, (*LINKS, *TABLES))
     check_effect(out, {"--weights": links.weights}, LINKS)
     split = pair_of(source, target)
     translator = machine.load(run)
-    if extension(out) in PICTURES and translator.reads == "picture":
-        check_words_alone(f"--out {shown_path(out)}", translator, "")
     rate = Rate(unit="pairs", total=len(split), quiet_meanwhile=out is not None)
     pairs = zip(split.source, split.target, strict=True)
     alignments = rate.of(weighting.align(translator, pairs, machine))
-    if out is not None and extension(out) in PICTURES:
-        _draw(alignments, out)
-    else:
-        write(alignments, out, links)
-
-
-def _draw(alignments: Iterable["Alignment"], out: Path) -> None:
-    from translate.alignment.regions import words_alone
-    from translate.figures.plots import CorpusStatistics, draw_corpus
-
-    statistics = CorpusStatistics()
-    for alignment in alignments:
-        statistics.add(words_alone(alignment))
-    print(f"picture of {statistics.num_pairs:,} pairs written to {draw_corpus(statistics, out)}")
+    write(alignments, out, links)
 
 
 @with_groups
