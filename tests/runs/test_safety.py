@@ -128,8 +128,8 @@ def test_changed_texts_and_tokenizers_are_all_listed(tmp_path: Path) -> None:
     before = files(run)
     with pytest.raises(UserError, match="cannot resume with other data: ") as told:
         train_tiny(run, "rnn_luong", *again)
-    assert "data.train (its text) was 60 pairs " in str(told.value)
-    assert "data.validation (its text) was 2 pairs " in str(told.value)
+    assert "data.train (its text) was '60 pairs " in str(told.value)
+    assert "data.validation (its text) was '2 pairs " in str(told.value)
     assert "tokenizer" not in str(told.value)
     assert files(run) == before
 

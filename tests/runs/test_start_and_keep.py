@@ -57,7 +57,7 @@ def test_a_run_with_other_vocabularies_is_no_start(tmp_path: Path, tiny_runs: di
         train_tiny(tmp_path / "run", "rnn_luong", *settings)
     assert str(told.value) == (
         f"training.start_from={other}: its vocabularies differ from what is asked for: tokenizer.model_type "
-        "is 'unigram' there, 'bpe' here; tokenizer.vocabulary_size is 320 there, 200 here"
+        "was 'unigram', now 'bpe'; tokenizer.vocabulary_size was 320, now 200"
     )
     assert not (tmp_path / "run").exists()
 

@@ -16,7 +16,7 @@ from translate.config.settings import Settings, check_config
 from translate.config.training import RuntimeConfig
 from translate.corpora.augmentation import Augmenter
 from translate.corpora.caches import fingerprint
-from translate.corpora.corpus import Corpus, Split
+from translate.corpora.corpus import Corpus
 from translate.corpora.images.line import sentences_of
 from translate.errors import UserError
 from translate.models import Seq2Seq
@@ -94,20 +94,14 @@ def take_tokenizers(settings: Settings) -> TokenizerPair:
     run = str(settings.training.start_from)
     directory = RunDirectory(Path(run))
     there = read_settings(directory, settings.run.plugins)
-    now, then = _of_words(settings), _of_words(there)
-    differing = [f"{key} is {then[key]!r} there, {now[key]!r} here" for key in now if now[key] != then[key]]
-    if differing:
+    now, then = (
+        {**_flat(of.tokenizer, "tokenizer"), "data.tokenised": of.data.tokenised} for of in (settings, there)
+    )
+    if changed := _changes(then, now):
         raise UserError(
-            f"training.start_from={run}: its vocabularies differ from what is asked for: "
-            f"{'; '.join(differing)}"
+            f"training.start_from={run}: its vocabularies differ from what is asked for: {changed}"
         )
     return TokenizerPair.load(directory.tokenizer)
-
-
-def _of_words(settings: Settings) -> dict[str, object]:
-    """The settings that a vocabulary depends on."""
-    found = {f"tokenizer.{name}": value for name, value in vars(settings.tokenizer).items()}
-    return found | {"data.tokenised": settings.data.tokenised}
 
 
 def _fits(there: Tensor, here: Tensor) -> bool:
@@ -198,11 +192,7 @@ def state_to_resume(
         recover(directory.checkpoints)
     if settings.training.resume and directory.has_checkpoint():
         before = read_settings(directory, settings.run.plugins)
-        folder = checkpoint_to_resume(settings, directory)
-        if settings.training.accumulate == before.training.accumulate:
-            check_same(settings, before, directory)
-            return read_state(folder)
-        state = read_state(folder)
+        state = read_state(checkpoint_to_resume(settings, directory))
         same_steps = settings.training.accumulate * processes == state["group_size"]
         check_same(settings, before, directory, but=("training.accumulate",) if same_steps else ())
         return state
@@ -242,10 +232,9 @@ def resume(job: Job, corpus: Corpus, config: DictConfig, state: dict[str, Any]) 
     settings, directory = job.settings, job.directory
     seed_generators(settings.training.seed)
     tokenizers = TokenizerPair.load(directory.tokenizer)
-    identity, before = identity_of(corpus, tokenizers), state["identity"]
-    changed = [f"{key} was {before[key]}, now {now}" for key, now in identity.items() if before[key] != now]
-    if changed:
-        raise UserError(f"{directory.path}: cannot resume with other data: {'; '.join(changed)}")
+    identity = identity_of(corpus, tokenizers)
+    if changed := _changes(state["identity"], identity):
+        raise UserError(f"{directory.path}: cannot resume with other data: {changed}")
     keep_threads(settings.runtime, state)
     model = build_model(settings.model, vocabulary_sizes(tokenizers), settings.run.plugins).to(job.device)
     assembly = assemble(job, corpus, tokenizers, model)
@@ -282,15 +271,19 @@ def check_same(
     settings: Settings, before: Settings, directory: RunDirectory, *, but: Collection[str] = ()
 ) -> None:
     """Raise :class:`UserError` listing the settings of a run that differ from those it is resumed with."""
-    differing = []
-    for section in SECTIONS:
-        now, then = _flat(getattr(settings, section), section), _flat(getattr(before, section), section)
-        for key in [key for key in {**then, **now} if key not in (*MAY_CHANGE, *but)]:
-            given = key not in FOUND_IN_CORPUS or now.get(key) is not None
-            if given and now.get(key) != then.get(key):
-                differing.append(f"{key} was {then.get(key)!r}, now {now.get(key)!r}")
-    if differing:
-        raise UserError(f"{directory.path}: cannot resume with other settings: " + "; ".join(differing))
+    then, now = (
+        {key: value for section in SECTIONS for key, value in _flat(getattr(of, section), section).items()}
+        for of in (before, settings)
+    )
+    found_again = [key for key in FOUND_IN_CORPUS if now[key] is None]
+    if changed := _changes(then, now, but=(*MAY_CHANGE, *found_again, *but)):
+        raise UserError(f"{directory.path}: cannot resume with other settings: {changed}")
+
+
+def _changes(then: Mapping[str, object], now: Mapping[str, object], but: Collection[str] = ()) -> str:
+    """The values that differ, as part of a message; those of the keys in ``but`` may."""
+    keys = (key for key in {**then, **now} if key not in but and then.get(key) != now.get(key))
+    return "; ".join(f"{key} was {then.get(key)!r}, now {now.get(key)!r}" for key in keys)
 
 
 def _flat(value: object, path: str) -> dict[str, object]:
@@ -325,12 +318,11 @@ def keep_threads(runtime: RuntimeConfig, state: Mapping[str, Any]) -> None:
 
 def identity_of(corpus: Corpus, tokenizers: TokenizerPair) -> dict[str, str]:
     """Fingerprints of texts and tokenizers, by the setting that they come from."""
-    models = {"tokenizer (its files)": tokenizers.source.model + tokenizers.target.model}
-    found = {key: fingerprint([model])[:12] for key, model in models.items()}
-    found["data.train (its text)"] = _of_split(corpus.train)
-    found["data.validation (its text)"] = _of_split(corpus.validation)
-    return found
-
-
-def _of_split(split: Split | None) -> str:
-    return "none" if split is None else f"{len(split):,} pairs {split.fingerprint[:12]}"
+    splits = {"data.train (its text)": corpus.train, "data.validation (its text)": corpus.validation}
+    return {
+        "tokenizer (its files)": fingerprint([tokenizers.source.model + tokenizers.target.model])[:12],
+        **{
+            key: f"{len(split):,} pairs {split.fingerprint[:12]}" if split is not None else "none"
+            for key, split in splits.items()
+        },
+    }
