@@ -287,6 +287,7 @@ def furnish(folder: Path, runs: dict[str, Path]) -> None:
         shutil.copy(file, folder / file.name)
     english, french = ((text / f"train.{side}").read_text().splitlines() for side in ("en", "fr"))
     (folder / "train.links").write_text("0-0\n" * len(english))
+    (folder / "note.md").write_text("# A note\n\nI *love* you.\n")
     rows = "".join(f"{source}\t{target}\n" for source, target in zip(english, french, strict=True))
     (folder / "pairs.tsv").write_text(f"en\tfr\n{rows}")
     captions = folder / "multi30k"

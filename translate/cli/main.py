@@ -34,6 +34,7 @@ COMMANDS = (
     "guide",
     "backtranslate",
     "text",
+    "file",
     "align",
     "evaluate",
     "compare",

@@ -28,7 +28,7 @@ from translate.cli.text_options import (
     check_whole_lines,
     search_config,
 )
-from translate.config.names import shorten
+from translate.config.names import shorten, shown_path
 from translate.errors import LineError, UserError
 from translate.runs.run_directory import is_run
 
@@ -49,6 +49,7 @@ Examples:
   translate text runs/captions --image photo.jpg
   translate text runs/documents --document-ids lines.doc < lines.en
   translate text runs/mine --markup "A <b>man</b> has {0} dogs."
+  translate file runs/mine note.docx --out note.fr.docx
 """
 
 MAX_SENTENCES = 1000  # of a line with --split-sentences; the rest is not read
@@ -98,10 +99,11 @@ def text(
     check_paragraphs(output, alignment)
     if sentences and not run.exists() and is_run(Path(sentences[-1])):
         raise UserError(f"{shorten(run)}: no such run directory; the run comes first: {sentences[-1]}")
-    translator = _load([run, *(search.ensemble or ())], machine)
+    _refuse_file(run, sentences or [])
+    translator = load_runs([run, *(search.ensemble or ())], machine)
     sentences = pictures.lines(translator, sentences)
     check_whole_lines(translator, output)
-    options = _options(translator, output, alignment, search, lengths, samples, machine)
+    options = options_of(translator, output, alignment, search, lengths, samples, machine)
     most = documents.most(translator, split_sentences=output.split_sentences)
 
     tolerant = Tolerant(
@@ -122,13 +124,13 @@ def text(
     tolerant.end()
 
 
-def _load(runs: list[Path], machine: TextMachine) -> "Translator":
+def load_runs(runs: list[Path], machine: TextMachine) -> "Translator":
     """The translator of a run, or of an ensemble of several."""
     translator, *others = (machine.load(run, int8=machine.int8) for run in runs)
     return translator.join(others) if others else translator
 
 
-def _options(
+def options_of(
     translator: "Translator",
     output: OutputOptions,
     alignment: AlignmentOptions,
@@ -175,6 +177,19 @@ def _blocks(sentences: list[str] | None, warnings: Counter[str], reads: str) -> 
     if sys.stdin is not None and sys.stdin.isatty():
         print_note("type sentences, one a line; Ctrl-D ends the input")
     return gather(input_lines(warnings))
+
+
+def _refuse_file(run: Path, sentences: list[str]) -> None:
+    """Raise :class:`UserError` for a sentence that names a file for ``translate file``."""
+    for name in filter(_is_file, sentences):
+        from translate.serve.documents import FORMATS
+
+        path = Path(name)
+        if path.suffix.lower() in FORMATS:
+            raise UserError(
+                f"{shown_path(path)} is a file; to translate it write: translate file {shown_path(run)} "
+                f"{shown_path(path)} --out {path.stem}.translated{path.suffix}"
+            )
 
 
 def _is_file(name: str) -> bool:

@@ -1,0 +1,58 @@
+"""`translate file` writes what the server would answer: the same kind of file, with its markup."""
+
+from pathlib import Path
+
+import pytest
+
+import translate
+from tests.cli.commands import Command
+from translate.serve.documents import read
+
+HTML = "<html><body><h1>I love you.</h1><p>It <b>rains</b>. The cat sleeps.<!-- kept --></p></body></html>\n"
+
+
+def test_a_page_keeps_all_but_its_text(tiny_run: Path, tmp_path: Path, translate_command: Command) -> None:
+    page, out = tmp_path / "page.html", tmp_path / "page.fr.html"
+    page.write_text(HTML)
+    result = translate_command("file", tiny_run, page, "--out", out, "--beam-size", 1)
+    assert result.code == 0
+    assert result.out == f"{out}: 3 sentences translated\n"
+    document = read("page.html", HTML.encode(), "en")
+    found = translate.load(tiny_run).translate(document.sentences, beam_size=1, markup=True)
+    assert out.read_bytes() == document.write([sentence.text for sentence in found])
+    assert "<!-- kept -->" in out.read_text()
+
+
+def test_a_file_given_to_text_is_told_where_it_belongs(
+    tiny_run: Path, tmp_path: Path, translate_command: Command
+) -> None:
+    note = tmp_path / "note.md"
+    note.write_text("I love you.\n")
+    result = translate_command("text", tiny_run, note)
+    assert (result.code, result.out) == (2, "")
+    assert result.err == (
+        f"error: {note} is a file; to translate it write: translate file {tiny_run} {note} "
+        "--out note.translated.md\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "out", "message"),
+    [
+        ("none.txt", "a.txt", "none.txt: no such file"),
+        ("table.xlsx", "a.xlsx", "unknown kind of file; expected one of .txt, .html"),
+        ("note.txt", "a.html", "a.html: expected a name that ends in .txt, as the file"),
+        ("note.txt", "note.txt", "note.txt: it is the file to translate; expected another name"),
+        ("note.txt", "none/a.txt", "there is no folder"),
+        ("broken.docx", "a.docx", "broken.docx: "),
+    ],
+)
+def test_other_files_are_refused(
+    tiny_run: Path, tmp_path: Path, translate_command: Command, name: str, out: str, message: str
+) -> None:
+    for file in ("note.txt", "table.xlsx", "broken.docx"):
+        (tmp_path / file).write_text("I love you.\n")
+    result = translate_command("file", tiny_run, tmp_path / name, "--out", tmp_path / out)
+    assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
+    assert message in result.err
+    assert (tmp_path / "note.txt").read_text() == "I love you.\n"

@@ -1,0 +1,87 @@
+"""``translate file``: a document in, the same document with translated sentences out."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from translate.cli.console import Rate, print_warnings
+from translate.cli.options import Run, check_place, languages_of, option, with_groups
+from translate.cli.text import load_runs, options_of
+from translate.cli.text_options import (
+    AlignmentOptions,
+    LengthOptions,
+    OutputOptions,
+    SampleOptions,
+    SearchOptions,
+    TextMachine,
+)
+from translate.config.names import shown_path
+from translate.errors import UserError
+
+EXAMPLES = """
+Examples:
+  translate file runs/mine note.docx --out note.fr.docx
+  translate file runs/mine page.html --out page.fr.html --beam-size 8
+"""
+
+TOGETHER = 1024  # sentences
+
+
+@with_groups
+def file(
+    run: Run,
+    document: Annotated[Path, typer.Argument(metavar="FILE", help="The file to translate.")],
+    *,
+    out: Annotated[Path, option("FILE", "The translated file, of the same kind.")],
+    search: SearchOptions,
+    lengths: LengthOptions,
+    machine: TextMachine,
+) -> None:
+    """Translate a file: its text is translated sentence by sentence, and all else stays as it is.
+
+    It may be Word (docx), OpenDocument (odt), HTML (html, htm), Markdown (md), subtitles (srt, vtt),
+    a catalogue of messages (po, xliff, xlf) or plain text (txt). Markup within a sentence goes to the
+    words that are aligned to its own.
+    """
+    from translate.runs.runtime import parallel_search
+    from translate.serve.documents import FORMATS, MAX_BYTES, read
+    from translate.text.bounded import read_bounded
+    from translate.text.documents import previous_sentences
+    from translate.text.file_writing import aside
+
+    if document.suffix.lower() in FORMATS and document.suffix.lower() != out.suffix.lower():
+        raise UserError(
+            f"--out {shown_path(out)}: expected a name that ends in {document.suffix}, as the file"
+        )
+    check_place(out)
+    try:
+        content = read_bounded(document, limit=MAX_BYTES)
+    except FileNotFoundError as error:
+        raise UserError(f"{shown_path(document)}: no such file") from error
+    if out.exists() and out.samefile(document):
+        raise UserError(f"--out {shown_path(out)}: it is the file to translate; expected another name")
+    found = read(str(document), content, languages_of(run)[0])
+    sentences = found.sentences
+
+    translator = load_runs([run, *(search.ensemble or ())], machine)
+    if translator.reads != "text":
+        raise UserError(f"{shown_path(run)} reads pictures; expected a run that translates text alone")
+    options = options_of(
+        translator, OutputOptions(), AlignmentOptions(markup=True), search, lengths, SampleOptions(), machine
+    )
+    most = translator.context.sentences
+    context = list(previous_sentences(sentences, most)) if most else None
+    texts, rate = list[str](), Rate(total=len(sentences), quiet_meanwhile=True)
+    with parallel_search(translator, len(sentences)):
+        for start in range(0, len(sentences), TOGETHER):
+            part = slice(start, start + TOGETHER)
+            own = replace(options, context=None if context is None else context[part])
+            texts += [result.text for result in translator.translate(sentences[part], options=own)]
+            rate.add(len(sentences[part]))
+    rate.end()
+    with aside(out) as new:
+        new.write_bytes(found.write(texts))
+    print(f"{shown_path(out)}: {len(sentences):,} sentences translated")
+    print_warnings(translator)
