@@ -21,7 +21,7 @@ def trained(tmp_path, monkeypatch):
     """Configurations that reached training; the working directory is empty."""
     configs: list[Any] = []
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(translate.runs.life, "train", configs.append)
+    monkeypatch.setattr(translate.runs.life, "train", lambda config, free: configs.append(config))
     yield configs
     for name in (None, "hydra"):  # Hydra logs to the streams of this test
         logging.getLogger(name).handlers.clear()
@@ -122,7 +122,7 @@ def test_a_mistake_is_one_line_and_exit_2(trained, capsys, arguments, message):
 
 
 def test_a_user_error_of_training_is_one_line(trained, monkeypatch, capsys):
-    def refuse(config: object) -> None:
+    def refuse(config: object, free: object) -> None:
         raise UserError("data: there is no such corpus")
 
     monkeypatch.setattr(translate.runs.life, "train", refuse)
@@ -132,7 +132,7 @@ def test_a_user_error_of_training_is_one_line(trained, monkeypatch, capsys):
 
 @pytest.mark.slow
 def test_the_exit_code_of_training_is_passed_on_and_ends_a_sweep(trained, monkeypatch):
-    monkeypatch.setattr(translate.runs.life, "train", lambda config: trained.append(config) or 130)
+    monkeypatch.setattr(translate.runs.life, "train", lambda config, free: trained.append(config) or 130)
     assert run("-m", "training.seed=1,2") == 130
     assert len(trained) == 1
 

@@ -243,7 +243,7 @@ def test_time_ends_a_run_with_its_scores(tmp_path: Path, capsys: pytest.CaptureF
     assert "training ended: max_time" in capsys.readouterr().out
     assert read_json(run / "scores.json")["steps"] == 1
     assert [row["step"] for row in rows(run, "validation")] == [1]
-    assert load_state(run / "checkpoints" / "last")["progress"]["finished"] is None
+    assert load_state(run / "checkpoints" / "last")["progress"]["finished"] == "max_time"
 
 
 @pytest.mark.slow

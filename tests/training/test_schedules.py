@@ -88,9 +88,19 @@ def test_halving_begins_after_five_epochs() -> None:
     schedule = Halving(epochs=5, warmup=2)
     factors = []
     for epoch in range(8):
-        schedule.enter(epoch)
+        schedule.enter(epoch, 0.0)
         factors.append(schedule.factor(epoch + 1))
     assert factors == [0.5, 1, 1, 1, 1, 0.5, 0.25, 0.125]  # of the first, the warm-up
+
+
+def test_a_decay_without_a_number_of_steps_ends_with_the_run() -> None:
+    schedule = Linear(total=None, warmup=4, minimum=0.2)
+    factors = []
+    for step, spent in ((1, 0.01), (2, 0.05), (3, 0.1), (9, 0.5), (99, 1.0)):
+        schedule.enter(0, spent)
+        factors.append(schedule.factor(step))
+    # the warm-up takes a tenth of the run at most
+    assert factors == pytest.approx([0.25 * 0.992, 0.5 * 0.96, 0.92, 0.6, 0.2])
 
 
 def probabilities(*steps: int, **config: object) -> list[float]:

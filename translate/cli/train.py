@@ -6,7 +6,7 @@ import tempfile
 import textwrap
 import zlib
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -38,14 +38,16 @@ WIDTH = 80  # characters of the help
 HELP = """\
 Usage: translate train [NAME=VALUE ...] [OPTIONS]
 
-Train a translator. Each setting has a default; name the ones to change.
-`translate settings` lists them all.
+Train a translator. Name the settings to change; without an experiment, sizes,
+rates and steps that you do not name are chosen for the corpus and the time,
+which is ten minutes. `translate settings` lists all settings.
 
 Examples:
   translate train experiment=demo_transformer       a small Transformer on the
                                                     embedded corpus: minutes
-  translate train                                   a larger one, 20,000 steps:
-                                                    hours on a CPU
+  translate train data=files data.train.source=train.en
+      data.train.target=train.fr training.max_time=3600
+                                                    your corpus, an hour
   translate train model=rnn_bahdanau data=multi30k  another model and corpus
   translate train model=rnn_luong model/attention=concat
                                                     another attention mechanism
@@ -105,15 +107,24 @@ def train(
     if shows or any(override.lstrip("+~").startswith("hydra") for override in overrides):
         _run_hydra(options, overrides)
     else:  # Hydra would compose the same configuration again, and do nothing else
-        run_job(config)
+        run_job(config, _free(overrides, composer.chosen(overrides), options.config_name))
 
 
-def run_job(config: "DictConfig") -> None:
+def _free(overrides: Sequence[str], groups: Mapping[str, str], config_name: str | None) -> frozenset[str]:
+    """The settings that a recipe may choose; none if the user's file, or an experiment, has them all."""
+    from translate.runs.recipes import free_settings
+
+    if config_name not in (None, "config"):
+        return frozenset()
+    return free_settings((override.lstrip("+~").partition("=")[0] for override in overrides), groups)
+
+
+def run_job(config: "DictConfig", free: Collection[str] = ()) -> None:
     """Train, and exit with the code of :func:`translate.runs.life.train` unless it is 0."""
     from translate.runs.life import train as build_and_train
 
     try:
-        code: int | str | None = build_and_train(config)
+        code: int | str | None = build_and_train(config, free)
     except SystemExit as leaving:
         code = leaving.code
     except UserError as error:
@@ -140,7 +151,8 @@ def _run_hydra_job(config: "DictConfig") -> None:
         if suffix:
             OmegaConf.update(config, "run.name", f"{config.run.name}-{suffix}")
         print(f"--- job {hydra_config.job.num}: {config.run.name}")
-    run_job(config)
+    choices = {str(group): choice for group, choice in hydra_config.runtime.choices.items()}
+    run_job(config, _free(hydra_config.overrides.task, choices, hydra_config.job.config_name))
 
 
 def file_suffix(overrides: str) -> str:

@@ -74,7 +74,13 @@ def assemble(job: Job, corpus: Corpus, tokenizers: TokenizerPair, model: Seq2Seq
     forcing = settings.training.teacher_forcing
     training = Training(
         build_stream(settings, encoded, corpus, tokenizers, world),
-        Schedules(optimizer, build_schedule(settings), model, forcing if forcing.decay else None),
+        Schedules(
+            optimizer,
+            build_schedule(settings),
+            model,
+            forcing if forcing.decay else None,
+            lambda step, epoch: world.from_main(lambda: job.limits.spent(step, epoch)),
+        ),
         build_step(settings, model, optimizer, corpus, parallel),
     )
     return Assembly(training, whole_model, tokenizers)

@@ -11,7 +11,7 @@ from types import FrameType
 from translate.config.training import TrainingConfig
 from translate.runs.checkpoint import Writer
 from translate.runs.shards import write_shards
-from translate.training.loop import MAX_TIME, Limits, Progress, Training
+from translate.training.loop import Limits, Progress, Training
 from translate.training.parallel import World, whole
 from translate.training.update import StepReport
 from translate.training.weights import model_tensors
@@ -121,8 +121,8 @@ class Keeper:
 
     def conclude(self, training: Training) -> str | None:
         """Validate and save a run that was interrupted at its last step; ``None`` if it has steps left."""
-        reason = self.limits.reached(training.progress)
-        if reason in (None, MAX_TIME):
+        reason = self.limits.end(self.limits.reached(training.progress))
+        if reason is None:
             return None
         training.start_clock()
         return self._validate_and_save(training, reason)
@@ -132,7 +132,7 @@ class Keeper:
         improved = self._validate(training)
         if self.config.patience is not None and training.progress.waited >= self.config.patience:
             reason = PATIENCE
-        self.save(training, best=improved, finished=None if reason == MAX_TIME else reason)
+        self.save(training, best=improved, finished=self.limits.end(reason))
         reason = self.world.agree(self.signals.caught) or reason
         if reason:
             self.writer.wait()
@@ -161,6 +161,7 @@ class Keeper:
         All processes take part; the main process writes the tensors that all of them hold.
         """
         training.progress.finished = finished
+        training.progress.elapsed = self.limits.elapsed()
         update = training.update
         weights = model_tensors(update.model)
         if update.average is not None:

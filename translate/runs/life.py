@@ -2,7 +2,7 @@
 
 import shlex
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +19,7 @@ from translate.runs.checkpoint import Writer
 from translate.runs.checks import check_buildable, check_given, check_kernels, check_validation
 from translate.runs.hooks import EXIT_CODES, Keeper, Signals, leave_on_sigterm
 from translate.runs.load import read_choice
+from translate.runs.recipes import as_before, fit_recipe
 from translate.runs.reports import Reporter
 from translate.runs.run_directory import RunDirectory, last_checkpoint, locked
 from translate.runs.run_scores import Validation, finish
@@ -34,17 +35,22 @@ from translate.runs.start import is_finished, resume, start, state_to_resume
 from translate.runs.terminal_lines import ProgressLine, start_lines
 from translate.text.documents import ContextSize
 from translate.text.file_writing import not_written
-from translate.training.loop import MAX_TIME, Limits, Progress, Training, fit
+from translate.training.loop import Limits, Progress, Training, fit
 from translate.training.parallel import connected, copy_whole, disconnect, local_device, was_restarted
 from translate.translator import Translator
 
 
-def train(config: DictConfig) -> int:
-    """Train, score and describe a run; returns the exit code (75 after SIGTERM, 130 after Ctrl-C)."""
+def train(config: DictConfig, free: Collection[str] = ()) -> int:
+    """Train, score and describe a run; returns the exit code (75 after SIGTERM, 130 after Ctrl-C).
+
+    Args:
+        free: the settings that are chosen for the corpus and the time, see :mod:`translate.runs.recipes`.
+    """
     began = time.monotonic()
-    settings = check_config(config)
     if was_restarted():  # torchrun repeats the same command; go on from the last checkpoint
-        settings = replace(settings, training=replace(settings.training, resume=True))
+        config.training.resume = True
+    config = as_before(config, free)
+    settings = check_config(config)
     runtime = settings.runtime
     with leave_on_sigterm():
         device = find_device(local_device(runtime), where="runtime.device")
@@ -53,16 +59,17 @@ def train(config: DictConfig) -> int:
         with connected(runtime, device, settings.run.directory) as world:
             directory = RunDirectory(Path(settings.run.directory))
             limits = Limits(settings.training, began=began)
-            return live(Job(settings, directory, limits, device, world), config)
+            return live(Job(settings, directory, limits, device, world), config, free)
 
 
-def live(job: Job, config: DictConfig) -> int:
+def live(job: Job, config: DictConfig, free: Collection[str] = ()) -> int:
     """The life of a run in one process: check, corpus, model, training, mean, scores, description."""
     check_buildable(job.settings)
     check_kernels(job.settings, job.device)
     check_precision(job.settings.runtime.precision, job.device)
     state = state_to_resume(job.settings, job.directory, processes=job.world.size)
     progress = Progress() if state is None else Progress.from_state(state["progress"])
+    job.limits.resume(progress)
     finished = is_finished(progress, job.limits)
     scored = finished and job.directory.is_scored(progress.step)
     job.world.wait()  # all processes have read the folder before one changes it
@@ -74,6 +81,11 @@ def live(job: Job, config: DictConfig) -> int:
         corpus = load_corpus(job.settings.data)
         corpus = read_images(corpus, job.settings.data, cache_directory(job.settings.runtime.cache))
     print(*corpus.summary_lines(), sep="\n", flush=True)
+    if free and state is None:
+        config, lines = fit_recipe(config, free, corpus)
+        print(*lines, sep="\n", flush=True)
+        settings = check_config(config)
+        job = job._replace(settings=settings, limits=Limits(settings.training, began=job.limits.began))
     check_validation(job.settings, corpus)
     job = job._replace(settings=with_languages(job.settings, corpus))
     with locked(job.directory.path) if job.world.is_main else nullcontext(), kept(job.directory):
@@ -158,6 +170,6 @@ def interrupted_line(reason: str, progress: Progress, job: Job) -> str:
     """Says that a signal ended the run, and gives the command that goes on."""
     at = f"{reason} at step {progress.step:,}"
     goes_on = f"translate resume {shlex.quote(str(job.directory.path))}"
-    if job.limits.reached(progress) in (None, MAX_TIME) and progress.finished is None:
+    if job.limits.end(job.limits.reached(progress)) is None and progress.finished is None:
         return f"{at}: saved; go on with: {goes_on}"
     return f"{at}, the last one: saved; this scores the run: {goes_on}"

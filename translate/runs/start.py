@@ -28,7 +28,7 @@ from translate.runs.run_directory import RunDirectory, check_unused
 from translate.runs.shards import read_shards
 from translate.text.file_writing import aside, explain_write_errors
 from translate.text.tokenizer import MAX_TRAINING_CHARACTERS, TokenizerPair
-from translate.training.loop import MAX_TIME, Limits, Progress, Training, seed_generators, seed_process
+from translate.training.loop import Limits, Progress, Training, seed_generators, seed_process
 from translate.training.weights import model_tensors
 from translate.version import __version__
 
@@ -298,8 +298,8 @@ def _flat(value: object, path: str) -> dict[str, object]:
 
 
 def is_finished(progress: Progress, limits: Limits) -> bool:
-    """Whether no step is left and the last one was validated; a run that ran out of time may go on."""
-    ended = progress.finished is not None and limits.reached(progress) not in (None, MAX_TIME)
+    """Whether no step is left and the last one was validated; a run that time only interrupts goes on."""
+    ended = progress.finished is not None and limits.end(limits.reached(progress)) is not None
     return ended or progress.finished == PATIENCE
 
 

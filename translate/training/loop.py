@@ -1,5 +1,6 @@
 """The training loop: a step for a group of batches, then the hooks; counters and random numbers of a run."""
 
+import math
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -33,6 +34,7 @@ class Progress:
     padded_tokens: int = 0  # of both sides, padding included
     seconds: float = 0.0  # of training and validation, over all processes that worked on the run in turn
     validation_seconds: float = 0.0  # the part of them spent in validation
+    elapsed: float = 0.0  # seconds from the start of these processes, reading the corpus included
     best: float | None = None  # value of training.best_metric; larger is better
     best_step: int = 0
     best_steps: list[int] = field(default_factory=list)  # the training.keep_best best steps, best first
@@ -80,11 +82,42 @@ class Progress:
 
 
 class Limits:
-    """Ends a run after a number of steps, of epochs, or of seconds of this process."""
+    """Ends a run after a number of steps, of epochs, or of seconds.
+
+    Without a number of steps or epochs the time is the length of the run: the seconds of all processes that
+    work on it in turn count together. Else it is that of this process, whose successor goes on.
+
+    Args:
+        config: of the training.
+        began: when this process began.
+    """
 
     def __init__(self, config: TrainingConfig, *, began: float) -> None:
         self.config = config
         self.began = began
+
+    @property
+    def by_time(self) -> bool:
+        """Whether the time is the length of the run."""
+        config = self.config
+        return config.max_time is not None and config.max_steps is None and config.max_epochs is None
+
+    def resume(self, progress: Progress) -> None:
+        """Count the seconds of earlier processes, if time is the length of the run."""
+        if self.by_time:
+            self.began -= progress.elapsed
+
+    def elapsed(self) -> float:
+        """Seconds that count towards the limit, and no more than that."""
+        limit = self.config.max_time
+        return min(time.monotonic() - self.began, math.inf if limit is None else limit)
+
+    def spent(self, step: int, epoch: int) -> float:
+        """The share of the run, from 0 to 1, that is behind it in ``step`` and ``epoch``."""
+        config = self.config
+        time_limit = config.max_time if self.by_time else None
+        parts = ((step, config.max_steps), (epoch, config.max_epochs), (self.elapsed(), time_limit))
+        return min(1.0, max((part / whole for part, whole in parts if whole is not None), default=0.0))
 
     def reached(self, progress: Progress) -> str | None:
         """The limit that the run has reached."""
@@ -93,9 +126,13 @@ class Limits:
             return "max_steps"
         if config.max_epochs is not None and progress.epoch >= config.max_epochs:
             return "max_epochs"
-        if config.max_time is not None and time.monotonic() - self.began >= config.max_time:
+        if config.max_time is not None and self.elapsed() >= config.max_time:
             return MAX_TIME
         return None
+
+    def end(self, reason: str | None) -> str | None:
+        """The reason if it ends the run itself, not this process alone."""
+        return reason if reason != MAX_TIME or self.by_time else None
 
 
 @dataclass

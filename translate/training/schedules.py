@@ -1,6 +1,7 @@
 """Schedules: the learning rate and, for recurrent models, teacher forcing over the steps of a run."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -8,6 +9,8 @@ from torch import nn
 
 from translate.config.files import YAML, from_file
 from translate.config.training import TeacherForcingConfig
+
+LONGEST_WARMUP = 0.1  # share of a run whose number of steps is not known
 
 
 class Schedule:
@@ -17,8 +20,8 @@ class Schedule:
         """The factor for optimizer step ``step``."""
         return 1.0
 
-    def enter(self, epoch: int) -> None:
-        """Receive the epoch, counted from 0, of the next step."""
+    def enter(self, epoch: int, spent: float) -> None:
+        """Receive the epoch, counted from 0, of the next step, and the share of the run behind it, 0 to 1."""
 
     def observe(self, *, improved: bool) -> None:
         """Receive whether a validation improved on the best one."""
@@ -35,9 +38,9 @@ def _check_warmup(warmup: int) -> None:
         raise ValueError(f"warmup: expected at least 0 steps, got {warmup}")
 
 
-def _check_total(total: int, warmup: int) -> None:
+def _check_total(total: int | None, warmup: int) -> None:
     _check_warmup(warmup)
-    if total <= warmup:
+    if total is not None and total <= warmup:
         raise ValueError(
             f"total: expected more steps than warmup={warmup}, got {total}; it follows training.max_steps, "
             f"so raise that, or lower schedule.warmup"
@@ -124,28 +127,35 @@ class Plateau(Schedule):
 
 
 class _Decaying(Schedule):
-    """Linear warm-up, then a decay from 1 to ``minimum`` at step ``total``.
+    """Linear warm-up, then a decay from 1 to ``minimum`` at step ``total``, or at the end of the run.
 
     Args:
-        total: steps of the whole run.
+        total: steps of the whole run; ``None`` for what limits it, steps, epochs or time.
         warmup: steps.
         minimum: factor at the end.
     """
 
     @from_file("schedule/linear.yaml")
-    def __init__(self, total: int, warmup: int = YAML, minimum: float = YAML) -> None:
+    def __init__(self, total: int | None, warmup: int = YAML, minimum: float = YAML) -> None:
         _check_total(total, warmup)
         self.total, self.warmup, self.minimum = total, warmup, minimum
+        self.spent = 0.0
+
+    def enter(self, epoch: int, spent: float) -> None:
+        self.spent = spent
 
     def height(self, left: float) -> float:
         """The height, from 1 to 0, at which a share ``left`` of the steps after the warm-up remains."""
         raise NotImplementedError
 
     def factor(self, step: int) -> float:
-        if step <= self.warmup:
-            return step / self.warmup
-        left = max(0.0, (self.total - step) / (self.total - self.warmup))
-        return self.minimum + (1 - self.minimum) * self.height(left)
+        risen = _risen(step, self.warmup)
+        if self.total is None:
+            left = 1 - self.spent
+            risen = max(risen, min(1.0, self.spent / LONGEST_WARMUP))
+        else:
+            left = min(1.0, (self.total - step) / max(1, self.total - self.warmup))
+        return risen * (self.minimum + (1 - self.minimum) * self.height(max(0.0, left)))
 
 
 class Linear(_Decaying):
@@ -159,7 +169,7 @@ class Cosine(_Decaying):
     """Linear warm-up, then half a cosine down to ``minimum`` at step ``total``: Loshchilov and Hutter 2017.
 
     Args:
-        total: steps of the whole run.
+        total: steps of the whole run; ``None`` for what limits it, steps, epochs or time.
         warmup: steps.
         minimum: factor at the end.
     """
@@ -187,7 +197,7 @@ class Halving(Schedule):
         self.epochs, self.decay, self.warmup = epochs, decay, warmup
         self.epoch = 0
 
-    def enter(self, epoch: int) -> None:
+    def enter(self, epoch: int, spent: float) -> None:
         self.epoch = epoch
 
     def factor(self, step: int) -> float:
@@ -218,6 +228,7 @@ class Schedules:
         rate: factor on the learning rates.
         model: whose teacher forcing is scheduled.
         teacher_forcing: ``None`` leaves the model's own probability alone.
+        spent: the share of the run that is behind it in a step of an epoch, the same in all processes.
     """
 
     def __init__(
@@ -226,16 +237,18 @@ class Schedules:
         rate: Schedule,
         model: nn.Module | None = None,
         teacher_forcing: TeacherForcingConfig | None = None,
+        spent: Callable[[int, int], float] = lambda step, epoch: 0.0,
     ) -> None:
         self.optimizer = optimizer
         self.rate = rate
         self.model = model
         self.teacher_forcing = teacher_forcing
+        self.spent = spent
         self.peaks = [group["lr"] for group in optimizer.param_groups]
 
     def begin_step(self, step: int, epoch: int) -> None:
         """Set learning rates and teacher forcing for step ``step`` (from 1) of epoch ``epoch`` (from 0)."""
-        self.rate.enter(epoch)
+        self.rate.enter(epoch, self.spent(step, epoch))
         for group, peak in zip(self.optimizer.param_groups, self.peaks, strict=True):
             group["lr"] = peak * self.rate.factor(step)
         if self.teacher_forcing is not None:

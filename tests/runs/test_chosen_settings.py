@@ -1,0 +1,75 @@
+"""What a run chooses itself: for its corpus and its time, and never against what is given."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from translate.config.composer import Composer, compose
+from translate.config.settings import check_config
+from translate.runs.life import train
+from translate.runs.load import read_settings
+from translate.runs.recipes import BACKENDS, Task, common, free_settings, with_settings
+from translate.runs.run_directory import RunDirectory
+from translate.runs.start import config_to_resume
+
+TINY = ("data=grammar", "data.num_train=40", "data.num_validation=4", "data.num_test=4", "runtime.threads=1")
+
+
+def command(folder: Path, *overrides: str) -> int:
+    """`translate train` in this process."""
+    given = [*TINY, f"run.directory={folder}", *overrides]
+    composer = Composer()
+    names = [override.partition("=")[0] for override in given]
+    return train(composer.compose(given), free_settings(names, composer.chosen(given)))
+
+
+def test_what_is_given_is_not_chosen():
+    everything = free_settings([], {"model": "transformer"})
+    assert {"optimizer", "schedule", "training.max_time", "model.width"} <= everything
+    given = ["optimizer.lr", "schedule", "model.width", "training.max_steps", "tokenizer"]
+    free = free_settings(given, {"model": "transformer"})
+    assert everything - free == {"optimizer", "schedule", "model.width", "training.max_steps"}
+    assert free_settings([], {"experiment": "demo", "model": "transformer"}) == frozenset()
+    assert not any(name.startswith("model.") for name in free_settings([], {"model": "mine"}))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    ("pairs", "seconds"), [(1, 1.0), (5_000, 120.0), (400_000, 3600.0), (10**8, 10.0**6)]
+)
+def test_every_choice_is_a_valid_setting(backend: str, pairs: int, seconds: float):
+    task = Task(pairs, pairs * 10.0, seconds)
+    chosen = common(task) | BACKENDS[backend](task)
+    check_config(with_settings(compose([f"model={backend}"]), chosen | {"training.max_steps": None}))
+
+
+@pytest.mark.slow
+def test_a_run_chooses_says_so_and_goes_on_with_its_choices(tmp_path: Path, capsys):
+    run = tmp_path / "run"
+    assert command(run, "training.max_steps=2", "model.width=16", "training.ema=null") == 0
+    output = capsys.readouterr().out
+    settings = read_settings(RunDirectory(run))
+    assert "chosen for 40 training pairs and training.max_steps=2" in output
+    assert f"model.encoder_layers={settings.model['encoder_layers']}" in output
+    assert settings.model["width"] == 16
+    assert "model.width" not in output
+    assert settings.training.ema is None
+    assert settings.training.max_steps == 2
+    assert settings.optimizer["_target_"].endswith("Muon")
+    more = ["training.max_steps=4", "model.width=16", "training.ema=null", "training.resume=true"]
+    assert command(run, *more) == 0
+    assert "resumed at step 2" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_time_is_the_length_of_a_run(tmp_path: Path, capsys):
+    run = tmp_path / "run"
+    assert command(run, "training.max_time=2", "model=rnn_bahdanau") == 0
+    assert "training ended: max_time" in capsys.readouterr().out
+    steps = json.loads((run / "scores.json").read_text())["steps"]
+    assert train(config_to_resume(run, [])) == 0
+    assert "the run is finished" in capsys.readouterr().out
+    assert train(config_to_resume(run, ["training.max_time=3"])) == 0
+    assert f"resumed at step {steps}" in capsys.readouterr().out
+    assert json.loads((run / "scores.json").read_text())["steps"] > steps

@@ -1,0 +1,170 @@
+"""What a run without an experiment chooses for its corpus and its time; whatever is given stays.
+
+The numbers come from trials on four corpora of 5,000 to 400,000 pairs: docs/experiments/2026-11-recipes.md.
+"""
+
+import copy
+from collections.abc import Collection, Iterable, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from omegaconf import DictConfig, OmegaConf
+
+from translate.config.files import choice_of
+from translate.corpora.corpus import Corpus
+from translate.runs.load import stored_config
+from translate.runs.run_directory import RunDirectory
+
+MINUTES = 10  # the length of a run of which nothing is said
+SAMPLE = 2000  # sentences whose length is counted
+PIECES = 1.35  # pieces of a word, about
+CORES = 2  # of the machine of the trials
+GPU = 30.0  # times as fast as that, about
+SPEED = 6_000  # target tokens a second there
+STEP = 0.2  # seconds of a step there
+
+# What a recipe may choose: settings, and sections as wholes.
+LENGTH = ("training.max_steps", "training.max_epochs", "training.max_time")
+SECTIONS = ("optimizer", "schedule")
+
+
+class Task(NamedTuple):
+    """A corpus, and how long a model learns from it.
+
+    Attributes:
+        pairs: of the training split.
+        tokens: target tokens of an epoch, about.
+        seconds: of training, as on the machine of the trials.
+    """
+
+    pairs: int
+    tokens: float
+    seconds: float
+
+
+def transformer(task: Task) -> dict[str, Any]:
+    """A Transformer, by Muon, which learns in half of Adam's steps."""
+    width, feedforward, layers = 128, 256, 2
+    if task.seconds > 240:
+        width, feedforward, layers = 192, 512, 3
+    return {
+        "model.width": width,
+        "model.feedforward_size": feedforward,
+        "model.encoder_layers": layers,
+        "model.decoder_layers": layers,
+        "model.positions": "rotary",
+        "model.dropout": dropout(task, 9_000),
+        "optimizer": choice_of("optimizer", "muon") | {"lr": 6e-3, "ns_steps": 3},
+    }
+
+
+def rnn_bahdanau(task: Task) -> dict[str, Any]:
+    return {"model.word_in_query": True, "model.dropout": dropout(task, 4_500), "optimizer": adam(4e-3)}
+
+
+def rnn_luong(task: Task) -> dict[str, Any]:
+    return {"model.dropout": dropout(task, 4_500), "optimizer": adam(4e-3)}
+
+
+def adam(rate: float) -> dict[str, Any]:
+    return choice_of("optimizer", "adam") | {"lr": rate}
+
+
+def dropout(task: Task, speed: float) -> float:
+    """More dropout, the more often every pair is seen."""
+    epochs = task.seconds * speed / task.tokens
+    return 0.1 if epochs < 5 else 0.2 if epochs < 20 else 0.3
+
+
+def common(task: Task) -> dict[str, Any]:
+    """The settings that are those of any backend."""
+    return {
+        "tokenizer.vocabulary_size": 2000 if task.pairs < 10_000 else 5000 if task.pairs < 100_000 else 8000,
+        "training.batch_tokens": 512 if task.seconds < 240 else 1024 if task.seconds < 1500 else 2048,
+        "training.ema": 0.99 if task.seconds < 240 else 0.999,
+        "training.guided_alignment": 1.0,
+        "training.validate_every": 500,
+        "schedule": choice_of("schedule", "linear") | {"total": None, "warmup": 100},
+    }
+
+
+def no_backend(task: Task) -> dict[str, Any]:
+    """A model of the user's own keeps its sizes."""
+    return {}
+
+
+BACKENDS = {"transformer": transformer, "rnn_bahdanau": rnn_bahdanau, "rnn_luong": rnn_luong}
+
+
+def free_settings(given: Iterable[str], groups: Mapping[str, str | None]) -> frozenset[str]:
+    """The settings that a recipe may choose: those that are not given; none beside an experiment.
+
+    Args:
+        given: keys of overrides, such as ``training.max_steps`` or ``schedule``.
+        groups: the choice of each group, for example ``model: transformer``.
+    """
+    if groups.get("experiment") is not None:
+        return frozenset()
+    given, task = set(given), Task(1, 1.0, 1.0)
+    names = {*LENGTH, *common(task), *BACKENDS.get(str(groups.get("model")), no_backend)(task)}
+    return frozenset(name for name in names if not any(f"{key}.".startswith(f"{name}.") for key in given))
+
+
+def as_before(config: DictConfig, free: Collection[str]) -> DictConfig:
+    """The configuration; of a run to be resumed, its free settings are those that were chosen."""
+    directory = RunDirectory(Path(config.run.directory))
+    if not (free and config.training.resume and directory.has_checkpoint()):
+        return config
+    stored = OmegaConf.create(stored_config(directory, config.run.plugins))
+    return with_settings(config, {name: OmegaConf.select(stored, name) for name in free})
+
+
+def with_settings(config: DictConfig, values: Mapping[str, Any]) -> DictConfig:
+    """The configuration with other values at dotted names."""
+    config = copy.deepcopy(config)
+    for name, value in values.items():
+        OmegaConf.update(config, name, value, merge=False, force_add=True)
+    return config
+
+
+def fit_recipe(config: DictConfig, free: Collection[str], corpus: Corpus) -> tuple[DictConfig, list[str]]:
+    """The configuration with its free settings chosen for the corpus, and the lines that say so."""
+    limits = {name: OmegaConf.select(config, name) for name in LENGTH}
+    if "training.max_steps" in free:
+        limits["training.max_steps"] = None
+        if limits["training.max_epochs"] is None and "training.max_time" in free:
+            limits["training.max_time"] = 60.0 * MINUTES
+    target = corpus.train.target
+    words = [len(line.split()) for line in islice(target, SAMPLE)]
+    tokens = max(1.0, len(target) * PIECES * sum(words) / len(words))
+    task = Task(len(target), tokens, seconds_of(*limits.values(), tokens=tokens))
+    backend = BACKENDS.get(str(config.model.get("name")), no_backend)
+    chosen = {name: value for name, value in (common(task) | backend(task)).items() if name in free}
+    if config.data.read != "text" or config.data.context_sentences:
+        chosen.pop("training.guided_alignment", None)  # for the links of words in single sentences
+    return with_settings(config, limits | chosen), described(task, limits, chosen)
+
+
+def seconds_of(steps: int | None, epochs: int | None, seconds: float | None, *, tokens: float) -> float:
+    """The length of a training, as on the machine of the trials; nothing is measured yet on this one."""
+    on_gpu = torch.cuda.is_available()
+    speed = GPU if on_gpu else torch.get_num_threads() / CORES
+    found = [seconds and seconds * speed, steps and steps * STEP, epochs and epochs * tokens / SPEED]
+    return min(length for length in found if length is not None)
+
+
+def described(task: Task, limits: Mapping[str, Any], chosen: Mapping[str, Any]) -> list[str]:
+    """What was chosen and why, as it is given on the command line."""
+    ends = ", ".join(f"{name}={value:g}" for name, value in limits.items() if value is not None)
+    lines = [f"chosen for {task.pairs:,} training pairs and {ends}, but for what you give:"]
+    for section in ("model", "tokenizer", "training"):
+        values = [f"{name}={value}" for name, value in chosen.items() if name.startswith(f"{section}.")]
+        lines += ["  " + " ".join(values)] if values else []
+    for section in SECTIONS:
+        if section in chosen:
+            kind = chosen[section]["_target_"].rsplit(".", 1)[-1]
+            rest = (f"{name}={value}" for name, value in chosen[section].items() if name != "_target_")
+            lines.append(f"  {section} {kind}: {' '.join(rest)}")
+    return lines
