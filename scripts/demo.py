@@ -3,7 +3,7 @@
 python scripts/demo.py [--out runs/demo] [--seeds 1 2 3] [--docs] [OVERRIDE ...]
 
 With several seeds the table gives the range of each figure. ``--docs`` keeps the figures in docs/demo.json
-and writes the tables of README.md and docs/results.md from it.
+and writes the table of docs/results.md from it.
 """
 
 import argparse
@@ -121,7 +121,7 @@ def cells(rows: list[dict[str, Any]]) -> list[list[str]]:
 
 
 def markdown(rows: list[dict[str, Any]]) -> str:
-    """The table of README.md and docs/results.md."""
+    """The table of docs/results.md."""
     titles = ["backend", *(title for title, *_ in COLUMNS), "seeds"]
     lines = [f"| {' | '.join(titles)} |", f"| --- |{' ---: |' * (len(titles) - 1)}"]
     lines += [f"| {' | '.join([f'`{line[0]}`', *line[1:]])} |" for line in cells(rows)]
@@ -129,11 +129,11 @@ def markdown(rows: list[dict[str, Any]]) -> str:
 
 
 def write_docs(rows: list[dict[str, Any]]) -> None:
-    """Keep the figures in docs/demo.json, and write them between the marks of the pages."""
+    """Keep the figures in docs/demo.json, and write them between the marks of docs/results.md."""
     (ROOT / "docs" / "demo.json").write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
-    for page in (ROOT / "README.md", ROOT / "docs" / "results.md"):
-        before, _, after = page.read_text(encoding="utf-8").split(MARK)
-        page.write_text(MARK.join([before, f"\n{markdown(rows)}\n", after]), encoding="utf-8")
+    page = ROOT / "docs" / "results.md"
+    before, _, after = page.read_text(encoding="utf-8").split(MARK)
+    page.write_text(MARK.join([before, f"\n{markdown(rows)}\n", after]), encoding="utf-8")
 
 
 def show(rows: list[dict[str, Any]], out: Path) -> None:

@@ -137,8 +137,6 @@ def test_commands_stand_where_they_are_run(page: Path) -> None:
 @pytest.mark.parametrize("page", CURRENT, ids=named)
 def test_every_file_of_the_code_exists(page: Path) -> None:
     for name in re.findall(r"`((?:[\w.]+/)*\w+\.py)`", prose(page)):
-        if page.name == "README.md" and name == "my_attention.py":
-            continue
         assert any((root / name).exists() for root in (ROOT, ROOT / "translate")), f"{page.name}: {name}"
 
 
@@ -164,10 +162,9 @@ def test_readme_leads_to_every_page() -> None:
 
 
 class TestDemo:
-    """The table of the demo is that of its files."""
+    """The table of the demo is that of its file."""
 
-    @pytest.mark.parametrize("page", ["README.md", "docs/results.md"])
-    def test_the_pages_have_the_figures_of_the_file(self, page: str) -> None:
+    def test_the_page_has_the_figures_of_the_file(self) -> None:
         rows = json.loads((ROOT / "docs" / "demo.json").read_text(encoding="utf-8"))
-        _, table, _ = (ROOT / page).read_text(encoding="utf-8").split(demo.MARK)
+        _, table, _ = (ROOT / "docs" / "results.md").read_text(encoding="utf-8").split(demo.MARK)
         assert table.strip() == demo.markdown(rows), "write it by scripts/demo.py --docs"

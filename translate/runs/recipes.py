@@ -23,6 +23,7 @@ PIECES = 1.35  # pieces of a word, about
 CORES = 2  # of the machine of the trials
 GPU = 30.0  # times as fast as that, about
 SPEED = 6_000  # target tokens a second there
+SHORT = 240  # seconds, in which a small model learns more than a large one
 STEP = 0.2  # seconds of a step there
 
 # What a recipe may choose: settings, and sections as wholes.
@@ -45,48 +46,53 @@ class Task(NamedTuple):
 
 
 def transformer(task: Task) -> dict[str, Any]:
-    """A Transformer, by Muon, which learns in half of Adam's steps."""
-    width, feedforward, layers = 128, 256, 2
-    if task.seconds > 240:
-        width, feedforward, layers = 192, 512, 3
+    """In minutes a small model by Muon, which learns in half of Adam's steps; then a larger one by Adam."""
+    short = task.seconds < SHORT
+    width, feedforward, layers = (128, 256, 2) if short else (256, 1024, 3)
+    muon = choice_of("optimizer", "muon") | {"lr": 6e-3, "ns_steps": 3}
     return {
         "model.width": width,
         "model.feedforward_size": feedforward,
         "model.encoder_layers": layers,
         "model.decoder_layers": layers,
-        "model.positions": "rotary",
-        "model.dropout": dropout(task, 9_000),
-        "optimizer": choice_of("optimizer", "muon") | {"lr": 6e-3, "ns_steps": 3},
+        "model.positions": "rotary" if short else "sinusoidal",
+        "model.dropout": dropout(task),
+        "optimizer": muon if short else adam(2e-3),
     }
 
 
 def rnn_bahdanau(task: Task) -> dict[str, Any]:
-    return {"model.word_in_query": True, "model.dropout": dropout(task, 4_500), "optimizer": adam(4e-3)}
+    """The sizes of the files, and an attention that knows the last word."""
+    return {"model.word_in_query": True, "model.dropout": dropout(task), "optimizer": adam(4e-3)}
 
 
 def rnn_luong(task: Task) -> dict[str, Any]:
-    return {"model.dropout": dropout(task, 4_500), "optimizer": adam(4e-3)}
+    """The sizes of the files."""
+    return {"model.dropout": dropout(task), "optimizer": adam(4e-3)}
 
 
 def adam(rate: float) -> dict[str, Any]:
     return choice_of("optimizer", "adam") | {"lr": rate}
 
 
-def dropout(task: Task, speed: float) -> float:
-    """More dropout, the more often every pair is seen."""
-    epochs = task.seconds * speed / task.tokens
-    return 0.1 if epochs < 5 else 0.2 if epochs < 20 else 0.3
+def dropout(task: Task) -> float:
+    """The more often every pair is seen, the more dropout."""
+    epochs = task.seconds * SPEED / task.tokens
+    return 0.1 if epochs < 6 else 0.2 if epochs < 30 else 0.3
 
 
 def common(task: Task) -> dict[str, Any]:
     """The settings that are those of any backend."""
+    short = task.seconds < SHORT
+    batch = 2048 if not short else 1024 if task.tokens > 200_000 else 512
+    validations = 3 if short else 10
     return {
-        "tokenizer.vocabulary_size": 2000 if task.pairs < 10_000 else 5000 if task.pairs < 100_000 else 8000,
-        "training.batch_tokens": 512 if task.seconds < 240 else 1024 if task.seconds < 1500 else 2048,
-        "training.ema": 0.99 if task.seconds < 240 else 0.999,
-        "training.guided_alignment": 1.0,
-        "training.validate_every": 500,
-        "schedule": choice_of("schedule", "linear") | {"total": None, "warmup": 100},
+        "tokenizer.vocabulary_size": 8000 if not short and task.pairs > 20_000 else 4000,
+        "training.batch_tokens": batch,
+        "training.ema": 0.99 if short else 0.999,
+        "training.guided_alignment": 1.0 if short else 0.5,
+        "training.validate_every": max(50, round(task.seconds * SPEED / batch / validations)),
+        "schedule": choice_of("schedule", "linear") | {"total": None, "warmup": 100 if short else 300},
     }
 
 
