@@ -2,7 +2,7 @@
 
 import pytest
 
-from translate.grammar.conjugation import agree, conjugate, english_forms
+from translate.grammar.lexicon import agree, conjugate, english_forms
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,20 @@
 """Chooses clauses at random: who does what, when, where and how; and what is how, where or how old."""
 
 from translate.grammar import lexicon
-from translate.grammar.lexicon import BE, PRONOUNS, WORD, Adjective, Adverbial, Name, Noun, Verb, of_classes
-from translate.grammar.meaning import Age, Clause, Phrase, PrepositionalPhrase, Quality, features
-from translate.grammar.phrase_choice import ADJECTIVES_OF, DEFINITE, NUMBERS, PhraseChooser, key, weights
+from translate.grammar.lexicon import (
+    BE,
+    PRONOUNS,
+    WORD,
+    Adjective,
+    Adverbial,
+    Name,
+    Noun,
+    Verb,
+    english_of,
+    of_classes,
+)
+from translate.grammar.meaning import Age, Clause, Phrase, PrepositionalPhrase, Quality, Relative, features
+from translate.grammar.phrase_choice import ADJECTIVES_OF, NUMBERS, OWNED, VERBS_OF, PhraseChooser, weights
 
 _KINDS = weights(
     "transitive 50 intransitive 16 ditransitive 8 quality 11 comparison 6 state 3 age 2 location 4 miss 2"
@@ -17,8 +28,9 @@ _NOBODY, _NOTHING = (name for name in lexicon.NAMES if name.kind == "negative")
 _ANYONE = tuple(name for name in lexicon.NAMES if name.kind == "anyone")
 _ANIMALS, _RIDES, _GOALS = of_classes("animal"), of_classes("ride"), of_classes("goal top city country")
 _MODALS_OF_ALL = tuple(modal for modal in lexicon.MODALS if modal.english.base != "know")
-_PLAIN_VERBS = tuple(v for v in lexicon.INTRANSITIVE if not v.flags & {"motion", "source", "settled"})
-_LIVING = tuple(v for v in lexicon.INTRANSITIVE if v.english.base in ("live", "work", "sleep", "rest"))
+_PLAIN_VERBS = lexicon.unmarked(lexicon.INTRANSITIVE, "motion source settled")
+_LIVING = lexicon.bases(lexicon.INTRANSITIVE, "live work sleep rest")
+_RELATIVE_TENSES = weights("present 3 past 4 future 1")
 _TIME_FLAGS = {tense: tense for tense in ("present", "progressive", "past", "future")} | {"going": "future"}
 
 
@@ -32,36 +44,19 @@ _MANNER = {
     )
     for verb in (*lexicon.TRANSITIVE, *lexicon.INTRANSITIVE)
 }
-_BE_TENSES = weights("present 60 past 24 future 16")
+BE_TENSES = weights("present 60 past 24 future 16")
 _STATE_TENSES = weights("present 70 past 30")
-_WEATHER_TENSES = weights("present 2 progressive 3 past 2 future 2 going 1")
 _DEGREES = lexicon.marked(lexicon.ADVERBS, "degree")
 _COMPARISONS = lexicon.marked(lexicon.WORDS, "comparison")
 _SELF = tuple(state for state in lexicon.STATES if state.kind == "self")
-_WEATHER = tuple(state for state in lexicon.STATES if state.kind == "weather")
-QUALIFIED = tuple(noun for noun in lexicon.NOUNS if len(ADJECTIVES_OF[key(noun)]) > 1)
+QUALIFIED = tuple(noun for noun in lexicon.NOUNS if len(ADJECTIVES_OF[english_of(noun)]) > 1)
 _OF_PERSONS = tuple(a for a in lexicon.ADJECTIVES if "person" in a.classes)
 _OF_IT = tuple(
     a for a in lexicon.ADJECTIVES if a.classes & {"thing", "clothes", "text"} and "person" not in a.classes
 )
-_THINGS = tuple(
-    n
-    for n in lexicon.NOUNS
-    if n.classes & {"thing", "clothes", "text", "animal", "food"} and "mass" not in n.classes
-)
-_SHOWN = tuple(
-    n
-    for n in lexicon.NOUNS
-    if n.classes & {"thing", "text", "clothes", "vehicle", "place", "person"} and "mass" not in n.classes
-)
-_THERE = tuple(
-    n for n in lexicon.NOUNS if n.classes & {"thing", "text", "food", "animal", "drink", "clothes"}
-)
-_BUILDINGS = tuple(n for n in of_classes("goal building") if isinstance(n, Noun))
-_BY_WORD = {" ".join(word.pair.english): (word, persons, things) for word, persons, things in lexicon.PLACES}
+_THINGS = lexicon.nouns("thing clothes text animal food", without="mass")
+_BY_WORD = {english_of(word): (word, persons, things) for word, persons, things in lexicon.PLACES}
 _NEAR = tuple((_BY_WORD[name][0], _BY_WORD[name][1]) for name in ("near", "behind", "next to"))
-_SERVED = ((WORD["on"], of_classes("table")), (WORD["in"], of_classes("kitchen")))
-_SHORT_TIMES = tuple(t for t in lexicon.TIMES if len(t.pair.english) < 3 and t.pair.english[0] != "in")
 
 
 class ClauseChooser(PhraseChooser):
@@ -240,7 +235,33 @@ class ClauseChooser(PhraseChooser):
         tense = tense if tense in _MISSING_TENSES.names else self.weighted(_MISSING_TENSES)
         return Clause(subject, lexicon.MISS, tense, object=missed, negation=negation)
 
-    def short_clause(self, subject: Phrase) -> Clause:
+    def relative(self, antecedent: Phrase) -> Relative | None:
+        """A short relative clause about the antecedent (who sings, that I bought), if one makes sense."""
+        head = antecedent.head
+        assert isinstance(head, Noun)
+        verbs = VERBS_OF[english_of(head)]
+        kinds = "object 5 " if verbs else ""
+        kinds += "where 5 " if "place" in head.classes else ""
+        kinds += "subject 9 whose 2" if "person" in head.classes else ""
+        kinds += "subject 4" if "animal" in head.classes else ""
+        if not kinds:
+            return None
+        kind = self.weighted(weights(kinds))
+        if kind == "subject":
+            who = "who" if "person" in head.classes else "that"
+            return Relative(who, self._short_clause(antecedent)._replace(gap="subject"))
+        if kind == "whose":
+            thing = self.pick(OWNED)
+            return Relative(
+                "whose", self._quality_clause(Phrase(thing, "whose", self.chance(0.2)), "present")
+            )
+        subject = self.pronoun() if self.chance(0.65) else self.named()
+        if kind == "where":
+            return Relative("where", Clause(subject, self.pick(_LIVING), "present", gap="place"))
+        verb, tense = self.pick(verbs), self.weighted(_RELATIVE_TENSES)
+        return Relative("that", Clause(subject, verb, tense, object=antecedent, gap="object"))
+
+    def _short_clause(self, subject: Phrase) -> Clause:
         """The content of a relative clause about the subject."""
         head = subject.head
         assert isinstance(head, Noun)
@@ -252,10 +273,6 @@ class ClauseChooser(PhraseChooser):
             return content
         thing = self.object_noun(verb, content)
         return content._replace(object=thing._replace(relative=None, owner=None))
-
-    def living_clause(self, subject: Phrase) -> Clause:
-        """A clause about somebody at the place that the clause modifies."""
-        return Clause(subject, self.pick(_LIVING), "present", gap="place")
 
     def other_person(self, subject: Phrase) -> Phrase:
         """A pronoun for a person other than the subject."""
@@ -272,7 +289,7 @@ class ClauseChooser(PhraseChooser):
         """A clause about a quality, comparison, location, state or age of somebody or something."""
         if kind in ("state", "age"):
             return self._person_state(subject or self.person(pronouns=0.6), kind, tense, positive=positive)
-        tense = tense if tense in _BE_TENSES.names else self.weighted(_BE_TENSES)
+        tense = tense if tense in BE_TENSES.names else self.weighted(BE_TENSES)
         if kind == "location":
             things = subject is None and self.chance(0.5)
             subject = (
@@ -290,11 +307,11 @@ class ClauseChooser(PhraseChooser):
             if usable:
                 quality = Quality(self.pick(usable), self.pick(_COMPARISONS), self._rival(subject))
                 return Clause(subject._replace(adjectives=()), BE, tense, predicate=quality)
-        return self.quality_clause(subject._replace(adjectives=()), tense, positive=positive)
+        return self._quality_clause(subject._replace(adjectives=()), tense, positive=positive)
 
     def _fitting(self, subject: Phrase) -> tuple[Adjective, ...]:
         head = subject.head
-        return ADJECTIVES_OF[key(head)] if isinstance(head, Noun) else _OF_PERSONS
+        return ADJECTIVES_OF[english_of(head)] if isinstance(head, Noun) else _OF_PERSONS
 
     def _rival(self, subject: Phrase) -> Phrase:
         """Another person or thing of the subject's kind, for a comparison."""
@@ -305,7 +322,7 @@ class ClauseChooser(PhraseChooser):
         person = self.other_than_pronoun("definite", plain=True)
         return self.other_person(subject) if person.head is head or self.chance(0.35) else person
 
-    def quality_clause(self, subject: Phrase, tense: str, *, positive: bool = False) -> Clause:
+    def _quality_clause(self, subject: Phrase, tense: str, *, positive: bool = False) -> Clause:
         """A clause about a quality of the subject."""
         adjective = self.pick(self._fitting(subject))
         degree = self.pick(_DEGREES) if "absolute" not in adjective.classes and self.ornament(0.25) else None
@@ -322,57 +339,13 @@ class ClauseChooser(PhraseChooser):
     def _person_state(self, subject: Phrase, kind: str, tense: str, *, positive: bool) -> Clause:
         if kind == "age":
             return Clause(subject, BE, "present", predicate=Age(self.pick(NUMBERS[4:])))
-        tense = tense if tense in _BE_TENSES.names else self.weighted(_STATE_TENSES)
+        tense = tense if tense in BE_TENSES.names else self.weighted(_STATE_TENSES)
         content = Clause(subject, BE, tense, predicate=self.pick(_SELF))
         if tense == "present" and self.chance(0.4):
             return self._negated_or_often(content, positive=positive)
         return content
 
-    def there(self, *, asking: bool) -> Clause:
-        """A clause with `there is`."""
-        near = self.chance(0.25)
-        head = self.pick(_BUILDINGS if near else _THERE)
-        mass = "mass" in head.classes
-        if near:
-            where = self.near(apart_from=head)
-        else:
-            where = self.place_at(self.pick(_SERVED)) if mass else self.place(cities=0, things=True)
-        plural = not (mass or near or asking) and self.chance(0.6)
-        thing = self.noun(head, "object", plural=plural, plain=True)
-        if thing.determiner in DEFINITE:
-            name = "bare" if mass else "some" if plural else "a"
-            none = not asking and self.chance(0.3)
-            thing = thing._replace(determiner="no" if none else name, quantity=None)
-        tense = self.weighted(_BE_TENSES)
-        return Clause(Phrase(PRONOUNS["there"]), BE, tense, object=thing, place=where)
-
     def near(self, *, apart_from: Noun | None = None) -> PrepositionalPhrase:
         """Near, behind or next to another place."""
         preposition, places = self.pick(_NEAR)
         return self.place_at((preposition, tuple(place for place in places if place is not apart_from)))
-
-    def weather(self, *, tense: str = "") -> Clause:
-        """A clause about the weather, perhaps with a time; about rain or snow if the `tense` is given."""
-        it, place = Phrase(PRONOUNS["it"]), self.place(cities=1.0) if self.ornament(0.4) else None
-        time = None
-        if not tense and self.chance(0.5):
-            content = Clause(it, BE, self.weighted(_BE_TENSES), predicate=self.pick(_WEATHER), place=place)
-        else:
-            verb = lexicon.RAIN if self.chance(0.6) else lexicon.SNOW
-            content = Clause(it, verb, tense or self.weighted(_WEATHER_TENSES), place=place)
-        times = [t for t in _SHORT_TIMES if content.tense in t.flags]
-        if times and not tense and self.ornament(0.5):
-            time = self.pick(times)
-        return content._replace(time=time)
-
-    def showing(self) -> Clause:
-        """A clause with `this is` or `these are`."""
-
-        plural = self.chance(0.3)
-        head = self.pick([n for n in _SHOWN if not (plural and "single" in n.classes)])
-        phrase = self.noun(head, "object", plural=plural)
-        if phrase.determiner in ("this", "that", "all", ""):
-            phrase = phrase._replace(determiner="the", quantity=None)
-        negation = WORD["not"] if self.ornament(0.2) else None
-        subject = Phrase(PRONOUNS["these" if plural else "this"])
-        return Clause(subject, BE, "present", negation=negation, predicate=phrase)

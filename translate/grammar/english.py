@@ -1,7 +1,6 @@
 """Realises an abstract sentence in English."""
 
-from translate.grammar.conjugation import EnglishForms
-from translate.grammar.lexicon import BE, PRONOUNS, Name, Pronoun, State
+from translate.grammar.lexicon import BE, PRONOUNS, EnglishForms, Name, Pronoun, State
 from translate.grammar.meaning import (
     Age,
     Clause,

@@ -2,9 +2,8 @@
 
 from typing import NamedTuple
 
-from translate.grammar.conjugation import Conjugation, agree, conjugate
 from translate.grammar.french_phrases import contract, elide, phrase, prepositional
-from translate.grammar.lexicon import PRONOUNS, Name, Pronoun, State
+from translate.grammar.lexicon import PRONOUNS, Conjugation, Name, Pronoun, State, agree, conjugate
 from translate.grammar.meaning import (
     Age,
     Clause,

@@ -1,9 +1,123 @@
-"""The lexicon: pairs of expressions with their word alignment, and their grammar, read from `lexicon.txt`."""
+"""The lexicon of `lexicon.txt`: forms of words, and pairs of expressions with their word alignment."""
 
+import re
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from translate.grammar.conjugation import Conjugation, EnglishForms, conjugate, english_forms
+_ODD_THIRD = {"have": "has", "can": "can", "must": "must"}
+_DOUBLING = ("appeler", "jeter")
+_FUTURE_ENDINGS = ("ai", "as", "a", "ons", "ez", "ont")
+_IMPERFECT_ENDINGS = ("ais", "ais", "ait", "ions", "iez", "aient")
+
+
+def _read_tables() -> dict[str, list[list[str]]]:
+    """The rows of every table as lists of five fields; missing fields at the end are empty."""
+    found: dict[str, list[list[str]]] = {}
+    for line in Path(__file__).with_name("lexicon.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            found[line[1:-1]] = rows = []
+        elif line and not line.startswith("#"):
+            fields = [field.strip() for field in line.split("|")]
+            rows.append([*fields, *[""] * (5 - len(fields))])
+    return found
+
+
+TABLES = _read_tables()
+# infinitive -> present (je tu il nous vous ils), future stem, past participle
+_IRREGULAR = {row[0]: (tuple(row[1].split()), row[2], row[3]) for row in TABLES["irregular"]}
+
+
+class Conjugation(NamedTuple):
+    """The forms of one French verb; lists of six run je, tu, il, nous, vous, ils."""
+
+    infinitive: str
+    present: tuple[str, ...]
+    future: tuple[str, ...]
+    imperfect: tuple[str, ...]
+    conditional: tuple[str, ...]
+    participle: str
+
+
+class EnglishForms(NamedTuple):
+    """The forms of one English verb."""
+
+    base: str
+    third: str
+    past: str
+    participle: str
+    ing: str
+
+
+@cache
+def conjugate(infinitive: str) -> Conjugation:
+    """The forms of a French verb, irregular if it is listed, else by its ending -er, -ir or -re."""
+    if infinitive in _IRREGULAR:
+        present, future_stem, participle = _IRREGULAR[infinitive]
+    elif infinitive.endswith("er"):
+        present, future_stem, participle = _first_group(infinitive)
+    elif infinitive.endswith("ir"):
+        stem = infinitive[:-1]
+        present = tuple(stem + ending for ending in ("s", "s", "t", "ssons", "ssez", "ssent"))
+        future_stem, participle = infinitive, stem
+    else:
+        stem = infinitive[:-2]
+        present = tuple(stem + ending for ending in ("s", "s", "", "ons", "ez", "ent"))
+        future_stem, participle = infinitive[:-1], stem + "u"
+    past_stem = "ét" if infinitive == "être" else present[3].removesuffix("ons")
+    return Conjugation(
+        infinitive,
+        present,
+        tuple(future_stem + ending for ending in _FUTURE_ENDINGS),
+        tuple(past_stem + ending for ending in _IMPERFECT_ENDINGS),
+        tuple(future_stem + ending for ending in _IMPERFECT_ENDINGS),
+        participle,
+    )
+
+
+def _first_group(infinitive: str) -> tuple[tuple[str, ...], str, str]:
+    """Present, future stem and participle of a verb in -er, with the spelling changes of its stem."""
+    stem = infinitive[:-2]
+    silent = stem  # the stem before a silent ending: j' achète, ils jettent, tu nettoies
+    future_stem = infinitive
+    if infinitive in _DOUBLING:
+        silent = stem + stem[-1]
+        future_stem = silent + "er"
+    elif re.search(r"e[tvnlr]$", stem):
+        silent = stem[:-2] + "è" + stem[-1]
+        future_stem = silent + "er"
+    elif re.search(r"é[rt]$", stem):
+        silent = stem[:-2] + "è" + stem[-1]
+    elif stem.endswith("y"):
+        silent = stem[:-1] + "i"
+        future_stem = "enverr" if infinitive == "envoyer" else silent + "er"
+    plural = stem + "e" if stem.endswith("g") else stem[:-1] + "ç" if stem.endswith("c") else stem
+    present = (silent + "e", silent + "es", silent + "e", plural + "ons", stem + "ez", silent + "ent")
+    return present, future_stem, stem + "é"
+
+
+def agree(form: str, *, feminine: bool, plural: bool) -> str:
+    """The form of a participle, or of a regular adjective, that agrees; `form` is the masculine singular."""
+    if feminine and not form.endswith("e"):
+        form += "e"
+    return form + "s" if plural and form[-1] not in "sx" else form
+
+
+def english_forms(written: str) -> EnglishForms:
+    """The forms of an English verb written `base`, or `base/past/participle` if it is irregular."""
+    base, *parts = written.split("/")
+    stem = base + base[-1] if re.fullmatch(r"[^aeiou]*[aeiou][^aeiouwxy]", base) else base
+    if base in ("forget", "prefer", "begin"):
+        stem = base + base[-1]
+    if re.search(r"[^aeiou]y$", base):
+        third, regular_past = base[:-1] + "ies", base[:-1] + "ied"
+    else:
+        third = base + ("es" if re.search(r"(s|sh|ch|x|o)$", base) else "s")
+        regular_past = base + "d" if base.endswith("e") else stem + "ed"
+    third = _ODD_THIRD.get(base, third)
+    ing = base[:-1] + "ing" if re.search(r"[^eo]e$", base) and base != "be" else stem + "ing"
+    past, participle = parts or (regular_past, regular_past)
+    return EnglishForms(base, third, past, participle, ing)
 
 
 class Pair(NamedTuple):
@@ -43,7 +157,7 @@ class Pronoun(NamedTuple):
     direct: str
     indirect: str
     stressed: str
-    feminine: bool = False
+    feminine: bool
 
 
 class Adjective(NamedTuple):
@@ -173,6 +287,27 @@ def of_classes(classes: str) -> tuple[Noun | Name, ...]:
     return tuple(heads)
 
 
+def nouns(classes: str, without: str = "") -> tuple[Noun, ...]:
+    """Nouns of any of the classes, and of none of those in ``without``."""
+    wanted, others = set(classes.split()), set(without.split())
+    return tuple(entry for entry in NOUNS if entry.classes & wanted and not entry.classes & others)
+
+
+def unmarked(verbs: tuple[Verb, ...], marks: str) -> tuple[Verb, ...]:
+    """The verbs that have none of the flags."""
+    return tuple(entry for entry in verbs if not entry.flags & set(marks.split()))
+
+
+def bases(verbs: tuple[Verb, ...], names: str) -> tuple[Verb, ...]:
+    """The verbs of some English infinitives."""
+    return tuple(entry for entry in verbs if entry.english.base in names.split())
+
+
+def english_of(entry: Noun | Name | Adverbial) -> str:
+    """The English words of an entry."""
+    return " ".join(entry.forms[0].english if isinstance(entry, Noun) else entry.pair.english)
+
+
 def marked(entries: tuple[Adverbial, ...], mark: str) -> tuple[Adverbial, ...]:
     """The entries that have a flag."""
     return tuple(entry for entry in entries if mark in entry.flags)
@@ -191,6 +326,12 @@ def _verbs(table: str, frame: str = "") -> tuple[Verb, ...]:
     return tuple(verbs)
 
 
+def _pronoun(row: list[str]) -> Pronoun:
+    nominative, accusative = row[1].split()
+    subject, direct, indirect, stressed = (row[3].split() + [""] * 3)[:4]
+    return Pronoun((nominative, accusative), int(row[2]), subject, direct, indirect, stressed, row[4] == "f")
+
+
 def _modal(row: list[str]) -> Modal:
     flags = row[3].split()
     return Modal(
@@ -198,35 +339,9 @@ def _modal(row: list[str]) -> Modal:
     )
 
 
-def _read_tables() -> dict[str, list[list[str]]]:
-    """The rows of every table as lists of five fields; missing fields at the end are empty."""
-    found: dict[str, list[list[str]]] = {}
-    for line in Path(__file__).with_name("lexicon.txt").read_text(encoding="utf-8").splitlines():
-        if line.startswith("["):
-            found[line[1:-1]] = rows = []
-        elif line and not line.startswith("#"):
-            fields = [field.strip() for field in line.split("|")]
-            rows.append([*fields, *[""] * (5 - len(fields))])
-    return found
-
-
-TABLES = _read_tables()
 NOUNS = tuple(noun(row) for row in TABLES["nouns"])
 NAMES = tuple(Name(pair(r[0], r[1]), r[2] == "f", r[3]) for r in TABLES["names"])
-PRONOUNS: dict[str, Pronoun] = {
-    "I": Pronoun(("I", "me"), 0, "je", "me", "me", "moi"),
-    "you": Pronoun(("you", "you"), 1, "tu", "te", "te", "toi"),
-    "he": Pronoun(("he", "him"), 2, "il", "le", "lui", "lui"),
-    "she": Pronoun(("she", "her"), 2, "elle", "la", "lui", "elle", True),
-    "it": Pronoun(("it", "it"), 2, "il", "le", "lui", "lui"),
-    "it-f": Pronoun(("it", "it"), 2, "elle", "la", "lui", "elle", True),
-    "we": Pronoun(("we", "us"), 3, "nous", "nous", "nous", "nous"),
-    "they": Pronoun(("they", "them"), 5, "ils", "les", "leur", "eux"),
-    "they-f": Pronoun(("they", "them"), 5, "elles", "les", "leur", "elles", True),
-    "there": Pronoun(("there", "there"), 2, "il", "", "", ""),
-    "this": Pronoun(("this", "this"), 2, "ce", "", "", ""),
-    "these": Pronoun(("these", "these"), 5, "ce", "", "", ""),
-}
+PRONOUNS: dict[str, Pronoun] = {row[0]: _pronoun(row) for row in TABLES["pronouns"]}
 ADJECTIVES = tuple(adjective(row) for row in TABLES["adjectives"])
 TIMES, ADVERBS, QUANTITIES, WORDS = map(_adverbials, ("times", "adverbs", "quantities", "words"))
 WORD: dict[str, Adverbial] = {" ".join(word.pair.english): word for word in WORDS if "ask" not in word.flags}

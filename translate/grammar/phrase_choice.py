@@ -7,8 +7,18 @@ from itertools import accumulate
 from typing import NamedTuple, TypeVar
 
 from translate.grammar import lexicon
-from translate.grammar.lexicon import PRONOUNS, WORD, Adjective, Adverbial, Name, Noun, Verb, of_classes
-from translate.grammar.meaning import Clause, Phrase, PrepositionalPhrase, Relative
+from translate.grammar.lexicon import (
+    PRONOUNS,
+    WORD,
+    Adjective,
+    Adverbial,
+    Name,
+    Noun,
+    Verb,
+    english_of,
+    of_classes,
+)
+from translate.grammar.meaning import Phrase, PrepositionalPhrase, Relative
 
 Item = TypeVar("Item")
 
@@ -27,7 +37,6 @@ def weights(written: str) -> Weights:
 
 
 _SUBJECT_PRONOUNS = weights("I 24 you 18 he 20 she 20 we 18 they 18")
-_RELATIVE_TENSES = weights("present 3 past 4 future 1")
 
 # role of a phrase -> its determiners; "my" is any possessive, "number" and "quantity" any of their kind
 _SINGULAR = {
@@ -65,25 +74,14 @@ _OWNERS = tuple(_OWNER_OF.values())
 PERSONS = of_classes("person")
 FIRST_NAMES = tuple(name for name in lexicon.NAMES if name.kind == "person")
 _CITIES = of_classes("city country")
-_OWNED = tuple(
-    n for n in lexicon.NOUNS if n.classes & {"vehicle", "cycle", "building", "clothes", "own", "thing"}
-)
-
-
-def key(head: Noun | Name) -> tuple[str, ...]:
-    """The English words of an entry, as a key for tables."""
-    return head.forms[0].english if isinstance(head, Noun) else head.pair.english
-
-
-ADJECTIVES_OF: dict[tuple[str, ...], tuple[Adjective, ...]] = {
-    key(noun): tuple(adjective for adjective in lexicon.ADJECTIVES if adjective.classes & noun.classes)
+OWNED = lexicon.nouns("vehicle cycle building clothes own thing")
+ADJECTIVES_OF: dict[str, tuple[Adjective, ...]] = {
+    english_of(noun): tuple(adjective for adjective in lexicon.ADJECTIVES if adjective.classes & noun.classes)
     for noun in lexicon.NOUNS
 }
-VERBS_OF: dict[tuple[str, ...], tuple[Verb, ...]] = {
-    key(noun): tuple(
-        v for v in lexicon.TRANSITIVE if noun in v.objects and not v.preposition and "fixed" not in v.flags
-    )
-    for noun in lexicon.NOUNS
+_PLAIN = [verb for verb in lexicon.unmarked(lexicon.TRANSITIVE, "fixed") if not verb.preposition]
+VERBS_OF: dict[str, tuple[Verb, ...]] = {
+    english_of(noun): tuple(verb for verb in _PLAIN if noun in verb.objects) for noun in lexicon.NOUNS
 }
 
 
@@ -175,9 +173,9 @@ class PhraseChooser:
         phrase = Phrase(head, name, plural, adjectives, quantity)
         if plain or quantity is not None or adjectives or name not in ("the", "a", "this", "that", "all"):
             return phrase
-        if name == "the" and head in _OWNED and self.ornament(0.1):
+        if name == "the" and head in OWNED and self.ornament(0.1):
             return phrase._replace(owner=self.other_than_pronoun("definite", plain=True))
-        return phrase._replace(relative=self._relative(phrase)) if self.ornament(0.14) else phrase
+        return phrase._replace(relative=self.relative(phrase)) if self.ornament(0.14) else phrase
 
     def _owner(self, subject: Phrase | None) -> str:
         if subject is not None and self.chance(0.6):
@@ -190,36 +188,12 @@ class PhraseChooser:
 
     def _adjectives(self, head: Noun) -> tuple[Adjective, ...]:
         """One adjective, or two: one before the French noun and one after it."""
-        fitting = [a for a in ADJECTIVES_OF[key(head)] if not a.predicative]
+        fitting = [a for a in ADJECTIVES_OF[english_of(head)] if not a.predicative]
         if not fitting:
             return ()
         first = self.pick(fitting)
         after = [a for a in fitting if not a.before] if first.before and self.chance(0.15) else []
         return (first, self.pick(after)) if after else (first,)
-
-    def _relative(self, antecedent: Phrase) -> Relative | None:
-        """A short relative clause about the antecedent (who sings, that I bought), if one makes sense."""
-        head = antecedent.head
-        assert isinstance(head, Noun)
-        verbs = VERBS_OF[key(head)]
-        kinds = "object 5 " if verbs else ""
-        kinds += "where 5 " if "place" in head.classes else ""
-        kinds += "subject 9 whose 2" if "person" in head.classes else ""
-        kinds += "subject 4" if "animal" in head.classes else ""
-        if not kinds:
-            return None
-        kind = self.weighted(weights(kinds))
-        if kind == "subject":
-            who = "who" if "person" in head.classes else "that"
-            return Relative(who, self.short_clause(antecedent)._replace(gap="subject"))
-        if kind == "whose":
-            thing = self.pick(_OWNED)
-            return Relative("whose", self.quality_clause(Phrase(thing, "whose", self.chance(0.2)), "present"))
-        subject = self.pronoun() if self.chance(0.65) else self.named()
-        if kind == "where":
-            return Relative("where", self.living_clause(subject))
-        verb, tense = self.pick(verbs), self.weighted(_RELATIVE_TENSES)
-        return Relative("that", Clause(subject, verb, tense, object=antecedent, gap="object"))
 
     def place(self, *, cities: float = 0.1, things: bool = False) -> PrepositionalPhrase:
         """The place of a person or an event, or of a thing if `things`."""
@@ -234,16 +208,8 @@ class PhraseChooser:
         assert isinstance(head, Noun)
         return PrepositionalPhrase(preposition, self.noun(head, "oblique", plural=False, plain=True))
 
-    def short_clause(self, subject: Phrase) -> Clause:
-        """The content of a relative clause about the subject; clause choosers implement it."""
-        raise NotImplementedError
-
-    def living_clause(self, subject: Phrase) -> Clause:
-        """A clause about somebody at the place that the clause modifies."""
-        raise NotImplementedError
-
-    def quality_clause(self, subject: Phrase, tense: str) -> Clause:
-        """A clause about a quality of the subject."""
+    def relative(self, antecedent: Phrase) -> Relative | None:
+        """A short relative clause about the antecedent; the chooser of clauses implements it."""
         raise NotImplementedError
 
 

@@ -1,10 +1,10 @@
 """Chooses whole sentences at random: statements, questions, commands, and two clauses together."""
 
 from translate.grammar import lexicon
-from translate.grammar.clause_choice import QUALIFIED, ClauseChooser
-from translate.grammar.lexicon import PRONOUNS, WORD, Name, Noun, Pronoun
+from translate.grammar.clause_choice import BE_TENSES, QUALIFIED, ClauseChooser
+from translate.grammar.lexicon import BE, PRONOUNS, WORD, Name, Noun, Pronoun, english_of, of_classes
 from translate.grammar.meaning import Clause, Phrase, Sentence
-from translate.grammar.phrase_choice import DEFINITE, VERBS_OF, key, weights
+from translate.grammar.phrase_choice import DEFINITE, VERBS_OF, weights
 
 _KINDS = weights(
     "statement 64 question 10 asked 5 command 10 proposal 2 joined 3 anaphora 2 saying 2 there 2"
@@ -18,26 +18,25 @@ _CIRCUMSTANCES = weights("state 4 quality 3 intransitive 3 transitive 1")
 _EVENTS = weights("transitive 6 intransitive 5")
 _JOINED_TENSES = weights("present 5 past 4 future 3")
 _ASKING = lexicon.marked(lexicon.WORDS, "ask")
-_WHERE, _WHY = (next(word for word in _ASKING if word.pair.english == (name,)) for name in ("where", "why"))
+_WHERE, _WHY = (next(word for word in _ASKING if english_of(word) == name) for name in ("where", "why"))
 _HOW_MANY = next(quantity for quantity in lexicon.QUANTITIES if "asked" in quantity.flags)
 _WHO, _WHAT = (name for name in lexicon.NAMES if name.kind == "question")
 _ASKED_VERBS = tuple(
-    v for v in lexicon.TRANSITIVE if not v.preposition and not v.flags & {"nounal", "generic", "imperfect"}
+    v for v in lexicon.unmarked(lexicon.TRANSITIVE, "nounal generic imperfect") if not v.preposition
 )
-_COMMANDED = tuple(v for v in lexicon.TRANSITIVE if not v.flags & {"stative", "nounal", "unwilled"})
-_COMMANDED_ALONE = tuple(
-    v
-    for v in lexicon.INTRANSITIVE
-    if v.english.base in ("work", "dance", "run", "walk", "go", "get", "hurry", "rest")
-)
+_COMMANDED = lexicon.unmarked(lexicon.TRANSITIVE, "stative nounal unwilled")
+_COMMANDED_ALONE = lexicon.bases(lexicon.INTRANSITIVE, "work dance run walk go get hurry rest")
 _COMMAND_TIMES = tuple(
-    t for t in lexicon.TIMES if " ".join(t.pair.english) in ("tomorrow", "now", "tonight", "every day")
+    t for t in lexicon.TIMES if english_of(t) in ("tomorrow", "now", "tonight", "every day")
 )
-_ANAPHORIC = tuple(
-    n
-    for n in lexicon.NOUNS
-    if n.classes & {"thing", "clothes", "vehicle", "text"} and len(VERBS_OF[key(n)]) > 3
-)
+_ANAPHORIC = tuple(n for n in lexicon.nouns("thing clothes vehicle text") if len(VERBS_OF[english_of(n)]) > 3)
+_WEATHER_TENSES = weights("present 2 progressive 3 past 2 future 2 going 1")
+_WEATHER = tuple(state for state in lexicon.STATES if state.kind == "weather")
+_SHOWN = lexicon.nouns("thing text clothes vehicle place person", without="mass")
+_THERE = lexicon.nouns("thing text food animal drink clothes")
+_BUILDINGS = tuple(n for n in of_classes("goal building") if isinstance(n, Noun))
+_SERVED = ((WORD["on"], of_classes("table")), (WORD["in"], of_classes("kitchen")))
+_SHORT_TIMES = tuple(t for t in lexicon.TIMES if len(t.pair.english) < 3 and t.pair.english[0] != "in")
 
 
 class SentenceChooser(ClauseChooser):
@@ -64,9 +63,9 @@ class SentenceChooser(ClauseChooser):
             return self._saying()
         if kind == "there":
             asking = self.chance(0.25)
-            content = self.there(asking=asking)
+            content = self._there(asking=asking)
             return Sentence(content, "question", end="?") if asking else Sentence(content)
-        return Sentence(self.weather() if kind == "weather" else self.showing())
+        return Sentence(self._weather() if kind == "weather" else self._showing())
 
     def _asked(self) -> Sentence:
         kind = self.weighted(_ASKED)
@@ -160,7 +159,7 @@ class SentenceChooser(ClauseChooser):
         leading = kind in ("when", "if")
         subject = self.person(pronouns=0.7)
         if leading and self.chance(0.2):
-            first = self.weather(tense="present")
+            first = self._weather(tense="present")
         elif leading:
             first = self.clause(subject, kind=self.weighted(_CIRCUMSTANCES), tense="present")
         else:
@@ -168,7 +167,7 @@ class SentenceChooser(ClauseChooser):
         self.antecedent_free = False
         tense = "future" if kind == "if" else "present" if kind == "when" else first.tense
         if kind == "because" and self.chance(0.12):
-            second = self.weather(tense=tense)
+            second = self._weather(tense=tense)
         else:
             same = subject.joined is None and self.chance(0.85)
             table = _CIRCUMSTANCES if kind == "because" else _EVENTS
@@ -195,7 +194,7 @@ class SentenceChooser(ClauseChooser):
         self.budget = 0
         subject = self.pronoun() if self.chance(0.6) else self.named()
         head = self.pick(_ANAPHORIC)
-        verbs = [verb for verb in VERBS_OF[key(head)] if "stative" not in verb.flags]
+        verbs = [verb for verb in VERBS_OF[english_of(head)] if "stative" not in verb.flags]
         thing = self.noun(head, "definite", plural=self.chance(0.3), plain=True)
         first_verb = self.pick(verbs)
         second_verb = self.pick([verb for verb in verbs if verb is not first_verb])
@@ -213,3 +212,47 @@ class SentenceChooser(ClauseChooser):
         content = self.clause(tense="future" if verb.english.base == "hope" else "")
         subject = self.person(pronouns=0.65)._replace(relative=None)
         return Sentence(Clause(subject, verb, "present", content=content))
+
+    def _there(self, *, asking: bool) -> Clause:
+        """A clause with `there is`."""
+        near = self.chance(0.25)
+        head = self.pick(_BUILDINGS if near else _THERE)
+        mass = "mass" in head.classes
+        if near:
+            where = self.near(apart_from=head)
+        else:
+            where = self.place_at(self.pick(_SERVED)) if mass else self.place(cities=0, things=True)
+        plural = not (mass or near or asking) and self.chance(0.6)
+        thing = self.noun(head, "object", plural=plural, plain=True)
+        if thing.determiner in DEFINITE:
+            name = "bare" if mass else "some" if plural else "a"
+            none = not asking and self.chance(0.3)
+            thing = thing._replace(determiner="no" if none else name, quantity=None)
+        tense = self.weighted(BE_TENSES)
+        return Clause(Phrase(PRONOUNS["there"]), BE, tense, object=thing, place=where)
+
+    def _weather(self, *, tense: str = "") -> Clause:
+        """A clause about the weather, perhaps with a time; about rain or snow if the `tense` is given."""
+        it, place = Phrase(PRONOUNS["it"]), self.place(cities=1.0) if self.ornament(0.4) else None
+        time = None
+        if not tense and self.chance(0.5):
+            content = Clause(it, BE, self.weighted(BE_TENSES), predicate=self.pick(_WEATHER), place=place)
+        else:
+            verb = lexicon.RAIN if self.chance(0.6) else lexicon.SNOW
+            content = Clause(it, verb, tense or self.weighted(_WEATHER_TENSES), place=place)
+        times = [t for t in _SHORT_TIMES if content.tense in t.flags]
+        if times and not tense and self.ornament(0.5):
+            time = self.pick(times)
+        return content._replace(time=time)
+
+    def _showing(self) -> Clause:
+        """A clause with `this is` or `these are`."""
+
+        plural = self.chance(0.3)
+        head = self.pick([n for n in _SHOWN if not (plural and "single" in n.classes)])
+        phrase = self.noun(head, "object", plural=plural)
+        if phrase.determiner in ("this", "that", "all", ""):
+            phrase = phrase._replace(determiner="the", quantity=None)
+        negation = WORD["not"] if self.ornament(0.2) else None
+        subject = Phrase(PRONOUNS["these" if plural else "this"])
+        return Clause(subject, BE, "present", negation=negation, predicate=phrase)
