@@ -37,13 +37,10 @@ def corpus(
             )
     composed = compose([f"data={data}", *(overrides or [])], check=check_config)
     settings = check_config(composed).data
-    found = load_corpus(settings)
+    found = load_corpus(settings, apart=True)
     for line in found.summary_lines():
         print(line)
     if settings.kind == "grammar":
-        print(
-            f"a run with data.num_train={settings.num_train} does not train on these test pairs; a run with "
-            "another number may"
-        )
+        print("no run trains on these validation and test pairs: neither one on these files nor a recipe's")
     for path in write_corpus(found, out):
         print(path)

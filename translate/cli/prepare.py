@@ -86,7 +86,7 @@ def prepare(
     else:
         make_executor = partial(Cluster, master=spark, memory=bound)
     report = Preparation(chosen, out, make_executor, print_note).run()
-    print("\n".join([*summary(report), str(out / PAGE)]))
+    print("\n".join([*summary(report), f"report, with examples of what was dropped: {out / PAGE}"]))
 
 
 def _recipe(

@@ -68,9 +68,11 @@ class Corpus:
         return [*lines, *self.notes]
 
 
-def load_corpus(data: DataConfig) -> Corpus:
+def load_corpus(data: DataConfig, *, apart: bool = False) -> Corpus:
     """Read, check and filter the corpus that ``data`` describes; only the training split is filtered.
 
+    Args:
+        apart: of the grammar, draw test pairs on which no recipe trains; see :func:`generate`.
     Raises:
         UserError: for wrong settings or files, or a full disk.
     """
@@ -78,14 +80,14 @@ def load_corpus(data: DataConfig) -> Corpus:
     if data.kind == "mixture":
         return _load_mixture(data)
     if data.kind != "prepared":
-        return _load_one(data)
+        return _load_one(data, apart=apart)
     languages, splits = read_prepared(data)
     return _completed(data, languages, splits, {}, [], len(splits["train"]))
 
 
-def _load_one(data: DataConfig) -> Corpus:
+def _load_one(data: DataConfig, *, apart: bool) -> Corpus:
     """Read a corpus that is not prepared, with pairs held out of it, and filter its training pairs."""
-    raw = _read(data)
+    raw = _load_grammar(data, apart=apart) if data.kind == "grammar" else _read(data)
     if data.images is not None:
         from translate.corpora.images.image_names import name_images
 
@@ -171,8 +173,6 @@ def _describe(reasons: dict[str, int]) -> str:
 
 
 def _read(data: DataConfig) -> RawCorpus:
-    if data.kind == "grammar":
-        return _load_grammar(data)
     if data.kind == "scenes":
         from translate.corpora.images.scene_corpus import load_scenes
 
@@ -190,7 +190,7 @@ def _read(data: DataConfig) -> RawCorpus:
     return load_clone(root, data, *languages)
 
 
-def _load_grammar(data: DataConfig) -> RawCorpus:
+def _load_grammar(data: DataConfig, *, apart: bool) -> RawCorpus:
     """The splits of `data=grammar` and `data=grammar_sov`; raises :class:`UserError` for other languages."""
     source_language, target_language = data.source_language or "en", data.target_language or "fr"
     backward = target_language == "en"
@@ -205,7 +205,7 @@ def _load_grammar(data: DataConfig) -> RawCorpus:
     sizes = data.num_train, data.num_validation, data.num_test
     splits = {
         name: Split([e.source for e in examples], [e.target for e in examples], [e.gold for e in examples])
-        for name, examples in generate(*sizes, data.seed, target=other).items()
+        for name, examples in generate(*sizes, data.seed, target=other, apart=apart).items()
         if examples
     }
     if backward:

@@ -10,6 +10,7 @@ from translate.grammar.meaning import (
     Relative,
     Sentence,
     Token,
+    assemble,
     english_tokens,
     features,
 )
@@ -26,17 +27,7 @@ _BE = {
 
 def realise(sentence: Sentence) -> list[Token]:
     """The English tokens of a sentence, from the first word to the final punctuation."""
-    tokens = _first_clause(sentence)
-    if sentence.conjunction is not None and sentence.second is not None:
-        conjunction = english_tokens(sentence.conjunction.pair, "x")
-        second = clause(sentence.second, "Z")
-        if sentence.conjunction_first:
-            tokens = [*conjunction, *tokens, Token(",", ("c0",)), *second]
-        else:
-            tokens = [*tokens, *conjunction, *second]
-    if sentence.polite:
-        tokens = [*tokens, Token(",", ("c0",)), Token("please", ("q0",))]
-    return [*tokens, Token(sentence.end, ("e0",))]
+    return assemble(sentence, _first_clause(sentence), clause, english_tokens, [Token("please", ("q0",))])
 
 
 def _first_clause(sentence: Sentence) -> list[Token]:

@@ -1,9 +1,16 @@
-"""Realises an abstract sentence in French: word order, tenses, agreement, negation, clitic pronouns."""
+"""Realises an abstract sentence in French: word order, agreement, articles, contraction, elision."""
 
-from typing import NamedTuple
-
-from translate.grammar.french_phrases import contract, elide, phrase, prepositional
-from translate.grammar.lexicon import PRONOUNS, Conjugation, Name, Pronoun, State, agree, conjugate
+from translate.grammar.french_verbs import (
+    Arguments,
+    arguments_of,
+    clitics_of,
+    has_infinitive,
+    is_clitic,
+    is_nothing,
+    negation_of,
+    verb_group,
+)
+from translate.grammar.lexicon import Name, Noun, Pronoun, State
 from translate.grammar.meaning import (
     Age,
     Clause,
@@ -11,52 +18,42 @@ from translate.grammar.meaning import (
     Phrase,
     PrepositionalPhrase,
     Quality,
+    Relative,
     Sentence,
     Token,
+    assemble,
     features,
     french_tokens,
 )
 
-_REFLEXIVE = ("me", "te", "se", "nous", "vous", "se")
-_RANK = {
-    word: rank
-    for rank, words in enumerate(("me te se nous vous", "le la les", "lui leur", "y"))
-    for word in words.split()
+# masculine, feminine, plural
+_DETERMINERS = {
+    "the": ("le", "la", "les"),
+    "generic": ("le", "la", "les"),
+    "whose": ("le", "la", "les"),
+    "a": ("un", "une", "des"),
+    "this": ("ce", "cette", "ces"),
+    "that": ("ce", "cette", "ces"),
+    "my": ("mon", "ma", "mes"),
+    "your": ("ton", "ta", "tes"),
+    "his": ("son", "sa", "ses"),
+    "her": ("son", "sa", "ses"),
+    "our": ("notre", "notre", "nos"),
+    "your-formal": ("votre", "votre", "vos"),
+    "their": ("leur", "leur", "leurs"),
 }
-_AVOIR, _ETRE, _ALLER = conjugate("avoir"), conjugate("être"), conjugate("aller")
-_THERE = PRONOUNS["there"]
-
-
-class Arguments(NamedTuple):
-    """Subject, direct object and recipient in French, with the paths of their concepts."""
-
-    subject: tuple[Phrase, str]
-    object: tuple[Phrase, str] | None
-    recipient: tuple[Phrase, str] | None
-
-
-class VerbGroup(NamedTuple):
-    """The finite verb, the participle with a preposition, and the infinitive; the last two may be empty."""
-
-    finite: Token
-    participle: list[Token]
-    infinitive: list[Token]
+_BEFORE_VOWEL = {"ce": "cet", "ma": "mon", "ta": "ton", "sa": "son"}
+_WHICH = ("quel", "quelle", "quels", "quelles")
+_ELIDED = {word: word[:-1] + "'" for word in ("je", "me", "te", "se", "le", "la", "de", "ne", "que", "ce")}
+_CONTRACTED = {("à", "le"): "au", ("à", "les"): "aux", ("de", "le"): "du", ("de", "les"): "des"}
+# h aspiré, and numbers that behave like it
+_NO_ELISION = ("hérisson", "haricot", "hache", "huit", "onze")
 
 
 def realise(sentence: Sentence) -> list[Token]:
     """The French tokens of a sentence, from the first word to the final punctuation."""
-    tokens = _first_clause(sentence)
-    if sentence.conjunction is not None and sentence.second is not None:
-        conjunction = french_tokens(sentence.conjunction.pair, "x")
-        second = clause(sentence.second, "Z")
-        if sentence.conjunction_first:
-            tokens = [*conjunction, *tokens, Token(",", ("c0",)), *second]
-        else:
-            tokens = [*tokens, *conjunction, *second]
-    if sentence.polite:
-        please = [Token(word, ("q0",)) for word in ("s'", "il", "vous", "plaît")]
-        tokens = [*tokens, Token(",", ("c0",)), *please]
-    return elide([*tokens, Token(sentence.end, ("e0",))])
+    please = [Token(word, ("q0",)) for word in ("s'", "il", "vous", "plaît")]
+    return elide(assemble(sentence, _first_clause(sentence), clause, french_tokens, please))
 
 
 def _first_clause(sentence: Sentence) -> list[Token]:
@@ -69,10 +66,10 @@ def _first_clause(sentence: Sentence) -> list[Token]:
     if sentence.mood != "question":
         return _command(first, 4 if sentence.mood == "command" else 3)
     if first.gap == "subject":
-        return phrase(first.subject, "S", clause) + clause(first, "")
+        return phrase(first.subject, "S") + clause(first, "")
     front = french_tokens(sentence.asked.pair, "w") if sentence.asked is not None else []
     if first.gap == "object" and first.object is not None:
-        front = phrase(first.object, "O", clause)
+        front = phrase(first.object, "O")
     subject = arguments_of(first, "").subject[0]
     if is_clitic(subject) and features(subject).person != 0:
         return front + clause(first, "", inverted=True)
@@ -114,7 +111,7 @@ def _subject(
     if content.gap == "subject":
         return [], []
     if not is_clitic(subject):
-        return phrase(subject, path, clause), []
+        return phrase(subject, path), []
     assert isinstance(subject.head, Pronoun)
     pronoun = Token(subject.head.subject, (path + "h0",))
     if not inverted:
@@ -158,9 +155,9 @@ def _complements(content: Clause, path: str, arguments: Arguments, negation: lis
         words = french_tokens(manner.pair, path + "i")
         tokens = tokens + words if "late" in manner.flags else words + tokens
     if content.place is not None and content.gap != "place":
-        tokens += prepositional(content.place, path + "L", clause)
+        tokens += prepositional(content.place, path + "L")
     if content.company is not None:
-        tokens += prepositional(content.company, path + "W", clause)
+        tokens += prepositional(content.company, path + "W")
     if content.time is not None:
         tokens += french_tokens(content.time.pair, path + "z")
     if content.content is not None:
@@ -179,14 +176,14 @@ def _objects(content: Clause, path: str, arguments: Arguments, negation: list[To
             bridge = (
                 Token(verb.preposition, (path + "p0",)) if verb.particle else _weak(verb.preposition, path)
             )
-            tokens = contract([bridge], phrase(thing, thing_path, clause))
+            tokens = contract([bridge], phrase(thing, thing_path))
         elif not (is_clitic(thing) or is_nothing(thing)):
             concepts = tuple(concept for token in negation for concept in token.strong) if negation else None
-            tokens = phrase(thing, thing_path, clause, negation=concepts)
+            tokens = phrase(thing, thing_path, negation=concepts)
     if arguments.recipient is not None and not is_clitic(arguments.recipient[0]):
         recipient, recipient_path = arguments.recipient
         bridge = _weak("à", path) if content.recipient is None else Token("à", (path + "i0",))
-        tokens = [*tokens, *contract([bridge], phrase(recipient, recipient_path, clause))]
+        tokens = [*tokens, *contract([bridge], phrase(recipient, recipient_path))]
     return tokens
 
 
@@ -204,129 +201,149 @@ def _predicate(content: Clause, path: str, subject: Features) -> list[Token]:
         tokens = [*degree, Token(form, (path + "a9",))]
         if predicate.than is None:
             return tokens
-        return [*tokens, Token("que", (path + "b0",)), *phrase(predicate.than, path + "B", clause)]
+        return [*tokens, Token("que", (path + "b0",)), *phrase(predicate.than, path + "B")]
     if isinstance(predicate, Age):
         return [*french_tokens(predicate.years.pair, path + "y"), Token("ans", (path + "y9",))]
     if isinstance(predicate, State):
         return [Token(predicate.noun, (path + "s0",))]
     if isinstance(predicate, Phrase):
-        return phrase(predicate, path + "K", clause)
+        return phrase(predicate, path + "K")
     if isinstance(predicate, PrepositionalPhrase):
-        return prepositional(predicate, path + "K", clause)
+        return prepositional(predicate, path + "K")
     return []
 
 
-def arguments_of(content: Clause, path: str) -> Arguments:
-    """The arguments of a clause whose concepts are under `path`."""
-    subject = (content.subject, path + "S")
-    thing = (content.object, path + "O") if content.object is not None else None
-    if "swapped" in content.verb.flags and thing is not None:
-        return Arguments(thing, None, subject)  # I miss you: tu me manques
-    recipient = (content.recipient, path + "I") if content.recipient is not None else None
-    return Arguments(subject, thing, recipient)
+def starts_with_vowel(word: str) -> bool:
+    """Whether the word starts with a vowel or a mute h, so that the word before it is elided."""
+    return (word[0].lower() in "aeiouhéèêâîôûœ" or word == "y") and not word.startswith(_NO_ELISION)
 
 
-def is_clitic(content: Phrase) -> bool:
-    """Whether the phrase is a pronoun that precedes the verb."""
-    return isinstance(content.head, Pronoun) and content.joined is None
+def elide(tokens: list[Token]) -> list[Token]:
+    """`je aime` to `j' aime`, `si il` to `s' il`."""
+    elided = list(tokens)
+    for i in range(len(tokens) - 1):
+        text, following = tokens[i].text, tokens[i + 1].text
+        if text in _ELIDED and starts_with_vowel(following):
+            elided[i] = tokens[i]._replace(text=_ELIDED[text])
+        elif text == "si" and following in ("il", "ils"):
+            elided[i] = tokens[i]._replace(text="s'")
+    return elided
 
 
-def is_nothing(content: Phrase) -> bool:
-    """Whether the phrase is `rien`, which stands before a participle like `pas`."""
-    return isinstance(content.head, Name) and content.head.pair.french == ("rien",)
+def contract(preposition: list[Token], tokens: list[Token]) -> list[Token]:
+    """The preposition with the phrase, contracted where French contracts, as `à le` to `au`."""
+    last, article = preposition[-1], tokens[0]
+    contracted = _CONTRACTED.get((last.text, article.text))
+    if contracted is None or (article.text == "le" and starts_with_vowel(tokens[1].text)):
+        return preposition + tokens
+    strong = last.strong or article.strong
+    others = [c for c in (*last.strong, *last.weak, *article.strong, *article.weak) if c not in strong]
+    return [*preposition[:-1], Token(contracted, strong, tuple(others)), *tokens[1:]]
 
 
-def has_infinitive(content: Clause) -> bool:
-    """Whether the verb of the clause is an infinitive after another verb."""
-    return content.modal is not None or content.tense == "going"
+def phrase(content: Phrase, path: str, *, negation: tuple[str, ...] | None = None) -> list[Token]:
+    """A noun phrase with its concepts under `path`.
+
+    Args:
+        negation: concepts of the negation of a direct object, in which `un` becomes `de`.
+    """
+    head = content.head
+    if isinstance(head, Pronoun):
+        tokens = [Token(head.stressed, (path + "h0",))]
+    elif isinstance(head, Name):
+        tokens = french_tokens(head.pair, path + "h")
+        if content.determiner == "generic":
+            tokens = [Token("la" if head.feminine else "le", (), (path + "h0",)), *tokens]
+    else:
+        tokens = _noun(content, head, path, negation)
+    if content.owner is not None:
+        tokens += contract([Token("de", (path + "f0",))], phrase(content.owner, path + "F"))
+    if content.relative is not None:
+        tokens += _relative(content.relative, path + "R")
+    if content.joined is not None:
+        tokens += [Token("et", (path + "j0",)), *phrase(content.joined, path + "J")]
+    return tokens
 
 
-def verb_group(content: Clause, path: str, arguments: Arguments) -> VerbGroup:
-    """The verb of the clause with its auxiliaries."""
-    verb, modal, predicate = content.verb, content.modal, content.predicate
-    french, concept = verb.french, path + "v0"
-    if isinstance(predicate, State):
-        french = predicate.french
-    elif isinstance(predicate, Age) or content.subject.head is _THERE:
-        french = _AVOIR
-    subject = features(arguments.subject[0])
-    infinitive = [Token(french.infinitive, (concept,))]
-    if modal is not None:
-        group = _tensed(content, path, modal.french, path + "m0", subject, agreeing=None)
-        between = [Token(modal.preposition, (path + "m1",))] if modal.preposition else []
-        return group._replace(participle=[*group.participle, *between], infinitive=infinitive)
-    moves = "être" in verb.flags or verb.reflexive
-    agreeing = subject if moves else _preceding_object(content, arguments)
-    return _tensed(content, path, french, concept, subject, agreeing, auxiliary=_ETRE if moves else _AVOIR)
+def _noun(content: Phrase, head: Noun, path: str, negation: tuple[str, ...] | None) -> list[Token]:
+    feminine, plural = head.feminine, content.plural
+    tokens = french_tokens(head.forms[plural], path + "h")
+    number = len(content.adjectives)
+    for i in range(number - 1, -1, -1):
+        adjective, concept = content.adjectives[i], f"{path}a{i}"
+        if adjective.before:
+            liaison = not feminine and not plural and starts_with_vowel(tokens[0].text)
+            form = 1 if liaison else 3 + feminine if plural else 2 * feminine
+            tokens = [Token(adjective.french[form], (concept,)), *tokens]
+        else:
+            tokens.append(Token(adjective.french[3 + feminine if plural else 2 * feminine], (concept,)))
+    if content.quantity is not None:
+        tokens = french_tokens(content.quantity.pair, path + "q") + tokens
+    return _determiner(content, head, path, tokens, negation) + tokens
 
 
-def _preceding_object(content: Clause, arguments: Arguments) -> Features | None:
-    if arguments.object is None or content.verb.preposition:
-        return None
-    thing = arguments.object[0]
-    return features(thing) if content.gap == "object" or is_clitic(thing) else None
+def _determiner(
+    content: Phrase, head: Noun, path: str, following: list[Token], negation: tuple[str, ...] | None
+) -> list[Token]:
+    name, feminine, plural = content.determiner, head.feminine, content.plural
+    own = (path + "d0",)
+    inherited = (f"{path}h{len(head.forms[plural].english) - 1}",)
+    if not name:
+        return []
+    if name == "all":
+        return [Token("toutes" if feminine else "tous", own), Token("les", (path + "d1",))]
+    if name == "which":
+        return [Token(_WHICH[feminine + 2 * plural], own)]
+    if name in ("any", "no") or (negation is not None and name in ("a", "bare")):
+        strong = own if name in ("any", "a") else ()
+        weak = (*(own if name == "no" else inherited if name == "bare" else ()), *(negation or ()))
+        return [Token("de", strong, weak)]
+    strong, weak = ((), inherited) if name in ("bare", "generic") else (own, ())
+    if name in ("some", "bare"):
+        return _indefinite(content, strong, weak, following)
+    form = _DETERMINERS[name][2 if plural else feminine]
+    if form in _BEFORE_VOWEL and starts_with_vowel(following[0].text):
+        form = _BEFORE_VOWEL[form]
+    return [Token(form, strong, weak)]
 
 
-def _tensed(
-    content: Clause,
-    path: str,
-    french: Conjugation,
-    concept: str,
-    subject: Features,
-    agreeing: Features | None,
-    auxiliary: Conjugation = _AVOIR,
-) -> VerbGroup:
-    """The verb in its tense; the participle agrees with `agreeing`."""
-    tense, modal = content.tense, content.modal
-    flags = modal.flags if modal is not None else content.verb.flags
-    person = subject.person
-    if tense == "perfect" or (tense == "past" and "imperfect" not in flags):
-        participle = french.participle
-        if agreeing is not None:
-            participle = agree(participle, feminine=agreeing.feminine, plural=agreeing.plural)
-        finite = Token(auxiliary.present[person], (path + "t0",), (concept,))
-        return VerbGroup(finite, [Token(participle, (concept,))], [])
-    if tense == "going":
-        finite = Token(_ALLER.present[person], (path + "u0",))
-        return VerbGroup(finite, [], [Token(french.infinitive, (concept,))])
-    forms = french.future if tense == "future" else french.imperfect if tense == "past" else french.present
-    if modal is not None and modal.kind == "would":
-        forms = french.conditional
-    return VerbGroup(Token(forms[person], (concept,)), [], [])
+def _indefinite(
+    content: Phrase, strong: tuple[str, ...], weak: tuple[str, ...], following: list[Token]
+) -> list[Token]:
+    """`des`, or `de` before an adjective; of what is not counted `du`, `de la`, `de l'`."""
+    if content.plural:
+        early = any(adjective.before for adjective in content.adjectives)
+        return [Token("de" if early else "des", strong, weak)]
+    if features(content).feminine:
+        return [Token("de", strong, weak), Token("la", strong, weak)]
+    if starts_with_vowel(following[0].text):
+        return [Token("de", strong, weak), Token("le", strong, weak)]
+    return [Token("du", strong, weak)]
 
 
-def negation_of(content: Clause, path: str, arguments: Arguments) -> tuple[list[Token], list[Token]]:
-    """`ne` and what follows the finite verb: `pas`, `jamais`, `plus`, `rien`."""
-    if content.negation is not None:
-        tokens = french_tokens(content.negation.pair, path + "n")
-        return tokens[:1], tokens[1:]
-    subject, subject_path = arguments.subject
-    if _is_negative(subject):
-        return [Token("ne", (subject_path + "h0",))], []
-    if arguments.object is None:
-        return [], []
-    thing, path = arguments.object
-    if thing.determiner == "no":
-        return [Token("ne", (path + "d0",))], [Token("pas", (path + "d0",))]
-    if _is_negative(thing):
-        return [Token("ne", (path + "h0",))], [Token("rien", (path + "h0",))] if is_nothing(thing) else []
-    return [], []
+def prepositional(place: PrepositionalPhrase, path: str) -> list[Token]:
+    """A preposition and its phrase: `à Paris`, `en France`, `au Japon`, `près du pont`."""
+    tokens = french_tokens(place.preposition.pair, path + "p")
+    content, head = place.phrase, place.phrase.head
+    if isinstance(head, Name) and head.kind in ("city", "country"):
+        own, name = tokens[-1], french_tokens(head.pair, path + "h")
+        if head.kind == "city" or own.text == "de":
+            to = own if own.text == "de" else own._replace(text="à")
+            article = [] if head.kind == "city" or head.feminine else [Token("le", (), (path + "h0",))]
+            return contract([to], article + name)
+        masculine = not head.feminine and not starts_with_vowel(name[0].text)
+        return [own._replace(text="au" if masculine else "en"), *name]
+    return contract(tokens, phrase(content, path))
 
 
-def _is_negative(content: Phrase) -> bool:
-    return isinstance(content.head, Name) and content.head.kind == "negative"
+def _relative(relative: Relative, path: str) -> list[Token]:
+    own = (path + "r0",)
+    if relative.kind == "whose":
+        return [Token("dont", (path + "Sd0",)), *_whose(clause(relative.clause, path), path)]
+    word = "où" if relative.kind == "where" else "qui" if relative.clause.gap == "subject" else "que"
+    return [Token(word, own), *clause(relative.clause, path)]
 
 
-def clitics_of(content: Clause, path: str, arguments: Arguments, person: int) -> list[Token]:
-    """Pronouns before the verb, in their order: `me le`, `le lui`, `te les`, `y`."""
-    clitics = [Token(_REFLEXIVE[person], (), (path + "v0",))] if content.verb.reflexive else []
-    if content.subject.head is _THERE:
-        clitics.append(Token("y", (path + "Sh0",)))
-    thing, recipient = arguments.object, arguments.recipient
-    if thing is not None and content.gap != "object" and isinstance(thing[0].head, Pronoun):
-        indirect = content.verb.preposition == "à"
-        form = thing[0].head.indirect if indirect else thing[0].head.direct
-        clitics.append(Token(form, (thing[1] + "h0",)))
-    if recipient is not None and isinstance(recipient[0].head, Pronoun):
-        clitics.append(Token(recipient[0].head.indirect, (recipient[1] + "h0",)))
-    return sorted(clitics, key=lambda token: _RANK[token.text])
+def _whose(tokens: list[Token], path: str) -> list[Token]:
+    """In `dont la voiture` the link of the article to `whose` is only possible."""
+    return [Token(tokens[0].text, (), (path + "Sd0",)), *tokens[1:]]

@@ -1,6 +1,7 @@
 """Generates the embedded corpora: pairs of English and French or an invented language, with exact links."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 from translate.errors import UserError
@@ -9,6 +10,8 @@ from translate.grammar.meaning import Sentence, Token
 from translate.grammar.sentence_choice import SentenceChooser
 
 _MAX_WORDS = 17
+RECIPE_PAIRS = 82_000  # that a recipe of conf/experiment draws at most, with data.seed=1
+_APART = 1 << 40  # between the seeds of a corpus and of its test pairs
 _FRUITLESS = 20_000  # draws in a row without a new pair, after which the grammar is taken to be exhausted
 # shown in the documentation's pictures, so they must be training pairs
 _CLASSICS = ("I love you .", "look it up .")
@@ -24,7 +27,13 @@ class Example(NamedTuple):
 
 
 def generate(
-    num_train: int, num_validation: int, num_test: int, seed: int = 1, target: str = "fr"
+    num_train: int,
+    num_validation: int,
+    num_test: int,
+    seed: int = 1,
+    target: str = "fr",
+    *,
+    apart: bool = False,
 ) -> dict[str, list[Example]]:
     """Generate three splits of distinct examples that share no sentence on either side.
 
@@ -32,6 +41,8 @@ def generate(
 
     Args:
         target: `fr`, or `sov` for an invented language with the verb at the end.
+        apart: draw validation and test pairs whose sentences are in no training text of this package's
+            recipes either, however many of their pairs a run takes.
     Raises:
         UserError: for a negative number, an unknown target, or more pairs than the grammar has.
     """
@@ -43,25 +54,23 @@ def generate(
         raise UserError(
             f"grammar: unknown target language {target!r}; expected one of {', '.join(_REALISERS)}"
         )
-    chooser = SentenceChooser(seed)
-    examples = _distinct(chooser, sum(wanted.values()), target)
+    chooser, seen = SentenceChooser(seed), set[str]()
+    examples = _distinct(chooser, sum(wanted.values()), target, seen)
     # early draws are short and frequent sentences; shuffling spreads them over the splits
     for i in range(len(examples) - 1, 0, -1):
         j = int(chooser.draw() * (i + 1))
         examples[i], examples[j] = examples[j], examples[i]
     examples.sort(key=lambda example: example.source in _CLASSICS)
     held_out = num_test + num_validation
-    return {
-        "train": examples[held_out:],
-        "validation": examples[num_test:held_out],
-        "test": examples[:num_test],
-    }
+    others = examples[:held_out]
+    if apart:  # with another stream of numbers: this one would give the recipes' sentences again
+        others = _distinct(SentenceChooser(seed + _APART), held_out, target, seen | _of_recipes(target))
+    return {"train": examples[held_out:], "validation": others[num_test:], "test": others[:num_test]}
 
 
-def _distinct(chooser: SentenceChooser, number: int, language: str) -> list[Example]:
+def _distinct(chooser: SentenceChooser, number: int, language: str, seen: set[str]) -> list[Example]:
+    """Pairs without a sentence of ``seen``, to which theirs are added."""
     examples: list[Example] = []
-    sources: set[str] = set()
-    targets: set[str] = set()
     fruitless = 0
     while len(examples) < number:
         if (fruitless := fruitless + 1) > _FRUITLESS:
@@ -69,17 +78,25 @@ def _distinct(chooser: SentenceChooser, number: int, language: str) -> list[Exam
         sentence = chooser.sentence()
         source = english.realise(sentence)
         source_line = " ".join([token.text for token in source])
-        if source_line in sources or len(source) > _MAX_WORDS:
+        if source_line in seen or len(source) > _MAX_WORDS:
             continue
         target = _REALISERS[language](sentence)
+        # a mark, as a sentence such as a name may be the same in both languages
         target_line = " ".join([token.text for token in target])
-        if target_line in targets or len(target) > _MAX_WORDS:
+        if f"{language}: {target_line}" in seen or len(target) > _MAX_WORDS:
             continue
-        sources.add(source_line)
-        targets.add(target_line)
+        seen |= {source_line, f"{language}: {target_line}"}
         examples.append(Example(source_line, target_line, gold(source, target)))
         fruitless = 0
     return examples
+
+
+@cache
+def _of_recipes(language: str) -> frozenset[str]:
+    """The sentences of the largest recipe, among which are those of every smaller one."""
+    seen = set[str]()
+    _distinct(SentenceChooser(1), RECIPE_PAIRS, language, seen)
+    return frozenset(seen)
 
 
 def realise(sentence: Sentence, target: str = "fr") -> Example:

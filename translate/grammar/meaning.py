@@ -7,6 +7,7 @@ it expresses, strongly or weakly. Tokens of two languages are linked if they sha
 if both express it strongly, possible if only one does.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from translate.grammar.lexicon import Adjective, Adverbial, Modal, Name, Noun, Pair, Pronoun, State, Verb
@@ -140,3 +141,23 @@ def french_tokens(pair: Pair, path: str) -> list[Token]:
         Token(word, tuple([f"{path}{i}" for i in sure]), tuple([f"{path}{i}" for i in possible]))
         for word, sure, possible in zip(pair.french, pair.sure, pair.possible, strict=True)
     ]
+
+
+def assemble(
+    sentence: Sentence,
+    first: list[Token],
+    clause: Callable[[Clause, str], list[Token]],
+    expression: Callable[[Pair, str], list[Token]],
+    please: list[Token],
+) -> list[Token]:
+    """The first clause with the conjunction and the second one, a polite end and the punctuation.
+
+    Args:
+        clause, expression: the tokens of a clause, and of a fixed expression, in the language.
+    """
+    tokens, comma = first, Token(",", ("c0",))
+    if sentence.conjunction is not None and sentence.second is not None:
+        conjunction, second = expression(sentence.conjunction.pair, "x"), clause(sentence.second, "Z")
+        leading = sentence.conjunction_first
+        tokens = [*conjunction, *first, comma, *second] if leading else [*first, *conjunction, *second]
+    return [*tokens, *([comma, *please] if sentence.polite else ()), Token(sentence.end, ("e0",))]

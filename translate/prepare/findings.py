@@ -10,8 +10,10 @@ import numpy as np
 from translate.prepare.exchange import Remaining, number_of, query
 from translate.prepare.executors import Executor
 from translate.prepare.inputs import SPLITS
+from translate.prepare.language import base
 from translate.prepare.recipe import Recipe
-from translate.prepare.rows import REASONS
+from translate.prepare.rows import REASONS, difference, placeholders
+from translate.prepare.rows import numbers as numbers_of
 from translate.prepare.shard_files import Shard, content_hash
 
 PAGE = "report.html"
@@ -21,12 +23,15 @@ SHOWN_LANGUAGES = 12
 BINS = 20  # of probabilities
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _STYLE = (
-    "body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;"
-    "color:#1b1b1b;background:#fff}div{overflow-x:auto}table{border-collapse:collapse;margin:1rem 0 2rem}"
-    "td,th{border-bottom:1px solid #ccc;padding:.3rem .6rem;text-align:left;vertical-align:top;"
-    "white-space:pre-line;overflow-wrap:anywhere}"
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:1rem auto;padding:0 1rem;"
+    "color:#1b1b1b;background:#fff}h2{margin:2.5rem 0 .5rem}p{margin:.5rem 0}"
+    "div{overflow-x:auto}table{border-collapse:collapse;margin:.5rem 0}"
+    "td,th{border-bottom:1px solid #ccc;padding:.3rem .8rem .3rem 0;text-align:left;vertical-align:top}"
     "td.n,th.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}"
-    "@media(prefers-color-scheme:dark){body{color:#ddd;background:#16181b}td,th{border-color:#444}}"
+    "tr.sum td{font-weight:600}td:first-child{min-width:11rem}"
+    "dl{border-left:4px solid #bbb;margin:1rem 0;padding-left:.8rem;overflow-wrap:anywhere}"
+    "dt{font-size:.85rem;opacity:.75}dd{margin:.1rem 0}dd+dt{margin-top:.5rem}"
+    "@media(prefers-color-scheme:dark){body{color:#ddd;background:#16181b}td,th,dl{border-color:#555}}"
 )
 
 
@@ -66,7 +71,7 @@ def report_of(
             side: _languages(executor, f"{side}_language") for side in ("source", "target")
         },
         "translation_probability": _histogram(executor),
-        "examples": _examples(executor),
+        "examples": _examples(executor, recipe),
     }
 
 
@@ -140,23 +145,43 @@ def _histogram(executor: Executor) -> dict[str, dict[str, int]]:
     }
 
 
-def _examples(executor: Executor) -> dict[str, list[dict[str, Any]]]:
-    """The first pairs of the random order for every reason, with the pair that is kept instead."""
+def _examples(executor: Executor, recipe: Recipe) -> dict[str, list[dict[str, Any]]]:
+    """The first pairs of the random order for every reason, with what convinces, or the pair kept instead."""
     chosen = query(
         executor,
         "SELECT reason, row, first FROM (SELECT reason, row, first, row_number() OVER (PARTITION BY reason "
         f"ORDER BY order_key, row) AS place FROM dropped) d WHERE place <= {EXAMPLES} ORDER BY row",
     )
     numbers = {number for row in chosen for number in (row["row"], row["first"]) if number is not None}
-    sides = ", ".join(f"substr({side}, 1, {SHOWN}) AS {side}" for side in ("source", "target"))
     wanted = ", ".join(map(str, sorted(numbers))) or "NULL"
-    rows = query(executor, f"SELECT row, corpus, line, {sides} FROM rows WHERE row IN ({wanted})")
-    texts = {row.pop("row"): row for row in rows}
-    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    names = "row, corpus, line, source, target, source_words, target_words, source_language, target_language"
+    rows = {row["row"]: row for row in query(executor, f"SELECT {names} FROM rows WHERE row IN ({wanted})")}
+    judged = query(executor, f"SELECT row, probability FROM clean WHERE row IN ({wanted})")
+    probability = {row["row"]: row["probability"] for row in judged}
+    found: dict[str, list[dict[str, Any]]] = {reason: [] for reason in REASONS}
     for row in chosen:
-        kept = {} if row["first"] is None else {"kept": texts[row["first"]]}
-        found[row["reason"]].append({**texts[row["row"]], **kept})
-    return {reason: found[reason] for reason in REASONS if reason in found}
+        why = _why(row["reason"], rows[row["row"]], recipe, probability.get(row["row"]))
+        kept = {} if row["first"] is None else {"kept": _shown(rows[row["first"]])}
+        found[row["reason"]].append({**_shown(rows[row["row"]]), "why": why, **kept})
+    return {reason: pairs for reason, pairs in found.items() if pairs}
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    sides = {side: row[side][:SHOWN] + "…" * (len(row[side]) > SHOWN) for side in ("source", "target")}
+    return {"corpus": row["corpus"], "line": row["line"], **sides}
+
+
+def _why(reason: str, row: dict[str, Any], recipe: Recipe, probability: float | None) -> str:
+    """What was found in a dropped pair, as far as a reader does not see it at once."""
+    if reason in ("too_long", "ratio"):
+        return f"{row['source_words']} and {row['target_words']} words"
+    if reason == "language":
+        pairs = (("source_language", recipe.source_language), ("target_language", recipe.target_language))
+        return "; ".join(f"the {name[:6]} is {row[name]}" for name, code in pairs if row[name] != base(code))
+    if reason in ("numbers", "placeholders"):
+        count = numbers_of if reason == "numbers" else placeholders
+        return difference(count(row["source"]), count(row["target"]))
+    return "" if probability is None else f"probability of a translation {probability:.3f}"
 
 
 def summary(report: dict[str, Any]) -> list[str]:
@@ -170,9 +195,11 @@ def summary(report: dict[str, Any]) -> list[str]:
         (sum(report["kept"].values()), "kept"),
     ]
     lines = [f"{count:>12,} {what}" for count, what in rows if count]
-    for name, what in (("same_pair", "in both languages"), ("same_side", "in one language or both")):
-        if count := report["overlap"][name]:
-            lines.append(f"{count:,} clean training pairs equal a validation or test pair {what}")
+    if report["overlap"]["same_side"]:
+        pair, side = (report["overlap"][f"same_{kind}"] for kind in ("pair", "side"))
+        lines.append(
+            f"{side:,} clean training pairs share a sentence with a validation or test pair, {pair:,} of them both"
+        )
     written = ", ".join(f"{split} {count:,}" for split, count in report["splits"].items())
     return [*lines, f"written: {written}", f"hash {report['hash']}"]
 
@@ -188,8 +215,14 @@ def page_of(report: dict[str, Any]) -> str:
     for heading, note, head, rows in _tables(report):
         if rows:
             cells = "".join(_row(row, "td") for row in rows)
-            parts.append(f"<h2>{html.escape(heading)}</h2><p>{html.escape(note)}</p>")
-            parts.append(f"<div><table>{_row(head, 'th')}{cells}</table></div>")
+            parts.append(
+                f"<h2>{heading}</h2><p>{note}</p><div><table>{_row(head, 'th')}{cells}</table></div>"
+            )
+    for reason, pairs in report["examples"].items():
+        parts.append(f"<h2>Dropped: {html.escape(report['reasons'][reason])}</h2>")
+        for pair in pairs:
+            kept = _described(pair["kept"], "kept instead: ") if "kept" in pair else ""
+            parts.append(f"<dl>{_described(pair, '')}{kept}</dl>")
     return "\n".join(parts) + "</html>\n"
 
 
@@ -202,46 +235,57 @@ def _row(cells: Sequence[object], tag: str) -> str:
     return f"<tr>{''.join(found)}</tr>"
 
 
+def _described(pair: dict[str, Any], what: str) -> str:
+    why = f" · {pair['why']}" if pair.get("why") else ""
+    place = html.escape(f"{what}{pair['corpus']}, line {pair['line']:,}{why}")
+    return f"<dt>{place}</dt>" + "".join(
+        f"<dd dir=auto>{html.escape(pair[side])}</dd>" for side in ("source", "target")
+    )
+
+
 def _tables(report: dict[str, Any]) -> Iterator[tuple[str, str, Sequence[str], list[Sequence[object]]]]:
-    """The heading of each table, a note, the head and the rows."""
+    """The heading of each table, a note, the head and the rows; a column for every corpus."""
     read, dropped, held, kept = (report[key] for key in ("read", "dropped", "held_out", "kept"))
-    rows: list[Sequence[object]] = []
-    for corpus, counts in read.items():
-        of_train = counts.get("train", 0), sum(dropped.get(corpus, {}).values())
-        of_files = counts.get("validation", 0) + counts.get("test", 0)
-        rows.append((corpus, *of_train, held.get(corpus, 0), kept.get(corpus, 0), of_files))
-    head = ("corpus", "read", "dropped", "held out", "kept", "of validation and test files")
-    yield "Training pairs", "Pairs read = dropped + held out for validation or test + kept.", head, rows
-    rows = [
-        (meaning, *(dropped.get(corpus, {}).get(reason, 0) for corpus in read))
+    rows: list[Sequence[object]] = [("read for training", *(read[corpus].get("train", 0) for corpus in read))]
+    rows += [
+        (f"dropped: {meaning}", *(dropped.get(corpus, {}).get(reason, 0) for corpus in read))
         for reason, meaning in report["reasons"].items()
     ]
-    yield "Dropped pairs", "Each pair counts once, for the first reason found.", ("reason", *read), rows
-    both, one = report["overlap"]["same_pair"], report["overlap"]["same_side"]
-    rows = [
-        ("equal to a held pair on both sides, but for case, punctuation and numbers", both),
-        ("equal on one side at least", one),
+    rows += [
+        ("held out for validation or test", *(held.get(corpus, 0) for corpus in read)),
+        ("kept", *(kept.get(corpus, 0) for corpus in read)),
     ]
-    note = "They are dropped only if the setting overlap says so."
-    yield "Overlap", note, ("clean training pairs", "pairs"), rows
-    rows = [tuple(file.values()) for file in report["damaged_files"]]
-    yield "Files left out", "", ("corpus", "file", "why"), rows
+    note = "Read = dropped + held out + kept; a pair is dropped for the first reason found."
+    yield "Training pairs", note, ("pairs", *read), rows
+    rows = [("both sides", report["overlap"]["same_pair"]), ("a side", report["overlap"]["same_side"])]
+    note = (
+        "Clean training pairs that equal a validation or test pair but for case, punctuation and numbers. "
+        "They are dropped only if the setting overlap says so."
+    )
+    yield "Overlap", note, ("equal", "pairs"), rows
+    yield (
+        "Files left out",
+        "",
+        ("corpus", "file", "why"),
+        [(*file.values(),) for file in report["damaged_files"]],
+    )
     words, languages = report["words"], report["identified_languages"]
-    rows = [(side, *found.values()) for side, found in words.items()]
-    yield "Words of a side, kept pairs", "", ("side", *words["source"]), rows
-    rows = [(side, *found) for side, counts in languages.items() for found in counts.items()]
-    note = "Sides with too few letters are not counted."
-    yield "Languages identified", note, ("side", "language", "sides"), rows
+    rows = [(name, *(words[side][name] for side in words)) for name in words["source"]]
+    yield (
+        "Words of a side",
+        "Kept pairs: the mean, and how many words a share of the sides has at most.",
+        ("share", *words),
+        rows,
+    )
+    rows = [(f"{side}: {name}", count) for side, found in languages.items() for name, count in found.items()]
+    yield (
+        "Languages",
+        "As identified; sides with too few letters are not counted.",
+        ("language", "sides"),
+        rows,
+    )
     probability = report["translation_probability"]
     steps = [step / BINS for step in range(BINS)]
     rows = [*zip(steps, *(counts.values() for counts in probability.values()))] if probability else []
     note = "By the links between the words, if half of all pairs were translations (links.min_probability)."
     yield "Probability of a translation", note, ("from", *probability), rows
-    for reason, pairs in report["examples"].items():
-        # The lines of a pair stand below each other, for which a phone has room.
-        rows = [tuple(map(_lines_of, (pair, *filter(None, [pair.get("kept")])))) for pair in pairs]
-        yield f"Examples: {report['reasons'][reason]}", "", ("pair", "kept instead")[: len(rows[0])], rows
-
-
-def _lines_of(pair: dict[str, Any]) -> str:
-    return f"{pair['corpus']}, line {pair['line']:,}\n{pair['source']}\n{pair['target']}"

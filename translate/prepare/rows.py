@@ -38,8 +38,8 @@ REASONS = {
     "script": "in another script (filters.min_script)",
     "damaged": "in a wrong encoding, or with lost characters",
     "identical": "with source equal to target",
-    "placeholders": "with other placeholders or tags on each side",
-    "numbers": "with other numbers on each side (filters.numbers)",
+    "placeholders": "with other placeholders or tags on each side (filters.placeholders)",
+    "numbers": "with numbers that contradict each other (filters.numbers)",
     "language": "in another language (filters.language)",
     "duplicate": "repeated",
     "near_duplicate": "repeated but for small differences",
@@ -74,8 +74,9 @@ _NUMBER = re.compile(r"\d{2,}")
 _PLACEHOLDER = re.compile(
     r"%(?:\d+\$|\(\w+\))?[-+0#]*\d*(?:\.\d+)?(?:hh?|ll?|[zjt])?[sdiufxXc@](?![^\W_])"  # of printf
     r"|\{[\w.]{0,40}\}|\$\{\w{1,40}\}|\$[A-Z_]{2,40}\b"
-    r"|</?[A-Za-z][\w:-]{0,40}(?=[\s/>])"  # name of a tag
+    r"|</?(?:[abigpsux]|br|em|code|div|font|h[1-6]|img|li|ol|pre|span|strong|su[bp]|t[dhrt]|table|ul)(?=[\s/>])"
 )
+_NAME = re.compile(r"\{[^\W\d][\w.]*\}")  # translators translate it where a reader is to fill it in
 
 
 class Judged(NamedTuple):
@@ -211,14 +212,27 @@ def numbers(text: str) -> Counter[str]:
 
 
 def number_share(source: str, target: str) -> float:
-    """Twice the numbers that both sides have, divided by all (Dice), with one more counted on either side.
+    """The share of the numbers on which both sides agree (Dice), with one more counted on either side.
 
-    So one number that the other side writes as a word (*30*, *trente*) gives 1/2, and two that differ 1/3.
+    Numbers that only one side has are no contradiction: the other may write them as words, or leave out a
+    reference. So *30* beside *trente* gives 1, and *30* beside *40* gives 1/3.
     """
     there, here = numbers(source), numbers(target)
-    return (2 * (there & here).total() + 1) / (there.total() + here.total() + 1)
+    both, differing = 2 * (there & here).total() + 1, 2 * min((there - here).total(), (here - there).total())
+    same = differing and re.findall(r"\d", source) == re.findall(r"\d", target)  # 0.02715 and 0,027 15
+    return 1.0 if same else both / (both + differing)
 
 
 def placeholders(text: str) -> Counter[str]:
-    """The placeholders and the names of tags, such as ``%s``, ``{name}``, ``$HOME`` and ``</b``."""
-    return Counter(_PLACEHOLDER.findall(text))
+    """The placeholders and the names of tags, such as ``%s``, ``{0}``, ``$HOME`` and ``</b``.
+
+    ``{name}`` may be ``{nom}`` on the other side, so that such names only count.
+    """
+    return Counter("{}" if _NAME.fullmatch(found) else found for found in _PLACEHOLDER.findall(text))
+
+
+def difference(source: Counter[str], target: Counter[str]) -> str:
+    """What one side has and the other lacks."""
+    sides = {"source": source - target, "target": target - source}
+    shown = (f"only in the {side}: {', '.join(found.elements())}" for side, found in sides.items() if found)
+    return "; ".join(shown)
