@@ -89,9 +89,7 @@ def table(tmp_path: Path, form: str) -> str:
         return write(path, ["id\ten\tfr"] + [f"{r['id']}\t{r['en']}\t{r['fr']}" for r in ROWS])
     if form.startswith("jsonl"):
         return write(path, [json.dumps(row) for row in ROWS])
-    if form == "json":
-        path.write_text(json.dumps(ROWS, indent=1))
-    elif form == "parquet":
+    if form == "parquet":
         pyarrow.parquet.write_table(pyarrow.Table.from_pylist(ROWS), path)
     else:
         rows = pyarrow.Table.from_pylist(ROWS)
@@ -100,7 +98,7 @@ def table(tmp_path: Path, form: str) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("form", ["tsv", "tsv.gz", "jsonl", "jsonl.gz", "json", "parquet", "arrow"])
+@pytest.mark.parametrize("form", ["tsv", "tsv.gz", "jsonl", "jsonl.gz", "parquet", "arrow"])
 def test_tables(tmp_path: Path, form: str) -> None:
     source = table(tmp_path, form)
     corpus = load(train={"source": source}, source_language="en", target_language="fr")

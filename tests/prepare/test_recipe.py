@@ -94,7 +94,7 @@ def test_a_recipe_and_the_command_line_together(tmp_path: Path, translate_comman
     )
     assert result.code == 0, result.err
     assert "written: train 193, validation 7, test 0" in result.out
-    assert result.out.endswith(f"{tmp_path / 'out' / 'report.html'}\n")
+    assert result.out.endswith(f"what was dropped: {tmp_path / 'out' / 'report.html'}\n")
     assert len(pairs_of(tmp_path / "out")) == 193
     again = translate_command(
         *("prepare", f"b={second['source']},{second['target']}", "--recipe", recipe),

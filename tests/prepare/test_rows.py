@@ -20,7 +20,7 @@ from translate.prepare.row_keys import (
     signatures,
     text_key,
 )
-from translate.prepare.rows import REASONS, Judged, judged, number_share, placeholders
+from translate.prepare.rows import REASONS, Judged, difference, judged, number_share, placeholders
 
 
 def judge(*pairs: tuple[str, str], languages: tuple[str, str] = ("en", "fr"), **filters: object) -> Judged:
@@ -56,7 +56,11 @@ def form(text: str) -> str:
         ("50% of dogs", "50% des chiens", None),
         ("In 1984 and 1990", "En 1984 et 1991", None),
         ("In 1984", "En 1985", "numbers"),
-        ("Within 30 days", "Dans les trente jours", None),
+        ("Of 25 to 29 years", "De vingt-cinq à vingt-neuf ans", None),
+        ("Sticks: $0.02715", "Bâtonnets, 0,027 15 $", None),
+        ("Type {name} or <none>", "Écrire {nom} ou <aucun>", None),
+        ("Type {0} in bold", "Écrire {1} en gras", "placeholders"),
+        ("Type <b>it</b>", "Écrire-le", "placeholders"),
     ],
 )
 def test_the_reason_against_a_pair(source: str, target: str, expected: str | None) -> None:
@@ -84,14 +88,18 @@ def test_shares_by_hand(
 
 def test_numbers_by_hand() -> None:
     assert number_share("1,000 and 20", "1 000 et 20") == 1
-    assert number_share("12 and 13", "12") == pytest.approx(3 / 4)
+    assert number_share("12 and 13", "12") == 1
+    assert number_share("12 and 13", "12 et 14") == pytest.approx(3 / 5)
     assert number_share("12 and 13", "14 and 15") == pytest.approx(1 / 5)
 
 
 def test_placeholders_and_tags() -> None:
     text = "%1$s %d %(name)s {0} {user.name} ${home} $PATH <b>x</b> <a href='y'> 5 % des"
-    found = "%1$s %d %(name)s {0} {user.name} ${home} $PATH <b </b <a"
+    found = "%1$s %d %(name)s {0} {} ${home} $PATH <b </b <a"
     assert sorted(placeholders(text).elements()) == sorted(found.split())
+    assert difference(placeholders("%s %s <b>"), placeholders("%s %d")) == (
+        "only in the source: %s, <b; only in the target: %d"
+    )
 
 
 @pytest.mark.parametrize(

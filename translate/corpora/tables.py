@@ -3,6 +3,7 @@
 A table may be a stranger's: every batch is validated, and all are bounded.
 """
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,7 +17,6 @@ import pyarrow.ipc
 import pyarrow.parquet
 
 from translate.config.names import did_you_mean, listed, nearest, shorten, shown_path
-from translate.corpora.json_records import json_records
 from translate.errors import UserError
 from translate.text.lines import MAX_LINE, check_expansion, expansion_bound, opened, read_line_blocks
 
@@ -205,10 +205,10 @@ def _read_tsv(path: Path) -> Table:
 
 
 def _read_json(path: Path) -> Table:
-    """One JSON object on each line, or one list of objects."""
+    """One JSON object on each line; blank lines are left out."""
     where = shown_path(path)
-    unit, found = json_records(path)
-    records = _flat_records(found, where, unit)
+    lines = enumerate(chain.from_iterable(read_line_blocks(path)), start=1)
+    records = ((number, _record(line, f"{where}, line {number}")) for number, line in lines if line.strip())
     start = list(islice(records, 1))
 
     def read(names: Sequence[str]) -> Iterator[list[list[str]]]:
@@ -219,28 +219,48 @@ def _read_json(path: Path) -> Table:
                 for name, column in zip(names, columns):
                     if name not in record:
                         hint = did_you_mean(nearest(name, record))
-                        raise UserError(f"{where}, {unit} {number}: no field {shorten(name, 100)!r}{hint}")
-                    column.append(_sentence(record[name], name, where, unit, number))
+                        raise UserError(f"{where}, line {number}: no field {shorten(name, 100)!r}{hint}")
+                    column.append(_sentence(record[name], name, where, "line", number))
             yield columns
 
     return Table(where, list(start[0][1]) if start else [], read)
 
 
-def _flat_records(
-    found: Iterable[tuple[int, Any]], where: str, unit: str
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects with their numbers, and the parts of nested ones under dotted names."""
-    for number, record in found:
-        if not isinstance(record, dict):
-            raise UserError(f"{where}, {unit} {number}: expected a JSON object, got {type(record).__name__}")
-        nested = [(name, value) for name, value in record.items() if isinstance(value, dict)]
-        if nested:
-            parts = [(f"{name}.{part}", inner) for name, value in nested for part, inner in value.items()]
-            flat = record | dict(parts)
-            if len(flat) < len(record) + len(parts):
-                check_names([*record, *(name for name, _ in parts)], f"{where}, {unit} {number}")
-            record = flat
-        yield number, record
+class _RepeatedKeyError(ValueError):
+    """With the key."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; of a key that stands twice, ``json`` would silently keep the last value."""
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        raise _RepeatedKeyError(Counter(key for key, _ in pairs).most_common(1)[0][0])
+    return values
+
+
+def _record(line: str, where: str) -> dict[str, Any]:
+    """The object of a line, and the parts of nested ones under dotted names."""
+    try:
+        record = json.loads(line, object_pairs_hook=_once)
+    except json.JSONDecodeError as error:
+        if line.lstrip().startswith("["):
+            record = []
+        else:
+            raise UserError(f"{where}: not valid JSON ({error.msg} at column {error.colno})") from None
+    except RecursionError:
+        raise UserError(f"{where}: nested too deeply; expected an object of sentences") from None
+    except _RepeatedKeyError as error:
+        key = shorten(str(error), 100)
+        raise UserError(f"{where}: the key {key!r} stands twice; expected each key once") from None
+    except ValueError:  # of Python, for integers of thousands of digits
+        raise UserError(f"{where}: a number has too many digits; expected an object of sentences") from None
+    if not isinstance(record, dict):
+        hint = "; of a list, jq -c '.[]' makes such lines" if isinstance(record, list) else ""
+        raise UserError(f"{where}: expected a JSON object, got {type(record).__name__}{hint}")
+    nested = {name: value for name, value in record.items() if isinstance(value, dict)}
+    parts = [(f"{name}.{part}", inner) for name, value in nested.items() for part, inner in value.items()]
+    check_names([*record, *(name for name, _ in parts)], where)
+    return record | dict(parts)
 
 
 def _sentence(value: Any, name: str, where: str, unit: str, number: int) -> str:

@@ -5,8 +5,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from translate.prepare.exchange import Remaining, number_of, query
 from translate.prepare.executors import Executor
 from translate.prepare.inputs import SPLITS
@@ -21,16 +19,15 @@ EXAMPLES = 5  # of each reason
 SHOWN = 300  # characters of a side
 SHOWN_LANGUAGES = 12
 BINS = 20  # of probabilities
-SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:1rem auto;padding:0 1rem;"
     "color:#1b1b1b;background:#fff}h2{margin:2.5rem 0 .5rem}p{margin:.5rem 0}"
     "div{overflow-x:auto}table{border-collapse:collapse;margin:.5rem 0}"
     "td,th{border-bottom:1px solid #ccc;padding:.3rem .8rem .3rem 0;text-align:left;vertical-align:top}"
     "td.n,th.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}"
-    "tr.sum td{font-weight:600}td:first-child{min-width:11rem}"
+    "td:first-child{min-width:11rem}"
     "dl{border-left:4px solid #bbb;margin:1rem 0;padding-left:.8rem;overflow-wrap:anywhere}"
-    "dt{font-size:.85rem;opacity:.75}dd{margin:.1rem 0}dd+dt{margin-top:.5rem}"
+    "dt{font-size:.85rem;opacity:.75}dd{margin:.1rem 0}dd+dd{margin-top:.4rem}dd+dt{margin-top:.7rem}"
     "@media(prefers-color-scheme:dark){body{color:#ddd;background:#16181b}td,th,dl{border-color:#555}}"
 )
 
@@ -66,7 +63,6 @@ def report_of(
         "reasons": {reason: REASONS[reason] for reason in _ordered(summed)},
         "damaged_files": damaged,
         "overlap": {f"same_{kind}": number_of(executor, f"overlap_{kind}") for kind in ("pair", "side")},
-        "words": {side: _quantiles(executor, f"{side}_words") for side in ("source", "target")},
         "identified_languages": {
             side: _languages(executor, f"{side}_language") for side in ("source", "target")
         },
@@ -110,19 +106,6 @@ def _by_corpus(executor: Executor, view: str) -> dict[str, int]:
 
 def _ordered(counts: dict[str, int]) -> dict[str, int]:
     return {reason: counts[reason] for reason in REASONS if reason in counts}
-
-
-def _quantiles(executor: Executor, column: str) -> dict[str, float]:
-    """Mean and quantiles of a value of the chosen rows, from the number of rows that have it."""
-    rows = query(
-        executor, f"SELECT {column} AS v, count(*) AS n FROM chosen GROUP BY {column} ORDER BY {column}"
-    )
-    values, counts = (np.array([row[name] for row in rows]) for name in ("v", "n"))
-    ends = np.cumsum(counts)
-    found: dict[str, float] = {"mean": round(float((values * counts).sum() / ends[-1]), 2)}
-    for share in SHARES:
-        found[f"{share:.0%}"] = int(values[np.searchsorted(ends, share * ends[-1])])
-    return {**found, "most": int(values[-1])}
 
 
 def _languages(executor: Executor, column: str) -> dict[str, int]:
@@ -198,7 +181,7 @@ def summary(report: dict[str, Any]) -> list[str]:
     if report["overlap"]["same_side"]:
         pair, side = (report["overlap"][f"same_{kind}"] for kind in ("pair", "side"))
         lines.append(
-            f"{side:,} clean training pairs share a sentence with a validation or test pair, {pair:,} of them both"
+            f"{side:,} clean training pairs share a sentence with validation or test pairs, {pair:,} both"
         )
     written = ", ".join(f"{split} {count:,}" for split, count in report["splits"].items())
     return [*lines, f"written: {written}", f"hash {report['hash']}"]
@@ -212,18 +195,19 @@ def page_of(report: dict[str, Any]) -> str:
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style>'
         f"<h1>{title}</h1>"
     ]
-    for heading, note, head, rows in _tables(report):
-        if rows:
-            cells = "".join(_row(row, "td") for row in rows)
-            parts.append(
-                f"<h2>{heading}</h2><p>{note}</p><div><table>{_row(head, 'th')}{cells}</table></div>"
-            )
+    tables = [
+        f"<h2>{heading}</h2><p>{note}</p><div><table>{_row(head, 'th')}"
+        f"{''.join(_row(row, 'td') for row in rows)}</table></div>"
+        for heading, note, head, rows in _tables(report)
+        if rows
+    ]
+    examples = []
     for reason, pairs in report["examples"].items():
-        parts.append(f"<h2>Dropped: {html.escape(report['reasons'][reason])}</h2>")
+        examples.append(f"<h2>Dropped: {html.escape(report['reasons'][reason])}</h2>")
         for pair in pairs:
             kept = _described(pair["kept"], "kept instead: ") if "kept" in pair else ""
-            parts.append(f"<dl>{_described(pair, '')}{kept}</dl>")
-    return "\n".join(parts) + "</html>\n"
+            examples.append(f"<dl>{_described(pair, '')}{kept}</dl>")
+    return "\n".join([*parts, tables[0], *examples, *tables[1:]]) + "</html>\n"
 
 
 def _row(cells: Sequence[object], tag: str) -> str:
@@ -269,15 +253,11 @@ def _tables(report: dict[str, Any]) -> Iterator[tuple[str, str, Sequence[str], l
         ("corpus", "file", "why"),
         [(*file.values(),) for file in report["damaged_files"]],
     )
-    words, languages = report["words"], report["identified_languages"]
-    rows = [(name, *(words[side][name] for side in words)) for name in words["source"]]
-    yield (
-        "Words of a side",
-        "Kept pairs: the mean, and how many words a share of the sides has at most.",
-        ("share", *words),
-        rows,
-    )
-    rows = [(f"{side}: {name}", count) for side, found in languages.items() for name, count in found.items()]
+    rows = [
+        (f"{side}: {name}", count)
+        for side, found in report["identified_languages"].items()
+        for name, count in found.items()
+    ]
     yield (
         "Languages",
         "As identified; sides with too few letters are not counted.",

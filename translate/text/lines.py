@@ -21,7 +21,6 @@ from translate.config.names import did_you_mean, nearest, shown_path
 from translate.errors import UserError
 
 MAX_LINE = 1 << 20  # bytes of a line
-MAX_LIST = 512 << 20  # bytes of a file that is one list, such as JSON's
 MAX_EXPANSION, FREE_BYTES = 100, 64 << 20  # a compressed file may hold the larger: times its size, bytes
 MAX_CHARACTERS = 1 << 16  # of a line that is translated; the rest is not read
 LINE_CUT = f"line cut at {MAX_CHARACTERS:,} characters"  # a warning
@@ -94,21 +93,6 @@ def _decoded(content: bytes | bytearray, path: Path, number: int) -> str:
             f"{shown_path(path)}, line {line}: not UTF-8{hint}; convert the file to UTF-8"
         ) from None  # the error holds the content
     return text.removeprefix("\ufeff") if number == 1 else text
-
-
-def read_text(path: str | Path) -> str:
-    """The content of a file of at most ``MAX_LIST`` bytes, without byte order mark; errors as above."""
-    path, content = Path(path), bytearray()
-    with opened(path) as (file, bound):
-        while piece := file.read(_CHUNK):
-            content += piece
-            check_expansion(len(content), bound, path)
-            if len(content) > MAX_LIST:
-                raise UserError(
-                    f"{shown_path(path)}: longer than {MAX_LIST:,} bytes; write one object a line to a "
-                    f".jsonl file"
-                )
-    return _decoded(content, path, 1)
 
 
 def user_path(name: str) -> Path:

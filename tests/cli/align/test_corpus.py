@@ -27,15 +27,6 @@ def test_blank_lines(
     assert out.read_text() == result.out
 
 
-def test_one_picture(run: Path, tmp_path: Path, translate_command: Command) -> None:
-    source = write(tmp_path / "text.en", *[PAIR[0]] * 5, "")
-    target = write(tmp_path / "text.fr", *[PAIR[1]] * 5, "")
-    out = tmp_path / "corpus.svg"
-    result = translate_command("align", "corpus", run, "--source", source, "--target", target, "--out", out)
-    assert result == (0, f"picture of 5 pairs written to {out}\n", "")
-    assert "5 pairs, 20 aligned target words" in out.read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize("name", ["a.json", "a.jsonl", "a.tsv"])
 def test_weights(
     own_run: Path,
