@@ -14,7 +14,7 @@ from translate.corpora.corpus import Corpus, load_corpus
 from translate.corpora.encoded import EncodedCorpus
 from translate.errors import UserError
 from translate.runs.encoding import encode_training, pair_sampler
-from translate.runs.start import train_tokenizers
+from translate.runs.start import make_tokenizers
 from translate.text.tokenizer import TokenizerPair
 
 MIXED = [
@@ -28,7 +28,7 @@ class Prepared:
         given = overrides_of(folder / "run", "transformer", "runtime.cache=null", *overrides)
         self.settings: Settings = check_config(compose(given, check=check_config))
         self.corpus: Corpus = load_corpus(self.settings.data)
-        self.tokenizers: TokenizerPair = train_tokenizers(self.settings, self.corpus)
+        self.tokenizers: TokenizerPair = make_tokenizers(self.settings, self.corpus)
         self.encoded: EncodedCorpus = encode_training(self.settings, self.corpus, self.tokenizers)
         self.sampler: Any = pair_sampler(self.settings, self.corpus.train, self.tokenizers, self.encoded)
 

@@ -1,14 +1,18 @@
 """Weights that are taken over, that stay, that are averaged, that are kept."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
+import translate
 from tests.tiny_runs import TRAINED, rows, train_tiny
+from translate.config.data import TokenizerConfig
 from translate.errors import UserError
+from translate.text.tokenizer import train_tokenizer
 from translate.training.update import Update
 
 pytestmark = pytest.mark.slow
@@ -124,3 +128,20 @@ def test_a_run_that_fails_at_its_first_step_does_not_block_its_name(
             train_tiny(run, "rnn_luong")
     assert train_tiny(run, "rnn_luong", "training.max_steps=2") == 0
     assert [row["step"] for row in rows(run)] == [1, 2]
+
+
+def test_an_own_tokenizer_is_copied_into_the_run_and_what_it_lacks_is_told(
+    tmp_path: Path, tiny_runs: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, path = tmp_path / "run", tmp_path / "own.model"
+    text = ["a e i o u the i le"] * 20
+    own = train_tokenizer(text, TokenizerConfig(vocabulary_size=20)).tokenizer
+    path.write_bytes(own.model)
+    assert train_tiny(run, "rnn_luong", f"tokenizer.path={path}", "training.max_steps=1") == 0
+    path.unlink()
+    output = capsys.readouterr().out
+    assert f"tokenizer.path: {path}; only tokenizer.shared counts beside it\n" in output
+    shares = re.findall(r"warning: the (\w+) tokenizer lacks (\d+) % of the characters", output)
+    assert [name for name, _ in shares] == ["source", "target"]
+    assert all(30 < int(share) < 80 for _, share in shares)
+    assert translate.load(run).tokenizers.target.all_pieces == own.all_pieces

@@ -42,14 +42,26 @@ _READ_BY: dict[tuple[str, ...], str] = {
 
 @declared("tokenizer/unigram.yaml")
 class TokenizerConfig:
-    """Settings by which SentencePiece cuts text into pieces."""
+    """Settings by which SentencePiece cuts text into pieces; beside ``path`` only ``shared`` counts."""
 
+    path: str | list[str] | None = YAML
     model_type: Literal["unigram", "bpe", "word", "char"] = YAML
     vocabulary_size: Annotated[int, Ge(NUM_SPECIAL + 1), Le(10_000_000)] = YAML
     shared: bool = YAML
     character_coverage: Annotated[float, Ge(0.9), Le(1)] = YAML
     byte_fallback: bool = YAML
     normalization: Literal["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"] = YAML
+
+    def __post_init__(self) -> None:
+        if self.path is not None and not 1 <= len(self.paths) <= 2:
+            raise ValueError(f"path: expected one model, or one each side, got {len(self.paths)}")
+        if self.shared and len(self.paths) == 2:
+            raise ValueError("path: two models are not shared by both sides; add tokenizer.shared=false")
+
+    @property
+    def paths(self) -> list[str]:
+        """The user's own models: none, one for both sides, or one for each."""
+        return [self.path] if isinstance(self.path, str) else self.path or []
 
 
 class Stage(NamedTuple):

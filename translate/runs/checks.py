@@ -16,6 +16,7 @@ from translate.runs.assembly import build_optimizer, build_schedule, freeze
 from translate.runs.load import build_model
 from translate.runs.runtime import forward_precision
 from translate.runs.start import take_tokenizers
+from translate.text.own_tokenizers import read_own
 from translate.text.subword_sampling import SAMPLED_TYPES
 from translate.training.schedules import Schedule
 
@@ -53,6 +54,11 @@ def check_given(settings: Settings, *, fresh: bool) -> None:
         check_readable("training.guided_links", settings.training.guided_links)
     if fresh and settings.training.start_from is not None:
         take_tokenizers(settings)
+    elif fresh and settings.tokenizer.paths:
+        pair = read_own(settings.tokenizer, tokenised=settings.data.tokenised)
+        if settings.training.subword_sampling is not None:
+            for tokenizer in (pair.source, pair.target):
+                _check_sampling(settings, tokenizer.model_type)
 
 
 def check_kernels(settings: Settings, device: torch.device) -> None:
@@ -183,8 +189,8 @@ def _check_recipe(settings: Settings, model: Seq2Seq) -> None:
         raise UserError(
             "training.r_drop: expected dropout, by which the two passes differ; model.dropout is 0"
         )
-    if training.subword_sampling is not None:
-        _check_sampling(settings)
+    if training.subword_sampling is not None and not settings.tokenizer.paths:
+        _check_sampling(settings, settings.tokenizer.model_type)
     if training.max_epochs is not None and settings.data.stages:
         raise UserError(
             "training.max_epochs: expected none with data.stages, each of which begins an epoch; use "
@@ -192,8 +198,8 @@ def _check_recipe(settings: Settings, model: Seq2Seq) -> None:
         )
 
 
-def _check_sampling(settings: Settings) -> None:
-    kind, amount = settings.tokenizer.model_type, settings.training.subword_sampling
+def _check_sampling(settings: Settings, kind: str) -> None:
+    amount = settings.training.subword_sampling
     if kind not in SAMPLED_TYPES:
         raise UserError(f"training.subword_sampling: a tokenizer of type {kind} splits a word in one way")
     if kind == "bpe" and amount is not None and amount >= 1:

@@ -211,7 +211,6 @@ def pair_sampler(
         split,
         tokenizers,
         encoded,
-        settings.tokenizer.model_type,
         config.subword_sampling,
         guided=bool(config.guided_alignment),
     )
@@ -238,7 +237,6 @@ class PairSampler:
         split: the training pairs.
         tokenizers: of both sides.
         encoded: the same pairs in their likeliest pieces.
-        model_type: of the tokenizers.
         amount: of subword sampling; ``None`` for the likeliest pieces.
         guided: whether the pairs are given with links.
     """
@@ -247,7 +245,6 @@ class PairSampler:
     split: Split
     tokenizers: TokenizerPair
     encoded: EncodedCorpus
-    model_type: str
     amount: float | None
     guided: bool
 
@@ -327,7 +324,7 @@ class PairSampler:
         """The ids of one side."""
         tokenizer = self._tokenizers[side]
         if self.amount is not None:
-            return [*sample_corpus(tokenizer, texts, self.model_type, self.amount, [*seed, side])]
+            return [*sample_corpus(tokenizer, texts, tokenizer.model_type, self.amount, [*seed, side])]
         known = (self.encoded.source, self.encoded.target)[side]
         found: list[Sequence[int]] = [known.row(row).tolist() for row in rows.tolist()]
         new = tokenizer.encode_corpus([texts[place] for place in changed])

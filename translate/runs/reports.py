@@ -225,7 +225,7 @@ def _facts(
         "model": f"{name}, {scores['parameters']:,} parameters",
         "training": f"{scores['steps']:,} steps, {scores['tokens']:,} target tokens, "
         f"{scores['seconds']:,} s, {kept}",
-        "tokenizer": f"SentencePiece {settings.tokenizer.model_type}, {', '.join(sizes)}",
+        "tokenizer": f"SentencePiece {tokenizers.target.model_type}, {', '.join(sizes)}",
         "alignment": f"{choice} (chosen by {alignment['criterion']} on {alignment['split']}{measured})",
         "versions": f"seq2seq-translate {__version__}, torch {torch.__version__}, "
         f"sentencepiece {sentencepiece.__version__}, sacrebleu {sacrebleu.__version__}",

@@ -11,7 +11,7 @@ from torch import Tensor
 from yaml import YAMLError  # type: ignore[import-untyped]
 
 from translate.config.declare import plain
-from translate.config.names import shorten
+from translate.config.names import listed, shorten
 from translate.config.settings import Settings, check_config
 from translate.config.training import RuntimeConfig
 from translate.corpora.augmentation import Augmenter
@@ -27,10 +27,15 @@ from translate.runs.load import build_model, read_settings, stored_config, vocab
 from translate.runs.run_directory import RunDirectory, check_unused
 from translate.runs.shards import read_shards
 from translate.text.file_writing import aside, explain_write_errors
+from translate.text.lines import evenly
+from translate.text.own_tokenizers import read_own
 from translate.text.tokenizer import MAX_TRAINING_CHARACTERS, TokenizerPair
 from translate.training.loop import Limits, Progress, Training, seed_generators, seed_process
 from translate.training.weights import model_tensors
 from translate.version import __version__
+
+MOST_UNKNOWN = 0.01  # of the characters of a corpus, without a warning
+COUNTED = 1 << 17  # of them, about
 
 
 def start(job: Job, corpus: Corpus, config: DictConfig) -> Assembly:
@@ -39,9 +44,11 @@ def start(job: Job, corpus: Corpus, config: DictConfig) -> Assembly:
     seed_generators(settings.training.seed)
     other_run = settings.training.start_from
     if other_run is None:
-        tokenizers = world.from_main(lambda: train_tokenizers(settings, corpus))
+        tokenizers = world.from_main(lambda: make_tokenizers(settings, corpus))
     else:
         tokenizers = take_tokenizers(settings)
+    if world.is_main:
+        tell_unknown(tokenizers, settings, corpus)
     model = build_model(settings.model, vocabulary_sizes(tokenizers), settings.run.plugins).to(job.device)
     if other_run is not None:
         print(*take_weights(model, other_run), sep="\n", flush=True)
@@ -66,23 +73,45 @@ def stored_text(config: DictConfig, settings: Settings) -> str:
     return f"version: {__version__}\n{OmegaConf.to_yaml(found)}"
 
 
-def train_tokenizers(settings: Settings, corpus: Corpus) -> TokenizerPair:
-    """Train tokenizers on both sides of the training split; prints if a vocabulary had to be shrunk."""
-    augmenter = Augmenter(settings.training.augment, settings.data.tokenised)
-    sources: Sequence[str] = corpus.train.source
-    if settings.data.read != "text":
-        sources = sentences_of(sources)
-        sources = sources if any(sources) else corpus.train.target  # captions have no source text
+def make_tokenizers(settings: Settings, corpus: Corpus) -> TokenizerPair:
+    """The user's own tokenizers, or new ones of both sides of the training split; prints what to know."""
+    config, tokenised = settings.tokenizer, settings.data.tokenised
+    if config.paths:
+        tokenizers = read_own(config, tokenised=tokenised, symbols=corpus.tags)
+        print(f"tokenizer.path: {listed(config.paths)}; only tokenizer.shared counts beside it", flush=True)
+        return tokenizers
+    augmenter = Augmenter(settings.training.augment, tokenised)
     source, target = (
-        augmenter.tokenizer_lines(side, MAX_TRAINING_CHARACTERS // 2)
-        for side in (sources, corpus.train.target)
+        augmenter.tokenizer_lines(side, MAX_TRAINING_CHARACTERS // 2) for side in _sides(settings, corpus)
     )
     tokenizers, messages = TokenizerPair.train(
-        source, target, settings.tokenizer, tokenised=settings.data.tokenised, symbols=corpus.tags
+        source, target, config, tokenised=tokenised, symbols=corpus.tags
     )
     for message in messages:
         print(message, flush=True)
     return tokenizers
+
+
+def _sides(settings: Settings, corpus: Corpus) -> tuple[Sequence[str], Sequence[str]]:
+    """The source and the target text of the training split, without pictures."""
+    source, target = corpus.train.source, corpus.train.target
+    if settings.data.read != "text":
+        source = sentences_of(source)
+        source = source if any(source) else target  # captions have no source text
+    return source, target
+
+
+def tell_unknown(tokenizers: TokenizerPair, settings: Settings, corpus: Corpus) -> None:
+    """Print how much of the training text a tokenizer cannot read, if that is more than a little."""
+    both = (tokenizers.source, tokenizers.target)
+    for name, tokenizer, lines in zip(("source", "target"), both, _sides(settings, corpus), strict=True):
+        share = tokenizer.unknown_share([*evenly(lines, COUNTED)])
+        if share > MOST_UNKNOWN:
+            print(
+                f"warning: the {name} tokenizer lacks {100 * share:.0f} % of the characters of the training "
+                "text, which the model reads and writes as unknown",
+                flush=True,
+            )
 
 
 def take_tokenizers(settings: Settings) -> TokenizerPair:

@@ -20,6 +20,7 @@ from translate.text.words import NO_WORD as NO_WORD
 from translate.text.words import Word, assign, joined_words, split_tagged, split_words, whitespace_words
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
+MODEL_TYPES = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}  # by SentencePiece's number
 UNKNOWN = "⁇"  # the text of an unknown piece
 LONGEST_PIECE = 16  # characters of a piece at most, SentencePiece's default
 WORDS_A_PIECE = 4  # on average at most, in scripts whose characters are words
@@ -81,6 +82,11 @@ class Tokenizer:
         return int(self._processor.get_piece_size())
 
     @cached_property
+    def model_type(self) -> str:
+        """The kind of the model, as ``tokenizer.model_type`` names it."""
+        return MODEL_TYPES[parse_model(self.model).trainer_spec.model_type]
+
+    @cached_property
     def tags(self) -> tuple[str, ...]:
         """The tags that a mixture puts before sentences, such as ``<own>``; they are the first pieces."""
         others = range(EOS + 1, len(self))
@@ -125,6 +131,12 @@ class Tokenizer:
         """The inverse of :meth:`pieces`; other texts become the unknown piece."""
         return [int(self._processor.piece_to_id(piece)) for piece in pieces]
 
+    def unknown_share(self, lines: Sequence[str]) -> float:
+        """The share of the characters of a corpus, white space aside, that become unknown pieces."""
+        found = self._processor.encode(list(lines), return_type="offset_mapping")
+        spans = [span for line in found for i, span in zip(line["ids"], line["offsets"]) if i == UNK]
+        return sum(end - begin for begin, end in spans) / max(1, sum(len("".join(x.split())) for x in lines))
+
     def encode_words(self, text: str, *, whitespace: bool = False) -> Pieces:
         """Pieces of ``text`` with the word of each; offsets of the words are into ``text``.
 
@@ -154,6 +166,18 @@ class Tokenizer:
         if not self.tokenised:
             return text
         return " ".join(word.text for word in split_tagged(text, self.tags))
+
+
+def parse_model(content: bytes) -> Any:
+    """The message ``ModelProto`` of a SentencePiece model; raises ``ValueError`` for other bytes."""
+    from google.protobuf.message import DecodeError  # comes with tensorboard
+    from sentencepiece import sentencepiece_model_pb2
+
+    messages: Any = sentencepiece_model_pb2
+    try:
+        return messages.ModelProto.FromString(content)
+    except DecodeError as error:
+        raise ValueError(str(error)) from error
 
 
 def one_line(text: str) -> str:
