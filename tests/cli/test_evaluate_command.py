@@ -7,6 +7,9 @@ import sacrebleu
 
 import translate
 from tests.cli.commands import Command
+from translate.corpora.corpus import load_corpus
+from translate.runs.load import read_settings
+from translate.runs.run_directory import RunDirectory
 
 
 class Files(NamedTuple):
@@ -50,6 +53,7 @@ def test_scores_agree_with_sacrebleu(run: Path, files: Files, translate_command:
         "beam_size": 2,
         "length_penalty": 1.0,
         "sentences": 17,
+        "seen_in_training": 0,
     }
 
 
@@ -193,3 +197,30 @@ def test_options_that_do_not_fit(
     result = translate_command("evaluate", run, *arguments)
     assert (result.code, result.out) == (2, "")
     assert message in result.err
+
+
+def test_pairs_of_the_training_text_are_counted_and_left_out(
+    run: Path, files: Files, tmp_path: Path, translate_command: Command
+) -> None:
+    train = load_corpus(read_settings(RunDirectory(run)).data).train
+    trained = list(zip(train.source, train.target, strict=True))
+    tested = zip(files.lines("source"), files.lines("reference"), strict=True)
+    new = [pair for pair in tested if pair not in trained]
+    for name, pairs in (("mixed", [*trained[:5], *new]), ("seen", trained[:5])):
+        (tmp_path / f"{name}.en").write_text("".join(f"{source}\n" for source, _ in pairs))
+        (tmp_path / f"{name}.fr").write_text("".join(f"{target.upper()}\n" for _, target in pairs))
+    arguments = ("--source", tmp_path / "mixed.en", "--reference", tmp_path / "mixed.fr")
+    row = json.loads(translate_command("evaluate", run, *arguments, "--json").out)
+    assert row["seen_in_training"] == 5
+    hypotheses = [result.text for result in translate.load(run).translate([source for source, _ in new])]
+    references = [[target.upper() for _, target in new]]
+    assert row["unseen"]["bleu"] == pytest.approx(sacrebleu.corpus_bleu(hypotheses, references).score)
+    told = f"5 of {len(new) + 5} pairs stand in"
+    shown = translate_command("evaluate", run, *arguments).out
+    assert f"\n{told} the run's training text; the other {len(new)}: BLEU " in shown
+    compared = translate_command("compare", run, f"again={run}", *arguments, "--samples", 10, "--trials", 10)
+    assert f"\n{told} transformer's training text; the other {len(new)}: BLEU " in compared.out
+    assert f"\n{told} again's training text; " in compared.out
+    seen = ("--source", tmp_path / "seen.en", "--reference", tmp_path / "seen.fr")
+    told = "5 of 5 pairs stand in the run's training text: the scores say nothing about other text"
+    assert told in translate_command("evaluate", run, *seen).out

@@ -47,6 +47,7 @@ def test_everything_is_there(tiny_runs: dict[str, Path], backend: str) -> None:
         "scores.json",
         "tensorboard",
         "tokenizer",
+        "training_pairs.bin",
     ]
     assert os.readlink(run / "checkpoints" / "last") == "step-00000160"
     assert (run / "checkpoints" / "best" / "model.safetensors").is_file()

@@ -20,7 +20,7 @@ from translate.cli.options import (
     run_names,
     with_groups,
 )
-from translate.cli.test_sets import EvaluationFiles, EvaluationSet
+from translate.cli.test_sets import EvaluationFiles, EvaluationSet, seen_scores
 from translate.config.names import listed, shorten, shown_path
 from translate.errors import UserError
 
@@ -135,7 +135,12 @@ def _results(
     )
     chrf = {name: sentence_chrf(lines, test.references) for name, lines in texts.items()}
     shown = most_different(list(chrf.values()), comparing.sentences)
-    return Results(test, texts, translators, comparison, chrf, shown)
+    seen = {
+        system.name: seen_scores(system.path, test, texts[system.name], target)
+        for system in given
+        if system.is_run
+    }
+    return Results(test, texts, translators, comparison, chrf, shown, seen)
 
 
 class System(NamedTuple):

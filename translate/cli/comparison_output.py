@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from translate.cli.test_sets import EvaluationSet
+from translate.cli.test_sets import EvaluationSet, seen_line
 from translate.config.names import cut, escaped, shorten
 from translate.errors import UserError
 
@@ -28,6 +28,7 @@ class Results:
     comparison: "Comparison"
     chrf: dict[str, list[float]]  # of each sentence
     shown: list[int]  # sentences that differ most
+    seen: dict[str, dict[str, Any]]  # of each run, how many of the pairs it was trained on
 
     @property
     def wins(self) -> "dict[str, Wins]":
@@ -61,9 +62,14 @@ def _rows(results: Results) -> list[list[str]]:
 
 
 def _wins(results: Results) -> list[str]:
-    """How many sentences each system translates better than the baseline."""
+    """How many sentences each system translates better than the baseline, and how many a run has seen."""
     baseline, *_ = results.texts
-    return [
+    seen = [
+        seen_line(row, f"{_label(name)}'s", len(results.test.source))
+        for name, row in results.seen.items()
+        if row.get("seen_in_training")
+    ]
+    return seen + [
         f"{_label(name)} against {_label(baseline)} by sentence chrF: "
         f"{better:,} sentences better, {worse:,} worse, {equal:,} equal"
         for name, (better, worse, equal) in results.wins.items()
@@ -116,6 +122,7 @@ def record_of(results: Results) -> dict[str, Any]:
             row[metric] = {"score": found.score, "interval": interval}
             if found.p:
                 row[metric] |= {"difference": found.score - scores[baseline].score, "p": dict(found.p)}
+        row |= results.seen.get(name, {})
         if name in results.wins:
             row["sentences"] = results.wins[name]._asdict()
         systems.append(row)

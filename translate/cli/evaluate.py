@@ -19,7 +19,7 @@ from translate.cli.options import (
     with_groups,
 )
 from translate.cli.source_options import DocumentIds, NoContext, contexts_of
-from translate.cli.test_sets import EvaluationFiles, EvaluationSet
+from translate.cli.test_sets import EvaluationFiles, EvaluationSet, seen_line, seen_scores
 from translate.config.names import shown_path
 from translate.errors import UserError
 
@@ -158,7 +158,7 @@ def evaluate(
     rows = []
     outs: Sequence[Path | None] = scoring.out or [None] * len(tests)
     for test, out in zip(tests, outs, strict=True):
-        row = _row(translator, test, scoring, machine, rounded, out)
+        row = _row(run, translator, test, scoring, machine, rounded, out)
         if golds is not None:
             row |= _alignment_scores(translator, test, golds, machine.batch_size)
         rows.append(row)
@@ -171,6 +171,7 @@ def evaluate(
 
 
 def _row(
+    run: Path,
     translator: "Translator",
     test: EvaluationSet,
     scoring: ScoreOptions,
@@ -192,6 +193,7 @@ def _row(
         "sentences": len(test.source),
         **({} if machine.engine == "torch" else {"engine": translator.engine.name}),
     }
+    row |= seen_scores(run, test, texts, language)
     if scoring.lowercase:
         bleu, signature = lowercased_bleu(texts, *test.references, target_language=language)
         row["bleu_lowercased"] = bleu
@@ -247,6 +249,8 @@ def _table(test: EvaluationSet, row: dict[str, Any], *, headed: bool) -> list[st
     lines += [
         f"{title} {row[name]:.2f}   {row['signatures'][name]}" for name, title in names.items() if name in row
     ]
+    if row.get("seen_in_training"):
+        lines.append(seen_line(row, "the run's", len(test.source)))
     if "ambiguous" in row:
         lines.append(ambiguous_line(**row["ambiguous"]))
     if "pointing" in row:

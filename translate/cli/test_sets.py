@@ -1,9 +1,9 @@
 """The test sets of ``translate evaluate`` and ``translate compare``."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import typer
 
@@ -81,3 +81,37 @@ class EvaluationFiles:
             language = language_of(str(own[0])) or ""
             found.append(EvaluationSet(str(source), list(pairs[0].source), targets, language))
         return found
+
+
+def seen_scores(run: Path, test: EvaluationSet, texts: Sequence[str], language: str) -> dict[str, Any]:
+    """How many pairs of a test set a run was trained on, and the scores of the others, if there are both.
+
+    Args:
+        run: the folder of the run; of one without fingerprints of its training pairs nothing is known.
+        test: the test set.
+        texts: translations of its sources.
+        language: of the translations, a code.
+    """
+    from translate.evaluation.scores import corpus_scores
+    from translate.runs.training_pairs import seen_pairs
+
+    seen = seen_pairs(run, test.source, test.references)
+    if seen is None:
+        return {}
+    new = [index for index, is_seen in enumerate(seen) if not is_seen]
+    found: dict[str, Any] = {"seen_in_training": len(seen) - len(new)}
+    if 0 < len(new) < len(seen):
+        hypotheses, *references = ([side[index] for index in new] for side in (texts, *test.references))
+        scores = corpus_scores(hypotheses, *references, target_language=language)._asdict()
+        found["unseen"] = {name: scores[name] for name in ("bleu", "chrf", "ter")}
+    return found
+
+
+def seen_line(row: Mapping[str, Any], owner: str, total: int) -> str:
+    """The result of :func:`seen_scores` with pairs that were seen, as a line for the terminal."""
+    count = row["seen_in_training"]
+    told = f"{count:,} of {total:,} pairs stand in {owner} training text"
+    if "unseen" not in row:
+        return f"{told}: the scores say nothing about other text"
+    bleu, chrf, ter = row["unseen"].values()
+    return f"{told}; the other {total - count:,}: BLEU {bleu:.2f}, chrF {chrf:.2f}, TER {ter:.2f}"

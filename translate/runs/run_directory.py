@@ -42,6 +42,7 @@ class RunDirectory:
         self.metrics = path / "metrics.jsonl"
         self.alignment = path / "alignment.json"
         self.scores = path / "scores.json"
+        self.training_pairs = path / "training_pairs.bin"
         self.tensorboard = path / "tensorboard"
         self.plots = path / "plots"
         self.card = path / "README.md"
@@ -93,7 +94,7 @@ class RunDirectory:
 
     def _own(self) -> tuple[Path, ...]:
         """Everything that a run writes, ``config.yaml`` first."""
-        files = (self.config, self.metrics, self.alignment, self.scores, self.card)
+        files = (self.config, self.metrics, self.alignment, self.scores, self.training_pairs, self.card)
         folders = (self.tokenizer, self.checkpoints, self.plots, self.tensorboard)
         return (*files, *folders)
 

@@ -26,6 +26,7 @@ from translate.runs.hooks import PATIENCE
 from translate.runs.load import build_model, read_settings, stored_config, vocabulary_sizes
 from translate.runs.run_directory import RunDirectory, check_unused
 from translate.runs.shards import read_shards
+from translate.runs.training_pairs import write_pairs
 from translate.text.file_writing import aside, explain_write_errors
 from translate.text.lines import evenly
 from translate.text.own_tokenizers import read_own
@@ -59,6 +60,7 @@ def start(job: Job, corpus: Corpus, config: DictConfig) -> Assembly:
         directory.write_config(stored_text(config, settings))
         with aside(directory.tokenizer) as new:
             tokenizers.save(new)
+        write_pairs(directory, corpus.train)
     else:
         seed_process(settings.training.seed, world.rank, 0)
     return assembly

@@ -1,0 +1,37 @@
+"""Test pairs that a run was trained on are found, whatever their case, spaces and tags."""
+
+from pathlib import Path
+
+import pytest
+
+from translate.corpora.split import Split
+from translate.errors import UserError
+from translate.runs.run_directory import RunDirectory
+from translate.runs.training_pairs import seen_pairs, write_pairs
+
+PAIRS = Split(["I love you .", "it rains .", "it rains .", "<law> Stop!"], ["a", "b", "b", "c"])
+
+
+def test_pairs_are_known_again(tmp_path: Path) -> None:
+    assert seen_pairs(tmp_path, ["it rains ."], [["b"]]) is None
+    write_pairs(RunDirectory(tmp_path), PAIRS)
+    assert (tmp_path / "training_pairs.bin").stat().st_size == 3 * 5
+    asked = ["i love you.", "it rains .", "it rains", "STOP!", "", "I love you ."]
+    assert seen_pairs(tmp_path, asked, [["A", "a", "b", "c", "", "b"]]) == [
+        *(True, False, False, True, False, False)
+    ]
+    assert seen_pairs(tmp_path, asked[:2], [["x", "x"], ["a", "b"]]) == [True, True]
+
+
+def test_many_pairs_stay_small(tmp_path: Path) -> None:
+    numbers = [str(number) for number in range(20_000)]
+    write_pairs(RunDirectory(tmp_path), Split(numbers, numbers))
+    assert (tmp_path / "training_pairs.bin").stat().st_size == 5 * len(numbers)
+    assert seen_pairs(tmp_path, numbers, [numbers]) == [True] * len(numbers)
+    assert seen_pairs(tmp_path, numbers, [[*numbers[1:], "0"]]) == [False] * len(numbers)
+
+
+def test_a_damaged_file_is_told(tmp_path: Path) -> None:
+    (tmp_path / "training_pairs.bin").write_bytes(b"1234567")
+    with pytest.raises(UserError, match=r"training_pairs\.bin: damaged; remove it"):
+        seen_pairs(tmp_path, ["a"], [["b"]])

@@ -1,0 +1,62 @@
+"""Fingerprints of a run's training pairs, which tell the pairs of a test set that stand among them."""
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from pathlib import Path
+
+import numpy as np
+
+from translate.config.data import TAG
+from translate.config.names import shown_path
+from translate.corpora.split import Split
+from translate.errors import UserError
+from translate.runs.run_directory import RunDirectory
+from translate.text.bounded import read_bounded
+from translate.text.file_writing import aside
+
+BYTES = 5  # of a fingerprint: of a million test pairs, two million others make two look familiar
+MAX_FILE = 1 << 30
+
+
+def write_pairs(directory: RunDirectory, split: Split) -> None:
+    """Write the fingerprints of a training split, in their order as numbers."""
+    found = (_fingerprint(*pair) for block in split.blocks() for pair in zip(*block, strict=True))
+    numbers = np.unique(np.fromiter(found, np.uint64, len(split)))
+    with aside(directory.training_pairs) as new:
+        new.write_bytes(numbers.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :BYTES].tobytes())
+
+
+def seen_pairs(run: Path, sources: Sequence[str], references: Sequence[Sequence[str]]) -> list[bool] | None:
+    """Whether a run was trained on each pair of a test set, but for case and white space.
+
+    Args:
+        run: its folder.
+        sources: of the test set.
+        references: lists of one translation of each; a pair with any of them counts.
+
+    Returns:
+        ``None`` if the run has no fingerprints, as one that was not trained here.
+
+    Raises:
+        UserError: if they are damaged.
+    """
+    directory = RunDirectory(run)
+    try:
+        content = read_bounded(directory.training_pairs, root=run, limit=MAX_FILE)
+    except FileNotFoundError:
+        return None
+    if len(content) % BYTES:
+        raise UserError(f"{shown_path(directory.training_pairs)}: damaged; remove it to go without it")
+    known = np.zeros((len(content) // BYTES, 8), np.uint8)
+    known[:, :BYTES] = np.frombuffer(content, np.uint8).reshape(-1, BYTES)
+    asked = np.array(
+        [[_fingerprint(*pair) for pair in zip(sources, lines)] for lines in references], np.uint64
+    )
+    return [bool(seen) for seen in np.isin(asked, known.reshape(-1).view("<u8")).any(axis=0)]
+
+
+def _fingerprint(source: str, target: str) -> int:
+    first, _, rest = source.partition(" ")
+    sides = (rest if TAG.fullmatch(first) else source, target)  # without the tag of a corpus of a mixture
+    text = "\n".join("".join(side.casefold().split()) for side in sides)
+    return int.from_bytes(blake2b(text.encode(), digest_size=BYTES).digest(), "little")
