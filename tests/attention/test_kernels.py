@@ -16,6 +16,7 @@ from translate.attention.functional import additive_scores
 from translate.attention.kernels import fused
 from translate.attention.kernels.additive import fast_additive_scores
 from translate.attention.kernels.fused import ADDITIVE_KERNELS, KERNELS, fused_attention, kernels
+from translate.attention.kernels.probabilities import probabilities
 from translate.attention.memory import Memory, Pattern
 
 CPU = torch.device("cpu")
@@ -305,3 +306,21 @@ def test_with_the_kernels_off_everything_runs_and_is_the_same(
     assert "_sdpa" not in taken
     for one, other in zip(plain, expected, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("biased", [True, False])
+def test_probabilities_in_half_precision_are_near_the_exact_ones(biased: bool) -> None:
+    torch.manual_seed(5)
+    hidden, weight = torch.randn(13, 7).bfloat16(), torch.randn(31, 7).bfloat16()
+    hidden[0] *= 100  # most probabilities are 0
+    bias = torch.randn(31) if biased else None
+    wanted = torch.randint(31, (13, 1))
+    found = probabilities(hidden, weight, bias, wanted, exact=False)
+    exact = probabilities(hidden, weight, bias, wanted, exact=True)
+    assert (found.all.dtype, exact.all.dtype) == (torch.bfloat16, torch.float32)
+    torch.testing.assert_close(found.all[1:].float(), exact.all[1:], atol=0.01, rtol=0.05)
+    torch.testing.assert_close(found.wanted_log, exact.wanted_log, atol=0.05, rtol=0.01)
+    torch.testing.assert_close(found.normaliser, exact.normaliser, atol=0.05, rtol=0.01)
+    with switch.off():
+        plain = probabilities(hidden, weight, bias, wanted, exact=False)
+    torch.testing.assert_close(plain, exact, atol=0, rtol=0)

@@ -10,6 +10,7 @@ from torch import Tensor
 from tests.tiny_models import attention, padded, random_sources, random_targets
 from translate.attention import kernels
 from translate.models import BahdanauRNN, LuongRNN, Seq2Seq
+from translate.models.encoders import EncoderSizes, RNNEncoder
 
 
 def gradients(total: Tensor, leaves: Sequence[Tensor]) -> list[Tensor | None]:
@@ -82,6 +83,21 @@ def test_attending_before_each_step_equals_single_steps(
     )  # sentence by sentence, or all
     model = bahdanau(name, word_in_query=word_in_query)
     assert_equals_single_steps(model, masked=masked, unread=1)
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+@pytest.mark.parametrize("lengths", [[3, 11, 1, 7], None])
+def test_an_encoder_equals_torch(cell: str, lengths: list[int] | None) -> None:
+    torch.manual_seed(4)
+    encoder = RNNEncoder(EncoderSizes(5, 7, 2, 0.0, cell)).double()
+    embedded = torch.randn(4, 11, 5).double().requires_grad_()
+    mask = None if lengths is None else torch.arange(11) < torch.tensor(lengths).unsqueeze(1)
+    found = encoder(embedded, mask)
+    with kernels.off():
+        wanted = encoder(embedded, mask)
+    assert_same(found, wanted)
+    outward, leaves = [torch.randn(one.shape).double() for one in wanted], [embedded, *encoder.parameters()]
+    assert_same(*(torch.autograd.grad(each, leaves, outward) for each in (found, wanted)))
 
 
 def test_a_source_without_visible_words_has_finite_gradients() -> None:

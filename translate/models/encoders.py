@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from translate.attention import Attention
+from translate.attention.kernels import recurrent
 from translate.attention.kernels.dropout import Dropout
 from translate.models.embedding import sinusoids
 
@@ -71,7 +72,9 @@ class RNNEncoder(Encoder):
 
     def forward(self, embedded: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         """States (B, S, 2H) and the last hidden state of each layer, both directions (B, L, 2H)."""
-        if mask is None:
+        if recurrent.runs(embedded, "auto"):
+            states, hidden = recurrent.run_layers(self.rnn, embedded, mask)
+        elif mask is None:
             states, final = self.rnn(embedded)
             hidden = final[0] if isinstance(final, tuple) else final  # (2 L, B, H)
         else:

@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
+from translate.attention.kernels.probabilities import probabilities
 from translate.corpora.batching import Batch
 from translate.models import Seq2Seq
 
@@ -165,30 +166,26 @@ def _forward(
     rows = max(16, CHUNK_ELEMENTS // vocabulary)
     for start in range(0, hidden.shape[0], rows):
         states, wanted = hidden[start : start + rows], targets[start : start + rows, None]
-        scores = F.linear(states, cast_weight).to(precise)
-        if bias is not None:
-            scores += bias
-        log_probabilities = torch.log_softmax(scores, dim=1)
-        wanted_log = log_probabilities.gather(1, wanted)
+        predicted, wanted_log, normalisers = probabilities(
+            states, cast_weight, bias, wanted, exact=gradients is None
+        )
         likelihood -= wanted_log.sum()
         # Sum of log p over the vocabulary = sum of scores - V log Z, and log Z = score - log p at the target.
-        normaliser = (scores.gather(1, wanted) - wanted_log).sum()
         score_sum = (states.to(precise) @ weight_sum.to(precise)).sum() + bias_sum * states.shape[0]
-        total -= (1 - label_smoothing) * wanted_log.sum() + uniform * (score_sum - vocabulary * normaliser)
+        total -= (1 - label_smoothing) * wanted_log.sum() + uniform * (
+            score_sum - vocabulary * normalisers.sum()
+        )
         if gradients is None:
             continue
-        probabilities = log_probabilities.exp_()
-        probabilities[torch.arange(len(states), device=states.device), wanted.squeeze(1)] += (
-            label_smoothing - 1
-        )
-        slope = probabilities.to(hidden.dtype)
+        predicted[torch.arange(len(states), device=states.device), wanted.squeeze(1)] += label_smoothing - 1
+        slope = predicted.to(hidden.dtype)
         torch.mm(slope, cast_weight, out=gradients.hidden[start : start + rows])
         if slope.dtype == gradients.weight.dtype:
             gradients.weight.addmm_(slope.t(), states)
         else:  # a product in half precision, summed over the chunks in the weight's
             gradients.weight.add_(slope.t() @ states)
         if gradients.bias is not None:
-            gradients.bias.add_(probabilities.sum(0))
+            gradients.bias.add_(predicted.sum(0))
     if gradients is not None:
         gradients.hidden.sub_((uniform * weight_sum).to(hidden.dtype))
         gradients.weight.sub_(uniform * hidden.sum(0, dtype=weight.dtype))

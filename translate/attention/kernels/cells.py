@@ -103,7 +103,8 @@ class GRUSteps(Steps):
         self.fresh = self.gates.new_empty(*self.inputs.shape[:2], self.size)
         # Of n, r and z from the input, and of n from the state.
         self.slopes = self.gates.new_empty(*self.inputs.shape[:2], 4 * self.size)
-        self.turned = self.weight.roll(self.size, 0)  # n, r, z
+        turned = self.weight.roll(self.size, 0)  # n, r, z
+        self.turned_embedded, self.turned_fed = turned.split([self.inputs.shape[2], self.fed_size], 1)
         self.of_cell = torch.zeros_like(cell)
 
     def forward(self, t: int) -> None:
@@ -115,7 +116,7 @@ class GRUSteps(Steps):
     def backward(self, t: int, of_hidden: Tensor, of_state: Tensor) -> None:
         slopes = self.slopes[t]
         gru_backward(self.gates[t], self.before(t), self.fresh[t], of_hidden, slopes)
-        of_state[:, : self.fed_size] = slopes[:, : 3 * self.size] @ self.turned[:, -self.fed_size :]
+        of_state[:, : self.fed_size] = slopes[:, : 3 * self.size] @ self.turned_fed
         of_state[:, self.fed_size :] = of_hidden.addmm_(slopes[:, self.size :], self.own)
 
     def gradients(self) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
@@ -128,7 +129,7 @@ class GRUSteps(Steps):
             from_input.sum(0).roll(-self.size, 0),
             from_state.sum(0),
         )
-        return self.slopes[..., : 3 * self.size] @ self.turned[:, : -self.fed_size], self.of_cell, of_weights
+        return self.slopes[..., : 3 * self.size] @ self.turned_embedded, self.of_cell, of_weights
 
 
 CELLS: dict[str, type[Steps]] = {"LSTM": LSTMSteps, "GRU": GRUSteps}

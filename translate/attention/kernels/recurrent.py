@@ -1,7 +1,8 @@
-"""The loops of recurrent decoders that attend, with the gradient through time written out.
+"""The loops of recurrent encoders and decoders, with the gradient through time written out.
 
 Weights, keys and values get their gradients from all positions at once, after the loop, where autograd takes
-one a position and adds them up. The plain forms are the loops of `models/bahdanau.py` and `models/luong.py`.
+one a position and adds them up. The plain forms are torch's own layers in `models/encoders.py`, and the loops
+of `models/bahdanau.py` and `models/luong.py`.
 
 Shapes: B sentences, S source, T target, E width of the embeddings, D of the state, F of what is fed to the
 cell beside the embedding, A of the attention's hidden layer, G of the gates (4D for an LSTM, 3D for a GRU).
@@ -10,12 +11,15 @@ cell beside the embedding, A of the attention's hidden layer, G of the gates (4D
 from typing import Any, NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from translate.attention.kernels import SWITCH
 from translate.attention.kernels.additive import chunks
 from translate.attention.kernels.cells import CELLS
+
+WEIGHTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 
 
 class Start(NamedTuple):
@@ -98,13 +102,74 @@ def step_then_attend(
     return reads, weights
 
 
+def run_layers(rnn: nn.RNNBase, states: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Run all layers of a GRU or an LSTM with biases, which start from zero.
+
+    Args:
+        rnn: the layers, of one or two directions.
+        states: (B, S, E).
+        mask: (B, S) bool, True = visible; padding follows the words. ``None`` if there is none.
+
+    Returns:
+        States (B, S, directions D), 0 at padding, and the last state of every layer and direction,
+        (layers directions, B, D).
+    """
+    precision = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else states.dtype
+    batch, length = states.shape[:2]
+    last = states.new_full((batch,), length - 1, dtype=torch.long)
+    if mask is not None:
+        last = (mask.sum(1) - 1).clamp_min(0)
+    sentences = torch.arange(batch).unsqueeze(1)
+    backward = (
+        sentences,
+        (last.unsqueeze(1) - torch.arange(length)).remainder(length),
+    )  # from the last word on
+    states, finals = states.to(precision), []
+    for layer in range(rnn.num_layers):
+        if layer > 0:
+            states = F.dropout(states, rnn.dropout, rnn.training)
+        outputs = []
+        for suffix, order in (("", ...), ("_reverse", backward))[: 1 + rnn.bidirectional]:
+            weights = [rnn.get_parameter(f"{name}_l{layer}{suffix}").to(precision) for name in WEIGHTS]
+            with torch.autocast("cpu", enabled=False):
+                outputs.append(_Layer.apply(rnn.mode, order, states, *weights))
+            finals.append(outputs[-1][sentences.squeeze(1), 0 if order is backward else last])
+        states = torch.cat(outputs, 2)
+        if mask is not None:
+            states = states.masked_fill(~mask.unsqueeze(2), 0.0)
+    return states, torch.stack(finals)
+
+
+class _Layer(torch.autograd.Function):
+    """One direction; ``order`` puts positions into that of reading, and back."""
+
+    @staticmethod
+    def forward(ctx: Any, mode: str, order: Any, embedded: Tensor, *weights: Tensor) -> Tensor:
+        hidden = embedded.new_zeros(len(embedded), weights[1].shape[1])
+        steps = CELLS[mode](embedded[order], 0, hidden, hidden if mode == "LSTM" else hidden[:, :0], weights)
+        for t in range(embedded.shape[1]):
+            steps.forward(t)
+        ctx.steps, ctx.order = steps, order
+        return steps.states[1:].transpose(0, 1)[order]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, of_outputs: Tensor) -> tuple[Tensor | None, ...]:
+        steps, of_state = ctx.steps, torch.zeros_like(ctx.steps.states[0])
+        of_outputs = of_outputs[ctx.order]
+        for t in reversed(range(of_outputs.shape[1])):
+            steps.backward(t, of_state.add_(of_outputs[:, t]), of_state)
+        of_inputs, _, of_weights = steps.gradients()
+        return None, None, of_inputs.transpose(0, 1)[ctx.order], *of_weights
+
+
 def _run(
     loop: type[torch.autograd.Function], rnn: nn.RNNBase, mask: Tensor | None, tensors: tuple[Tensor, ...]
 ) -> tuple[Tensor, ...]:
     """Run a loop in autocast's precision; tensors of the result are (B, T, ...)."""
     embedded = tensors[0]
     precision = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else embedded.dtype
-    cell = [rnn.get_parameter(f"{name}_l0") for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
+    cell = [rnn.get_parameter(f"{name}_l0") for name in WEIGHTS]
     hidden_keys = None if mask is None else ~mask
     with torch.autocast("cpu", enabled=False):
         found = loop.apply(rnn.mode, hidden_keys, *(tensor.to(precision) for tensor in (*tensors, *cell)))
