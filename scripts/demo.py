@@ -3,11 +3,12 @@
 python scripts/demo.py [--out runs/demo] [--seeds 1 2 3] [--docs] [OVERRIDE ...]
 
 With several seeds the table gives the range of each figure. ``--docs`` keeps the figures in docs/demo.json
-and writes the table of docs/results.md from it.
+writes the table of docs/results.md from it, and draws README's picture.
 """
 
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 import threading
@@ -19,9 +20,12 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 BACKENDS = ("rnn_bahdanau", "rnn_luong", "transformer")
 TITLES = {"rnn_bahdanau": "RNN, Bahdanau", "rnn_luong": "RNN, Luong", "transformer": "Transformer"}
-CLASSIC = ("I love you .", "je t' aime .")
+DRAWN = (
+    "she does not give them the small green apples today .",
+    "elle ne leur donne pas les petites pommes vertes aujourd'hui .",
+)
 SENTENCES = (
-    CLASSIC[0],
+    "I love you .",
     "look it up .",
     "she does not like the green apples .",
     "where are my small black dogs ?",
@@ -136,8 +140,8 @@ def write_docs(rows: list[dict[str, Any]]) -> None:
     page.write_text(MARK.join([before, f"\n{markdown(rows)}\n", after]), encoding="utf-8")
 
 
-def show(rows: list[dict[str, Any]], out: Path) -> None:
-    """Print the table and some translations, and draw the picture."""
+def show(rows: list[dict[str, Any]], out: Path) -> Path:
+    """Print the table and some translations, and draw the picture, whose path is returned."""
     from rich.console import Console
     from rich.table import Table
 
@@ -165,11 +169,11 @@ def show(rows: list[dict[str, Any]], out: Path) -> None:
         results = translator.translate(SENTENCES)
         for sentence, result in zip(SENTENCES, results, strict=True):
             print(f"  {sentence}  ->  {result.text}")
-        alignments += translator.align([CLASSIC[0]], [CLASSIC[1]])
-    picture = draw(
-        alignments, out / "alignments.png", titles=[TITLES[name] for name in BACKENDS], values=True
-    )
+        alignments += translator.align([DRAWN[0]], [DRAWN[1]])
+    titles = [TITLES[name] for name in BACKENDS]
+    picture = draw(alignments, out / "alignments.png", titles=titles, colour_map="Blues")
     print(f"\nthe source words that each target word looked at: {picture}")
+    return picture
 
 
 def main() -> None:
@@ -185,9 +189,10 @@ def main() -> None:
         train(folders, [*arguments.overrides, f"training.seed={seed}"])
     rows = summary(arguments.out, arguments.seeds)
     (arguments.out / "summary.json").write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
+    picture = show(rows, arguments.out)
     if arguments.docs:
         write_docs(rows)
-    show(rows, arguments.out)
+        shutil.copy(picture, ROOT / "docs" / "pictures")
     print(f"{time.monotonic() - began:.0f} s in all")
 
 

@@ -19,12 +19,10 @@ import translate
 from translate.alignment.views import draw_heads_of, page_of
 from translate.cli.main import run as run_command
 from translate.corpora.images.line import join_line
-from translate.figures.heatmap import draw
 from translate.links.links import parse_gold
 from translate.runs.runtime import find_device, use_runtime
 
-TITLES = {"rnn_bahdanau": "RNN, Bahdanau", "rnn_luong": "RNN, Luong", "transformer": "Transformer"}
-CLASSIC = ("I love you .", "je t' aime .")
+BACKENDS = ("rnn_bahdanau", "rnn_luong", "transformer")
 PAIR = ("she does not like the green apples .", "elle n' aime pas les pommes vertes .")
 GOLD = "0-0 1-1 2-1 2-3 3-2 4-4 5-6 6-5 7-7"  # of PAIR: does not - n' ... pas, green apples - pommes vertes
 SCENE = "scene:snow/star.blue.big.0.0.0.1/star.blue.big.0.2.1.0/moon.red.small.2.0.-1.0"
@@ -89,11 +87,9 @@ def main(arguments: list[str]) -> None:
         check_sizes([draw_regions(run, source, given.out / name) for run, source, name in pictured if run])
         return
     use_runtime(find_device("cpu"))  # as the command does
-    translators = {name: translate.load(given.runs / name, device="cpu") for name in TITLES}
-    classic = [translator.align([CLASSIC[0]], [CLASSIC[1]])[0] for translator in translators.values()]
+    translators = {name: translate.load(given.runs / name, device="cpu") for name in BACKENDS}
     transformer = translators["transformer"]
     pictures = [
-        draw(classic, given.out / "alignments.png", titles=list(TITLES.values()), values=True),
         draw_runs(given.runs, given.out / "runs.png"),
         draw_heads_of(
             transformer.model, transformer.encode_pair(*PAIR), transformer.choice, given.out / "heads.png"
