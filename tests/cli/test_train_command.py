@@ -139,8 +139,17 @@ def test_the_exit_code_of_training_is_passed_on_and_ends_a_sweep(trained, monkey
 
 def test_cfg_shows_the_configuration_and_trains_nothing(trained, capsys):
     assert run("--cfg", "job", "model=rnn_bahdanau", "--package", "model", "--resolve") == 0
-    assert "_target_: translate.models.BahdanauRNN" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "_target_: translate.models.BahdanauRNN" in shown
+    assert "# chosen for the corpus and the time when the training starts: model.dropout, " in shown
     assert trained == []
+
+
+def test_a_printed_configuration_trains_as_it_stands(trained, capsys, tmp_path):
+    assert run("--cfg", "job", "training.max_steps=7") == 0
+    (tmp_path / "mine.yaml").write_text(capsys.readouterr().out)
+    assert run("--config-dir", str(tmp_path), "--config-name", "mine") == 0
+    assert trained[0].training.max_steps == 7
 
 
 def test_help_lists_every_choice(capsys):

@@ -106,6 +106,9 @@ def train(
     shows = options.multirun or options.cfg or options.info
     if shows or any(override.lstrip("+~").startswith("hydra") for override in overrides):
         _run_hydra(options, overrides)
+        free = _free(overrides, composer.chosen(overrides), options.config_name) if options.cfg else ()
+        if free and options.cfg == "job":
+            print(f"# chosen for the corpus and the time when the training starts: {', '.join(sorted(free))}")
     else:  # Hydra would compose the same configuration again, and do nothing else
         run_job(config, _free(overrides, composer.chosen(overrides), options.config_name))
 

@@ -7,15 +7,15 @@ import copy
 from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import torch
 from omegaconf import DictConfig, OmegaConf
 
 from translate.config.files import choice_of
-from translate.corpora.corpus import Corpus
-from translate.runs.load import stored_config
 from translate.runs.run_directory import RunDirectory
+
+if TYPE_CHECKING:  # the command line asks what is free without waiting for torch
+    from translate.corpora.corpus import Corpus
 
 MINUTES = 10  # the length of a run of which nothing is said
 SAMPLE = 2000  # sentences whose length is counted
@@ -120,6 +120,8 @@ def free_settings(given: Iterable[str], groups: Mapping[str, str | None]) -> fro
 
 def as_before(config: DictConfig, free: Collection[str]) -> DictConfig:
     """The configuration; of a run to be resumed, its free settings are those that were chosen."""
+    from translate.runs.load import stored_config
+
     directory = RunDirectory(Path(config.run.directory))
     if not (free and config.training.resume and directory.has_checkpoint()):
         return config
@@ -135,7 +137,7 @@ def with_settings(config: DictConfig, values: Mapping[str, Any]) -> DictConfig:
     return config
 
 
-def fit_recipe(config: DictConfig, free: Collection[str], corpus: Corpus) -> tuple[DictConfig, list[str]]:
+def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> tuple[DictConfig, list[str]]:
     """The configuration with its free settings chosen for the corpus, and the lines that say so."""
     limits = {name: OmegaConf.select(config, name) for name in LENGTH}
     if "training.max_steps" in free:
@@ -155,6 +157,8 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: Corpus) -> tup
 
 def seconds_of(steps: int | None, epochs: int | None, seconds: float | None, *, tokens: float) -> float:
     """The length of a training, as on the machine of the trials; nothing is measured yet on this one."""
+    import torch
+
     on_gpu = torch.cuda.is_available()
     speed = GPU if on_gpu else torch.get_num_threads() / CORES
     found = [seconds and seconds * speed, steps and steps * STEP, epochs and epochs * tokens / SPEED]
