@@ -30,16 +30,6 @@ def linked(one: LinkedPair) -> set[tuple[str, str]]:
     return {(one.source[s].text, one.target[t].text) for s, t in one.links}
 
 
-def test_tokens_spell_the_text_and_know_their_places() -> None:
-    for text in ("I see the old house.", "l'arbre, n'est-ce pas ?", "x", "東京 に"):
-        tokens = tokens_of(text, split_words(text))
-        found, words = text_of(tokens)
-        assert found == text
-        assert words == split_words(text)
-    assert text_of(tokens_of("  two  words ", split_words("  two  words ")))[0] == "two  words"
-    assert text_of(()) == ("", [])
-
-
 def test_letters() -> None:
     assert texts(augmentation.upper(HOUSE)) == ("I SEE THE OLD HOUSE.", "JE VOIS LA VIEILLE MAISON.")
     assert texts(augmentation.title(HOUSE)) == ("I See The Old House.", "Je Vois La Vieille Maison.")
@@ -185,13 +175,6 @@ def test_the_same_key_draws_the_same_and_others_do_not() -> None:
     assert 0 < sum(pair is None for pair in first) < len(LINES)
 
 
-def test_a_pair_is_drawn_alone() -> None:
-    """The changes of a pair depend on no pair before it: any order and any process gives the same."""
-    augmenter = Augmenter(replace(AugmentConfig(), **EVERYTHING))
-    backwards = [augmenter.pair(read, p, len(LINES), [1, 0, p]) for p in reversed(range(len(LINES)))]
-    assert backwards[::-1] == drawn(EVERYTHING, [1, 0])
-
-
 @pytest.mark.parametrize("name", [name for name in EVERYTHING if name != "typos"])
 def test_probabilities_are_shares(name: str) -> None:
     share = sum(pair is not None for pair in drawn({name: 0.3}, [5, 2])) / len(LINES)
@@ -199,12 +182,6 @@ def test_probabilities_are_shares(name: str) -> None:
     assert drawn({name: 0.0}, [5, 2]) == [None] * len(LINES)
     everywhere = drawn({name: 1.0, "merge_words": 100}, [5, 2])
     assert sum(pair is not None for pair in everywhere) >= 0.9 * len(LINES)
-
-
-def test_merged_sides_have_a_longest_length() -> None:
-    assert drawn({"merge": 1.0, "merge_words": 9}, [3]) == [None] * len(LINES)
-    lengths = {len(pair.source) for pair in drawn({"merge": 1.0, "merge_words": 16}, [3]) if pair}
-    assert lengths == {16}
 
 
 def test_a_tokenizer_sees_what_will_occur() -> None:
@@ -216,15 +193,6 @@ def test_a_tokenizer_sees_what_will_occur() -> None:
     assert Augmenter(AugmentConfig(merge=0.5, copies=0.5)).tokenizer_lines(LINES, 10**6) is LINES
     few = Augmenter(AugmentConfig(terms=0.1)).tokenizer_lines(LINES * 100, 10_000)
     assert len(few) < 2000
-
-
-def test_white_space_alone_splits_where_gold_does() -> None:
-    augmenter = Augmenter(AugmentConfig(tags=1.0), whitespace=True)
-    assert [token.text for token in augmenter.tokens("je t' aime.")] == ["je", "t'", "aime."]
-    pair = augmenter.pair(read, 0, len(LINES), [1])
-    assert pair is not None
-    text, _ = text_of(pair.source)
-    assert all(mark in text.split() for mark in [token.text for token in pair.source if token.fixed])
 
 
 def test_the_tag_of_a_corpus_stays_where_it_is() -> None:

@@ -63,21 +63,6 @@ def test_the_order_depends_on_seed_and_epoch_alone() -> None:
     assert others[0] != others[1] != others[2]
 
 
-def test_pairs_meet_others_in_other_epochs() -> None:
-    source, target = lengths_like_multi30k()
-    same = []
-    for seed in (1, 2, 3):
-        first, *others = [
-            {
-                frozenset(batch.tolist())
-                for batch in plan_batches(source, target, 4096, seed=seed, epoch=epoch)
-            }
-            for epoch in range(3)
-        ]
-        same += [len(first & other) / len(first) for other in others]
-    assert np.mean(same) < 0.09  # 0.15 if every epoch cut at the same lengths
-
-
 @pytest.mark.parametrize(("batch_tokens", "most_padding"), [(1024, 0.015), (2048, 0.02), (4096, 0.03)])
 def test_little_padding_in_full_batches(batch_tokens: int, most_padding: float) -> None:
     source, target = lengths_like_multi30k()
@@ -107,18 +92,6 @@ def test_collated_pairs() -> None:
     assert (batch.indices, batch.num_tokens, batch.num_source_tokens) == ([1, 0, 2], 10, 7)
 
 
-def test_masks_are_none_where_nothing_is_padded() -> None:
-    batch = collate(corpus(), [0, 3])
-    assert batch.source_mask is None
-    assert batch.target_mask is None
-    assert batch.target_out.tolist() == [[21, 22, 3], [28, 29, 3]]
-    mixed = collate(corpus(), np.array([1, 2]))  # type: ignore[arg-type]
-    assert mixed.source_mask is not None
-    moved = mixed.to(torch.device("cpu"))
-    assert torch.equal(moved.source, mixed.source)
-    assert moved.indices == [1, 2]
-
-
 def _pieces(piece_words: list[int], num_words: int) -> Pieces:
     return Pieces(list(range(10, 10 + len(piece_words))), piece_words, [Word("x", 0, 1)] * num_words)
 
@@ -138,13 +111,3 @@ def test_rows_are_uniform_over_the_pieces_of_linked_words() -> None:
         [0, 0, 0, 0, 0, 0],  # the end of sentence
     ]
     np.testing.assert_allclose(guide[0].numpy(), expected, rtol=1e-6)
-
-
-def test_guide_follows_its_pair_into_a_padded_batch() -> None:
-    corpus = EncodedCorpus(
-        Ragged.of([[5, 6, 7], [5]]), Ragged.of([[8], [8, 9, 4]]), Ragged.of([[2], [(2 << 16) | 0]])
-    )
-    guide = collate(corpus, [1, 0]).guide
-    assert guide is not None
-    assert guide.shape == (2, 4, 4)
-    assert guide.nonzero().tolist() == [[0, 2, 0], [1, 0, 2]]

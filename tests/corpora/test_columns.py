@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow
 import pytest
-from pyarrow import compute
 
 from translate.corpora import columns
 from translate.corpora.columns import (
@@ -18,7 +17,6 @@ from translate.corpora.columns import (
     Mapped,
     Spill,
     StoredTable,
-    rows_where,
     stored_lines,
 )
 from translate.errors import UserError
@@ -60,12 +58,6 @@ def test_parts_of_it(column: Column[str]) -> None:
     assert column.gather(np.array([], np.int64)) == []
     for rows in ([], [0], [22], [4, 5, 6], list(range(23))):
         assert column.without(rows) == [word for number, word in enumerate(WORDS) if number not in rows]
-
-
-def test_rows_where(column: Column[str]) -> None:
-    wanted = pyarrow.array(["w3", "w17", "w22", "x"])
-    found = rows_where(column, lambda array: compute.is_in(array, value_set=wanted))
-    assert found.tolist() == [3, 17, 22]
 
 
 def spilled(path: Path | None = None) -> StoredTable:

@@ -1,7 +1,5 @@
 """Settings of every corpus, the grammar, and directories with files side by side."""
 
-import gzip
-import time
 from dataclasses import asdict
 from pathlib import Path
 
@@ -89,23 +87,6 @@ def test_directory_with_half_a_split(tmp_path: Path) -> None:
     values = {**config("files"), "path": str(tmp_path), "source_language": "en", "target_language": "fr"}
     assert "expected a parallel file val.fr" in message(values)
     assert "must both be set" in message({**values, "target_language": None})
-
-
-@pytest.mark.skipif(not MULTI30K.is_dir(), reason="Multi30k does not lie beside this checkout")
-@pytest.mark.parametrize("language", ["de", "fr"])
-def test_multi30k(language: str) -> None:
-    values = {**config("multi30k"), "path": str(MULTI30K), "target_language": language}
-    start = time.perf_counter()
-    corpus = load_corpus(data_config(values))
-    assert time.perf_counter() - start < 5  # about 0.2 s; generous for a busy machine
-    assert corpus.validation is not None
-    assert corpus.test is not None
-    assert [len(corpus.train), len(corpus.validation), len(corpus.test)] == [29000, 1014, 1000]
-    assert corpus.dropped == {"train": {}}
-    with gzip.open(
-        MULTI30K / f"test_2016_flickr.{language}.gz", "rt", encoding="utf-8", newline="\n"
-    ) as lines:
-        assert corpus.test.target == [line.rstrip("\n") for line in lines]
 
 
 def test_grammar_turned_round() -> None:

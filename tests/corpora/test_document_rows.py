@@ -16,8 +16,6 @@ from translate.corpora.corpus import Corpus, load_corpus
 from translate.corpora.document_rows import (
     document_numbers,
     draw_documents,
-    numbers_of,
-    rows_before,
     split_context,
     with_context,
 )
@@ -182,16 +180,6 @@ def test_rows_and_lengths_are_those_of_plain_loops(size: ContextSize) -> None:
     chosen = np.array([11, 2, 2, 7, 0])
     assert rows.lengths_of(chosen).tolist() == [len(wanted[row]) for row in chosen]
     assert rows.num_rows == len(ids)
-
-
-def test_how_many_rows_of_a_document_stand_before() -> None:
-    assert rows_before(np.array([1, 1, 2, 2, 2, 2, 2, 3]), 7).tolist() == [0, 1, 0, 1, 2, 3, 4, 0]
-    assert rows_before(np.array([1, 1, 2, 2, 2]), 1).tolist() == [0, 1, 0, 1, 1]
-    assert rows_before(np.array([0, 0, 3, 0, 0, 3]), 5).tolist() == [0] * 6
-    assert rows_before(np.array([], np.int64), 5).tolist() == []
-    both = Split(["a"] * 8, ["b"] * 8, documents=[1, 1, 2, 2, 2, 2, 2, 3]).without([1])  # in two arrays
-    assert both.documents is not None
-    assert rows_before(numbers_of(both.documents), 7).tolist() == [0, 0, 1, 2, 3, 4, 0]
 
 
 def test_links_count_from_the_sentence_itself() -> None:

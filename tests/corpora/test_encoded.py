@@ -1,12 +1,11 @@
 """Ids of a corpus, in memory and mapped from a file, against lists."""
 
-import gc
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from translate.corpora.encoded import EncodedCorpus, Ragged, collect_encoded, read_encoded, seldom_collected
+from translate.corpora.encoded import EncodedCorpus, Ragged, collect_encoded, read_encoded
 
 SIDES = ([[4, 5, 6], [], [7]], [[8], [9, 10], [11, 12, 13, 14]], [[65536, 3], [], [1]])
 BLOCKS = [[side[:2] for side in SIDES], [side[2:] for side in SIDES]]
@@ -58,21 +57,3 @@ def test_ids_in_parts_are_those_of_the_whole() -> None:
     assert parts.lengths_of(chosen).tolist() == whole.lengths_of(chosen).tolist() == [n % 5 for n in chosen]
     assert Ragged.of([]).lengths_of(np.arange(0)).tolist() == []
     assert collect_encoded([], None).lengths()[0].tolist() == []
-
-
-@pytest.mark.parametrize(("first", "inside"), [(700, 1_000_000), (0, 0), (5_000_000, 5_000_000)])
-def test_python_looks_seldom_for_cycles_inside_and_as_before_outside(first: int, inside: int) -> None:
-    before = gc.get_threshold()
-
-    @seldom_collected()
-    def fail() -> None:
-        assert gc.get_threshold() == (inside, 11, 12)
-        raise KeyError
-
-    try:
-        gc.set_threshold(first, 11, 12)
-        with pytest.raises(KeyError):
-            fail()
-        assert gc.get_threshold() == (first, 11, 12)
-    finally:
-        gc.set_threshold(*before)

@@ -12,7 +12,7 @@ from translate.config.data import data_config
 from translate.corpora import filters
 from translate.corpora.columns import Column
 from translate.corpora.corpus import Corpus, load_corpus
-from translate.corpora.filters import count_words, hashes_of, repeated, repeated_texts
+from translate.corpora.filters import count_words, hashes_of, repeated
 
 
 def load(tmp_path: Path, source: list[str], target: list[str], **values: Any) -> Corpus:
@@ -108,9 +108,3 @@ def test_repetitions_are_those_that_a_set_finds(monkeypatch: pytest.MonkeyPatch,
     hashes = [pyarrow.array(hashes_of(pairs[begin : begin + 17])) for begin in range(0, len(pairs), 17)]
     found = repeated(Column(pyarrow.chunked_array(hashes)))
     assert found.tolist() == [pair in pairs[:number] for number, pair in enumerate(pairs)]
-
-
-def test_texts_that_repeat_an_earlier_one() -> None:
-    texts = ["a", " b", "", "b ", "a b", " ", "a", "ab"]
-    assert repeated_texts(Column.of(texts)).tolist() == [n in (3, 5, 6) for n in range(8)]
-    assert repeated_texts(Column.of([])).tolist() == []

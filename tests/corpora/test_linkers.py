@@ -26,14 +26,6 @@ def grammar() -> tuple[Split, list[str]]:
     return Split(sources, targets), gold
 
 
-def test_a_small_corpus_is_its_own_sample() -> None:
-    split = Split(["Un chat"] * 3, ["A cat !"] * 3)
-    sample = sample_of(split, 18, whitespace=True)
-    assert sample.whole
-    assert (sample.sources, sample.targets) == ([["Un", "chat"]] * 3, [["A", "cat", "!"]] * 3)
-    assert not sample_of(split, 17, whitespace=True).whole
-
-
 def test_a_sample_is_of_pairs_at_equal_distances(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linkers, "ROWS", 7)
     lines = [f"A{number} b" for number in range(100)]

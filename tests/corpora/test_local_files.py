@@ -13,7 +13,6 @@ from tests.corpora import written
 from tests.corpora.written import write
 from translate.config.data import data_config
 from translate.corpora.corpus import Corpus, load_corpus
-from translate.text.lines import read_lines
 
 SOURCE = [f"a dog number {i}" for i in range(7)]
 TARGET = [f"un chien numéro {i}" for i in range(7)]
@@ -53,17 +52,6 @@ def test_explicit_languages_win_and_plain_names_do(tmp_path: Path) -> None:
 
 
 STRANGE = ["a\u2028b", "a\u0085b", "a\x0bb\x0cc", "a\u2029b", "a\x00b", "a\rb", "a\x1cb", "a 👩‍👩‍👧 b", ""]
-
-
-@pytest.mark.parametrize("ending", ["\n", "\r\n"])
-def test_only_line_feeds_end_lines(tmp_path: Path, ending: str) -> None:
-    assert read_lines(Path(write(tmp_path / "f", STRANGE, ending))) == STRANGE
-
-
-def test_last_line_without_end_and_byte_order_mark(tmp_path: Path) -> None:
-    path = tmp_path / "f"
-    path.write_bytes(b"\xef\xbb\xbfone\n\ntwo")
-    assert read_lines(path) == ["one", "", "two"]
 
 
 def test_strange_lines_stay_parallel_and_test_is_kept_whole(tmp_path: Path) -> None:

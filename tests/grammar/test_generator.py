@@ -35,11 +35,6 @@ def links(example: Example) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]
     return sure, every
 
 
-def test_the_splits_are_as_large_as_asked(splits: dict[str, list[Example]]) -> None:
-    sizes = {name: len(split) for name, split in splits.items()}
-    assert sizes == {"train": 9001, "validation": 503, "test": 499}
-
-
 def test_the_same_arguments_give_the_same_corpus_in_another_process() -> None:
     code = "from translate.grammar.generator import generate; print(generate(41, 7, 5, seed=3))"
     environment = {"PYTHONHASHSEED": "271", "PYTHONPATH": str(Path(__file__).parents[2])}
@@ -48,10 +43,6 @@ def test_the_same_arguments_give_the_same_corpus_in_another_process() -> None:
         env={**environment, "PYTHONIOENCODING": "utf-8"},
     ).stdout  # fmt: skip
     assert printed.strip() == str(generate(41, 7, 5, seed=3))
-
-
-def test_seeds_differ() -> None:
-    assert generate(11, 0, 0, seed=1) != generate(11, 0, 0, seed=2)
 
 
 @pytest.mark.parametrize("side", [0, 1])
@@ -69,14 +60,6 @@ def test_french_and_links_are_functions_of_the_english(examples: list[Example]) 
     assert all(known[example.source] == example for example in shared)
 
 
-def test_there_are_enough_words_and_none_is_rare(examples: list[Example]) -> None:
-    english = Counter(word for example in examples for word in set(example.source.split()))
-    french = Counter(word for example in examples for word in set(example.target.split()))
-    assert len(english) >= 600
-    assert len(french) >= 1000
-    assert sum(count < 2 for count in english.values()) < 0.02 * len(english)
-
-
 @pytest.mark.slow
 def test_tens_of_thousands_of_distinct_pairs_in_which_no_word_is_rare() -> None:
     examples = generate(30_000, 1000, 1000)["train"]
@@ -84,17 +67,6 @@ def test_tens_of_thousands_of_distinct_pairs_in_which_no_word_is_rare() -> None:
     english = Counter(word for example in examples for word in set(example.source.split()))
     assert sum(count < 6 for count in english.values()) <= 13  # 20 in 100,000
     assert min(english.values()) >= 2
-
-
-def test_lengths_and_ends(examples: list[Example]) -> None:
-    for example in examples:
-        source, target = example.source.split(), example.target.split()
-        assert 2 <= len(source) <= 17
-        assert 2 <= len(target) <= 17
-        assert source[-1] == target[-1]
-        assert source[-1] in ".?!"
-    lengths = [len(example.source.split()) for example in examples]
-    assert 6 < sum(lengths) / len(lengths) < 9
 
 
 def test_words_are_those_of_the_tokeniser(examples: list[Example]) -> None:
@@ -122,69 +94,24 @@ def test_one_link_for_each_target_word_can_reach_the_gold(examples: list[Example
     assert 1 - (good + sure_found) / (found + sure_total) < 0.01
 
 
-def test_links_are_not_all_on_the_diagonal(examples: list[Example]) -> None:
-    crossed = 0
-    for example in examples:
-        sure, _ = links(example)
-        crossed += any(i < k and j > m for i, j in sure for k, m in sure)
-    assert crossed > 0.3 * len(examples)
-
-
 PHENOMENA = {
-    "object clitic": (1, r"\b(je|tu|nous) (te|me|t'|m'|le|la|l'|les|lui) \w+"),
     "elided je": (1, r"^j' "),
-    "elided que": (1, r" qu' (il|elle|Anna)\b"),
-    "elided me": (1, r" m' "),
-    "negation around the verb": (1, r"\b(ne|n') \w+ pas\b"),
-    "negation around the auxiliary": (1, r"n' (ai|as|a|ont) pas \w+é\b"),
-    "never": (1, r"\b(ne|n') .*\bjamais\b"),
     "no longer": (1, r"\b(ne|n') .*\bplus\b"),
     "adjective after the noun": (1, r"\bchemises? (rouge|bleue|verte|noire|blanche)s?\b"),
-    "adjective before the noun": (1, r"\b(petits?|grande?s?|vieux) (chat|chien|voiture)s?\b"),
-    "form before a vowel": (1, r"\b(bel|vieil|nouvel) (h|a|o)"),
-    "irregular plural": (1, r"\b(chevaux|journaux|gâteaux|jeux)\b"),
-    "cet": (1, r"\bcet [ahoéœ]"),
     "mon before a feminine vowel": (1, r"\b[mts]on (idée|école|actrice|histoire|orange|eau)\b|\bma hache"),
     "aspirated h": (1, r"\b(le|la) (hérisson|hache|haricot)\b"),
-    "au": (1, r"\bau\b"),
-    "aux": (1, r"\baux\b"),
     "du of a preposition": (1, r"\b(près|besoin|souvient|livre) du\b"),
-    "partitive": (1, r"\b(du pain|de la viande|de l' eau)\b"),
     "de before an adjective": (1, r"\bde (petits|petites|vieux|vieilles|grands|grandes) "),
     "est-ce que": (1, r"^est -ce (que|qu') "),
-    "where something is": (1, r"^où est -ce que \w+ (\w+ )+(est|sont|était|étaient|sera|seront) \?"),
-    "inversion": (1, r" -(tu|nous|ils|elle|il) "),
     "inversion with t": (1, r" -t-(il|elle) "),
     "imperative with a pronoun": (1, r"^\w+ -(le|la|les|moi|lui|leur|nous) "),
     "negative imperative": (1, r"^ne (le|la|les|me) \w+ez pas"),
-    "one to many": (1, r"\bpommes? de terre\b"),
-    "many to one": (0, r"\blook(s|ed|ing)? for\b"),
-    "time in front": (1, r"^(hier|demain|le matin|la semaine) "),
-    "time at the end": (0, r"(yesterday|tomorrow|in the morning|week) \.$"),
-    "relative subject": (1, r"\bqui (dort|danse|a|marche|travaille)\b"),
     "relative object with agreement": (1, r"\bque j' ai \w+(ée|ues?|ies?|ées)\b"),
-    "pronoun with agreement": (1, r"\bl' (ai|as|a|ont|avons) \w+(ée|ue|ie|ite)\b"),
-    "whose": (1, r"\bdont (le|la|les|l') "),
-    "where": (1, r"\boù (je|tu|il|elle|nous|ils)\b"),
-    "être in the past": (1, r"\b(est|sont) (allé|parti|arrivé|tombé|revenu)(e|s|es)?\b"),
     "reflexive in the past": (1, r"\b(s'|se|nous) (est|sont|sommes) (levé|dépêché|reposé)(e|s|es)?\b"),
-    "imparfait": (1, r"\b(était|avait|voulait|connaissait)\b"),
-    "future": (1, r"\b\w+(era|eront|erai)\b"),
-    "near future": (1, r"\b(vais|vas|va|vont|allons) \w+er\b"),
-    "modal": (1, r"\b(peux|peut|dois|doit|veut|voudrait) "),
-    "avoir faim": (1, r"\b(ai|as|a|avons|ont) (faim|soif|sommeil|raison|tort)\b"),
-    "miss": (1, r"\b(me|te|lui|nous|leur) (manque|manques|manquent)\b"),
-    "comparison": (1, r"\b(plus|moins|aussi) \w+ (que|qu') "),
-    "there is": (1, r"\bil y (a|avait|aura) "),
     "there is none": (1, r"\bil n' y (a|avait) pas (de|d') "),
     "how many": (1, r"^combien (de|d') "),
-    "number": (1, r"\b(deux|trois|douze|cent) \w+s\b"),
     "nobody": (1, r"^personne (ne|n') "),
-    "because": (1, r"\bparce (que|qu') "),
-    "if it": (1, r"^s' ils? "),
     "country": (1, r"\b(en France|au Japon|au Canada|en Italie)\b"),
-    "aujourd'hui": (1, r"\baujourd'hui\b"),
-    "please": (1, r", s' il vous plaît"),
 }
 
 

@@ -8,7 +8,6 @@ import pytest
 from translate.grammar.generator import Example, generate, realise
 from translate.grammar.lexicon import BE, NOUNS, PRONOUNS, RAIN, STATES, TRANSITIVE, WORD, Noun, Verb
 from translate.grammar.meaning import Clause, Phrase, Relative, Sentence
-from translate.text.words import split_words
 
 
 @pytest.fixture(scope="module")
@@ -59,16 +58,6 @@ def test_pair_written_by_hand(sentence: Sentence, english: str, target: str, gol
     assert sorted(example.gold.split()) == sorted(gold.split())
 
 
-def test_the_verb_stands_at_the_end(examples: list[Example]) -> None:
-    pattern = r"(he|she|[A-Z]\w+) (loves|buys|sees|finds) the (\w+) \."
-    simple = [example for example in examples if re.fullmatch(pattern, example.source)]
-    assert len(simple) >= 3
-    for example in simple:
-        _, subject_case, _, object_case, _, _ = example.target.split()
-        assert (subject_case, object_case) == ("ta", "lo")
-        assert "1-4" in example.gold.split()
-
-
 def test_most_sure_links_cross(examples: list[Example]) -> None:
     crossed = 0
     for example in examples:
@@ -87,22 +76,3 @@ def test_every_target_word_is_linked_and_at_most_one_link_is_missed(examples: li
         missed += sum(count - 1 for count in sure.values())
         total += num_target + sum(sure.values())
     assert missed / total < 0.01
-
-
-def test_both_sides_are_distinct_and_rich_in_words(examples: list[Example]) -> None:
-    assert len({example.source for example in examples}) == len({e.target for e in examples}) == len(examples)
-    assert len({word for example in examples for word in example.target.split()}) >= 600
-
-
-def test_words_are_those_of_the_tokeniser(examples: list[Example]) -> None:
-    for example in examples:
-        assert [word.text for word in split_words(example.target)] == example.target.split()
-
-
-def test_the_target_is_a_function_of_the_source(examples: list[Example]) -> None:
-    known = {example.source: example for example in examples}
-    again = [
-        example for example in generate(4001, 0, 0, seed=17, target="sov")["train"] if example.source in known
-    ]
-    assert len(again) > 100
-    assert all(known[example.source] == example for example in again)

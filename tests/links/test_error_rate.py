@@ -37,9 +37,3 @@ def test_against_link_by_link_counting(sentences):
         assert result.precision == pytest.approx(in_possible / num_links)
         assert result.recall == pytest.approx(in_sure / num_sure)
     assert 0 <= result.aer <= 1
-
-
-def test_nothing_to_score():
-    nothing = Gold(frozenset(), frozenset())
-    assert score([set()], [nothing]) == (0, 1, 1, 1)
-    assert score([set()], [Gold(frozenset({(0, 0)}), frozenset({(0, 0)}))]) == (1, 1, 0, 0)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from translate.grammar.generator import generate
-from translate.links import statistical
 from translate.links.hidden_markov import (
     MAX_JUMP,
     NULL_PROBABILITY,
@@ -156,12 +155,6 @@ def test_a_few_known_pairs_do_not_count_for_all() -> None:
     known = KnownLinks([["the"]], [["la"]], [frozenset({(0, 0)})])
     sources, targets = SOURCES * 1000, TARGETS * 1000
     assert estimate_links(sources, targets, known=known) == estimate_links(sources, targets)
-
-
-def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = estimate_links(SOURCES, TARGETS)
-    monkeypatch.setattr(statistical, "BLOCK_CELLS", 1)
-    assert estimate_links(SOURCES, TARGETS) == whole
 
 
 def test_empty_sides_have_no_links() -> None:

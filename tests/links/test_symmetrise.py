@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from translate.errors import UserError
 from translate.links.links import format_pharaoh
-from translate.links.symmetrise import SYMMETRISATIONS, majority, symmetrise
+from translate.links.symmetrise import SYMMETRISATIONS, symmetrise
 
 LINKS = st.frozensets(st.tuples(st.integers(0, 6), st.integers(0, 4)))
 
@@ -29,13 +29,6 @@ BACKWARD = {(0, 0), (1, 2), (2, 2), (3, 5), (4, 6)}
 )
 def test_symmetrise_by_hand(method, expected):
     assert format_pharaoh(symmetrise(FORWARD, BACKWARD, method)) == expected
-
-
-def test_a_majority_is_more_than_half():
-    third = {(0, 0), (1, 2), (4, 1), (9, 9)}
-    assert format_pharaoh(majority(FORWARD, BACKWARD, third)) == "0-0 1-2 4-1"
-    assert majority(FORWARD, BACKWARD) == FORWARD & BACKWARD
-    assert majority(FORWARD) == FORWARD
 
 
 def test_unknown_symmetrisation_lists_the_known():

@@ -102,21 +102,6 @@ def test_placeholders_and_tags() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("  two\tspaces \u00a0 here\n", "two spaces here"),
-        ("e\u0301te\u0301", "été"),
-        ("in\u00advisi\u200bble\ufeff", "invisible"),
-        ("a\u2028b\x00c", "a b c"),
-        ("क\u094dष", "क\u094dष"),
-    ],
-)
-def test_text_is_normalised(text: str, expected: str) -> None:
-    assert normal(text) == expected
-    assert normal(expected) == expected
-
-
 def test_forms_forget_case_accents_punctuation_and_numbers() -> None:
     assert form("Été, 1984 !") == form("ETE 20") == "ete 0"
     assert form("हिन्दी") != form("हनद")  # vowels are marks

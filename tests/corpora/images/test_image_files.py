@@ -29,12 +29,6 @@ def photo(tmp_path):
     return path
 
 
-def test_an_image_of_whole_patches_is_read_pixel_by_pixel(photo):
-    found = read_file(photo, SIDE, PATCH)
-    assert (found.rows, found.columns) == (3, 4)
-    np.testing.assert_array_equal(found.pixels, gradient())
-
-
 @pytest.mark.parametrize(
     ("width", "height", "rows", "columns"),
     [(640, 480, 3, 4), (480, 640, 4, 3), (100, 100, 4, 4), (9, 9, 4, 4), (200, 11, 1, 4)],
