@@ -20,7 +20,7 @@ import torch
 
 import translate
 from translate.alignment.pairs import BATCH_TOKENS
-from translate.corpora.batching import collate, sequential_batches
+from translate.corpora.batching import collate, plan_batches
 from translate.corpora.encoded import EncodedCorpus, Ragged
 from translate.corpora.local_files import pair_of
 from translate.models.seq2seq import evaluation_mode
@@ -38,7 +38,7 @@ def score(translator: Translator, sources: Sequence[str], targets: Sequence[str]
     )
     total = 0.0
     with evaluation_mode(model):
-        for indices in sequential_batches(*corpus.lengths(), BATCH_TOKENS):
+        for indices in plan_batches(*corpus.lengths(), BATCH_TOKENS):
             batch = collate(corpus, indices.tolist()).to(translator.device)
             total -= batch_loss(model, batch).likelihood.item()
     return total

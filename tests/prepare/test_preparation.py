@@ -223,7 +223,7 @@ def test_a_source_that_changes_meanwhile_is_named(tmp_path: Path, monkeypatch: p
     assert not (tmp_path / "out" / "manifest.json").exists()
 
 
-def test_a_damaged_file_is_named_and_left_out_on_request(tmp_path: Path) -> None:
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     good, bad = write_pairs(tmp_path, "a", PAIRS[:50]), write_pairs(tmp_path, "b", PAIRS[50:90])
     packed = gzip.compress(Path(bad["source"]).read_bytes())
     Path(bad["source"] + ".gz").write_bytes(packed[: len(packed) // 2])
@@ -233,10 +233,6 @@ def test_a_damaged_file_is_named_and_left_out_on_request(tmp_path: Path) -> None
     del corpora["c"]
     with pytest.raises(UserError, match=r"corpus b: .*b\.en\.gz: the gzip file is damaged"):
         prepare(recipe(corpora, **NEAR), tmp_path / "out")
-    corpora["c"] = {"source": str(tmp_path / "no.tsv")}
-    report = prepare(recipe(corpora, skip_damaged=True, **NEAR), tmp_path / "other")
-    assert [entry["corpus"] for entry in report["damaged_files"]] == ["b", "c"]
-    assert Counter(pairs_of(tmp_path / "other")) == Counter(PAIRS[:50])
 
 
 def test_a_full_disk_is_told_and_the_rest_goes_on(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from translate.corpora.batching import pad, sequential_batches
+from translate.corpora.batching import pad, plan_batches
 from translate.corpora.images.patches import Image
 from translate.errors import UserError
 from translate.models import Encoded
@@ -114,7 +114,7 @@ def pair_batches(
         raise UserError(f"batch size is {batch_size}; expected at least 1")
     sources = np.array([len(pair.source_ids) for pair in pairs], dtype=np.int64)
     targets = np.array([len(pair.target_ids) + 1 for pair in pairs], dtype=np.int64)
-    for part in sequential_batches(sources - 1, targets - 1, BATCH_TOKENS):
+    for part in plan_batches(sources - 1, targets - 1, BATCH_TOKENS):
         part = part[np.lexsort((targets[part], sources[part]))]
         while len(part):
             count = np.arange(1, len(part) + 1)

@@ -1,6 +1,6 @@
 """Batches of pairs with similar lengths, within a budget of target tokens."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -149,8 +149,8 @@ def plan_batches(
     target_lengths: np.ndarray,
     batch_tokens: int,
     *,
-    seed: int,
-    epoch: int,
+    seed: int = 0,
+    epoch: int = 0,
     block: int = 0,
 ) -> list[np.ndarray]:
     """Cut a corpus into batches of at most ``batch_tokens`` target tokens, padding included.
@@ -206,10 +206,3 @@ def _cut(part: np.ndarray, lengths: np.ndarray, budgets: np.ndarray, favour: np.
     saved = count * (longest[side] - below) * favour[below]
     cut = 1 + int(np.where(needed == needed.min(), saved, -1.0).argmax())
     return [part[order[cut:]], part[order[:cut]]]
-
-
-def sequential_batches(
-    source_lengths: np.ndarray, target_lengths: np.ndarray, batch_tokens: int
-) -> Iterator[np.ndarray]:
-    """Batches as by :func:`plan_batches`, always the same, for scoring."""
-    yield from plan_batches(source_lengths, target_lengths, batch_tokens, seed=0, epoch=0)

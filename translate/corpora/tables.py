@@ -121,7 +121,7 @@ def check_names(names: Iterable[str], where: str) -> None:
 
 
 def _read_arrow(path: Path, suffix: str) -> Iterator[Any]:
-    """The schema, then the batches, of a ``.parquet`` or ``.arrow`` file, which gzip may have packed.
+    """The schema, then the batches, of a ``.parquet`` or ``.arrow`` file.
 
     Raises:
         UserError: if the file cannot be read, holds damaged values or text that is not UTF-8, or expands to
@@ -132,11 +132,11 @@ def _read_arrow(path: Path, suffix: str) -> Iterator[Any]:
         if file.peek(len(_POINTER)).startswith(_POINTER):
             raise UserError(f"{where}: this is a Git LFS pointer; fetch the content with 'git lfs pull'")
         try:
-            source = pyarrow.OSFile(str(path)) if bound is None else _unpacked(file, bound, path)
-            schema, batches = _batches(source, suffix)
+            if bound is not None:
+                raise UserError(f"{where}: packed by gzip; expected a plain {suffix[1:]} file")
+            schema, batches = _batches(pyarrow.OSFile(str(path)), suffix)
             yield schema
-            bound = bound or expansion_bound(path.stat().st_size)
-            for batch in _bounded(batches, bound, path):
+            for batch in _bounded(batches, expansion_bound(path.stat().st_size), path):
                 batch.validate(full=True)
                 yield batch
         except UserError:
@@ -144,14 +144,6 @@ def _read_arrow(path: Path, suffix: str) -> Iterator[Any]:
         except (pyarrow.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
             reason = shorten(str(error).split("\n")[0], 100)
             raise UserError(f"{where}: not a readable {suffix[1:]} file ({reason})") from None
-
-
-def _unpacked(file: Any, bound: int, path: Path) -> pyarrow.BufferReader:
-    content = bytearray()
-    while piece := file.read(MAX_LINE):
-        content += piece
-        check_expansion(len(content), bound, path)
-    return pyarrow.BufferReader(content)
 
 
 def _batches(source: Any, suffix: str) -> tuple[pyarrow.Schema, Iterable[pyarrow.RecordBatch]]:

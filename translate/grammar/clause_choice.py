@@ -35,18 +35,17 @@ _TIME_FLAGS = {tense: tense for tense in ("present", "progressive", "past", "fut
 
 
 TIMES_OF = {tense: lexicon.marked(lexicon.TIMES, mark) for tense, mark in _TIME_FLAGS.items()}
-_MID, _ANY, _ALREADY, _TOGETHER = (
-    lexicon.marked(lexicon.ADVERBS, mark) for mark in ("mid", "any", "perfect", "plural")
+_MID, _ANY, _ALREADY, _TOGETHER, _DEGREES = (
+    lexicon.marked(lexicon.ADVERBS, mark) for mark in ("mid", "any", "perfect", "plural", "degree")
 )
-_MANNER = {
-    verb.english: tuple(
-        a for a in lexicon.ADVERBS if a.flags & verb.flags & {"slow", "care", "quiet", "well", "alot"}
-    )
-    for verb in (*lexicon.TRANSITIVE, *lexicon.INTRANSITIVE)
+_OF_MANNER = {"slow", "care", "quiet", "well", "alot"}
+_VERBS = {
+    "transitive": lexicon.TRANSITIVE,
+    "intransitive": lexicon.INTRANSITIVE,
+    "ditransitive": lexicon.DITRANSITIVE,
 }
 BE_TENSES = weights("present 60 past 24 future 16")
 _STATE_TENSES = weights("present 70 past 30")
-_DEGREES = lexicon.marked(lexicon.ADVERBS, "degree")
 _COMPARISONS = lexicon.marked(lexicon.WORDS, "comparison")
 _SELF = tuple(state for state in lexicon.STATES if state.kind == "self")
 QUALIFIED = tuple(noun for noun in lexicon.NOUNS if len(ADJECTIVES_OF[english_of(noun)]) > 1)
@@ -75,16 +74,12 @@ class ClauseChooser(PhraseChooser):
             return self._missing(subject, tense, positive=positive)
         if kind in ("quality", "comparison", "location", "state", "age"):
             return self.state(subject, kind, tense, positive=positive)
-        if kind == "transitive":
-            verb = self.pick(lexicon.TRANSITIVE)
-        else:
-            verb = self.pick(lexicon.INTRANSITIVE if kind == "intransitive" else lexicon.DITRANSITIVE)
+        verb = self.pick(_VERBS[kind])
         subject = subject or self._doer(verb, positive=positive)
         content = self.inflected(Clause(subject, verb), tense, positive=positive)
-        content = (
-            self.moving(content) if kind == "intransitive" else self.with_object(content, asked=positive)
-        )
-        return self._adjuncts(content)
+        if kind == "intransitive":
+            return self._adjuncts(self.moving(content))
+        return self._adjuncts(self.with_object(content, asked=positive))
 
     def _doer(self, verb: Verb, *, positive: bool) -> Phrase:
         if self.chance(0.03):
@@ -128,18 +123,13 @@ class ClauseChooser(PhraseChooser):
         if "nounal" not in verb.flags and self.chance(0.2):
             thing = self._object_pronoun(verb, subject)
         usual = content.negation is None and not asked and not isinstance(subject.head, Name)
-        if (
-            thing is None
-            and usual
-            and not verb.preposition
-            and "given" not in verb.flags
-            and self.chance(0.02)
-        ):
+        usual = usual and not verb.preposition and "given" not in verb.flags
+        if thing is None and usual and self.chance(0.02):
             thing = Phrase(_NOBODY if "somebody" in verb.flags else _NOTHING)
         content = content._replace(object=thing or self.object_noun(verb, content))
         if "given" not in verb.flags:
             return content
-        person = self.other_than_pronoun("definite", plain=True)
+        person = self.some_person("definite")
         if person.head is subject.head or self.chance(0.5):
             person = self.other_person(subject)
         return content._replace(recipient=person)
@@ -172,13 +162,9 @@ class ClauseChooser(PhraseChooser):
         flags = content.verb.flags
         if "motion" in flags or ("source" in flags and self.chance(0.7)):
             head = self.pick(_GOALS)
-            if isinstance(head, Noun):
-                goal = self.noun(head, "oblique", plural=False, plain=True)
-            else:
-                goal = Phrase(head)
-            return content._replace(
-                place=PrepositionalPhrase(WORD["to" if "motion" in flags else "from"], goal)
-            )
+            goal = self.single(head) if isinstance(head, Noun) else Phrase(head)
+            word = WORD["to" if "motion" in flags else "from"]
+            return content._replace(place=PrepositionalPhrase(word, goal))
         if "settled" not in flags:
             return content
         return content._replace(place=self.near() if self.chance(0.4) else self.place(cities=1.0))
@@ -192,11 +178,7 @@ class ClauseChooser(PhraseChooser):
         if place is None and "nowhere" not in flags and self.ornament(0.14):
             place = self.place()
         if self.ornament(0.08):
-            whom = (
-                self.other_person(subject)
-                if self.chance(0.25)
-                else self.other_than_pronoun("oblique", plain=True)
-            )
+            whom = self.other_person(subject) if self.chance(0.25) else self.some_person("oblique")
             company = PrepositionalPhrase(WORD["with" if self.chance(0.75) else "without"], whom)
         if content.modal is None and tense in TIMES_OF and self.ornament(0.36):
             time = self.pick(TIMES_OF[tense])
@@ -217,7 +199,7 @@ class ClauseChooser(PhraseChooser):
         return self.pick(_ANY) if self.ornament(0.04) else None
 
     def _manner(self, content: Clause) -> Adverbial | None:
-        fitting = _MANNER.get(content.verb.english, ())
+        fitting = [adverb for adverb in lexicon.ADVERBS if adverb.flags & content.verb.flags & _OF_MANNER]
         if fitting and self.ornament(0.2):
             return self.pick(fitting)
         if features(content.subject).plural and content.recipient is None and self.ornament(0.06):
@@ -226,11 +208,7 @@ class ClauseChooser(PhraseChooser):
 
     def _missing(self, subject: Phrase | None, tense: str, *, positive: bool) -> Clause:
         subject = (subject or self.person(pronouns=0.6))._replace(joined=None)
-        missed = (
-            self.other_person(subject)
-            if self.chance(0.5)
-            else self.other_than_pronoun("definite", plain=True)
-        )
+        missed = self.other_person(subject) if self.chance(0.5) else self.some_person("definite")
         negation = WORD["not"] if not positive and self.chance(0.15) else None
         tense = tense if tense in _MISSING_TENSES.names else self.weighted(_MISSING_TENSES)
         return Clause(subject, lexicon.MISS, tense, object=missed, negation=negation)
@@ -277,12 +255,8 @@ class ClauseChooser(PhraseChooser):
     def other_person(self, subject: Phrase) -> Phrase:
         """A pronoun for a person other than the subject."""
         head = subject.head
-        first, second = (
-            head in (PRONOUNS["I"], PRONOUNS["we"]),
-            head is PRONOUNS["you"],
-        )
-        names = [] if first else ["I", "we"]
-        names += ["he", "she"] if second else ["you", "he", "she"]
+        names = [] if head in (PRONOUNS["I"], PRONOUNS["we"]) else ["I", "we"]
+        names += ["he", "she"] if head is PRONOUNS["you"] else ["you", "he", "she"]
         return Phrase(PRONOUNS[self.pick([*names, "they"] if self.antecedent_free else names)])
 
     def state(self, subject: Phrase | None, kind: str, tense: str, *, positive: bool) -> Clause:
@@ -291,13 +265,10 @@ class ClauseChooser(PhraseChooser):
             return self._person_state(subject or self.person(pronouns=0.6), kind, tense, positive=positive)
         tense = tense if tense in BE_TENSES.names else self.weighted(BE_TENSES)
         if kind == "location":
-            things = subject is None and self.chance(0.5)
-            subject = (
-                self.noun(self.pick(_THINGS), "definite", plain=True) if things else subject or self.person()
-            )
-            return Clause(
-                subject, BE, tense, predicate=self.place(cities=0 if things else 0.25, things=things)
-            )
+            if subject is None and self.chance(0.5):
+                subject = self.noun(self.pick(_THINGS), "definite", plain=True)
+                return Clause(subject, BE, tense, predicate=self.place(cities=0, things=True))
+            return Clause(subject or self.person(), BE, tense, predicate=self.place(cities=0.25))
         if subject is None and kind == "quality" and self.chance(0.06):
             return Clause(Phrase(PRONOUNS["it"]), BE, tense, predicate=Quality(self.pick(_OF_IT)))
         if subject is None:
@@ -319,7 +290,7 @@ class ClauseChooser(PhraseChooser):
         if isinstance(head, Noun) and "person" not in head.classes:
             others = [n for n in QUALIFIED if n.classes & head.classes and n is not head]
             return self.noun(self.pick(others or [head]), "definite", plural=subject.plural, plain=True)
-        person = self.other_than_pronoun("definite", plain=True)
+        person = self.some_person("definite")
         return self.other_person(subject) if person.head is head or self.chance(0.35) else person
 
     def _quality_clause(self, subject: Phrase, tense: str, *, positive: bool = False) -> Clause:

@@ -88,16 +88,8 @@ def clause(content: Clause, path: str, *, inverted: bool = False) -> list[Token]
     adverbs, noun = _early(content, path, negated=bool(first))
     complements = _complements(content, path, arguments, second)
     if group.infinitive:
-        verb = [
-            group.finite,
-            *hung,
-            *second,
-            *adverbs,
-            *group.participle,
-            *pronouns,
-            *group.infinitive,
-            *noun,
-        ]
+        verb = [group.finite, *hung, *second, *adverbs, *group.participle]
+        verb += [*pronouns, *group.infinitive, *noun]
     else:
         verb = [*pronouns, group.finite, *hung, *second, *adverbs, *noun, *group.participle]
     return [*before, *first, *verb, *complements]
@@ -173,9 +165,8 @@ def _objects(content: Clause, path: str, arguments: Arguments, negation: list[To
         thing, thing_path = arguments.object
         if verb.preposition and not is_clitic(thing):
             # surely linked only where English has a preposition of its own
-            bridge = (
-                Token(verb.preposition, (path + "p0",)) if verb.particle else _weak(verb.preposition, path)
-            )
+            own = Token(verb.preposition, (path + "p0",))
+            bridge = own if verb.particle else _weak(verb.preposition, path)
             tokens = contract([bridge], phrase(thing, thing_path))
         elif not (is_clitic(thing) or is_nothing(thing)):
             concepts = tuple(concept for token in negation for concept in token.strong) if negation else None

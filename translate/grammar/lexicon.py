@@ -280,11 +280,8 @@ def verb(row: list[str], objects: tuple[Noun | Name, ...]) -> Verb:
 def of_classes(classes: str) -> tuple[Noun | Name, ...]:
     """Nouns and names of any of the classes, and nouns named themselves, in the order of the tables."""
     wanted = set(classes.split())
-    heads: list[Noun | Name] = [
-        entry for entry in NOUNS if entry.classes & wanted or entry.forms[0].english[0] in wanted
-    ]
-    heads += [entry for entry in NAMES if entry.kind in wanted]
-    return tuple(heads)
+    heads = (noun for noun in NOUNS if noun.classes & wanted or noun.forms[0].english[0] in wanted)
+    return (*heads, *(name for name in NAMES if name.kind in wanted))
 
 
 def nouns(classes: str, without: str = "") -> tuple[Noun, ...]:
@@ -334,9 +331,8 @@ def _pronoun(row: list[str]) -> Pronoun:
 
 def _modal(row: list[str]) -> Modal:
     flags = row[3].split()
-    return Modal(
-        english_forms(row[0]), flags[0], tuple(row[2].split()), conjugate(row[1]), row[4], frozenset(flags)
-    )
+    words = tuple(row[2].split())
+    return Modal(english_forms(row[0]), flags[0], words, conjugate(row[1]), row[4], frozenset(flags))
 
 
 NOUNS = tuple(noun(row) for row in TABLES["nouns"])

@@ -120,13 +120,17 @@ class PhraseChooser:
         """Somebody with a name."""
         return Phrase(self.pick(FIRST_NAMES))
 
+    def some_person(self, role: str) -> Phrase:
+        """A person by name or by a noun, about whom nothing more is said."""
+        return self.other_than_pronoun(role, plain=True)
+
     def person(self, *, pronouns: float = 0.5) -> Phrase:
         """A person as a subject, with probability `pronouns` a pronoun; perhaps two persons."""
         if self.chance(pronouns):
             return self.pronoun()
         first = self.other_than_pronoun("subject")
         if first.relative is None and first.owner is None and self.ornament(0.07):
-            second = self.other_than_pronoun("definite", plain=True)
+            second = self.some_person("definite")
             if second.head is not first.head:
                 return first._replace(joined=second)
         return first
@@ -174,7 +178,7 @@ class PhraseChooser:
         if plain or quantity is not None or adjectives or name not in ("the", "a", "this", "that", "all"):
             return phrase
         if name == "the" and head in OWNED and self.ornament(0.1):
-            return phrase._replace(owner=self.other_than_pronoun("definite", plain=True))
+            return phrase._replace(owner=self.some_person("definite"))
         return phrase._replace(relative=self.relative(phrase)) if self.ornament(0.14) else phrase
 
     def _owner(self, subject: Phrase | None) -> str:
@@ -206,7 +210,11 @@ class PhraseChooser:
         preposition, nouns = choice
         head = self.pick(nouns)
         assert isinstance(head, Noun)
-        return PrepositionalPhrase(preposition, self.noun(head, "oblique", plural=False, plain=True))
+        return PrepositionalPhrase(preposition, self.single(head))
+
+    def single(self, head: Noun) -> Phrase:
+        """One thing of this kind after a preposition."""
+        return self.noun(head, "oblique", plural=False, plain=True)
 
     def relative(self, antecedent: Phrase) -> Relative | None:
         """A short relative clause about the antecedent; the chooser of clauses implements it."""

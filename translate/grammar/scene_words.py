@@ -66,8 +66,7 @@ def described(things: Named, *, definite: bool = False) -> Phrase:
 
 def there_is(things: Named, ground: str) -> Sentence:
     """`there are two small blue stars on the sand .`"""
-    place = PrepositionalPhrase(WORD["on"], Phrase(GROUNDS[ground], "the"))
-    return Sentence(Clause(Phrase(PRONOUNS["there"]), BE, object=described(things), place=place))
+    return Sentence(Clause(Phrase(PRONOUNS["there"]), BE, object=described(things), place=_on(ground)))
 
 
 def stands(first: Named, place: Adverbial, second: Named) -> Sentence:
@@ -76,19 +75,22 @@ def stands(first: Named, place: Adverbial, second: Named) -> Sentence:
     return Sentence(Clause(described(first), BE, predicate=where))
 
 
+def _on(ground: str) -> PrepositionalPhrase:
+    return PrepositionalPhrase(WORD["on"], Phrase(GROUNDS[ground], "the"))
+
+
+def _it(things: Named) -> Phrase:
+    return Phrase(PRONOUNS[("they" if things.number > 1 else "it") + ("-f" if things.feminine else "")])
+
+
 def it_is(things: Named, quality: Adjective) -> Sentence:
     """`it is red .`, `they are light .`: English does not say of what gender."""
-    name = "they" if things.number > 1 else "it"
-    pronoun = PRONOUNS[f"{name}-f" if things.feminine else name]
-    return Sentence(Clause(Phrase(pronoun), BE, predicate=Quality(quality)))
+    return Sentence(Clause(_it(things), BE, predicate=Quality(quality)))
 
 
 def it_lies(things: Named, ground: str) -> Sentence:
     """`it is on the sand .`"""
-    name = "they" if things.number > 1 else "it"
-    pronoun = PRONOUNS[f"{name}-f" if things.feminine else name]
-    where = PrepositionalPhrase(WORD["on"], Phrase(GROUNDS[ground], "the"))
-    return Sentence(Clause(Phrase(pronoun), BE, predicate=where))
+    return Sentence(Clause(_it(things), BE, predicate=_on(ground)))
 
 
 def side_is(things: Named, side: str, quality: Adjective) -> Sentence:

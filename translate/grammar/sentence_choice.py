@@ -26,9 +26,8 @@ _ASKED_VERBS = tuple(
 )
 _COMMANDED = lexicon.unmarked(lexicon.TRANSITIVE, "stative nounal unwilled")
 _COMMANDED_ALONE = lexicon.bases(lexicon.INTRANSITIVE, "work dance run walk go get hurry rest")
-_COMMAND_TIMES = tuple(
-    t for t in lexicon.TIMES if english_of(t) in ("tomorrow", "now", "tonight", "every day")
-)
+_SOON = ("tomorrow", "now", "tonight", "every day")
+_COMMAND_TIMES = tuple(time for time in lexicon.TIMES if english_of(time) in _SOON)
 _ANAPHORIC = tuple(n for n in lexicon.nouns("thing clothes vehicle text") if len(VERBS_OF[english_of(n)]) > 3)
 _WEATHER_TENSES = weights("present 2 progressive 3 past 2 future 2 going 1")
 _WEATHER = tuple(state for state in lexicon.STATES if state.kind == "weather")
@@ -51,21 +50,18 @@ class SentenceChooser(ClauseChooser):
             return Sentence(self.clause())
         if kind == "question":
             return Sentence(self.clause(positive=True), "question", end="?")
-        if kind == "asked":
-            return self._asked()
         if kind in ("command", "proposal"):
             return self._command(kind)
-        if kind == "joined":
-            return self._joined()
-        if kind == "anaphora":
-            return self._anaphora()
-        if kind == "saying":
-            return self._saying()
-        if kind == "there":
-            asking = self.chance(0.25)
-            content = self._there(asking=asking)
-            return Sentence(content, "question", end="?") if asking else Sentence(content)
-        return Sentence(self._weather() if kind == "weather" else self._showing())
+        if kind in ("weather", "this"):
+            return Sentence(self._weather() if kind == "weather" else self._showing())
+        others = {
+            "asked": self._asked,
+            "joined": self._joined,
+            "anaphora": self._anaphora,
+            "saying": self._saying,
+            "there": self._there,
+        }
+        return others[kind]()
 
     def _asked(self) -> Sentence:
         kind = self.weighted(_ASKED)
@@ -82,9 +78,8 @@ class SentenceChooser(ClauseChooser):
         if kind in ("whom", "what"):
             asked = Phrase(_WHO if "somebody" in verb.flags else _WHAT)
         else:
-            countable = [
-                n for n in verb.objects if isinstance(n, Noun) and not n.classes & {"mass", "single"}
-            ]
+            nouns = [noun for noun in verb.objects if isinstance(noun, Noun)]
+            countable = [noun for noun in nouns if not noun.classes & {"mass", "single"}]
             if not countable:
                 return self._asked_adverb()
             head, many = self.pick(countable), kind == "many"
@@ -119,11 +114,7 @@ class SentenceChooser(ClauseChooser):
 
     def _command(self, mood: str) -> Sentence:
         formal = mood == "command"
-        verb = (
-            self.pick(_COMMANDED)
-            if self.chance(0.66)
-            else self.pick((*lexicon.DITRANSITIVE, *_COMMANDED_ALONE))
-        )
+        verb = self.pick(_COMMANDED if self.chance(0.66) else (*lexicon.DITRANSITIVE, *_COMMANDED_ALONE))
         negation = WORD["not"] if formal and self.chance(0.22) else None
         content = Clause(Phrase(PRONOUNS["you" if formal else "we"]), verb, negation=negation)
         content = self.with_object(content) if verb.objects else self.moving(content)
@@ -171,9 +162,8 @@ class SentenceChooser(ClauseChooser):
         else:
             same = subject.joined is None and self.chance(0.85)
             table = _CIRCUMSTANCES if kind == "because" else _EVENTS
-            second = self.clause(
-                self._again(subject) if same else self.pronoun(), kind=self.weighted(table), tense=tense
-            )
+            other = self._again(subject) if same else self.pronoun()
+            second = self.clause(other, kind=self.weighted(table), tense=tense)
         first, second = self._single(first), self._single(second)
         return Sentence(first, conjunction=WORD[kind], second=second, conjunction_first=leading)
 
@@ -213,8 +203,9 @@ class SentenceChooser(ClauseChooser):
         subject = self.person(pronouns=0.65)._replace(relative=None)
         return Sentence(Clause(subject, verb, "present", content=content))
 
-    def _there(self, *, asking: bool) -> Clause:
-        """A clause with `there is`."""
+    def _there(self) -> Sentence:
+        """A sentence or question with `there is`."""
+        asking = self.chance(0.25)
         near = self.chance(0.25)
         head = self.pick(_BUILDINGS if near else _THERE)
         mass = "mass" in head.classes
@@ -229,7 +220,8 @@ class SentenceChooser(ClauseChooser):
             none = not asking and self.chance(0.3)
             thing = thing._replace(determiner="no" if none else name, quantity=None)
         tense = self.weighted(BE_TENSES)
-        return Clause(Phrase(PRONOUNS["there"]), BE, tense, object=thing, place=where)
+        content = Clause(Phrase(PRONOUNS["there"]), BE, tense, object=thing, place=where)
+        return Sentence(content, "question", end="?") if asking else Sentence(content)
 
     def _weather(self, *, tense: str = "") -> Clause:
         """A clause about the weather, perhaps with a time; about rain or snow if the `tense` is given."""

@@ -17,7 +17,6 @@ from translate.prepare.shard_files import Shard, content_hash
 PAGE = "report.html"
 EXAMPLES = 5  # of each reason
 SHOWN = 300  # characters of a side
-SHOWN_LANGUAGES = 12
 BINS = 20  # of probabilities
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:1rem auto;padding:0 1rem;"
@@ -36,7 +35,6 @@ def report_of(
     executor: Executor,
     recipe: Recipe,
     remaining: Remaining,
-    damaged: list[dict[str, str]],
     splits: dict[str, list[Shard]],
 ) -> dict[str, Any]:
     """The report, the same for every executor.
@@ -61,11 +59,7 @@ def report_of(
         "held_out": _by_corpus(executor, "held_out"),
         "kept": _by_corpus(executor, "chosen"),
         "reasons": {reason: REASONS[reason] for reason in _ordered(summed)},
-        "damaged_files": damaged,
         "overlap": {f"same_{kind}": number_of(executor, f"overlap_{kind}") for kind in ("pair", "side")},
-        "identified_languages": {
-            side: _languages(executor, f"{side}_language") for side in ("source", "target")
-        },
         "translation_probability": _histogram(executor),
         "examples": _examples(executor, recipe),
     }
@@ -106,16 +100,6 @@ def _by_corpus(executor: Executor, view: str) -> dict[str, int]:
 
 def _ordered(counts: dict[str, int]) -> dict[str, int]:
     return {reason: counts[reason] for reason in REASONS if reason in counts}
-
-
-def _languages(executor: Executor, column: str) -> dict[str, int]:
-    """The languages that were identified most; sides that are too short to tell are not counted."""
-    rows = query(
-        executor,
-        f"SELECT {column} AS v, count(*) AS n FROM rows WHERE split = 0 AND {column} IS NOT NULL "
-        f"GROUP BY {column} ORDER BY n DESC, v LIMIT {SHOWN_LANGUAGES}",
-    )
-    return {row["v"]: row["n"] for row in rows}
 
 
 def _histogram(executor: Executor) -> dict[str, dict[str, int]]:
@@ -247,23 +231,6 @@ def _tables(report: dict[str, Any]) -> Iterator[tuple[str, str, Sequence[str], l
         "They are dropped only if the setting overlap says so."
     )
     yield "Overlap", note, ("equal", "pairs"), rows
-    yield (
-        "Files left out",
-        "",
-        ("corpus", "file", "why"),
-        [(*file.values(),) for file in report["damaged_files"]],
-    )
-    rows = [
-        (f"{side}: {name}", count)
-        for side, found in report["identified_languages"].items()
-        for name, count in found.items()
-    ]
-    yield (
-        "Languages",
-        "As identified; sides with too few letters are not counted.",
-        ("language", "sides"),
-        rows,
-    )
     probability = report["translation_probability"]
     steps = [step / BINS for step in range(BINS)]
     rows = [*zip(steps, *(counts.values() for counts in probability.values()))] if probability else []

@@ -16,7 +16,7 @@ from translate.errors import UserError
 from translate.prepare.exchange import Remaining, columns_of, drop_repeated, store, write_splits
 from translate.prepare.executors import Executor
 from translate.prepare.findings import PAGE, page_of, report_of
-from translate.prepare.inputs import Input, digest_of, list_inputs, write_chunks
+from translate.prepare.inputs import digest_of, list_inputs, write_chunks
 from translate.prepare.link_filter import ALIGNER, CLEAN, LEFT, UNJUDGED, LinkFunction, learn_sample
 from translate.prepare.recipe import Recipe
 from translate.prepare.rows import ROWS, RowFunction
@@ -66,10 +66,10 @@ class Preparation:
             return self._finished(identity)
         with _locked(self.work):
             self._begin(identity)
-            damaged = self._read()
+            self._read()
             executor = self.make_executor(self.work / "spill")
             try:
-                splits, report = self._exchange(executor, damaged)
+                splits, report = self._exchange(executor)
             finally:
                 executor.close()
             again = self._digests()
@@ -86,15 +86,9 @@ class Preparation:
         return report
 
     def _digests(self) -> dict[Path, str]:
-        """The hash of every file of the recipe; of those that can be read, if others are to be left out."""
-        found = {}
-        for path in dict.fromkeys(path for given in self.inputs for path in given.paths()):
-            try:
-                found[path] = digest_of(path)
-            except UserError as error:
-                if not self.recipe.skip_damaged:
-                    raise UserError(f"{error}; skip_damaged=true leaves such files out") from error
-        return found
+        """The hash of every file of the recipe."""
+        paths = dict.fromkeys(path for given in self.inputs for path in given.paths())
+        return {path: digest_of(path) for path in paths}
 
     def _finished(self, identity: str) -> dict[str, Any]:
         manifest = json.loads((self.out / MANIFEST).read_text(encoding="utf-8"))
@@ -118,41 +112,28 @@ class Preparation:
             self.note("going on with what an earlier process left")
         write_text(plan, json.dumps({"identity": identity}))
 
-    def _read(self) -> list[dict[str, str]]:
-        """Cut the inputs to chunks; returns those that are damaged, which leave nothing."""
-        raw, notes, damaged = self.work / "raw", self.work / "inputs", []
+    def _read(self) -> None:
+        """Cut the inputs to chunks, but for those that an earlier process has read."""
+        raw, notes = self.work / "raw", self.work / "inputs"
+        languages = self.recipe.source_language, self.recipe.target_language
         with explain_write_errors(self.work):
             raw.mkdir(exist_ok=True)
             notes.mkdir(exist_ok=True)
-        for given in self.inputs:
-            done = notes / f"{given.number:06}.json"
-            if not done.exists():
-                write_text(done, json.dumps(self._read_one(given, raw)))
-            if error := json.loads(done.read_text(encoding="utf-8")):
-                damaged.append({"corpus": given.corpus, "file": str(given), "error": error})
-                self.note(f"left out: {error}")
-        if len(damaged) == len(self.inputs):
-            raise UserError("every file of the recipe is missing or damaged; nothing is left to prepare")
-        return damaged
+            for given in self.inputs:
+                done = notes / f"{given.number:06}"
+                if done.exists():
+                    continue
+                with scratch(self.work) as folder:
+                    try:
+                        pairs = write_chunks(given, languages, folder)
+                    except UserError as error:
+                        raise UserError(f"corpus {given.corpus}: {error}") from error
+                    for chunk in sorted(folder.iterdir()):
+                        chunk.replace(raw / chunk.name)
+                write_text(done, "")
+                self.note(f"read {pairs:,} pairs of {given.corpus}: {given}")
 
-    def _read_one(self, given: Input, raw: Path) -> str:
-        """Why an input is left out; empty if it was read."""
-        languages = self.recipe.source_language, self.recipe.target_language
-        with explain_write_errors(self.work), scratch(self.work) as folder:
-            try:
-                pairs = write_chunks(given, languages, folder)
-            except UserError as error:
-                if not self.recipe.skip_damaged:
-                    raise UserError(f"corpus {given.corpus}: {error}") from error
-                return str(error)
-            for chunk in sorted(folder.iterdir()):
-                chunk.replace(raw / chunk.name)
-        self.note(f"read {pairs:,} pairs of {given.corpus}: {given}")
-        return ""
-
-    def _exchange(
-        self, executor: Executor, damaged: list[dict[str, str]]
-    ) -> tuple[dict[str, list[Shard]], dict[str, Any]]:
+    def _exchange(self, executor: Executor) -> tuple[dict[str, list[Shard]], dict[str, Any]]:
         """Judge the rows, drop what is repeated, write the shards: returns them, and the report."""
         self.note("judging every pair")
         executor.map(RowFunction(self.recipe), self.work / "raw", self.work / "rows", ROWS)
@@ -162,7 +143,7 @@ class Preparation:
         self._judge_links(executor, remaining)
         self.note("writing the shards in their random order")
         splits = write_splits(executor, self.recipe, self.inputs, self.out, self.work)
-        return splits, report_of(executor, self.recipe, remaining, damaged, splits)
+        return splits, report_of(executor, self.recipe, remaining, splits)
 
     def _judge_links(self, executor: Executor, remaining: Remaining) -> None:
         """Make the table ``clean``: the remaining pairs, judged by the links between their words."""

@@ -76,7 +76,6 @@ class Recipe:
     test_pairs: Count = YAML
     shard_pairs: ShardPairs = YAML
     overlap: Literal["keep", "pair", "side"] = YAML
-    skip_damaged: bool = YAML
     filters: FilterConfig = YAML
     duplicates: bool = YAML
     near_duplicates: Fraction | None = YAML

@@ -13,7 +13,7 @@ from translate.alignment.alignment import Alignment
 from translate.alignment.calibrate import calibrate
 from translate.alignment.regions import alignment_scores
 from translate.config.settings import Settings
-from translate.corpora.batching import collate, sequential_batches
+from translate.corpora.batching import collate, plan_batches
 from translate.corpora.corpus import Corpus, Split
 from translate.corpora.document_rows import split_context, with_context
 from translate.corpora.images.line import sentences_of
@@ -148,7 +148,7 @@ class Validation:
         model, device = self.translator.model, self.translator.device
         total, tokens = 0.0, 0
         with evaluation_mode(model):
-            batches = list(sequential_batches(*self.corpus.lengths(), self.settings.training.batch_tokens))
+            batches = plan_batches(*self.corpus.lengths(), self.settings.training.batch_tokens)
             for indices in batches[self.world.rank :: self.world.size]:
                 batch = collate(self.corpus, indices.tolist()).to(device)
                 total += batch_loss(model, batch).likelihood.item()
