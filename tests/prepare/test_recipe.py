@@ -85,7 +85,7 @@ def test_a_recipe_and_the_command_line_together(tmp_path: Path, translate_comman
     first, second = write_pairs(tmp_path, "a", pairs[:120]), write_pairs(tmp_path, "b", pairs[120:])
     recipe = tmp_path / "r.yaml"
     recipe.write_text(
-        f"source_language: en\ntarget_language: fr\nvalidation_pairs: 7\nnear_duplicates: null\n"
+        f"source_language: en\ntarget_language: fr\nvalidation_pairs: 7\nnear_duplicates: false\n"
         f"corpora:\n  a:\n    source: {first['source']}\n    target: {first['target']}\n"
     )
     result = translate_command(

@@ -12,12 +12,10 @@ from translate.corpora.filters import count_words
 from translate.prepare.language import identify
 from translate.prepare.recipe import recipe_of
 from translate.prepare.row_keys import (
-    BANDS,
     ORDER_BITS,
     forms,
     normalised,
     order_keys,
-    signatures,
     text_key,
 )
 from translate.prepare.rows import REASONS, Judged, difference, judged, number_share, placeholders
@@ -153,48 +151,6 @@ def test_keys_are_those_of_every_machine() -> None:
     assert abs(np.corrcoef(rows, keys)[0, 1]) < 0.02
     assert abs(np.corrcoef(keys, order_keys(rows, 2))[0, 1]) < 0.02
     assert np.bincount(keys // (2**ORDER_BITS // 8 + 1)).min() > 12_000
-
-
-def jaccard(first: tuple[str, str], second: tuple[str, str]) -> float:
-    """Of the words and pairs of words of both sides, by plain sets."""
-    sets = []
-    for pair in (first, second):
-        words = [(side, word) for side, text in enumerate(pair) for word in text.split()]
-        twos = [(side, *two) for side, text in enumerate(pair) for two in zip(text.split(), text.split()[1:])]
-        sets.append({*words, *twos})
-    return len(sets[0] & sets[1]) / len(sets[0] | sets[1])
-
-
-def signed(*pairs: tuple[str, str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return signatures(*(pyarrow.array(side) for side in zip(*pairs)))
-
-
-def test_signatures_estimate_what_pairs_share() -> None:
-    rng = np.random.default_rng(3)
-    errors, candidates = [], 0
-    for changed in range(0, 12):
-        words = [f"w{number}" for number in rng.integers(0, 10**6, 40)]
-        first = " ".join(words[:20]), " ".join(words[20:])
-        for place in rng.choice(40, changed, replace=False):
-            words[place] = f"other{place}"
-        second = " ".join(words[:20]), " ".join(words[20:])
-        bands, values, enough = signed(first, second)
-        assert enough.all()
-        errors.append((values[0] == values[1]).mean() - jaccard(first, second))
-        candidates += bool((bands[0] == bands[1]).any()) if jaccard(first, second) > 0.75 else 0
-    assert abs(np.mean(errors)) < 0.08
-    assert np.abs(errors).max() < 0.35
-    assert candidates >= 2
-
-
-def test_short_pairs_have_no_signature_and_batches_do_not_matter() -> None:
-    pairs = [("a b c", "d e"), ("a b c d", "e f g"), ("x y z x", "u v w"), ("", "")]
-    bands, values, enough = signed(*pairs)
-    assert enough.tolist() == [False, True, True, False]
-    assert bands.shape == (4, BANDS)
-    alone = signed(pairs[2])
-    assert np.array_equal(alone[0][0], bands[2])
-    assert np.array_equal(alone[1][0], values[2])
 
 
 def test_languages_are_identified() -> None:

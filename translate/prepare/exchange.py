@@ -4,7 +4,6 @@ Every statement is over keys of fixed size. It groups by a key with ``min(row)``
 long values run out of memory.
 """
 
-import math
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,7 @@ from translate.errors import UserError
 from translate.prepare.executors import Executor
 from translate.prepare.inputs import SPLITS, Input
 from translate.prepare.recipe import Recipe
-from translate.prepare.row_keys import PERMUTATIONS
-from translate.prepare.rows import BAND_NAMES, BYTE_NAMES, REASONS
+from translate.prepare.rows import REASONS
 from translate.prepare.shard_files import Shard, ShardOrder
 from translate.text.file_writing import explain_write_errors
 
@@ -57,15 +55,12 @@ class Remaining:
 
 
 def drop_repeated(executor: Executor, work: Path, recipe: Recipe) -> Remaining:
-    """Drop equal pairs, similar ones, and sentences with too many translations."""
+    """Drop equal pairs, nearly equal ones, and sentences with too many translations."""
     left = Remaining(executor, work)
     if recipe.duplicates:
         left.drop("duplicates", "duplicate", _repeated(left.view, "pair_key"))
-    if recipe.near_duplicates is not None:
+    if recipe.near_duplicates:
         left.drop("same_forms", "near_duplicate", _repeated(left.view, "source_key", "target_key"))
-        columns = ", ".join(["row", *BAND_NAMES, *BYTE_NAMES])
-        store(executor, work, "signatures", f"SELECT {columns} FROM {left.view} WHERE signed = 1")
-        left.drop("similar_rows", "near_duplicate", _similar("signatures", recipe.near_duplicates))
     if recipe.max_partners is not None:
         left.drop("partners", "partners", _many_partners(left.view, recipe.max_partners))
     return left
@@ -83,21 +78,6 @@ def _repeated(view: str, *keys: str) -> str:
         f"SELECT v.row, f.first FROM {view} v "
         f"JOIN (SELECT {group}, min(row) AS first FROM {view} GROUP BY {group} HAVING count(*) > 1) f "
         f"ON {same} WHERE v.row <> f.first"
-    )
-
-
-def _similar(table: str, at_least: float) -> str:
-    """The rows that share a band with an earlier row, and ``at_least`` this part of the signature."""
-    candidates = " UNION ".join(
-        f"SELECT v.row, f.first FROM {table} v JOIN (SELECT {band}, min(row) AS first FROM {table} "
-        f"GROUP BY {band} HAVING count(*) > 1) f ON v.{band} = f.{band} WHERE v.row <> f.first"
-        for band in BAND_NAMES
-    )
-    equal = " + ".join(f"CAST(a.{byte} = b.{byte} AS INT)" for byte in BYTE_NAMES)
-    return (
-        f"SELECT c.row, min(c.first) AS first FROM ({candidates}) c JOIN {table} a ON c.row = a.row "
-        f"JOIN {table} b ON c.first = b.row WHERE {equal} >= {math.ceil(at_least * PERMUTATIONS)} "
-        f"GROUP BY c.row"
     )
 
 

@@ -23,7 +23,7 @@ from translate.prepare.rows import ROWS, RowFunction
 from translate.prepare.shard_files import MANIFEST, REPORT, Shard, write_manifest
 from translate.text.file_writing import explain_write_errors, scratch, write_text
 
-VERSION = "4"  # changes when the same recipe would give other shards
+VERSION = "5"  # changes when the same recipe would give other shards
 WORK = ".preparing"  # the folder of an unfinished preparation, inside that of the shards
 
 

@@ -78,7 +78,7 @@ class Recipe:
     overlap: Literal["keep", "pair", "side"] = YAML
     filters: FilterConfig = YAML
     duplicates: bool = YAML
-    near_duplicates: Fraction | None = YAML
+    near_duplicates: bool = YAML
     max_partners: Positive | None = YAML
     links: LinkConfig = YAML
 

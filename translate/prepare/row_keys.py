@@ -2,22 +2,14 @@
 
 from collections.abc import Iterable
 from hashlib import blake2b
-from zlib import crc32
 
 import numpy as np
 import pyarrow
 import pyarrow.compute
 
 ORDER_BITS = 62  # of a position in the random order; keys have 63, as SQL engines lack unsigned numbers
-BANDS, BAND = 8, 3
-PERMUTATIONS = BANDS * BAND
-MIN_WORDS = 6  # of both sides together; shorter pairs have no signature
-TOGETHER = 2000  # pairs whose signatures are computed together, in the processor's cache
 _INVISIBLE = "[\u00ad\u200b\u2060\ufeff]+"
 _SPACES = r"[\pZ\x{00}-\x{1f}\x{7f}-\x{9f}]+"
-_RANDOM = np.random.default_rng(0x5EED)
-_FACTORS = _RANDOM.integers(0, 2**63, PERMUTATIONS, np.uint64) * np.uint64(2) + np.uint64(1)
-_ADDENDS = _RANDOM.integers(0, 2**63, PERMUTATIONS, np.uint64)
 
 
 def replaced(texts: pyarrow.Array, pattern: str, text: str) -> pyarrow.Array:
@@ -65,59 +57,3 @@ def order_keys(rows: np.ndarray, seed: int) -> np.ndarray:
         mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         mixed ^= mixed >> np.uint64(31)
     return (mixed >> np.uint64(64 - ORDER_BITS)).astype(np.int64)
-
-
-def signatures(sources: pyarrow.Array, targets: pyarrow.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """MinHash signatures, by which the words that two pairs share are estimated.
-
-    Broder 1997: for a random order of all words, the probability that two sets have the same first word is
-    their Jaccard similarity |A and B| / |A or B|. A signature holds the first word of each of
-    ``PERMUTATIONS`` orders. Rows of ``BAND`` values that agree make two pairs candidates (Leskovec et al.,
-    Mining of Massive Datasets, 3.4); the last byte of every value decides (b-bit MinHash, Li and König 2010).
-    The set of a pair consists of its single words and its words with their successors, of both sides.
-
-    Args:
-        sources, targets: N :func:`forms`.
-    Returns:
-        Keys of the bands, int64 (N, BANDS); last bytes, int8 (N, PERMUTATIONS); and which pairs have enough
-        words, bool (N,).
-    """
-    parts = [
-        _signatures(sources.slice(start, TOGETHER), targets.slice(start, TOGETHER))
-        for start in range(0, len(sources), TOGETHER)
-    ]
-    bands, values, enough = (np.concatenate(part) for part in zip(*parts))
-    return bands, values, enough
-
-
-def _signatures(*sides: pyarrow.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    count = len(sides[0])
-    elements, owners, words = [], [], np.zeros(count, np.int64)
-    for side, texts in enumerate(sides):
-        split = pyarrow.compute.split_pattern(texts, " ")
-        lengths = pyarrow.compute.list_value_length(split).to_numpy()
-        found = split.flatten().dictionary_encode()
-        hashed = np.array([crc32(word.encode()) for word in found.dictionary.to_pylist()], np.uint64)
-        hashed = hashed[found.indices.to_numpy()]
-        owner = np.repeat(np.arange(count), lengths)
-        follows = np.flatnonzero(owner[1:] == owner[:-1])
-        twos = (hashed[follows] << np.uint64(31)) ^ hashed[follows + 1] ^ np.uint64(side)
-        elements += [hashed + np.uint64(side << 33), twos]
-        owners += [owner, owner[follows]]
-        words += lengths
-    owner = np.concatenate(owners)
-    order = np.argsort(owner, kind="stable")
-    together, begins = np.concatenate(elements)[order], np.searchsorted(owner[order], np.arange(count))
-    values = np.empty((count, PERMUTATIONS), np.uint64)
-    with np.errstate(over="ignore"):
-        for number, (factor, addend) in enumerate(zip(_FACTORS, _ADDENDS)):
-            values[:, number] = np.minimum.reduceat(_mixed(together * factor + addend), begins)
-        bands = np.zeros((count, BANDS), np.uint64)
-        for number in range(BAND):
-            bands = _mixed(bands + values[:, number::BAND])
-    return (bands >> np.uint64(1)).astype(np.int64), values.astype(np.int8), words >= MIN_WORDS
-
-
-def _mixed(values: np.ndarray) -> np.ndarray:
-    values = (values ^ (values >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
-    return values ^ (values >> np.uint64(32))

@@ -17,13 +17,10 @@ from translate.prepare.inputs import RAW
 from translate.prepare.language import base, identify, is_known, script_of
 from translate.prepare.recipe import FilterConfig, Recipe
 from translate.prepare.row_keys import (
-    BANDS,
-    PERMUTATIONS,
     forms,
     normalised,
     order_keys,
     replaced,
-    signatures,
     text_keys,
 )
 from translate.text.words import UNSPACED
@@ -42,13 +39,11 @@ REASONS = {
     "numbers": "with numbers that contradict each other (filters.numbers)",
     "language": "in another language (filters.language)",
     "duplicate": "repeated",
-    "near_duplicate": "repeated but for small differences",
+    "near_duplicate": "repeated but for case, accents, punctuation and digits",
     "partners": "of a sentence with more than max_partners translations",
     "overlap": "that are in validation or test",
     "links": "no translations by the links between their words (links.min_probability)",
 }
-BAND_NAMES = [f"band_{number}" for number in range(BANDS)]
-BYTE_NAMES = [f"byte_{number}" for number in range(PERMUTATIONS)]
 ROWS = pyarrow.schema(
     [
         *RAW,
@@ -61,9 +56,6 @@ ROWS = pyarrow.schema(
         ("source_key", pyarrow.int64()),  # of the side's form
         ("target_key", pyarrow.int64()),
         ("order_key", pyarrow.int64()),
-        *((name, pyarrow.int64()) for name in BAND_NAMES),
-        *((name, pyarrow.int8()) for name in BYTE_NAMES),
-        ("signed", pyarrow.int8()),  # 1 for a pair with enough words for a signature
     ]
 )
 RATIO_WORDS = 3  # added to both sides, so that "Yes ." may be "Oui , monsieur ."
@@ -100,7 +92,6 @@ class RowFunction:
         found = judged(*sides, self.recipe.filters, languages)
         found.reasons[batch["split"].to_numpy() > 0] = None
         shared = [forms(side) for side in sides]
-        bands, last_bytes, signed = signatures(*shared)
         columns = {
             "source": sides[0],
             "target": sides[1],
@@ -114,9 +105,6 @@ class RowFunction:
             "source_key": text_keys(shared[0].to_pylist()),
             "target_key": text_keys(shared[1].to_pylist()),
             "order_key": order_keys(batch["row"].to_numpy(), self.recipe.seed),
-            **dict(zip(BAND_NAMES, bands.T)),
-            **dict(zip(BYTE_NAMES, last_bytes.T)),
-            "signed": signed.astype(np.int8),
         }
         arrays = [
             pyarrow.array(columns[field.name], field.type) if field.name in columns else batch[field.name]
