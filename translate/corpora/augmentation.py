@@ -27,7 +27,6 @@ LONGEST_PHRASE = 3  # words of a term, or between two tags
 LONGEST_PLACEHOLDERS = 2  # of a pair
 SHORTEST_TYPO = 4  # letters of a word that may get a typing error
 TRIES = 8  # places that are looked at for a phrase
-_KEYBOARD = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 DRAWN = ("merge", "copies", "terms", "placeholders", "tags", "uppercase", "titlecase")
 _TAG = re.compile(r"<[^\s<>/]+>(?=\s)")
 
@@ -66,9 +65,7 @@ class LinkedPhrase(NamedTuple):
 def tokens_of(text: str, words: Sequence[Word]) -> tuple[PairToken, ...]:
     """The tokens of a text; anything behind the last word is left out."""
     starts = [0, *(word.end for word in words)]
-    return tuple(
-        PairToken(word.text, text[begin : word.start]) for begin, word in zip(starts, words, strict=False)
-    )
+    return tuple(PairToken(word.text, text[begin : word.start]) for begin, word in zip(starts, words))
 
 
 def text_of(tokens: Sequence[PairToken]) -> tuple[str, list[Word]]:
@@ -235,19 +232,10 @@ def typos(pair: LinkedPair, probability: float, draw: Random) -> LinkedPair:
 
 
 def _mistyped(word: str, draw: Random) -> str:
-    """The word with two letters exchanged, one left out, one doubled, or a neighbouring key in its place."""
-    kind, place = draw.randrange(4), draw.randrange(len(word) - 1)
-    if kind == 0:
-        return word[:place] + word[place + 1] + word[place] + word[place + 2 :]
-    if kind == 1:
-        return word[:place] + word[place + 1 :]
-    if kind == 2:
-        return word[: place + 1] + word[place:]
-    row = next((row for row in _KEYBOARD if word[place] in row), None)
-    if row is None:
-        return word[:place] + word[place + 1 :]
-    at = row.index(word[place])
-    return word[:place] + draw.choice(row[max(at - 1, 0) : at] + row[at + 1 : at + 2]) + word[place + 1 :]
+    """The word with two letters exchanged, one left out, or one doubled."""
+    kind, place = draw.randrange(3), draw.randrange(len(word) - 1)
+    first, second = word[place : place + 2]
+    return word[:place] + (second + first, second, first + first + second)[kind] + word[place + 2 :]
 
 
 def merged(first: LinkedPair, second: LinkedPair) -> LinkedPair:
@@ -255,19 +243,20 @@ def merged(first: LinkedPair, second: LinkedPair) -> LinkedPair:
     if tag := len(_tag_of(second)):
         kept = frozenset((s - tag, t) for s, t in second.links if s >= tag)
         second = LinkedPair(second.source[tag:], second.target, kept)
-    sides = []
-    for one, other in ((first.source, second.source), (first.target, second.target)):
-        sides.append(
-            (*one, *(token._replace(before=" ") if not n else token for n, token in enumerate(other)))
-        )
     moved = {(s + len(first.source), t + len(first.target)) for s, t in second.links}
-    return LinkedPair(sides[0], sides[1], first.links | moved)
+    source, target = (*first.source, *_after(second.source)), (*first.target, *_after(second.target))
+    return LinkedPair(source, target, first.links | moved)
+
+
+def _after(tokens: Sequence[PairToken]) -> list[PairToken]:
+    """The tokens of a side that follows others."""
+    return [token._replace(before=" ") if not number else token for number, token in enumerate(tokens)]
 
 
 def copied(pair: LinkedPair) -> LinkedPair:
     """The source is a copy of the target (Currey et al. 2017), and every word is linked to itself."""
     tag = _tag_of(pair)
-    words = [token._replace(before=" ") if tag and not n else token for n, token in enumerate(pair.target)]
+    words = _after(pair.target) if tag else pair.target
     links = frozenset((t + len(tag), t) for t in range(len(words)))
     return LinkedPair((*tag, *words), pair.target, links)
 
@@ -306,16 +295,11 @@ def tags(pair: LinkedPair, draw: Random, *, spaced: bool) -> LinkedPair:
         opening = PairToken(f"<{name}>", tokens[begin].before, fixed=True)
         sides.append([(begin, opening), (end, PairToken(f"</{name}>", " " if spaced else "", fixed=True))])
     # The space before the first word now stands before the tag.
-    found, here, there = inserted(_preceded(pair, phrase, " " if spaced else ""), *sides)
-    return replace(found, links=found.links | set(zip(here, there, strict=True)))
-
-
-def _preceded(pair: LinkedPair, phrase: LinkedPhrase, before: str) -> LinkedPair:
-    """The pair with ``before`` in front of the phrase, on both sides."""
     source, target = list(pair.source), list(pair.target)
-    source[phrase.i] = source[phrase.i]._replace(before=before)
-    target[phrase.k] = target[phrase.k]._replace(before=before)
-    return replace(pair, source=tuple(source), target=tuple(target))
+    source[phrase.i] = source[phrase.i]._replace(before=" " if spaced else "")
+    target[phrase.k] = target[phrase.k]._replace(before=" " if spaced else "")
+    found, here, there = inserted(LinkedPair(tuple(source), tuple(target), pair.links), *sides)
+    return replace(found, links=found.links | set(zip(here, there, strict=True)))
 
 
 def terms(pair: LinkedPair, draw: Random) -> LinkedPair:

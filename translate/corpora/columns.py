@@ -207,9 +207,7 @@ class Spill:
 
     def add(self, columns: Sequence[Sequence[Any]]) -> None:
         """Append rows, given as columns; raises ``OSError`` if the disk is full."""
-        arrays = [
-            pyarrow.array(values, field.type) for values, field in zip(columns, self.schema, strict=True)
-        ]
+        arrays = [pyarrow.array(values, field.type) for values, field in zip(columns, self.schema)]
         self.add_batch(pyarrow.RecordBatch.from_arrays(arrays, schema=self.schema))
 
     def add_batch(self, batch: pyarrow.RecordBatch) -> None:

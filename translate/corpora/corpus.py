@@ -131,9 +131,8 @@ def _completed(
         dropped["beyond_limit"] = len(train) - data.max_train_pairs
         train = train.part(0, data.max_train_pairs)
     validation, test = others.get("validation"), others.get("test")
-    return Corpus(
-        data.name, *languages, train, validation, test, {"train": dropped}, (*notes, *told), num_read
-    )
+    told = [*notes, *told]
+    return Corpus(data.name, *languages, train, validation, test, {"train": dropped}, tuple(told), num_read)
 
 
 def _load_mixture(data: DataConfig) -> Corpus:
@@ -144,10 +143,10 @@ def _load_mixture(data: DataConfig) -> Corpus:
     languages = {name: (corpus.source_language, corpus.target_language) for name, corpus in found.items()}
     source_language, target_language = mixture.joined_languages(languages, tags)
     others: dict[str, dict[str, Split]] = {split: {} for split in SPLITS[1:]}
-    for split, splits in others.items():
-        splits |= {
-            name: there for name, corpus in found.items() if (there := getattr(corpus, split)) is not None
-        }
+    for name, corpus in found.items():
+        for split in others:
+            if (there := getattr(corpus, split)) is not None:
+                others[split][name] = there
     trains, overlap, told = mixture.without_overlap(
         {name: corpus.train for name, corpus in found.items()}, others, drop=data.drop_overlap
     )

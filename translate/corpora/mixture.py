@@ -174,9 +174,8 @@ class Mixture:
         """The order of the pairs in training."""
         stages, counts = stages_of(self.data), tuple(self.sizes.values())
         ends = tuple(stage.until for stage in stages if stage.until is not None)
-        return Staged(
-            tuple(WeightedRows(counts, tuple(self.drawn(stage).values()), seed) for stage in stages), ends
-        )
+        drawn = (tuple(self.drawn(stage).values()) for stage in stages)
+        return Staged(tuple(WeightedRows(counts, own, seed) for own in drawn), ends)
 
     def drawn(self, stage: Stage) -> dict[str, int]:
         """Name of each corpus -> how many of its pairs an epoch draws."""

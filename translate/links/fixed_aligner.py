@@ -89,9 +89,8 @@ def learn_aligner(
         return FixedDirection(table, tables.null, counts, tables.jumps, np.array(tables.p0))
 
     words = list(possible.types[0]), list(possible.types[1])
-    return FixedAligner(
-        words, keys, fixed(there, possible.types[1], targets), fixed(back, possible.types[0], sources)
-    )
+    sides = fixed(there, possible.types[1], targets), fixed(back, possible.types[0], sources)
+    return FixedAligner(words, keys, *sides)
 
 
 class FixedAligner:

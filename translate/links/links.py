@@ -41,9 +41,8 @@ class Gold(NamedTuple):
             sides: 0 for such source words, 1 for such target words.
         """
         linked = [{link[side] for link in self.sure} for side in (0, 1)]
-        return self.sure | {
-            link for link in self.possible if any(link[side] not in linked[side] for side in sides)
-        }
+        alone = (link for link in self.possible if any(link[side] not in linked[side] for side in sides))
+        return self.sure | frozenset(alone)
 
 
 def parse_gold(
@@ -80,9 +79,8 @@ def format_pharaoh(links: Iterable[Link], *, one_based: bool = False) -> str:
 
 def format_weighted(weights: Mapping[Link, float], *, one_based: bool = False) -> str:
     """Write links with weights as `0-0:0.9412 1-2:0.8801`, sorted as in `format_pharaoh`."""
-    return " ".join(
-        f"{format_pharaoh([link], one_based=one_based)}:{weights[link]:.4f}" for link in sorted(weights)
-    )
+    links = (format_pharaoh([link], one_based=one_based) for link in sorted(weights))
+    return " ".join(f"{text}:{weights[link]:.4f}" for text, link in zip(links, sorted(weights)))
 
 
 def read_gold(

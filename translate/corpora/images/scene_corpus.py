@@ -18,7 +18,7 @@ from translate.corpora.split import RawCorpus, Split, SplitReader
 from translate.errors import UserError
 from translate.grammar import english, french
 from translate.grammar import scene_words as words
-from translate.grammar.generator import gold
+from translate.grammar.generator import Example, gold
 from translate.grammar.meaning import Sentence, Token
 
 LANGUAGES = ("en", "fr")
@@ -46,14 +46,6 @@ class SceneExample(NamedTuple):
 
     def tokens(self, language: str) -> list[Token]:
         return _REALISERS[language](self.sentence)
-
-
-class ScenePair(NamedTuple):
-    """A training pair: source line, target line and a Pharaoh line, patches before source words."""
-
-    source: str
-    target: str
-    gold: str
 
 
 def load_scenes(data: DataConfig) -> RawCorpus:
@@ -104,10 +96,8 @@ def generate_scenes(sizes: Mapping[str, int], seed: int, *, captions: bool) -> d
     return found
 
 
-def pair_of(
-    example: SceneExample, languages: tuple[str, str], read: str, patch_size: int | None
-) -> ScenePair:
-    """The pair in two languages.
+def pair_of(example: SceneExample, languages: tuple[str, str], read: str, patch_size: int | None) -> Example:
+    """The pair in two languages; links count patches before source words.
 
     Args:
         languages: of source and target; the first does not matter if only the image is read.
@@ -118,7 +108,7 @@ def pair_of(
     source = [] if read == "picture" else example.tokens(languages[0])
     line = join_line(str(example.scene) if read != "text" else None, _text(source))
     if patch_size is None:
-        return ScenePair(line, _text(target), "")
+        return Example(line, _text(target), "")
     links = []
     num_patches = 0
     if read != "text":
@@ -129,7 +119,7 @@ def pair_of(
             kind = "-" if "-" in link else "p"
             first, _, second = link.partition(kind)
             links.append(f"{int(first) + num_patches}{kind}{second}")
-    return ScenePair(line, _text(target), " ".join(links))
+    return Example(line, _text(target), " ".join(links))
 
 
 def region_links(example: SceneExample, target: Sequence[Token], patch_size: int) -> list[str]:
@@ -237,9 +227,8 @@ class _Chooser:
     def named(self) -> words.Named:
         pick = self.random.choice
         count = self.random.choices((1, 2, 3), (5, 3, 2))[0]
-        return words.Named(
-            pick(list(words.SHAPES)), pick(list(words.COLOURS)), pick(list(words.SIZES)), count
-        )
+        shape, colour, size = (pick(list(table)) for table in (words.SHAPES, words.COLOURS, words.SIZES))
+        return words.Named(shape, colour, size, count)
 
     def places(self, count: int) -> list[tuple[int, int]]:
         cells = self.random.sample(range(PLACES**2), count)
@@ -249,21 +238,12 @@ class _Chooser:
         self, named: words.Named, places: Sequence[tuple[int, int]], look: str = ""
     ) -> tuple[Thing, ...]:
         """Things at places, a little off their middles; on scales only to the side."""
-        room = ROOM[named.size]
-        offset = lambda: self.random.randint(-room, room)  # noqa: E731
-        return tuple(
-            Thing(
-                named.shape,
-                named.colour,
-                named.size,
-                row,
-                column,
-                offset(),
-                0 if look in words.WEIGHTS else offset(),
-                look,
-            )
-            for row, column in places
-        )
+        room, things = ROOM[named.size], []
+        for row, column in places:
+            right = self.random.randint(-room, room)
+            down = 0 if look in words.WEIGHTS else self.random.randint(-room, room)
+            things.append(Thing(named.shape, named.colour, named.size, row, column, right, down, look))
+        return tuple(things)
 
 
 def _all(path: str, things: Sequence[Thing]) -> dict[str, Sequence[int]]:
