@@ -1,5 +1,6 @@
 """`translate train` as a user meets it, with training itself replaced."""
 
+import json
 import logging
 import os
 import subprocess
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 import translate.runs.life
+from tests.tiny_runs import overrides_of
 from translate.cli import main
 from translate.cli.train import file_suffix
 from translate.config.composer import Composer
@@ -184,6 +186,22 @@ def test_a_sweep_may_be_kept_where_the_user_wants_it(trained, tmp_path):
     assert run("-m", "training.seed=1,2", "hydra.sweep.dir=sweeps") == 0
     assert (tmp_path / "sweeps" / "multirun.yaml").exists()
     assert len(trained) == 2
+
+
+@pytest.mark.slow
+def test_a_sweep_ends_with_a_table(tmp_path, capsys):
+    settings = overrides_of(tmp_path, "rnn_luong", "training.max_steps=2", "training.validate_every=2")
+    settings = [setting for setting in settings if not setting.startswith("run.")]
+    assert run("-m", *settings, "training.seed=1,2", f"run.directory={tmp_path}/${{run.name}}") == 0
+    path = tmp_path / "sweep-training.seed.tsv"
+    header, *rows = (line.split("\t") for line in path.read_text().splitlines())
+    assert header == ["run", "training.seed", "best step", "nll", "bleu", "aer", "time"]
+    assert [row[:3] for row in rows] == [[f"grammar-rnn_luong-training.seed={n}", n, "2"] for n in "12"]
+    scores = json.loads((tmp_path / rows[0][0] / "metrics.jsonl").read_text().splitlines()[-1])
+    assert rows[0][3] == f"{scores['nll']:.3f}"
+    shown = capsys.readouterr().out.partition("\n---\n")[2].splitlines()
+    assert [line.split() for line in shown[1:3]] == rows
+    assert shown[3] == f"written to {path}"
 
 
 def test_version(capsys):

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from translate.cli.console import aligned
 from translate.cli.test_sets import EvaluationSet, seen_line
 from translate.config.names import cut, escaped, shorten
 from translate.errors import UserError
@@ -43,7 +44,7 @@ def lines_of(results: Results) -> list[str]:
     """Scores and tests as a table, signatures, and the sentences that differ most."""
     baseline, *_ = results.texts
     meaning = f"* p below {LIKELY}: unlikely if {_label(baseline)} were as good"
-    table = _columns([list(COLUMNS), *_rows(results)])
+    table = aligned([list(COLUMNS), *_rows(results)])
     return [*table, "", meaning, *_wins(results), "", *_signatures(results), *_sentences(results)]
 
 
@@ -74,12 +75,6 @@ def _wins(results: Results) -> list[str]:
         f"{better:,} sentences better, {worse:,} worse, {equal:,} equal"
         for name, (better, worse, equal) in results.wins.items()
     ]
-
-
-def _columns(rows: list[list[str]]) -> list[str]:
-    """Rows of cells as lines with aligned columns."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
 def _signatures(results: Results) -> list[str]:

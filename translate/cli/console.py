@@ -8,7 +8,7 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeVar
 
 from translate.config.names import escaped
@@ -179,6 +179,12 @@ def _raw_lines(stream: BinaryIO, most: int) -> Iterator[bytes]:
             parts, size = [part], len(part)
     if any(parts):
         yield b"".join(parts)[:most]
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of cells as lines with aligned columns."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
 def print_warnings(translator: "Translator") -> None:

@@ -27,6 +27,7 @@ from translate.version import __version__
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
+    from translate.cli.sweep_table import SweepRun
     from translate.config.composer import Composer
 
 # Hydra reads its own options, --help included.
@@ -62,7 +63,8 @@ Choices (* marks the default):
 {choices}
 
 Options:
-  -m, --multirun         train every combination of values with commas
+  -m, --multirun         train every combination of values with commas; a
+                         table of the runs ends it
   -c, --cfg job          show the configuration and exit; with --resolve,
                          --package training
   -cd, --config-dir DIR  a folder with groups as in conf/, for example
@@ -142,7 +144,7 @@ def run_job(config: "DictConfig", free: Collection[str] = ()) -> None:
         raise SystemExit(code)
 
 
-def _run_hydra_job(config: "DictConfig") -> None:
+def _run_hydra_job(config: "DictConfig", sweep: "list[SweepRun]") -> None:
     """Run a job of Hydra; a job of a sweep has a run of its own, named after the overrides that vary."""
     from hydra.core.hydra_config import HydraConfig
     from hydra.types import RunMode
@@ -150,10 +152,16 @@ def _run_hydra_job(config: "DictConfig") -> None:
 
     hydra_config = HydraConfig.get()
     if hydra_config.mode == RunMode.MULTIRUN:
+        from translate.cli.sweep_table import SweepRun
+
         suffix = file_suffix(hydra_config.job.override_dirname)
         if suffix:
             OmegaConf.update(config, "run.name", f"{config.run.name}-{suffix}")
         print(f"--- job {hydra_config.job.num}: {config.run.name}")
+        given = (override.lstrip("+").partition("=") for override in hydra_config.overrides.task)
+        excluded = hydra_config.job.config.override_dirname.exclude_keys
+        values = {key: value for key, _, value in given if key not in excluded}
+        sweep.append(SweepRun(Path(config.run.directory), values))
     choices = {str(group): choice for group, choice in hydra_config.runtime.choices.items()}
     run_job(config, _free(hydra_config.overrides.task, choices, hydra_config.job.config_name))
 
@@ -246,9 +254,14 @@ def _check_job(config: "DictConfig") -> None:
 def _run_hydra(options: Namespace, overrides: Sequence[str]) -> None:
     import hydra
 
+    sweep: list[SweepRun] = []  # of this process; those of other launchers stay with their processes
+
+    def job(config: "DictConfig") -> None:
+        _run_hydra_job(config, sweep)
+
     application: Callable[[], None] = hydra.main(
         version_base="1.3", config_path=str(config_directory()), config_name="config"
-    )(_run_hydra_job)
+    )(job)
     before = sys.argv
     with tempfile.TemporaryDirectory() as scratch:
         given = [*_flags(options), *overrides]
@@ -260,6 +273,19 @@ def _run_hydra(options: Namespace, overrides: Sequence[str]) -> None:
             application()
         finally:
             sys.argv = before
+            _end_sweep(sweep)
+
+
+def _end_sweep(sweep: "list[SweepRun]") -> None:
+    """Print the table of a sweep's runs, and write it beside them; also after a run that failed."""
+    from translate.cli.sweep_table import write_table
+    from translate.runs.run_directory import is_run
+
+    runs = [run for run in sweep if is_run(run.directory)]
+    if runs:
+        varied = file_suffix(",".join(dict.fromkeys(key for run in runs for key in run.values)))
+        path = runs[0].directory.parent / f"sweep-{varied}.tsv"
+        print("---", *write_table(runs, path), sep="\n")
 
 
 def _flags(options: Namespace) -> list[str]:

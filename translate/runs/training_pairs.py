@@ -52,7 +52,8 @@ def seen_pairs(run: Path, sources: Sequence[str], references: Sequence[Sequence[
     asked = np.array(
         [[_fingerprint(*pair) for pair in zip(sources, lines)] for lines in references], np.uint64
     )
-    return [bool(seen) for seen in np.isin(asked, known.reshape(-1).view("<u8")).any(axis=0)]
+    found: np.ndarray = np.isin(asked, known.reshape(-1).view("<u8"))
+    return [bool(seen) for seen in found.any(axis=0)]
 
 
 def _fingerprint(source: str, target: str) -> int:

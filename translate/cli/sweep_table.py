@@ -1,0 +1,47 @@
+"""The table that ends a sweep: what varied between its runs, their best validation, and their time."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from translate.cli.console import aligned
+
+SCORES = ("nll", "bleu", "chrf", "ter", "aer")
+
+
+class SweepRun(NamedTuple):
+    """A run of a sweep, and the overrides that other runs of it do not have."""
+
+    directory: Path
+    values: Mapping[str, str]
+
+
+def write_table(runs: Sequence[SweepRun], path: Path) -> list[str]:
+    """Write the table with tabs between its columns, and return it as lines for the terminal."""
+    from translate.runs.terminal_lines import clock
+    from translate.text.file_writing import write_text
+
+    bests = [_best_validation(run.directory) for run in runs]
+    varied = list(dict.fromkeys(key for run in runs for key in run.values))
+    measured = [name for name in SCORES if any(name in best for best in bests)]
+    rows = [["run", *varied, "best step", *measured, "time"]]
+    for run, best in zip(runs, bests, strict=True):
+        values = [run.values.get(key, "") for key in varied]
+        scores = [f"{best[name]:.3f}" if name in best else "" for name in measured]
+        time = clock(best["time"]) if "time" in best else ""
+        rows.append([run.directory.name, *values, str(best.get("step", "")), *scores, time])
+    write_text(path, "".join("\t".join(row) + "\n" for row in rows))
+    return [*aligned(rows), f"written to {path}"]
+
+
+def _best_validation(path: Path) -> dict[str, Any]:
+    """The logged row of a finished run's best validation, and the ``time`` of training in seconds."""
+    from translate.runs.run_directory import RunDirectory
+
+    directory = RunDirectory(path)
+    if not directory.scores.exists():
+        return {}
+    scores = json.loads(directory.scores.read_text(encoding="utf-8"))
+    rows = {row["step"]: row for row in directory.rows() if row["kind"] == "validation"}
+    return {"time": scores["seconds"], **rows.get(scores["best_step"], {})}
