@@ -1,7 +1,7 @@
 """Every file of conf/ composes, and every mistake is named with its path."""
 
-import subprocess
-import sys
+from collections import defaultdict
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,6 @@ CHOICES = sorted(
     for file in config_directory().rglob("*.yaml")
     if file.parent != config_directory() and not file.name.startswith("_")
 )
-NEEDS = {"model/encoder": ("model=rnn_bahdanau",)}  # groups that not every model has
-
 
 COMPOSER = Composer()
 
@@ -37,20 +35,35 @@ def refusal(*overrides: str, config_dirs: tuple[Path, ...] = ()) -> str:
     return str(caught.value)
 
 
-class TestChoices:
-    @pytest.mark.slow
-    @pytest.mark.parametrize("path", CHOICES)
-    def test_every_file_of_conf_composes_and_names_valid_targets(self, path):
+def together() -> list[list[str]]:
+    """Every choice of every group but experiments and models; several groups share a composition."""
+    groups = defaultdict(list)
+    for path in CHOICES:
         group, _, choice = path.rpartition("/")
-        config = checked(*NEEDS.get(group, ()), f"{group}={choice}")
+        groups[group].append(choice)
+    del groups["experiment"], groups["model"]
+    encoders = groups.pop("model/encoder")  # not every model has one
+    return [
+        *([f"model/encoder={encoder}", "model=rnn_bahdanau"] for encoder in encoders),
+        *(
+            [f"{group}={choice}" for group, choice in zip(groups, row) if choice]
+            for row in zip_longest(*groups.values())
+        ),
+    ]
+
+
+class TestChoices:
+    @pytest.mark.parametrize("overrides", together(), ids=" ".join)
+    def test_every_file_of_conf_composes_and_names_valid_targets(self, overrides):
+        config = checked(*overrides)
         assert config.run.directory == f"runs/{config.run.name}"
 
-    @pytest.mark.slow
     def test_experiments_and_plain_runs_have_names_of_their_own(self):
         choices = Composer().choices()
         chosen = [f"{group}={name}" for group in ("experiment", "model") for name in choices[group]]
-        names = [COMPOSER.compose([choice]).run.name for choice in chosen]
-        assert len(set(names)) == len(names), dict(zip(chosen, names, strict=True))
+        runs = [checked(choice).run for choice in chosen]
+        assert len({run.name for run in runs}) == len(chosen), runs
+        assert all(run.directory == f"runs/{run.name}" for run in runs)
 
     def test_the_files_of_conf_are_what_is_offered(self):
         offered = {f"{group}/{name}" for group, names in Composer().choices().items() for name in names}
@@ -220,9 +233,3 @@ class TestFiles:
             assert compose(["training.seed=5"]).training.seed == 5
             assert hydra.compose("config") == {"own": 3}
         assert not GlobalHydra.instance().is_initialized()
-
-
-@pytest.mark.slow
-def test_using_a_trained_model_needs_no_hydra():
-    code = "import sys, translate.runs.load; sys.exit('hydra' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

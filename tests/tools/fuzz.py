@@ -1,8 +1,8 @@
 """Mutates what strangers could hand in, and looks for crashes, hangs, lost lines and changed inputs.
 
-    python -m tests.tools.fuzz --seconds 60 --seed 1                 # all kinds for a minute
+    python -m tests.tools.fuzz --cases 600 --first 1000              # all kinds
     python -m tests.tools.fuzz --cases 2000 --kind run --kind line   # 2,000 cases of two kinds
-    python -m tests.tools.fuzz --repeat line:17                      # one case again, with its output
+    python -m tests.tools.fuzz --kind line --first 17 --cases 1      # one case again, with its output
 
 A case depends on its kind and number alone, so a finding can be repeated. It runs in a process of its own,
 forked from one that has torch loaded, with 2 GiB of memory and 20 s of a processor. A command must end by
@@ -46,8 +46,8 @@ def contents(folder: Path) -> dict[str, str]:
     return found
 
 
-def run_child(case: Case, out: Path) -> tuple[int, float, int]:
-    """Run the command in a forked process: wait status, seconds, and most memory in bytes."""
+def run_child(case: Case, out: Path) -> tuple[int | None, int]:
+    """Run a command in a forked process: exit code, or ``None`` if it hangs, and most memory in bytes."""
     (out / "stdin").write_bytes(case.stdin)
     began = time.monotonic()
     child = os.fork()
@@ -63,13 +63,12 @@ def run_child(case: Case, out: Path) -> tuple[int, float, int]:
     while time.monotonic() - began < WALL and processor_seconds(child) < SECONDS:
         pid, status, usage = os.wait4(child, os.WNOHANG)
         if pid:
-            return status, time.monotonic() - began, usage.ru_maxrss * 1024
+            return os.waitstatus_to_exitcode(status), usage.ru_maxrss * 1024
         time.sleep(0.005)
     with contextlib.suppress(ProcessLookupError):  # a child that has not come to its own group yet
         os.killpg(child, signal.SIGKILL)
     os.kill(child, signal.SIGKILL)
-    _, status, usage = os.wait4(child, 0)
-    return -1, time.monotonic() - began, usage.ru_maxrss * 1024
+    return None, os.wait4(child, 0)[2].ru_maxrss * 1024
 
 
 def run_command() -> None:
@@ -79,30 +78,21 @@ def run_command() -> None:
     main()
 
 
-def judge(case: Case, out: Path, before: dict[str, str], result: tuple[int, float, int]) -> list[str]:
+def judge(case: Case, out: Path, before: dict[str, str], code: int | None, memory: int) -> list[str]:
     """The faults of a case that has run."""
-    status, seconds, memory = result
-    printed = (out / "stdout").read_bytes() if (out / "stdout").exists() else b""
-    errors = (out / "stderr").read_bytes() if (out / "stderr").exists() else b""
-    found = []
-    if status == -1:
-        found.append(f"hangs: killed after {seconds:.0f} s")
-    elif os.WIFSIGNALED(status):
-        found.append(f"dies of signal {os.WTERMSIG(status)}")
-    elif os.WEXITSTATUS(status) not in EXIT_CODES:
-        found.append(f"ends with exit code {os.WEXITSTATUS(status)}")
-    if b"Traceback (most recent call last)" in printed + errors:
-        last = errors.decode("utf-8", "replace").strip().splitlines()[-1:] or [""]
-        found.append(f"prints a traceback: {last[0][:150]}")
-    if b"could not be translated" in errors:
-        found.append(f"loses a line: {errors.decode('utf-8', 'replace').strip().splitlines()[-1][:150]}")
-    if memory > MEMORY + (512 << 20):
-        found.append(f"takes {memory / 2**30:.1f} GiB")
-    longest = max((len(line) for line in errors.splitlines() if line.startswith(b"error:")), default=0)
-    if longest > 1500:
-        found.append(f"prints an error of {longest:,} bytes")
-    succeeded = status != -1 and os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0
-    if succeeded and case.lines is not None:
+    printed, errors = ((out / name).read_bytes() for name in ("stdout", "stderr"))
+    told = errors.decode("utf-8", "replace").strip().splitlines() or [""]
+    longest = max((len(line) for line in told if line.startswith("error:")), default=0)
+    faults = {
+        "hangs": code is None,
+        f"ends with exit code {code}": code is not None and code not in EXIT_CODES,  # below 0: by a signal
+        f"prints a traceback: {told[-1][:150]}": b"Traceback (most recent call last)" in printed + errors,
+        f"loses a line: {told[-1][:150]}": b"could not be translated" in errors,
+        f"takes {memory / 2**30:.1f} GiB": memory > MEMORY + (512 << 20),
+        f"prints an error of {longest:,} characters": longest > 1500,
+    }
+    found = [fault for fault, is_there in faults.items() if is_there]
+    if code == 0 and case.lines is not None:
         rows = printed.decode("utf-8", "replace").split("\n")[:-1]
         if len(rows) != case.lines:
             found.append(f"gives {len(rows)} lines for {case.lines}")
@@ -112,17 +102,9 @@ def judge(case: Case, out: Path, before: dict[str, str], result: tuple[int, floa
                     json.loads(row)
             except ValueError as error:
                 found.append(f"prints what is no JSON: {error}")
-    after = contents(case.folder)
-    changed = [
-        name
-        for name, sum_ in before.items()
-        if after.get(name) != sum_ and name.split("/")[0] not in case.outputs
-    ]
-    beside = [name for name in after.keys() - before.keys() if name.split("/")[0] not in case.outputs]
-    if changed:
-        found.append(f"changes {changed[0]}")
-    if beside:
-        found.append(f"writes {beside[0]}")
+    different = {name for name, _ in before.items() ^ contents(case.folder).items()}
+    if beside := sorted(name for name in different if name.split("/")[0] not in case.outputs):
+        found.append(f"changes or writes {beside[0]}")
     return found
 
 
@@ -132,51 +114,39 @@ def try_case(kind: str, number: int, runs: Path, *, show: bool = False) -> list[
         place, out = Path(folder) / "case", Path(folder) / "out"
         place.mkdir()
         out.mkdir()
+        (out / "stdout").touch()
+        (out / "stderr").touch()
         case = MAKERS[kind](random.Random(f"{kind}:{number}"), place, runs)
         before = contents(place)
-        found = judge(case, out, before, run_child(case, out))
+        found = judge(case, out, before, *run_child(case, out))
         if show:
             print("translate", *(repr(word)[:200] for word in case.arguments))
-            for name in ("stdout", "stderr"):
-                if (out / name).exists():
-                    print(
-                        f"--- {name}", (out / name).read_bytes()[-4000:].decode("utf-8", "replace"), sep="\n"
-                    )
+            for path in (out / "stdout", out / "stderr"):
+                print(f"--- {path.name}", path.read_bytes()[-4000:].decode("utf-8", "replace"), sep="\n")
         return found
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--seconds", type=float, help="stop after this time")
-    parser.add_argument("--cases", type=int, help="stop after this number of cases")
-    parser.add_argument("--seed", type=int, default=1, help="number of the first case, in millions")
+    parser.add_argument(
+        "--cases", type=int, default=600, help="number of cases; one is shown with its output"
+    )
+    parser.add_argument("--first", type=int, default=1, help="number of the first case of every kind")
     parser.add_argument("--kind", action="append", choices=MAKERS, help="only these kinds; all by default")
-    parser.add_argument("--repeat", help="KIND:NUMBER of one case")
     parser.add_argument("--runs", type=Path, default=Path(tempfile.gettempdir()) / "translate-fuzz-runs")
     options = parser.parse_args()
     os.environ["TRANSLATE_CACHE"] = str(options.runs / "cache")
     options.runs.mkdir(parents=True, exist_ok=True)
     train_runs(options.runs)
     load_libraries()
-    if options.repeat:
-        kind, _, number = options.repeat.partition(":")
-        print(*(try_case(kind, int(number), options.runs, show=True) or ["nothing is wrong"]), sep="\n")
-        return 0
-    if options.seconds is None and options.cases is None:
-        options.seconds = 60.0
-    kinds = options.kind or list(MAKERS)
-    began, done, findings = time.monotonic(), 0, Counter[str]()
+    kinds, findings = options.kind or list(MAKERS), Counter[str]()
     with contextlib.suppress(KeyboardInterrupt):  # the findings so far are printed all the same
-        while (options.cases is None or done < options.cases) and (
-            options.seconds is None or time.monotonic() - began < options.seconds
-        ):
-            kind, number = kinds[done % len(kinds)], options.seed * 1_000_000 + done // len(kinds)
-            for finding in try_case(kind, number, options.runs):
+        for done in range(options.cases):
+            kind, number = kinds[done % len(kinds)], options.first + done // len(kinds)
+            for finding in try_case(kind, number, options.runs, show=options.cases == 1):
                 findings[kind] += 1
                 print(f"{kind}:{number}: {finding}", flush=True)
-            done += 1
-    total, seconds = sum(findings.values()), time.monotonic() - began
-    print(f"{done:,} cases in {seconds:.0f} s, {total} findings {dict(findings) or ''}")
+    print(f"{options.cases:,} cases, {findings.total()} findings {dict(findings) or ''}")
     return 1 if findings else 0
 
 

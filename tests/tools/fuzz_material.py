@@ -13,8 +13,6 @@ NASTY_VALUES = [
     "translate.runs.life.train", "builtins.eval", "*a", "!!python/object/apply:os.system [ls]", "é" * 300,
     "&a [*a]",
 ]
-# fmt: on
-# fmt: off
 NASTY_TEXTS = [
     "", " ", "\t", "\x00", "\x1b[31m", "\u2028", "\u0085", "\ufeff", "\u202e", "\ud800", "\U0010ffff", "⁇",
     "▁", "<s>", "</s>", "<unk>", "%" + "0" * 2000, "<!--" * 500, "{a:" * 500, "<b>" * 200, "</b>" * 200,
@@ -22,8 +20,6 @@ NASTY_TEXTS = [
     "ไทย" * 30, "I love you .", "<b>I</b> love {0} %s .", "&lt;b&gt;", "${oc.env:HOME}", "'; drop table",
     "=cmd()", "../..", "-", "--help", "0-0", "1p2", "99999999999-0", "0-0 0-0", "NaN",
 ]
-# fmt: on
-# fmt: off
 LONG_TEXTS = [  # whole lines
     "%" + "0" * 20_000, "<!--" * 20_000, "{a:" * 20_000, "字" * 100_000, "a " * 30_000, "x" * 200_000,
     "<b>" * 1_000 + "I love you ." + "</b>" * 1_000, "<b>I </b>" * 900, "I<br/>" * 250, "<a<b" * 9_000,
@@ -47,42 +43,28 @@ FILES = [
     "training:\n  seed: " + "9" * 5000, "x: " + "1:" * 50_000 + "1\n", "x: [" + "1," * 200_000 + "1]",
     "run: {name: '${run.name}${run.name}'}\n", "defaults: 3\n", "defaults: [{a: {b: c}}]\n", "? [a]\n: b\n",
 ]
-# fmt: on
 NASTY_BYTES = [
-    b"\xff",
-    b"\xfe\xff",
-    b"\x00" * 50,
-    b"[" * 50_000,
-    b"{" * 50_000,
-    b"\x80abc",
-    b"\r",
-    b"\n\n\n",
-    b"9" * 6_000,
+    b"\xff", b"\xfe\xff", b"\x00" * 50, b"[" * 50_000, b"{" * 50_000, b"\x80abc", b"\r", b"\n\n\n",
+    b"9" * 6_000, *(text.encode("utf-8", "surrogatepass") for text in NASTY_TEXTS),
 ]
+# fmt: on
 
 
 def mutate_bytes(chance: random.Random, content: bytes) -> bytes:
-    """``content`` with a few random changes: cut, flipped, doubled, or with hostile bytes put in."""
+    """``content`` with a few random changes: cut, overwritten, doubled, or with hostile bytes put in."""
     for _ in range(chance.randint(1, 3)):
         place = chance.randint(0, len(content))
-        match chance.randrange(6):
-            case 0:
-                content = content[:place]
-            case 1:
-                content = content[:place] + chance.randbytes(chance.randint(1, 9)) + content[place + 3 :]
-            case 2:
-                content = content[:place] + chance.choice(NASTY_BYTES) + content[place:]
-            case 3:
-                content = (
-                    content[:place]
-                    + chance.choice(NASTY_TEXTS).encode("utf-8", "surrogatepass")
-                    + content[place:]
-                )
-            case 4:
-                end = min(len(content), place + chance.randint(1, 200))
-                content = content[:end] + content[place:end] * chance.randint(1, 50) + content[end:]
-            case 5:
-                content = content[chance.randint(0, len(content)) :]
+        before, after = content[:place], content[place:]
+        piece = after[: chance.randint(1, 200)]
+        content = chance.choice(
+            [
+                before,
+                after,
+                before + chance.randbytes(chance.randint(1, 9)) + after[3:],
+                before + chance.choice(NASTY_BYTES) + after,
+                before + piece * chance.randint(2, 50) + after[len(piece) :],
+            ]
+        )
     return content
 
 

@@ -1,144 +1,108 @@
-"""Kills trainings with SIGKILL at random moments, resumes them, and compares them with an undisturbed run.
+"""Kills trainings at random moments, resumes them, and compares them with an undisturbed run.
 
     python -m tests.tools.kill_resume --kills 100 --seed 1          # trainings of three backends
     python -m tests.tools.kill_resume --kills 5 --backend rnn_luong
-    python -m tests.tools.kill_resume --kills 10 --mixture          # a weighted mixture in three stages
 
-A training is killed a few times, in a random phase: at its start, in a step, a validation, a saving or the
+A training is killed a few times, at a random moment of its start, its steps, a validation, a saving or the
 scoring at its end. After a kill every file with its final name must be whole. Then the training is resumed to
 its end: checkpoints, metrics, alignment and scores must equal those of the undisturbed run bit by bit.
 """
 
 import argparse
 import json
-import mmap
 import os
 import random
 import shutil
 import signal
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.tiny_runs import BACKENDS, overrides_of
 from tests.tools.forks import end_with, load_libraries, use_files
 
-PHASES = ("start", "step", "validation", "saving", "scoring")
 KILLS_OF_A_RUN = 4
+# A kill comes within so many seconds after a run has entered a phase: about as long as the phase lasts.
+PHASES = {"start": 1.0, "training": 0.6, "validation": 0.1, "saving": 0.01, "scoring": 0.5}
 # fmt: off
-PAIRS = ["data.num_train=400", "data.num_validation=5", "data.num_test=3"]
+PAIRS = ["data.num_train=300", "data.num_validation=5", "data.num_test=3"]
 GRAMMAR = "choice: grammar, num_validation: 5, num_test: 3"
-MIXTURE = [
+MIXTURE = [  # three corpora, with other weights in three stages
     "data=mixture", "data.tokenised=true", "data.epoch_ends=first",
     f"data.corpora={{one: {{{GRAMMAR}, num_train: 300}}, two: {{{GRAMMAR}, num_train: 90, seed: 2}}, "
     f"three: {{{GRAMMAR}, num_train: 200, seed: 3}}}}",
-    "data.stages=[{until: 9, weights: {one: 1}}, {until: 20, weights: {one: 1, two: 3}}, "
+    "data.stages=[{until: 5, weights: {one: 1}}, {until: 12, weights: {one: 1, two: 3}}, "
     "{weights: {one: 2, two: 1, three: 0.5}}]",
 ]
 STEPS = [
-    "training.max_steps=30", "training.validate_every=10", "training.save_every=5", "training.keep_last=2",
+    "training.max_steps=18", "training.validate_every=6", "training.save_every=3", "training.keep_last=2",
     "training.keep_best=2", "training.word_dropout=0.1", "training.subword_sampling=0.3",
     "alignment.calibration_pairs=5", "runtime.cache=null", "training.resume=true",
 ]
 # fmt: on
 AVERAGED = ["training.average_last=2", "training.ema=null"]
+SETTINGS = {
+    "rnn_bahdanau": [*PAIRS, *STEPS, *AVERAGED],
+    "rnn_luong": [*MIXTURE, *STEPS, *AVERAGED],
+    "transformer": [*PAIRS, *STEPS],
+}
 TIMED = ("seconds", "tokens_per_second")  # values that depend on the clock
 
-marks = mmap.mmap(-1, 2 * len(PHASES))  # shared with the child: 1 in a phase, and how often it was there
 
+class Kill(NamedTuple):
+    """When a process is killed: after some seconds in a phase, the one that it enters for the nth time."""
 
-def mark(phase: str, *, inside: bool) -> None:
-    place = PHASES.index(phase)
-    marks[place] = inside
-    if inside:
-        marks[len(PHASES) + place] = min(255, marks[len(PHASES) + place] + 1)
+    phase: str
+    entry: int = 1
+    seconds: float = 0.0
 
+    @classmethod
+    def drawn(cls, phase: str, chance: random.Random) -> "Kill":
+        entry = chance.randint(1, 3) if phase in ("validation", "saving") else 1
+        return cls(phase, entry, chance.uniform(1e-6, PHASES[phase]))
 
-def marked(phase: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap ``function`` so that its calls are marked as a phase."""
+    def wrap(self, phase: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Let ``function``, which is a phase, set an alarm; nobody handles it, so it kills like SIGKILL."""
+        entries = count(1)
 
-    def call(*arguments: Any, **options: Any) -> Any:
-        mark(phase, inside=True)
-        try:
+        def call(*arguments: Any, **options: Any) -> Any:
+            if phase == self.phase and next(entries) == self.entry:
+                signal.setitimer(signal.ITIMER_REAL, self.seconds)
             return function(*arguments, **options)
-        finally:
-            mark(phase, inside=False)
 
-    return call
+        return call
 
 
-def phase_now() -> str:
-    """The innermost phase that the child is in; a checkpoint is written beside the steps."""
-    order = ("saving", "validation", "scoring", "step")
-    return next((phase for phase in order if marks[PHASES.index(phase)]), "start")
+NEVER = Kill("none")
 
 
-def start_child(arguments: list[str], log: Path) -> int:
-    """A process, forked from this one, that runs `translate` and marks its phases."""
-    marks[:] = bytes(len(marks))
+def run_command(arguments: list[str], log: Path, kill: Kill) -> bool:
+    """Run `translate` in a process forked from this one; returns whether it was killed before its end."""
     child = os.fork()
-    if child:
-        return child
-
-    def command() -> int:
-        use_files(Path(os.devnull), log, log)
-        from translate.cli.main import run
-        from translate.runs import life
-        from translate.runs.checkpoint import Writer, save_checkpoint
-        from translate.runs.run_scores import Validation
-
-        Validation.__call__ = marked("validation", Validation.__call__)  # type: ignore[method-assign]
-        write = marked("saving", save_checkpoint)
-        life.Writer = partial(Writer, write=write)  # type: ignore[misc, assignment]
-        life.fit = marked("step", life.fit)
-        life.finish = marked("scoring", life.finish)
-        return run(arguments)
-
-    end_with(command)
+    if not child:
+        end_with(partial(_command, arguments, log, kill))
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert code in (0, -signal.SIGALRM), f"exit code {code}; see {log}"
+    return code != 0
 
 
-def ended(child: int) -> int | None:
-    """The exit code of a child, or ``None`` while it lives."""
-    found, status = os.waitpid(child, os.WNOHANG)
-    return os.waitstatus_to_exitcode(status) if found else None
+def _command(arguments: list[str], log: Path, kill: Kill) -> int:
+    use_files(Path(os.devnull), log, log)
+    from translate.cli.main import run
+    from translate.runs import life
+    from translate.runs.checkpoint import Writer, save_checkpoint
+    from translate.runs.run_scores import Validation
 
-
-def left_alone(arguments: list[str], log: Path) -> dict[str, float]:
-    """Run to the end; returns the seconds of the longest stay in each phase, and of the whole run."""
-    child, longest = start_child(arguments, log), Counter[str]()
-    phase, since = "start", time.monotonic()
-    began = since
-    while (code := ended(child)) is None:
-        now, found = time.monotonic(), phase_now()
-        longest[phase] = max(longest[phase], now - since)  # type: ignore[assignment]
-        if found != phase:
-            phase, since = found, now
-        time.sleep(0.001)
-    assert code == 0, f"exit code {code}; see {log}"
-    return {**longest, "whole": time.monotonic() - began}
-
-
-def kill_in(phase: str, arguments: list[str], log: Path, chance: random.Random, longest: float) -> str | None:
-    """Run, and kill in a phase; returns the phase at the kill, or ``None`` if the run ended before."""
-    child, place = start_child(arguments, log), len(PHASES) + PHASES.index(phase)
-    wanted = 0 if phase == "start" else 1 if phase in ("step", "scoring") else chance.randint(1, 3)
-    while marks[place] < wanted:
-        if (code := ended(child)) is not None:
-            assert code == 0, f"exit code {code}; see {log}"
-            return None
-        time.sleep(0.0005)
-    time.sleep(chance.uniform(0, longest))
-    if (code := ended(child)) is not None:
-        assert code == 0, f"exit code {code}; see {log}"
-        return None
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return phase_now()
+    Validation.__call__ = kill.wrap("validation", Validation.__call__)  # type: ignore[method-assign]
+    life.Writer = partial(Writer, write=kill.wrap("saving", save_checkpoint))  # type: ignore[misc, assignment]
+    life.fit = kill.wrap("training", life.fit)
+    life.finish = kill.wrap("scoring", life.finish)
+    return int(kill.wrap("start", run)(arguments))
 
 
 def whole(run: Path) -> list[str]:
@@ -186,62 +150,46 @@ def result(run: Path) -> dict[str, object]:
     return found
 
 
-def differing(one: dict[str, object], other: dict[str, object]) -> list[str]:
-    return [name for name in {**one, **other} if one.get(name) != other.get(name)]
-
-
-def settings(run: Path, backend: str, data: list[str]) -> list[str]:
-    return overrides_of(run, backend, *data, *STEPS, *([] if backend == "transformer" else AVERAGED))
-
-
 def kill_training(
-    backend: str, data: list[str], folder: Path, chance: random.Random, kills: int, counts: Counter[str]
+    backend: str, folder: Path, chance: random.Random, kills: int, counts: Counter[str]
 ) -> list[str]:
-    """Kill runs of a backend on a corpus ``kills`` times; returns the faults."""
+    """Kill runs of a backend ``kills`` times, in all phases by turns; returns the faults."""
 
-    def arguments(run: Path) -> list[str]:
-        return ["train", *settings(run, backend, data)]
+    def train(run: Path, kill: Kill) -> bool:
+        return run_command(["train", *overrides_of(run, backend, *SETTINGS[backend])], log, kill)
 
     wrong: list[str] = []
-    log = folder / f"{backend}.log"
-    longest = left_alone(arguments(folder / backend), log)
-    expected, number = result(folder / backend), 0
+    log, undisturbed = folder / f"{backend}.log", folder / backend
+    train(undisturbed, NEVER)
     while kills > 0:
-        run = folder / f"{backend}-{number}"
-        number += 1
+        run = folder / f"{backend}-{kills}"
         for _ in range(min(kills, KILLS_OF_A_RUN)):
-            phase = chance.choice(PHASES)
-            killed = kill_in(phase, arguments(run), log, chance, longest.get(phase, 0.01))
-            if killed is None:
+            phase = list(PHASES)[counts.total() % len(PHASES)]
+            if not train(run, Kill.drawn(phase, chance)):
                 break  # the run has ended
-            counts[killed] += 1
+            counts[phase] += 1
             kills -= 1
             wrong += whole(run)
-        left_alone(arguments(run), log)
-        counts["runs compared"] += 1
-        wrong += [f"{run}: {name} differs" for name in differing(result(run), expected)]
-        if not wrong:
-            shutil.rmtree(run)
+        train(run, NEVER)
+        found, expected = result(run), result(undisturbed)
+        differing = [name for name in found | expected if found.get(name) != expected.get(name)]
+        wrong += [f"{run}: {name} differs" for name in differing]
+        shutil.rmtree(run)
     return wrong
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--kills", type=int, default=12, help="kills of all backends together")
+    parser.add_argument("--kills", type=int, default=4, help="kills of each backend")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--backend", action="append", choices=BACKENDS, help="only these; all by default")
-    parser.add_argument("--mixture", action="store_true", help="three corpora instead of one")
     options = parser.parse_args()
     load_libraries()
     chance, counts, wrong = random.Random(options.seed), Counter[str](), []
-    backends = options.backend or BACKENDS
     with tempfile.TemporaryDirectory(prefix="kill-resume-") as name:
-        folder = Path(name)
-        for number, backend in enumerate(backends):
-            share = options.kills * (number + 1) // len(backends) - options.kills * number // len(backends)
-            data = MIXTURE if options.mixture else PAIRS
-            found = kill_training(backend, data, folder, chance, share, counts)
-            print(f"{backend}: {share} kills, {len(found)} findings", *found, sep="\n  ", flush=True)
+        for backend in options.backend or BACKENDS:
+            found = kill_training(backend, Path(name), chance, options.kills, counts)
+            print(f"{backend}: {options.kills} kills, {len(found)} findings", flush=True)
             wrong += found
     print("killed in:", ", ".join(f"{name} {count}" for name, count in sorted(counts.items())))
     print(*wrong, f"{len(wrong)} findings", sep="\n")

@@ -3,10 +3,11 @@
 import json
 import random
 import string
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote, urlencode
+
+from tests.tools.fuzz_material import mutate_bytes
 
 JSON, FORM, MULTIPART = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
 BOUNDARY = "a-part-of-a-form"
@@ -16,11 +17,24 @@ KINDS = (
     JSON, FORM, f"{MULTIPART}; boundary={BOUNDARY}", MULTIPART, "text/plain", "application/xml", "",
     "a" * 999,
 )
-HOSTS = ("a", "", "[", "[::1", "a:b", "a b", "\xff", "a/..//b", "a@b", "x" * 3000)
+HEADERS = {
+    "Content-Type": KINDS,
+    "Host": ("a", "", "[", "[::1", "a:b", "a b", "\xff", "a/..//b", "a@b", "x" * 3000),
+    "Authorization": ("Bearer ", "Bearer \xff", "DeepL-Auth-Key x", "Basic " + "a" * 9000),
+    "Content-Length": ("-1", "+5", "9" * 30, "0x10", "1, 2", "٣"),
+    "Expect": ("100-continue",),
+    "Origin": ("null", "http://a", "\xff"),
+    "Accept-Encoding": ("gzip, br",),
+}
 NASTY = (
     "", " ", "\0", "é", "\U0001f600", "\u202e", "<b>", "</", "&#0;", "%s", "../../etc/passwd",
     "\r\nX: y", "zz", "auto",
 )
+VALUES = (
+    None, True, False, -3, 0, 7, 1e308, -0.5, 2**64, 10**400, *NASTY, *(text * 300 for text in NASTY),
+    [], {}, [None, "a", 3], [[]] * 3, {"a": {"b": [1]}}, string.printable, "\U0001f600€" * 20,
+)
+NAMES = ("text", "q", "source", "target", "heads", "layer", "format", "api_key", "glossary_id")
 # fmt: on
 FILES = {
     "a.txt": b"I love you .\nA man sleeps .\n",
@@ -52,11 +66,8 @@ class Sent:
     def encode(self) -> bytes:
         """The bytes of the request; the length of its body is added."""
         headers = {"Host": "127.0.0.1", "Content-Length": str(len(self.body)), **self.headers}
-        lines = [
-            f"{self.method} {self.path} HTTP/1.1",
-            *(f"{name}: {value}" for name, value in headers.items()),
-        ]
-        return "\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + self.body
+        head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        return f"{self.method} {self.path} HTTP/1.1\r\n{head}\r\n".encode("latin-1", "replace") + self.body
 
 
 def posted(path: str, fields: Any, kind: str = JSON) -> Sent:
@@ -160,38 +171,16 @@ class Mutations:
         """Fields with another value, another name, or one fewer."""
         chance = self._chance
         if not isinstance(fields, dict):
-            return chance.choice(([], [fields] * 3, [self._value(2)], self._value(2)))
-        names = [
-            *fields,
-            chance.choice(
-                ("text", "q", "source", "target", "heads", "layer", "format", "api_key", "glossary_id")
-            ),
-        ]
-        name, changed = chance.choice(names), dict(fields)
+            return chance.choice(([], [fields] * 3, chance.choice(VALUES)))
+        name, changed = chance.choice([*fields, *NAMES]), dict(fields)
         match chance.randrange(4):
             case 0:
                 changed.pop(name, None)
             case 1:
                 changed[chance.choice(NASTY)] = changed.pop(name, "")
             case _:
-                changed[name] = self._value(2)
+                changed[name] = chance.choice(VALUES)
         return changed
-
-    def _value(self, depth: int) -> Any:
-        chance = self._chance
-        kinds: list[Callable[[], Any]] = [
-            lambda: None,
-            lambda: chance.choice((True, False)),
-            lambda: chance.randrange(-3, 10),
-            lambda: chance.choice((1e308, -0.5, 2**64, 10**400)),
-            lambda: chance.choice(NASTY) * chance.choice((1, 1, 1, 300)),
-            lambda: "".join(
-                chance.choice(string.printable + "é€\U0001f600") for _ in range(chance.randrange(40))
-            ),
-            lambda: [self._value(depth - 1) for _ in range(chance.randrange(4))] if depth else [],
-            lambda: {str(number): self._value(depth - 1) for number in range(3)} if depth else {},
-        ]
-        return chance.choice(kinds)()
 
     def _filled(self, path: str) -> str:
         """The path with something in place of its names."""
@@ -201,41 +190,18 @@ class Mutations:
         return path
 
     def _body(self, sent: Sent) -> Sent:
-        chance, body = self._chance, bytearray(sent.body)
-        match chance.randrange(4):
-            case 0:
-                body = body[: chance.randrange(len(body) + 1)]
-            case 1:
-                body = bytearray(chance.randbytes(chance.randrange(300)))
-            case 2:
-                body *= chance.choice((2, 50))
-            case _:
-                for _ in range(min(len(body), 4)):
-                    body[chance.randrange(len(body))] = chance.randrange(256)
-        return replace(sent, body=bytes(body))
+        return replace(sent, body=mutate_bytes(self._chance, sent.body))
 
     def _head(self, sent: Sent) -> Sent:
-        chance = self._chance
-        name, values = chance.choice(
-            (
-                ("Content-Type", KINDS),
-                ("Host", HOSTS),
-                ("Authorization", ("Bearer ", "Bearer \xff", "DeepL-Auth-Key x", "Basic " + "a" * 9000)),
-                ("Content-Length", ("-1", "+5", "9" * 30, "0x10", "1, 2", "٣")),
-                ("Expect", ("100-continue",)),
-                ("Origin", ("null", "http://a", "\xff")),
-                ("Accept-Encoding", ("gzip, br",)),
-            )
-        )
-        return replace(sent, headers={**sent.headers, name: chance.choice(values)})
+        name = self._chance.choice(list(HEADERS))
+        return replace(sent, headers={**sent.headers, name: self._chance.choice(HEADERS[name])})
 
     def _query(self, sent: Sent) -> Sent:
-        chance = self._chance
-        pairs = [(chance.choice((*NASTY, "q", "type", "to")), chance.choice(NASTY)) for _ in range(3)]
-        query = (
-            urlencode(pairs)
-            if chance.random() < 0.7
-            else chance.choice(("%ff=%fe", "&" * 6000, "q=%", "a=" + "b" * 9000))
+        pairs = [
+            (self._chance.choice(("q", "type", "to", *NASTY)), self._chance.choice(NASTY)) for _ in "abc"
+        ]
+        query = self._chance.choice(
+            (urlencode(pairs), urlencode(pairs), "%ff=%fe", "&" * 6000, "a=" + "b" * 9000)
         )
         return replace(sent, path=f"{sent.path}{'&' if '?' in sent.path else '?'}{query}")
 
