@@ -45,13 +45,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def tiny_runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
-    """A finished run of each backend, trained just enough to say something. Tests must not change them."""
-    from tests.tiny_runs import files, shared_runs  # torch, which most tests of text do without
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all workers of pytest-xdist share: the parent of their temporary folders."""
+    own = tmp_path_factory.getbasetemp()
+    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
 
-    # The workers of pytest-xdist share the parent of their temporary folders.
-    shared = tmp_path_factory.getbasetemp()
-    runs = shared_runs(shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared)
+
+@pytest.fixture(scope="session")
+def tiny_runs(shared_folder: Path) -> Iterator[dict[str, Path]]:
+    """A finished run of each backend, trained just enough to say something. Tests must not change them."""
+    from tests.tiny_runs import BACKENDS, files, shared_run  # torch, which most tests of text do without
+
+    runs = {backend: shared_run(shared_folder, backend, backend) for backend in BACKENDS}
     before = {backend: files(run) for backend, run in runs.items()}
     yield runs
     assert {backend: files(run) for backend, run in runs.items()} == before, "a test changed a shared run"
@@ -61,6 +66,15 @@ def tiny_runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Pa
 def tiny_run(tiny_runs: dict[str, Path]) -> Path:
     """The finished run of a Transformer, English to French; tests must not change it."""
     return tiny_runs["transformer"]
+
+
+@pytest.fixture(scope="session")
+def even_run(shared_folder: Path) -> Path:
+    """A finished run with one number of heads, as other engines need it, whose translations end."""
+    from tests.tiny_runs import shared_run
+
+    heads = ("model.attention.num_heads=2", "search.beam_size=3", "search.batch_size=7")
+    return shared_run(shared_folder, "even", "transformer", *heads, "training.max_steps=320")
 
 
 @pytest.fixture(scope="session", autouse=True)

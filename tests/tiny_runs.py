@@ -104,15 +104,14 @@ def train_tiny(directory: Path, backend: str = "transformer", *overrides: str, d
         return train(composed(overrides_of(directory, backend, *overrides)))
 
 
-def shared_runs(folder: Path) -> dict[str, Path]:
-    """A finished run of each backend below `folder`, trained by the first process that asks for it."""
-    for backend in BACKENDS:
-        with FileLock(folder / f"{backend}.lock"):
-            finished = folder / f"{backend}.finished"
-            if not finished.exists():
-                assert train_tiny(folder / backend, backend, *TRAINED, draw=True) == 0
-                finished.touch()
-    return {backend: folder / backend for backend in BACKENDS}
+def shared_run(folder: Path, name: str, backend: str, *overrides: str) -> Path:
+    """A finished run below `folder`, trained by the first process that asks for it."""
+    run, finished = folder / name, folder / f"{name}.finished"
+    with FileLock(folder / f"{name}.lock"):
+        if not finished.exists():
+            assert train_tiny(run, backend, *TRAINED, *overrides, draw=True) == 0
+            finished.touch()
+    return run
 
 
 def rows(directory: Path, kind: str = "train") -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ import pytest
 
 import translate
 from tests.cli.commands import Command
-from tests.search.ctranslate2.conftest import held, sentences  # noqa: F401 (fixtures)
+from tests.search.ctranslate2.conftest import sentences  # noqa: F401 (a fixture)
 
 pytestmark = pytest.mark.slow  # each needs a trained run
 pytest.importorskip("ctranslate2", reason="the engine of these tests")
@@ -16,40 +16,42 @@ SENTENCE = "I love you ."
 
 
 def test_a_stream_of_lines_keeps_their_order(
-    held: Path,  # noqa: F811
+    even_run: Path,
     sentences: list[str],  # noqa: F811
     translate_command: Command,
 ) -> None:
     lines = [*sentences, "", *sentences[::-1]]
     text = "".join(line + "\n" for line in lines).encode()
-    wanted = [result.text for result in translate.load(held, device="cpu", engine="auto").translate(lines)]
+    wanted = [
+        result.text for result in translate.load(even_run, device="cpu", engine="auto").translate(lines)
+    ]
     for engine in ("auto", "ctranslate2"):
-        found = translate_command("text", held, "--engine", engine, stdin=text)
+        found = translate_command("text", even_run, "--engine", engine, stdin=text)
         assert found.code == 0
         assert found.out.splitlines() == wanted
         assert found.err.startswith("note: CTranslate2 ")
 
 
-def test_who_translated_is_said(held: Path, translate_command: Command) -> None:  # noqa: F811
+def test_who_translated_is_said(even_run: Path, translate_command: Command) -> None:
     json_lines = ("--format", "jsonl", SENTENCE)
-    found = translate_command("text", held, "--engine", "auto", *json_lines)
+    found = translate_command("text", even_run, "--engine", "auto", *json_lines)
     assert json.loads(found.out)["engine"] == "ctranslate2"
-    found = translate_command("text", held, "--engine", "auto", "--constraint", "le", *json_lines)
+    found = translate_command("text", even_run, "--engine", "auto", "--constraint", "le", *json_lines)
     assert json.loads(found.out)["engine"] == "torch"
     assert found.err.startswith("note: torch translates, since CTranslate2 cannot do this: constraints\n")
-    found = translate_command("text", held, *json_lines)
+    found = translate_command("text", even_run, *json_lines)
     assert "engine" not in json.loads(found.out)
     assert found.err == ""
-    split = translate_command("text", held, "--engine", "auto", "--split-sentences", *json_lines)
+    split = translate_command("text", even_run, "--engine", "auto", "--split-sentences", *json_lines)
     assert [part["engine"] for part in json.loads(split.out)["sentences"]] == ["ctranslate2"]
 
 
 def test_what_was_demanded_in_vain_is_an_error(
-    held: Path,  # noqa: F811
+    even_run: Path,
     tiny_runs: dict[str, Path],
     translate_command: Command,
 ) -> None:
-    found = translate_command("text", held, "--engine", "ctranslate2", "--sample", SENTENCE)
+    found = translate_command("text", even_run, "--engine", "ctranslate2", "--sample", SENTENCE)
     assert (found.code, found.out) == (2, "")
     assert found.err == (
         "error: engine: CTranslate2 cannot do this: sample; leave out ctranslate2, or take auto, with "
@@ -58,30 +60,30 @@ def test_what_was_demanded_in_vain_is_an_error(
     found = translate_command("text", tiny_runs["rnn_luong"], "--engine", "ctranslate2", SENTENCE)
     assert found.code == 2
     assert "only Transformers" in found.err
-    assert translate_command("text", held, "--engine", "marian", SENTENCE).code == 2
+    assert translate_command("text", even_run, "--engine", "marian", SENTENCE).code == 2
 
 
-def test_evaluate_names_the_engine(held: Path, translate_command: Command, tmp_path: Path) -> None:  # noqa: F811
+def test_evaluate_names_the_engine(even_run: Path, translate_command: Command, tmp_path: Path) -> None:
     (tmp_path / "source").write_text(f"{SENTENCE}\nit rains .\n")
     (tmp_path / "reference").write_text("je t' aime .\nil pleut .\n")
     files = ("--source", tmp_path / "source", "--reference", tmp_path / "reference", "--json")
-    plain = json.loads(translate_command("evaluate", held, *files).out)
-    found = translate_command("evaluate", held, "--engine", "auto", *files)
+    plain = json.loads(translate_command("evaluate", even_run, *files).out)
+    found = translate_command("evaluate", even_run, "--engine", "auto", *files)
     assert json.loads(found.out) == {**plain, "engine": "ctranslate2"}
     assert found.err.startswith("note: CTranslate2 ")
 
 
-def test_align_translates_with_it(held: Path, translate_command: Command) -> None:  # noqa: F811
-    wanted = translate_command("align", held, SENTENCE)
-    found = translate_command("align", held, "--engine", "ctranslate2", SENTENCE)
+def test_align_translates_with_it(even_run: Path, translate_command: Command) -> None:
+    wanted = translate_command("align", even_run, SENTENCE)
+    found = translate_command("align", even_run, "--engine", "ctranslate2", SENTENCE)
     assert found.out == wanted.out
     assert found.err.startswith("note: CTranslate2 ")
     given = (SENTENCE, "je t' aime .")
-    found = translate_command("align", held, "--engine", "ctranslate2", *given)
+    found = translate_command("align", even_run, "--engine", "ctranslate2", *given)
     assert found.code == 2
     assert "leave out --engine" in found.err
-    found = translate_command("align", held, "--engine", "auto", *given)
-    assert found.out == translate_command("align", held, *given).out
+    found = translate_command("align", even_run, "--engine", "auto", *given)
+    assert found.out == translate_command("align", even_run, *given).out
     assert found.err == "note: torch aligns the pair, since its translation is given\n"
-    found = translate_command("align", held, "--engine", "auto", "--method", "gradient", SENTENCE)
+    found = translate_command("align", even_run, "--engine", "auto", "--method", "gradient", SENTENCE)
     assert "note: torch computes --method gradient, which is no attention\n" in found.err

@@ -7,22 +7,20 @@ from pathlib import Path
 import pytest
 
 from tests.docs.examples import PAGES, ROOT, Block, Reader, blocks, furnish
+from tests.tiny_runs import shared_run
 from translate.attention import contract
 
 
 @pytest.fixture(scope="module")
-def furnished(tmp_path_factory: pytest.TempPathFactory, tiny_runs: dict[str, Path]) -> Path:
+def furnished(
+    tmp_path_factory: pytest.TempPathFactory, tiny_runs: dict[str, Path], even_run: Path, shared_folder: Path
+) -> Path:
     """A folder with the runs and files that the pages speak of; to be copied."""
-    from tests.tiny_runs import TRAINED, train_tiny
-
     folder = tmp_path_factory.mktemp("docs")
     runs = {f"runs/demo/{backend}": run for backend, run in tiny_runs.items()}
-    runs |= {"RUN2": tiny_runs["rnn_bahdanau"], "RUN": folder / "run", "RUN_BACK": folder / "back"}
-    brief = [*TRAINED, "training.max_steps=80"]
-    # Every format of export can hold it.
-    assert train_tiny(runs["RUN"], "transformer", *brief, "model.attention.num_heads=2") == 0
-    back = ["data.source_language=fr", "data.target_language=en", "training.max_steps=20"]
-    assert train_tiny(runs["RUN_BACK"], "transformer", *brief, *back) == 0
+    back = ("data.source_language=fr", "data.target_language=en", "training.max_steps=20")
+    runs |= {"RUN2": tiny_runs["rnn_bahdanau"], "RUN": even_run}
+    runs["RUN_BACK"] = shared_run(shared_folder, "back", "transformer", *back)
     furnish(folder / "reader", runs)
     return folder / "reader"
 

@@ -8,7 +8,7 @@ import pytest
 from tests.tiny_runs import train_tiny
 from translate.errors import UserError
 
-SETTINGS = ("data.num_train=1000", "training.max_steps=200", "training.label_smoothing=0")
+SETTINGS = ("data.num_train=1000", "training.max_steps=100", "training.label_smoothing=0")
 
 
 def _validation_aer(run: Path) -> float:

@@ -14,7 +14,6 @@ pytest.importorskip("ctranslate2", reason="the extra export is not installed")
 from tests.serve.client import Client, eventually, running
 from tests.serve.conftest import LIMITS
 from tests.serve.test_engine import LINE, LONG, new_call, texts_of
-from tests.tiny_runs import TRAINED, train_tiny
 from translate.errors import UserError
 from translate.grammar.generator import generate
 from translate.runs.load import load
@@ -27,14 +26,11 @@ from translate.translator import Translator
 
 
 @pytest.fixture(scope="module")
-def automatic(tmp_path_factory: pytest.TempPathFactory) -> Translator:
-    """A tiny run with CTranslate2 where it can translate; its attentions have one number of heads."""
-    run = tmp_path_factory.mktemp("fitting") / "run"
-    heads = ["model.attention.num_heads=2", "search.beam_size=3", "search.batch_size=7"]
-    assert train_tiny(run, "transformer", *TRAINED, *heads) == 0
+def automatic(even_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Translator:
+    """A run with CTranslate2 where it can translate."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TRANSLATE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        found = load(run, device="cpu", engine="auto")
+        found = load(even_run, device="cpu", engine="auto")
     assert found.engine.name == "ctranslate2"
     return found
 

@@ -7,7 +7,10 @@ import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
+
+import pyarrow.parquet
 
 from tests.tiny_runs import BACKENDS
 from tests.tools.fuzz_material import (
@@ -90,23 +93,13 @@ def harm_choice(chance: random.Random, run: Path) -> None:
 
 
 def harm_links(chance: random.Random, run: Path) -> None:
-    """Links in circles, to folders and to files outside; folders in the place of files."""
-    path = chance.choice(
-        [run / "checkpoints" / "best", run / "checkpoints" / "last", run / "tokenizer", run / "checkpoints"]
-    )
-    aside = path.with_name("aside")
-    path.rename(aside)
-    match chance.randrange(5):
-        case 0:
-            path.symlink_to(path.name)
-        case 1:
-            path.symlink_to("..")
-        case 2:
-            path.symlink_to("/etc")
-        case 3:
-            path.symlink_to(aside.name)
-        case 4:
-            path.write_text("x")
+    """Links in circles, to folders and to files outside; a file in the place of a folder."""
+    path = run / chance.choice(["checkpoints/best", "checkpoints/last", "tokenizer", "checkpoints"])
+    aside = path.rename(path.with_name("aside"))
+    if to := chance.choice([path.name, "..", "/etc", aside.name, None]):
+        path.symlink_to(to)
+    else:
+        path.write_text("x")
 
 
 def make_run(chance: random.Random, folder: Path, runs: Path) -> Case:
@@ -164,94 +157,74 @@ def make_line(chance: random.Random, folder: Path, runs: Path) -> Case:
 def line_options(chance: random.Random) -> list[str]:
     """Options of `translate text` that go together."""
     options = ["--format", chance.choice(["text", "jsonl"])]
-    if chance.random() < 0.15:
+    split = chance.random() < 0.15
+    if split:
         options += ["--split-sentences"]
     else:
         for option in ("--align", "--markup", "--replace-unknown"):
             options += [option] * (chance.random() < 0.4)
+    most = chance.choice([1, 2, 3, 5])
     if chance.random() < 0.2:
-        drawn = chance.choice(["2", "4"])
-        options += chance.choice([["--sample"], ["--mbr", drawn]])
-        given = [["--temperature", "0.01"], ["--temperature", "9"], ["--top-k", "3"], ["--top-p", "0.1"]]
-        options += chance.choice([*given, ["--seed", "7"], []])
-        most = int(drawn)
+        options += chance.choice([["--sample"], ["--mbr", str(most)]])
+        given = ["--temperature=0.01", "--temperature=9", "--top-k=3", "--top-p=0.1", "--seed=7"]
     else:
-        most = chance.choice([1, 2, 3, 5])
-        options += ["--beam-size", str(most)]
-        given = [
-            ["--length-penalty", "-3"],
-            ["--length-normalisation", "gnmt"],
-            ["--coverage-penalty", "0.5"],
-        ]
-        options += chance.choice([*given, ["--no-repeat-ngram", "2"], [], [], []])
-        options += ["--constraint", chance.choice(["chat", "je t'", "."])] * (chance.random() < 0.15)
-    if "--split-sentences" not in options and chance.random() < 0.3:
+        options += ["--beam-size", str(most), *["--constraint=chat"] * (chance.random() < 0.1)]
+        given = ["--length-penalty=-3", "--length-normalisation=gnmt", "--coverage-penalty=0.5"]
+        given += ["--no-repeat-ngram=2"]
+    options += chance.choice([[], [chance.choice(given)]])
+    if not split and chance.random() < 0.3:
         options += ["--n-best", str(chance.randint(1, most))]
-    options += ["--prefix", chance.choice(["je", "il y a"])] * (chance.random() < 0.1)
-    lengths = [
-        ["--max-length", "1"],
-        ["--min-length", "30"],
-        ["--max-length-ratio", "0"],
-        ["--min-length-ratio", "2"],
-    ]
-    return options + chance.choice([*lengths, *[[]] * 12])
+    odd = ["--prefix=je", "--max-length=1", "--min-length=30", "--max-length-ratio=0", "--min-length-ratio=2"]
+    return options + [chance.choice(odd)] * (chance.random() < 0.3)
 
 
 def make_corpus(chance: random.Random, folder: Path, runs: Path) -> Case:
     """Corpora in files of every format."""
     pairs = [(f"I see {n} dogs .", f"je vois {n} chiens .") for n in range(chance.randint(1, 30))]
     kind = chance.choice(["text", "tsv", "jsonl", "json", "gz", "parquet"])
-    sides = [["\n".join(pair[side] for pair in pairs) + "\n"] for side in (0, 1)]
-    source, target = folder / "train.en", folder / "train.fr"
     if kind in ("text", "gz"):
-        contents = [sides[0][0].encode(), sides[1][0].encode()]
-        contents[chance.randrange(2)] = mutate_bytes(chance, contents[chance.randrange(2)])
-        if chance.random() < 0.1:
-            contents[0] = contents[0].replace(b"\n", b"\r")
+        contents = ["".join(f"{pair[side]}\n" for pair in pairs).encode() for side in (0, 1)]
+        harmed = chance.randrange(2)
+        contents[harmed] = mutate_bytes(chance, contents[harmed])
         if kind == "gz":
-            contents = [gzip.compress(content) for content in contents]
-            if chance.random() < 0.3:
-                contents[0] = gzip.compress(chance.choice([b"\0", b"\n", b"[[", b"a b\n"]) * (1 << 26), 1)
-            elif chance.random() < 0.5:
-                contents[0] = mutate_bytes(chance, contents[0])
-        source.write_bytes(contents[0])
-        target.write_bytes(contents[1])
-        given = [f"data.train.source={source.name}", f"data.train.target={target.name}"]
+            source, target = map(gzip.compress, contents)
+            bomb = gzip.compress(chance.choice([b"\0", b"\n", b"[[", b"a b\n"]) * (1 << 26), 1)
+            contents = [chance.choice([source, mutate_bytes(chance, source), bomb]), target]
+        files = {f"train.{language}": content for language, content in zip(("en", "fr"), contents)}
+        given = ["data.train.source=train.en", "data.train.target=train.fr"]
     else:
-        table = folder / f"pairs.{kind}"
-        names = chance.choice([["en", "fr"], ["en", "fr"], ["en", "en", "fr"], ["n" * 5000, "en", "fr"]])
-        rows = [(*[s] * (len(names) - 1), t) for s, t in pairs]
-        objects = [
-            "{" + ", ".join(f'"{name}": {json.dumps(value)}' for name, value in zip(names, row)) + "}"
-            for row in rows
-        ]
-        if chance.random() < 0.2:
-            objects[-1] = chance.choice(['{"en": ' + "9" * 5000 + "}", '{"en":' * 20_000, '{"en": {}}'])
-        if kind == "tsv":
-            content = "".join("\t".join(row) + "\n" for row in [names, *rows]).encode()
-            content = content.replace(b"\n", b"\r") if chance.random() < 0.1 else content
-        elif kind == "jsonl":
-            content = "".join(f"{row}\n" for row in objects).encode()
-        elif kind == "json":
-            content = f"[{', '.join(objects)}]".encode()
-        else:
-            import pyarrow
-            import pyarrow.parquet
-
-            columns = [pyarrow.array(column) for column in zip(*rows)]
-            if chance.random() < 0.2:
-                bad = pyarrow.array(
-                    [chance.choice([b"\xff\xfe", b"a" * 1_000_000])] * chance.choice([9, 300])
-                )
-                columns = [bad.view(pyarrow.string())] * len(names)
-            pyarrow.parquet.write_table(pyarrow.Table.from_arrays(columns, names), table, compression="zstd")
-            content = table.read_bytes()
-        table.write_bytes(mutate_bytes(chance, content))
-        given = [f"data.train.source={table.name}"]
+        files = {f"pairs.{kind}": mutate_bytes(chance, make_table(chance, kind, pairs))}
+        given = [f"data.train.source=pairs.{kind}"]
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
     if chance.random() < 0.05:
-        replace_by_special(chance, folder / given[0].partition("=")[2])
+        replace_by_special(chance, folder / chance.choice(list(files)))
     languages = ["data.source_language=en", "data.target_language=fr"]
     return Case(["corpus", "--data", "files", "--out", "out", *given, *languages], folder, outputs={"out"})
+
+
+def make_table(chance: random.Random, kind: str, pairs: list[tuple[str, str]]) -> bytes:
+    """Pairs as a table with columns of odd names, now and then with an odd row."""
+    names = chance.choice([["en", "fr"], ["en", "fr"], ["en", "en", "fr"], ["n" * 5000, "en", "fr"]])
+    rows = [(*[source] * (len(names) - 1), target) for source, target in pairs]
+    if kind == "tsv":
+        ending = chance.choice(["\n"] * 9 + ["\r"])
+        return "".join("\t".join(row) + ending for row in [names, *rows]).encode()
+    if kind == "parquet":
+        columns = [pyarrow.array(column) for column in zip(*rows)]
+        if chance.random() < 0.2:
+            bad = [chance.choice([b"\xff\xfe", b"a" * 1_000_000])] * chance.choice([9, 300])
+            columns = [pyarrow.array(bad).view(pyarrow.string())] * len(names)
+        with BytesIO() as file:
+            pyarrow.parquet.write_table(pyarrow.table(columns, names), file, compression="zstd")
+            return file.getvalue()
+    objects = [
+        "{" + ", ".join(f'"{name}": {json.dumps(value)}' for name, value in zip(names, row)) + "}"
+        for row in rows
+    ]
+    if chance.random() < 0.2:
+        objects[-1] = chance.choice(['{"en": ' + "9" * 5000 + "}", '{"en":' * 20_000, '{"en": {}}'])
+    return (f"[{', '.join(objects)}]" if kind == "json" else "".join(f"{row}\n" for row in objects)).encode()
 
 
 def make_config(chance: random.Random, folder: Path, runs: Path) -> Case:

@@ -1,4 +1,4 @@
-"""A run that CTranslate2 can hold; the tiny runs of other tests have different numbers of heads."""
+"""A run that CTranslate2 can hold, in torch and in CTranslate2."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 import translate
-from tests.tiny_runs import TRAINED, train_tiny
 from translate.alignment.alignment import AlignmentChoice
 from translate.grammar.generator import generate
 from translate.search.ctranslate2.choosing import EngineChoice, choose
@@ -15,18 +14,9 @@ from translate.translator import Translator
 Chosen = Callable[..., EngineChoice]
 
 
-@pytest.fixture(scope="session")
-def held(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished run with one number of heads, whose translations end. Tests must not change it."""
-    run = tmp_path_factory.mktemp("held") / "run"
-    heads = ["model.attention.num_heads=2", "search.beam_size=3", "search.batch_size=7"]
-    assert train_tiny(run, "transformer", *TRAINED, *heads, "training.max_steps=320") == 0
-    return run
-
-
 @pytest.fixture
-def ours(held: Path) -> Translator:
-    return translate.load(held, device="cpu")
+def ours(even_run: Path) -> Translator:
+    return translate.load(even_run, device="cpu")
 
 
 @pytest.fixture(scope="session")

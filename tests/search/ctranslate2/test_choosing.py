@@ -74,12 +74,12 @@ def _lacking(name: str) -> Sequence[str] | None:
     return None
 
 
-def test_without_the_package(held: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_package(even_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choosing, "find_spec", _lacking)
     with pytest.raises(UserError) as told:
-        translate.load(held, device="cpu", engine="ctranslate2")
+        translate.load(even_run, device="cpu", engine="ctranslate2")
     assert "pip install 'seq2seq-translate[export]'" in str(told.value)
-    translator = translate.load(held, device="cpu", engine="auto")
+    translator = translate.load(even_run, device="cpu", engine="auto")
     assert translator.engine.note is not None
     assert "pip install 'seq2seq-translate[export]'" in translator.engine.note
 
@@ -104,9 +104,9 @@ def test_a_device_and_a_precision_that_it_is_not_used_with(ours: Translator) -> 
     assert chosen("cpu", "float16") == "CTranslate2 does not compute in float16 on this processor"
 
 
-def test_another_name_is_refused(held: Path) -> None:
+def test_another_name_is_refused(even_run: Path) -> None:
     with pytest.raises(UserError, match="engine: expected one of torch, ctranslate2, auto, got 'marian'"):
-        translate.load(held, engine="marian")
+        translate.load(even_run, engine="marian")
 
 
 def test_loading_changes_no_number_of_threads(ours: Translator, engine_of: Chosen) -> None:
