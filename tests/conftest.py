@@ -33,7 +33,11 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow the variants of a model, and the tests of processes that train together."""
+    """Mark as slow the variants of a model, and the tests of processes that train together.
+
+    The longest tests come first, so that no worker of pytest-xdist ends long after the other.
+    """
+    items.sort(key=lambda item: "tools" not in item.path.parts)
     models = sys.modules.get("tests.tiny_models")
     variants = models.CASES.keys() - models.CORE if models else set()
     for item in items:

@@ -46,12 +46,6 @@ def translator(tokenizers: TokenizerPair) -> Translator:
     return build(tokenizers)
 
 
-def found_ids(translator: Translator, sentence: str) -> list[int]:
-    """The best path of one sentence alone."""
-    source = torch.tensor([[*translator.tokenizers.source.encode(sentence), EOS]])
-    return beam_search(translator.model, source, None, translator.search)[0][0].ids
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BACKENDS)
 def test_translations_are_those_of_the_search_in_the_order_given(
@@ -181,26 +175,6 @@ def test_odd_lines_neither_fail_nor_disturb_others(translator: Translator, line:
     written = [results[0].text[begin:end] for begin, end in alignment.target_offsets]
     assert written == alignment.target_words
     assert len(results[0].alignment.target_words) == len(results[0].alignment.weights)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", BACKENDS)
-def test_the_alignment_of_a_translation_is_that_of_its_text(tokenizers: TokenizerPair, name: str) -> None:
-    target = tokenizers.target
-    compared = 0
-    for seed in range(1, 9):  # pieces of a random model seldom agree with those of its text
-        translator = build(tokenizers, name, seed)
-        for source, result in zip(SOURCES, translator.translate(SOURCES, alignments=True), strict=True):
-            ids = found_ids(translator, source)
-            assert result.alignment.target_words == [word.text for word in target.decode_words(ids)[1].words]
-            np.testing.assert_allclose(result.alignment.weights.sum(1), 1, atol=1e-5)
-            if target.encode_words(result.text).ids == ids:
-                forced = translator.align([source], [result.text])[0]
-                assert forced.source_words == result.alignment.source_words
-                assert forced.target_words == result.alignment.target_words
-                np.testing.assert_allclose(forced.weights, result.alignment.weights, rtol=0, atol=1e-6)
-                compared += 1
-    assert compared >= 1
 
 
 def test_forced_pairs_keep_their_order_and_do_not_depend_on_the_batch(translator: Translator) -> None:

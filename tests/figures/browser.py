@@ -1,6 +1,5 @@
 """Headless Chromium, driven over a pipe by the DevTools protocol, with what the standard library has."""
 
-import base64
 import json
 import os
 import select
@@ -119,11 +118,3 @@ class Browser:
         code = {"key": key, "code": "Space" if key == " " else key, "windowsVirtualKeyCode": codes[key]}
         self.call("Input.dispatchKeyEvent", type="rawKeyDown", **code)
         self.call("Input.dispatchKeyEvent", type="keyUp", **code)
-
-    def screenshot(self, path: Path, width: int = 1200, height: int = 900, *, scale: float = 1) -> Path:
-        size = {"width": width, "height": height, "deviceScaleFactor": scale, "mobile": False}
-        self.call("Emulation.setDeviceMetricsOverride", **size)
-        self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        picture = self.call("Page.captureScreenshot", format="png")["data"]
-        path.write_bytes(base64.b64decode(picture))
-        return path

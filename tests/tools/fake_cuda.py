@@ -25,6 +25,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode, return_and_correct_aliasing
+from torch.utils._pytree import tree_leaves, tree_map
 
 import translate
 from tests.tiny_models import tiny_model
@@ -96,27 +97,15 @@ class StandIn(Tensor):
     def __torch_dispatch__(  # type: ignore[override]  # outside the mode, as when a stand-in is printed
         cls, operation: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        return operation(*_mapped(_numbers, args), **_mapped(_numbers, kwargs or {}))
+        return operation(*tree_map(_numbers, args), **tree_map(_numbers, kwargs or {}))
 
 
 def _numbers(value: Any) -> Any:
     return value.numbers if isinstance(value, StandIn) else value
 
 
-def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
-    """The function's results in the place of all values inside of tuples, lists and dicts."""
-    if isinstance(value, dict):
-        return {name: _mapped(function, inner) for name, inner in value.items()}
-    if isinstance(value, torch.Size) or not isinstance(value, tuple | list):
-        return function(value)
-    inner = [_mapped(function, part) for part in value]
-    return type(value)(*inner) if hasattr(value, "_fields") else type(value)(inner)
-
-
 def _tensors(*values: Any) -> list[Tensor]:
-    found: list[Tensor] = []
-    _mapped(lambda value: found.append(value) if isinstance(value, Tensor) else None, values)
-    return found
+    return [value for value in tree_leaves(values) if isinstance(value, Tensor)]
 
 
 def _place() -> str:
@@ -154,19 +143,17 @@ class Operations(TorchDispatchMode):
                 self.note(COPY if isinstance(args[0], StandIn) else WAIT, operation)
         elif plain and packet in (ATEN.index, ATEN.index_put_) and isinstance(args[0], StandIn):
             self.note(COPY, operation)  # a GPU takes indexes of the CPU
-        elif (
-            plain and packet is not ATEN._pack_padded_sequence
-        ):  # its lengths are on the CPU for a GPU as well
+        elif plain and packet is not ATEN._pack_padded_sequence:  # whose lengths stay on the CPU
             self.note(MIXED, operation)
         if packet in WAITS or (packet is ATEN.index and _masks(args)):
             self.note(WAIT, operation)
         if packet is ATEN.copy_ and not isinstance(args[0], StandIn):
             args[0].copy_(_numbers(args[1]))
             return args[0]
-        made = operation(*_mapped(_numbers, args), **_mapped(_numbers, kwargs))
+        made = operation(*tree_map(_numbers, args), **tree_map(_numbers, kwargs))
         if packet is ATEN._pack_padded_sequence:
             return _wrapped(made[0]), made[1]
-        made = _mapped(_wrapped, made)
+        made = tree_map(_wrapped, made)
         return return_and_correct_aliasing(operation, args, kwargs, made)
 
 
@@ -222,7 +209,7 @@ class Calls(TorchFunctionMode):
             self.operations.on_gpu = before
         if to_gpu and function in (torch.tensor, torch.as_tensor, Tensor.new_tensor):
             self.operations.note(COPY, function.__name__)
-        return _mapped(_wrapped, made) if to_gpu else made
+        return tree_map(_wrapped, made) if to_gpu else made
 
     def _move(self, function: Any, args: Any, kwargs: Any) -> Any:
         """`to`, `cuda` and `cpu`: the device apart from the type."""

@@ -30,7 +30,7 @@ NASTY = (
     "", " ", "\0", "é", "\U0001f600", "\u202e", "<b>", "</", "&#0;", "%s", "../../etc/passwd",
     "\r\nX: y", "zz", "auto",
 )
-VALUES = (
+VALUES: tuple[Any, ...] = (
     None, True, False, -3, 0, 7, 1e308, -0.5, 2**64, 10**400, *NASTY, *(text * 300 for text in NASTY),
     [], {}, [None, "a", 3], [[]] * 3, {"a": {"b": [1]}}, string.printable, "\U0001f600€" * 20,
 )
