@@ -15,12 +15,15 @@ def load_libraries() -> None:
     """Import once what the commands need, so that no forked process has to."""
     import datasets  # noqa: F401
     import hydra  # noqa: F401
-    import matplotlib.figure  # noqa: F401
+    import sacrebleu  # noqa: F401
     import torch
+    import torch._dynamo  # by every optimizer, in two seconds
     import torch.utils.tensorboard
 
+    import translate.cli.train
     import translate.export.export_run
     import translate.figures.heatmap
+    import translate.figures.plots
     import translate.runs.guided_run  # noqa: F401
 
     torch.set_num_threads(1)

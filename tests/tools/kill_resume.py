@@ -153,7 +153,7 @@ def result(run: Path) -> dict[str, object]:
 def kill_training(
     backend: str, folder: Path, chance: random.Random, kills: int, counts: Counter[str]
 ) -> list[str]:
-    """Kill runs of a backend ``kills`` times, in all phases by turns; returns the faults."""
+    """Kill runs of a backend ``kills`` times; returns the faults."""
 
     def train(run: Path, kill: Kill) -> bool:
         return run_command(["train", *overrides_of(run, backend, *SETTINGS[backend])], log, kill)
@@ -163,8 +163,8 @@ def kill_training(
     train(undisturbed, NEVER)
     while kills > 0:
         run = folder / f"{backend}-{kills}"
-        for _ in range(min(kills, KILLS_OF_A_RUN)):
-            phase = list(PHASES)[counts.total() % len(PHASES)]
+        phases = chance.sample(list(PHASES), min(kills, KILLS_OF_A_RUN))
+        for phase in sorted(phases, key=list(PHASES).index):
             if not train(run, Kill.drawn(phase, chance)):
                 break  # the run has ended
             counts[phase] += 1
