@@ -22,7 +22,8 @@ from translate.grammar.lexicon import (
 )
 from translate.grammar.meaning import Clause, Phrase, PrepositionalPhrase, Quality, Relative, Sentence
 
-HEADS: dict[str, Any] = {english_of(entry): entry for entry in (*lexicon.NAMES, *lexicon.NOUNS)}
+HEADS: dict[str, Any] = {english_of(name): name for name in lexicon.NAMES}
+HEADS |= {english_of(noun): noun for noun in lexicon.NOUNS}
 ADJECTIVES: dict[str, Any] = {entry.english: entry for entry in lexicon.ADJECTIVES}
 VERBS: dict[str, Any] = {
     " ".join((verb.english.base, *verb.particle)): verb

@@ -14,7 +14,7 @@ from translate.prepare.executors import OneMachine
 WAITING = """
 import os, sys, time
 from multiprocessing import active_children
-from translate.prepare.worker_pool import uninterrupted, worker_processes
+from translate.prepare.executors import uninterrupted, worker_processes
 
 try:
     with worker_processes(2) as pool:

@@ -234,7 +234,7 @@ def typos(pair: LinkedPair, probability: float, draw: Random) -> LinkedPair:
 def _mistyped(word: str, draw: Random) -> str:
     """The word with two letters exchanged, one left out, or one doubled."""
     kind, place = draw.randrange(3), draw.randrange(len(word) - 1)
-    first, second = word[place : place + 2]
+    first, second = word[place], word[place + 1]
     return word[:place] + (second + first, second, first + first + second)[kind] + word[place + 2 :]
 
 

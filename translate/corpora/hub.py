@@ -178,10 +178,8 @@ def load_clone(root: Path, data: DataConfig, source_language: str, target_langua
     if folder is None and wanted and root.name not in wanted:
         nested = [path.relative_to(root).parts for paths in files.values() for path in paths]
         folders = {parts[0] for parts in nested if len(parts) > 1} - {"data"}
-        others = sorted(
-            name for name in folders if not any(word.search(name) for word in _SPLIT_WORDS.values())
-        )
-        if others:
+        splits = {name for name in folders if any(word.search(name) for word in _SPLIT_WORDS.values())}
+        if others := sorted(folders - splits):
             raise UserError(f"{root}: no folder {' or '.join(wanted)}; there are {', '.join(others)}")
     if "train" not in files:
         languages = [shorten(language, 30) for language in (source_language, target_language)]
@@ -190,10 +188,9 @@ def load_clone(root: Path, data: DataConfig, source_language: str, target_langua
             f"expected train.{languages[0]} and train.{languages[1]}, "
             f"or the hub's layout with {', '.join(SUFFIXES)} files"
         )
+    chosen = {name: files[name] for name in SPLITS if name in files}
     readers = {
-        name: table_reader(files[name], data, source_language, target_language)
-        for name in SPLITS
-        if name in files
+        name: table_reader(paths, data, source_language, target_language) for name, paths in chosen.items()
     }
     return RawCorpus(source_language, target_language, readers)
 

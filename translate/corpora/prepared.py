@@ -19,7 +19,6 @@ from translate.text.bounded import check_regular, read_bounded
 from translate.text.lines import user_path
 
 MANIFEST, FORMAT, MAX_MANIFEST = "manifest.json", 1, 16 << 20
-PIECE = 1 << 24  # bytes that are hashed at a time
 TEXT = (pyarrow.string(), pyarrow.large_string())
 
 
@@ -39,9 +38,7 @@ def read_prepared(data: DataConfig) -> tuple[tuple[str, str], dict[str, Split]]:
             tables = [_shard(root, shard) for shard in shards]
             splits[name] = _split(tables, [str(shard["sha256"]) for shard in shards], scored=name != "train")
     if "train" not in splits:
-        raise UserError(
-            f"{shown_path(root / MANIFEST)}: no training pairs; expected shards of the split train"
-        )
+        raise UserError(f"{shown_path(root / MANIFEST)}: no training pairs; expected shards of train")
     return _languages(data, manifest["languages"], root), splits
 
 
@@ -59,18 +56,16 @@ def _manifest(root: Path) -> dict[str, Any]:
         got = shorten(found.get("format")) if isinstance(found, dict) else type(found).__name__
         raise UserError(f"{shown_path(path)}: expected a manifest of format {FORMAT}, got {got}")
     splits, languages = found.get("splits"), found.get("languages")
-    entries = [
-        entry
-        for shards in (splits.values() if isinstance(splits, Mapping) else [None])
-        for entry in (shards if isinstance(shards, list) else [None])
-    ]
-    if not all(
-        isinstance(entry, Mapping) and {"file", "pairs", "sha256"} <= entry.keys() for entry in entries
-    ):
+    if not isinstance(splits, dict) or not all(map(_are_shards, splits.values())):
         raise UserError(f"{shown_path(path)}: expected file, pairs and sha256 for all shards of all splits")
     if not (isinstance(languages, list) and [type(language) for language in languages] == [str, str]):
         raise UserError(f"{shown_path(path)}: expected two languages, got {shorten(languages)}")
     return found
+
+
+def _are_shards(entries: Any) -> bool:
+    known = {"file", "pairs", "sha256"}
+    return isinstance(entries, list) and all(isinstance(e, dict) and known <= e.keys() for e in entries)
 
 
 def _languages(data: DataConfig, languages: list[str], root: Path) -> tuple[str, str]:
@@ -93,14 +88,10 @@ def _shard(root: Path, shard: Mapping[str, Any]) -> Mapped:
         raise UserError(f"{where}: expected the name of a file in the folder of the manifest")
     try:
         check_regular(path, root=root)
-        digest = hashlib.sha256()
         with path.open("rb") as file:
-            while piece := file.read(PIECE):
-                digest.update(piece)
-        if digest.hexdigest() != shard["sha256"]:
-            raise UserError(
-                f"{where}: the shard is damaged (its SHA-256 is not that of the manifest); prepare it again"
-            )
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        if digest != shard["sha256"]:
+            raise UserError(f"{where}: the shard is damaged (its SHA-256 is another one); prepare it again")
         mapped = Mapped.open(path)
         for batch in mapped.table.to_batches():
             batch.validate(full=True)
@@ -116,9 +107,7 @@ def _shard(root: Path, shard: Mapping[str, Any]) -> Mapped:
 def _check_table(table: pyarrow.Table, shard: Mapping[str, Any], where: str) -> None:
     for name in ("source", "target"):
         if name not in table.column_names or table.schema.field(name).type not in TEXT:
-            raise UserError(
-                f"{where}: expected a column {name} of text; it has {shorten(table.column_names)}"
-            )
+            raise UserError(f"{where}: no column {name} of text; it has {shorten(table.column_names)}")
         if table.column(name).null_count:
             raise UserError(f"{where}: the column {name} has empty cells; expected text in each")
     for name in {"corpus", "links"} & set(table.column_names):

@@ -12,6 +12,7 @@ in Fraser and Marcu 2006), so that the other links follow the annotators' conven
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -94,11 +95,8 @@ class Tables:
             emission = emission.transpose(0, 2, 1)
         generated = self._generated(block)
         null = self.null[generated]
-        found: Posteriors = (
-            forward_backward(emission, null, self.p0, self.jumps)
-            if jumping
-            else model_1(emission, null, self.p0)
-        )
+        model = partial(forward_backward, jumps=self.jumps) if jumping else model_1
+        found: Posteriors = model(emission, null, self.p0)
         np.add.at(self._null_counts, generated, found.null)
         self._jump_counts += found.jumps
         return found.links.transpose(0, 2, 1) if self.given else found.links
@@ -254,6 +252,5 @@ def _matrices(links: Sequence[Links], shape: tuple[int, int, int]) -> np.ndarray
 
 
 def _types(lines: Words, pairs: list[int], types: dict[str, int]) -> np.ndarray:
-    return np.array(
-        [[types.setdefault(word, len(types)) for word in lines[pair]] for pair in pairs], np.int64
-    )
+    chosen = (lines[pair] for pair in pairs)
+    return np.array([[types.setdefault(word, len(types)) for word in line] for line in chosen], np.int64)

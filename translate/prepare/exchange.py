@@ -123,9 +123,8 @@ def write_splits(
     for kind in ("pair", "side"):
         store(executor, work, f"overlap_{kind}", _overlapping(kind))
     is_kept = recipe.overlap == "keep"
-    executor.add_view(
-        "chosen", "SELECT * FROM train" if is_kept else _without("train", f"overlap_{recipe.overlap}")
-    )
+    chosen = "SELECT * FROM train" if is_kept else _without("train", f"overlap_{recipe.overlap}")
+    executor.add_view("chosen", chosen)
     num_train = number_of(executor, "chosen")
     if not num_train:
         raise UserError(f"no training pair is left: {_why(executor)}; are the files and languages right?")

@@ -6,10 +6,15 @@ statements, and both write a table aside, so that a folder that exists holds a w
 
 import os
 import shutil
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from importlib.util import find_spec
+from multiprocessing import active_children, connection, get_context, parent_process
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +24,6 @@ import pyarrow.parquet
 from translate.config.names import shorten
 from translate.errors import UserError
 from translate.prepare.shard_files import BATCH_PAIRS, ShardOrder
-from translate.prepare.worker_pool import uninterrupted, worker_processes
 from translate.text.file_writing import aside, explain_write_errors, scratch
 
 BatchFunction = Callable[[pyarrow.RecordBatch], pyarrow.RecordBatch]
@@ -189,6 +193,50 @@ def _files(folder: Path) -> str:
 
 def _quoted(path: Path) -> str:
     return "'" + str(path).replace("'", "''") + "'"
+
+
+@contextmanager
+def worker_processes(count: int) -> Iterator[ProcessPoolExecutor]:
+    """A pool of processes that are not forked: a fork would copy the locks of DuckDB's and Arrow's threads.
+
+    Submit all work under :func:`uninterrupted`. Where the block is left by an error, the processes are ended
+    in the midst of their work.
+    """
+    before = {process.pid for process in active_children()}
+    with ProcessPoolExecutor(count, get_context("spawn"), initializer=_end_with_parent) as pool:
+        try:
+            yield pool
+        except BaseException:
+            for process in active_children():
+                if process.pid not in before:
+                    process.kill()
+            raise
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Processes that begin in this block never see an interrupt, of a terminal for example.
+
+    One that comes meanwhile reaches this process at the end of the block. A signal that is blocked stays
+    blocked in a new process, even before it runs any of our code.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end_with_parent() -> None:
+    """End this worker as soon as the process that started it is gone, however it ended."""
+    parent = parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 class Cluster:

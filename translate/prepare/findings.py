@@ -43,18 +43,15 @@ def report_of(
     validation or test, and kept.
     """
     executor.add_view("dropped", _dropped(recipe, remaining))
-    reasons = _counts(
-        executor, "SELECT corpus, reason AS v, count(*) AS n FROM dropped GROUP BY corpus, reason"
-    )
+    counted = "SELECT corpus, {0} AS v, count(*) AS n FROM {1} GROUP BY corpus, {0}"
+    reasons = _counts(executor, counted.format("reason", "dropped"))
     summed = sum((Counter(counts) for counts in reasons.values()), Counter[str]())
-    read = _counts(executor, "SELECT corpus, split AS v, count(*) AS n FROM rows GROUP BY corpus, split")
+    read = _counts(executor, counted.format("split", "rows"))
     return {
         "languages": [recipe.source_language, recipe.target_language],
         "splits": {split: sum(shard.pairs for shard in shards) for split, shards in splits.items()},
         "hash": content_hash(splits),
-        "read": {
-            corpus: {SPLITS[int(key)]: n for key, n in counts.items()} for corpus, counts in read.items()
-        },
+        "read": {name: {SPLITS[int(key)]: n for key, n in found.items()} for name, found in read.items()},
         "dropped": {corpus: _ordered(counts) for corpus, counts in reasons.items()},
         "held_out": _by_corpus(executor, "held_out"),
         "kept": _by_corpus(executor, "chosen"),
@@ -164,9 +161,7 @@ def summary(report: dict[str, Any]) -> list[str]:
     lines = [f"{count:>12,} {what}" for count, what in rows if count]
     if report["overlap"]["same_side"]:
         pair, side = (report["overlap"][f"same_{kind}"] for kind in ("pair", "side"))
-        lines.append(
-            f"{side:,} clean training pairs share a sentence with validation or test pairs, {pair:,} both"
-        )
+        lines.append(f"{side:,} clean pairs share a sentence with validation or test pairs, {pair:,} both")
     written = ", ".join(f"{split} {count:,}" for split, count in report["splits"].items())
     return [*lines, f"written: {written}", f"hash {report['hash']}"]
 
@@ -206,9 +201,8 @@ def _row(cells: Sequence[object], tag: str) -> str:
 def _described(pair: dict[str, Any], what: str) -> str:
     why = f" · {pair['why']}" if pair.get("why") else ""
     place = html.escape(f"{what}{pair['corpus']}, line {pair['line']:,}{why}")
-    return f"<dt>{place}</dt>" + "".join(
-        f"<dd dir=auto>{html.escape(pair[side])}</dd>" for side in ("source", "target")
-    )
+    source, target = (html.escape(pair[side]) for side in ("source", "target"))
+    return f"<dt>{place}</dt><dd dir=auto>{source}</dd><dd dir=auto>{target}</dd>"
 
 
 def _tables(report: dict[str, Any]) -> Iterator[tuple[str, str, Sequence[str], list[Sequence[object]]]]:

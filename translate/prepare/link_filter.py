@@ -15,9 +15,8 @@ from translate.errors import UserError
 from translate.links.fixed_aligner import FixedAligner, Numbered, first_pairs, learn_aligner
 from translate.links.links import format_pharaoh
 from translate.links.translation_probability import Evidence, TranslationRegression, learn_regression
-from translate.prepare.executors import Executor
+from translate.prepare.executors import Executor, uninterrupted, worker_processes
 from translate.prepare.recipe import LinkConfig
-from translate.prepare.worker_pool import uninterrupted, worker_processes
 from translate.text.file_writing import aside
 from translate.text.words import split_words
 

@@ -110,9 +110,8 @@ def read_images(corpus: Corpus, data: DataConfig, cache: Path | None) -> Corpus:
         return corpus
     splits = {name: getattr(corpus, name) for name in SPLITS if getattr(corpus, name) is not None}
     names = {name: [split_line(line).image for line in split.source] for name, split in splits.items()}
-    files = [
-        image for found in names.values() for image in found if image is not None and not is_scene(image)
-    ]
+    named = (image for found in names.values() for image in found if image is not None)
+    files = [image for image in named if not is_scene(image)]
     store = open_store(files, user_path(data.images), data.picture_size, data.patch_size, cache)
     dropped, notes = dict(corpus.dropped), list(corpus.notes)
     for name, split in splits.items():

@@ -170,9 +170,8 @@ def _covers(shape: str, size: str, right: int, down: int) -> tuple[np.ndarray, n
     Two arrays (WINDOW, WINDOW, 1). There are a few hundred, for all things that can be drawn.
     """
     steps = (np.arange(WINDOW * FINE) + 0.5) / FINE - 0.5 - MARGIN
-    y, x = np.meshgrid(
-        *((steps - (PLACE - 1) / 2 - offset) / RADIUS[size] for offset in (down, right)), indexing="ij"
-    )
+    axes = ((steps - (PLACE - 1) / 2 - offset) / RADIUS[size] for offset in (down, right))
+    y, x = np.meshgrid(*axes, indexing="ij")
     found = []
     for grown in (1.0, 1.0 - 0.9 / RADIUS[size]):
         fine = _inside(shape, x / grown, y / grown).astype(np.float64)
