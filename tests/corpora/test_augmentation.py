@@ -125,16 +125,10 @@ def test_typing_errors_stay_in_long_source_words() -> None:
     for seed in range(60):
         changed = augmentation.typos(one, 1.0, Random(seed))
         assert (changed.target, changed.links) == (one.target, one.links)
-        before, after = text_of(one.source)[0].split(), text_of(changed.source)[0].split()
-        different = [b for b, a in zip(before, after, strict=True) if a != b]
-        assert set(different) <= {"house", "there"}
-        seen |= set(after)
-        for word in ("house", "there"):
-            mistyped = after[before.index(word)]
-            assert abs(len(mistyped) - len(word)) <= 1
-            assert sum(a != b for a, b in zip(sorted(mistyped), sorted(word), strict=False)) <= len(word)
-    assert {"huose", "hous", "houuse"} & seen
-    assert augmentation.typos(one, 0.0, Random(1)) == one
+        words = texts(changed)[0].split()
+        assert words[0::2] == ["the", "is", ",", "x1y2"]
+        seen.add(words[1])
+    assert {"huose", "huse", "hoouse"} & seen
 
 
 def test_what_is_fixed_stays() -> None:
@@ -195,28 +189,20 @@ def test_a_tokenizer_sees_what_will_occur() -> None:
     assert len(few) < 2000
 
 
-def test_the_tag_of_a_corpus_stays_where_it_is() -> None:
+@pytest.mark.parametrize("change", ["copies", "uppercase", "merge", "typos"])
+def test_the_tag_of_a_corpus_stays_where_it_is(change: str) -> None:
     """A mixture writes the tag of each corpus before its sources."""
+    augmenter = Augmenter(replace(AugmentConfig(), **{change: 1.0}))
 
     def tagged(place: int) -> LinkedPair:
         source = augmenter.tokens(f"<law{place % 2}> {LINES[place]}")
         target = augmenter.tokens(LINES[place].replace("the", "le"))
         return LinkedPair(source, target, frozenset((n + 1, n) for n in range(len(target))))
 
-    for probabilities in (EVERYTHING, {"copies": 1.0}, {"uppercase": 1.0}, {"merge": 1.0}, {"typos": 1.0}):
-        augmenter = Augmenter(replace(AugmentConfig(), **probabilities))
-        for place in range(len(LINES)):
-            pair = augmenter.pair(tagged, place, len(LINES), [1, place])
-            if pair is None:
-                continue
-            text = text_of(pair.source)[0]
-            assert text.startswith(f"<law{place % 2}> ")
-            assert text.count("<law") == 1
-            assert not any(s == 0 for s, _ in pair.links)
-            if (
-                "typos" not in probabilities
-                and "terms" not in probabilities
-                and "copies" not in probabilities
-            ):
-                words = {pair.source[s].text.replace("the", "le").replace("THE", "LE") for s, _ in pair.links}
-                assert words == {token.text for token in pair.target}
+    for place in range(20):
+        found = augmenter.pair(tagged, place, len(LINES), [1, place])
+        assert found is not None
+        text = text_of(found.source)[0]
+        assert text.startswith(f"<law{place % 2}> ")
+        assert text.count("<law") == 1
+        assert not any(s == 0 for s, _ in found.links)

@@ -50,17 +50,12 @@ def test_tiny_corpora(count: int) -> None:
 
 def test_the_order_depends_on_seed_and_epoch_alone() -> None:
     source, target = lengths_like_multi30k(997)
-
-    def plan(seed: int, epoch: int) -> list[list[int]]:
-        return [batch.tolist() for batch in plan_batches(source, target, 300, seed=seed, epoch=epoch)]
-
-    first = plan(1, 0)
-    np.random.seed(5)
-    torch.manual_seed(5)
-    assert plan(1, 0) == first
-    others = [plan(1, 1), plan(2, 0), plan(0, 1)]
-    assert all(other != first for other in others)
-    assert others[0] != others[1] != others[2]
+    plans = [
+        [batch.tolist() for batch in plan_batches(source, target, 300, seed=seed, epoch=epoch)]
+        for seed, epoch in ((1, 0), (1, 0), (1, 1), (2, 0), (0, 1))
+    ]
+    assert plans[0] == plans[1]
+    assert all(other != plans[0] for other in plans[2:])
 
 
 @pytest.mark.parametrize(("batch_tokens", "most_padding"), [(1024, 0.015), (2048, 0.02), (4096, 0.03)])

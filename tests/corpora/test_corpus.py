@@ -53,8 +53,7 @@ def directory(root: Path, names: dict[str, int], languages: tuple[str, ...] = ("
     return root
 
 
-@pytest.mark.parametrize("name", ["files", "multi30k", "wmt14"])
-@pytest.mark.parametrize("validation", ["val", "valid", "validation", "dev"])
+@pytest.mark.parametrize(("name", "validation"), [("files", "dev"), ("multi30k", "val"), ("wmt14", "valid")])
 def test_directory_side_by_side(tmp_path: Path, name: str, validation: str) -> None:
     directory(tmp_path, {"train": 7, validation: 3, "test": 2})
     values = {**config(name), "path": str(tmp_path), "source_language": "fr", "target_language": "en"}

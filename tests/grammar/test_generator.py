@@ -147,6 +147,32 @@ def test_the_classics_are_no_test_material(monkeypatch: pytest.MonkeyPatch) -> N
     assert set(moved) <= {example.source for example in generate(31, 13, 17)["train"]}
 
 
+@pytest.mark.parametrize("seed", [1, 5])
+def test_pairs_apart_are_in_the_training_text_of_no_recipe(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    monkeypatch.setattr(grammar, "RECIPE_PAIRS", 900)
+    grammar._of_recipes.cache_clear()
+    found = generate(200, 40, 30, seed, apart=True)
+    grammar._of_recipes.cache_clear()
+    assert found["train"] == generate(200, 40, 30, seed)["train"]
+    assert [len(found[name]) for name in ("validation", "test")] == [40, 30]
+    held = {text for name in ("validation", "test") for pair in found[name] for text in pair[:2]}
+    for sizes in ((800, 60, 40), (300, 9, 9), (20, 3, 3)):
+        trained = {text for pair in generate(*sizes)["train"] for text in pair[:2]}
+        assert not held & trained
+    assert not held & {text for pair in found["train"] for text in pair[:2]}
+
+
+def test_no_recipe_draws_more_pairs() -> None:
+    """Of the experiments on the grammar; those without a number have that of data=grammar."""
+    recipes = Path(__file__).parents[2] / "conf"
+    sizes = re.findall(r"num_train: (\d+)", (recipes / "data" / "grammar.yaml").read_text())
+    for path in (recipes / "experiment").glob("demo*.yaml"):
+        sizes += re.findall(r"num_train: (\d+)", path.read_text())
+    assert max(map(int, sizes)) + 2000 <= grammar.RECIPE_PAIRS
+
+
 def test_more_pairs_than_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grammar, "_FRUITLESS", 0)
     with pytest.raises(UserError, match=r"only about \d+ pairs exist; expected fewer than 5003"):

@@ -104,11 +104,9 @@ def test_what_is_saved_judges_alike(
     evidence: Evidence, regression: TranslationRegression, pairs: Pairs, tmp_path: Path
 ) -> None:
     regression.save(tmp_path / "regression.npz")
-    loaded = TranslationRegression.load(tmp_path / "regression.npz")
-    chosen = pairs[2000:2020]
-    assert np.array_equal(
-        probabilities(evidence, loaded, chosen), probabilities(evidence, regression, chosen)
-    )
+    loaded, chosen = TranslationRegression.load(tmp_path / "regression.npz"), pairs[2000:2020]
+    there, here = (probabilities(evidence, found, chosen) for found in (loaded, regression))
+    assert np.array_equal(there, here)
 
 
 def test_a_few_pairs_tell_nothing(evidence: Evidence, pairs: Pairs) -> None:

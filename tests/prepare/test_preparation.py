@@ -47,16 +47,11 @@ def test_reasons_are_told_if_no_pair_is_left(tmp_path: Path) -> None:
 
 
 def test_the_manifest_names_every_shard_with_its_hash(tmp_path: Path) -> None:
-    given = recipe({"a": write_pairs(tmp_path, "a", PAIRS)}, shard_pairs=90, **NEAR)
-    prepare(given, tmp_path / "out")
+    prepare(recipe({"a": write_pairs(tmp_path, "a", PAIRS)}, shard_pairs=90, **NEAR), tmp_path / "out")
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     shards = manifest["splits"]["train"]
-    assert manifest["format"] == 1
-    assert manifest["languages"] == ["en", "fr"]
-    assert manifest["columns"] == ["source", "target", "corpus"]
-    assert len(shards) == 5
-    assert sum(shard["pairs"] for shard in shards) == 400
-    assert all(40 < shard["pairs"] < 140 for shard in shards)
+    assert (manifest["format"], manifest["columns"]) == (1, ["source", "target", "corpus"])
+    assert [40 < shard["pairs"] < 140 for shard in shards] == [True] * 5
     for shard in shards:
         content = (tmp_path / "out" / shard["file"]).read_bytes()
         assert shard["sha256"] == hashlib.sha256(content).hexdigest()
@@ -71,17 +66,10 @@ def test_order_and_bytes_depend_on_the_seed_alone(tmp_path: Path) -> None:
     assert hashes[0] == hashes[1] != hashes[2]
 
 
-def test_tables_and_files_give_the_same_pairs(tmp_path: Path) -> None:
-    import pyarrow
-    import pyarrow.parquet
-
+def test_tables_and_patterns_give_the_same_pairs(tmp_path: Path) -> None:
     pairs = PAIRS[:60]
     (tmp_path / "a.tsv").write_text("en\tfr\n" + "".join(f"{s}\t{t}\n" for s, t in pairs))
-    with gzip.open(tmp_path / "a.jsonl.gz", "wt") as file:
-        file.writelines(json.dumps({"translation": {"en": s, "fr": t}}) + "\n" for s, t in pairs)
-    columns = {"en": [s for s, _ in pairs], "fr": [t for _, t in pairs]}
-    pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / "a.parquet")
-    for number, name in enumerate(("a.tsv", "a.jsonl.gz", "a.parquet", "a.par*")):
+    for number, name in enumerate(("a.tsv", "a.t*")):
         prepare(recipe({"a": {"source": str(tmp_path / name)}}, **NEAR), tmp_path / f"out{number}")
         assert Counter(pairs_of(tmp_path / f"out{number}")) == Counter(pairs)
 
