@@ -192,7 +192,8 @@ def test_a_tokenizer_sees_what_will_occur() -> None:
 @pytest.mark.parametrize("change", ["copies", "uppercase", "merge", "typos"])
 def test_the_tag_of_a_corpus_stays_where_it_is(change: str) -> None:
     """A mixture writes the tag of each corpus before its sources."""
-    augmenter = Augmenter(replace(AugmentConfig(), **{change: 1.0}))
+    probabilities: dict[str, Any] = {change: 1.0}
+    augmenter = Augmenter(replace(AugmentConfig(), **probabilities))
 
     def tagged(place: int) -> LinkedPair:
         source = augmenter.tokens(f"<law{place % 2}> {LINES[place]}")

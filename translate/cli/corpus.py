@@ -41,6 +41,6 @@ def corpus(
     for line in found.summary_lines():
         print(line)
     if settings.kind == "grammar":
-        print("no run trains on these validation and test pairs: neither one on these files nor a recipe's")
+        print("no run has these validation and test pairs in its training text, data=grammar included")
     for path in write_corpus(found, out):
         print(path)

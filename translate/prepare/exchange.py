@@ -15,7 +15,6 @@ from translate.prepare.inputs import SPLITS, Input
 from translate.prepare.recipe import Recipe
 from translate.prepare.rows import REASONS
 from translate.prepare.shard_files import Shard, ShardOrder
-from translate.text.file_writing import explain_write_errors
 
 _TYPES = {"document": pyarrow.int64(), "line": pyarrow.int64()}
 
@@ -128,17 +127,15 @@ def write_splits(
     num_train = number_of(executor, "chosen")
     if not num_train:
         raise UserError(f"no training pair is left: {_why(executor)}; are the files and languages right?")
-    names, notes = columns_of(recipe, inputs), work / "shards"
+    names = columns_of(recipe, inputs)
     schema = pyarrow.schema([(name, _TYPES.get(name, pyarrow.string())) for name in names])
-    with explain_write_errors(notes):
-        notes.mkdir(exist_ok=True)
     shards: dict[str, list[Shard]] = {}
     for number, split in enumerate(SPLITS):
-        order = ShardOrder(out, split, 1, schema, notes)
+        order = ShardOrder(out, split, 1, schema)
         columns, key = ", ".join(["row", *names]), "order_key"
         if split == "train":
             count = -(-num_train // recipe.shard_pairs)
-            order, rows = ShardOrder(out, split, count, schema, notes, cuts[-1] + 1), "chosen"
+            order, rows = ShardOrder(out, split, count, schema, cuts[-1] + 1), "chosen"
         elif any(given.split == number for given in inputs):
             columns = columns.replace("links", "CAST(NULL AS STRING) AS links")
             key, rows = "CAST(0 AS BIGINT)", f"rows WHERE split = {number}"  # in the order of the files
@@ -148,16 +145,9 @@ def write_splits(
             shards[split] = []
             continue
         statement = f"SELECT {columns}, {key} AS order_key FROM {rows}"
-        shards[split] = _write(executor, f"SELECT *, {order.number()} AS shard FROM ({statement}) r", order)
+        ordered = f"SELECT *, {order.number()} AS shard FROM ({statement}) r"
+        shards[split] = executor.write_shards(ordered, order)
     return shards
-
-
-def _write(executor: Executor, statement: str, order: ShardOrder) -> list[Shard]:
-    if len(order.whole()) < order.count:
-        executor.write_shards(statement, order)
-    for number in set(range(order.count)) - set(order.whole()):  # a range without a pair, of a small corpus
-        order.write(number, [])
-    return [shard for _, shard in sorted(order.whole().items())]
 
 
 def _cuts(executor: Executor, recipe: Recipe, inputs: list[Input]) -> list[int]:

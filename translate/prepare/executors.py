@@ -23,7 +23,7 @@ import pyarrow.parquet
 
 from translate.config.names import shorten
 from translate.errors import UserError
-from translate.prepare.shard_files import BATCH_PAIRS, ShardOrder
+from translate.prepare.shard_files import BATCH_PAIRS, Shard, ShardOrder
 from translate.text.file_writing import aside, explain_write_errors, scratch
 
 BatchFunction = Callable[[pyarrow.RecordBatch], pyarrow.RecordBatch]
@@ -117,22 +117,21 @@ class OneMachine:
         result = self._run(statement)
         return self._explained(result.fetch_arrow_table)
 
-    def write_shards(self, statement: str, order: ShardOrder) -> None:
-        """Write the missing shards of the rows of a statement, sorted by ``order_key``, then ``row``.
+    def write_shards(self, statement: str, order: ShardOrder) -> list[Shard]:
+        """Write the shards of the rows of a statement, sorted by ``order_key``, then ``row``.
 
         The rows have these columns, ``shard``, and the columns of the shards. They go to a folder for every
-        shard first, which bounds the memory.
+        shard first, which bounds the memory. A range without a pair, of a small corpus, is an empty shard.
         """
-        missing = sorted(set(range(order.count)) - set(order.whole()))
         with explain_write_errors(self.folder), scratch(self.folder) as parts:
-            chosen = f"SELECT * FROM ({statement}) s WHERE shard IN ({', '.join(map(str, missing))})"
-            target = _quoted(parts / "by_shard")
-            self._run(f"COPY ({chosen}) TO {target} ({_PARQUET}, PARTITION_BY (shard))")
-            for number in missing:
+            target, found = _quoted(parts / "by_shard"), []
+            self._run(f"COPY ({statement}) TO {target} ({_PARQUET}, PARTITION_BY (shard))")
+            for number in range(order.count):
                 part = parts / "by_shard" / f"shard={number}"
-                if part.exists():
-                    order.write(number, self._batches(f"FROM {_files(part)} ORDER BY order_key, row"))
-                    shutil.rmtree(part)
+                rows = self._batches(f"FROM {_files(part)} ORDER BY order_key, row") if part.exists() else ()
+                found.append(order.write(number, rows))
+                shutil.rmtree(part, ignore_errors=True)
+            return found
 
     def close(self) -> None:
         """Release memory and threads."""
@@ -303,16 +302,18 @@ class Cluster:
         rows = self._sql(statement)
         return self._explained(rows.toArrow)
 
-    def write_shards(self, statement: str, order: ShardOrder) -> None:
-        missing = sorted(set(range(order.count)) - set(order.whole()))
-        rows = self._sql(f"SELECT * FROM ({statement}) s WHERE shard IN ({', '.join(map(str, missing))})")
-        parted = rows.repartitionByRange(order.count, "shard").sortWithinPartitions("order_key", "row")
+    def write_shards(self, statement: str, order: ShardOrder) -> list[Shard]:
+        parted = self._sql(statement).repartitionByRange(order.count, "shard")
 
         def run(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
-            numbers = order.write_all(batches)
-            yield pyarrow.record_batch({"shard": pyarrow.array(numbers, pyarrow.int32())})
+            for number, shard in order.write_all(batches):
+                yield pyarrow.RecordBatch.from_pylist([{"number": number, **shard._asdict()}])
 
-        self._explained(parted.mapInArrow(run, "shard int").collect)
+        written = parted.sortWithinPartitions("order_key", "row").mapInArrow(
+            run, "number bigint, file string, pairs bigint, sha256 string"
+        )
+        found = {row["number"]: Shard(*row[1:]) for row in self._explained(written.collect)}
+        return [found.get(number) or order.write(number, ()) for number in range(order.count)]
 
     def close(self) -> None:
         self.session.stop()

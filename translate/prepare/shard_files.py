@@ -38,7 +38,6 @@ class ShardOrder:
         prefix: the name of the split.
         count: number of shards.
         schema: of the shards.
-        notes: folder for a note on each shard that is whole.
         start: the first position in the order.
     """
 
@@ -46,7 +45,6 @@ class ShardOrder:
     prefix: str
     count: int
     schema: pyarrow.Schema
-    notes: Path
     start: int = 0
 
     def name(self, number: int) -> str:
@@ -58,16 +56,7 @@ class ShardOrder:
         width = (2**ORDER_BITS - self.start) // self.count + 1
         return f"least(CAST(floor((order_key - {self.start}) / {width}) AS INT), {self.count - 1})"
 
-    def whole(self) -> dict[int, Shard]:
-        """The shards that this process or an earlier one has written, by number."""
-        found = {}
-        for number in range(self.count):
-            note = self._note(number)
-            if note.exists() and (self.folder / self.name(number)).exists():
-                found[number] = Shard(**json.loads(note.read_text(encoding="utf-8")))
-        return found
-
-    def write(self, number: int, batches: Iterable[pyarrow.RecordBatch]) -> None:
+    def write(self, number: int, batches: Iterable[pyarrow.RecordBatch]) -> Shard:
         """Write a shard aside; it has its name once it is whole."""
         name, pairs = self.name(number), 0
         with aside(self.folder / name) as new:
@@ -77,18 +66,12 @@ class ShardOrder:
                     pairs += len(batch)
             with new.open("rb") as written:
                 digest = hashlib.file_digest(written, "sha256").hexdigest()
-        write_text(self._note(number), json.dumps(Shard(name, pairs, digest)._asdict()))
+        return Shard(name, pairs, digest)
 
-    def write_all(self, batches: Iterable[pyarrow.RecordBatch]) -> list[int]:
-        """Write the shards of sorted batches with a column ``shard``; returns the shards' numbers."""
-        written = []
+    def write_all(self, batches: Iterable[pyarrow.RecordBatch]) -> Iterator[tuple[int, Shard]]:
+        """Write the shards of sorted batches with a column ``shard``."""
         for number, parts in groupby(_by_shard(batches), key=itemgetter(0)):
-            self.write(number, (part for _, part in parts))
-            written.append(number)
-        return written
-
-    def _note(self, number: int) -> Path:
-        return self.notes / f"{self.name(number)}.json"
+            yield number, self.write(number, (part for _, part in parts))
 
 
 def _by_shard(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[tuple[int, pyarrow.RecordBatch]]:

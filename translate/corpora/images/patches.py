@@ -79,8 +79,10 @@ def cells_of(ids: Sequence[int | bytes]) -> np.ndarray:
 
 def all_cells(sources: Sequence[Sequence[int | bytes] | np.ndarray]) -> list[np.ndarray]:
     """Sources as cells (S, C), if some of them have patches."""
-    is_list = [not isinstance(source, np.ndarray) and has_patches(source) for source in sources]
-    cells = [cells_of(source) if own else np.asarray(source) for source, own in zip(sources, is_list)]
+    cells = [
+        np.asarray(source) if isinstance(source, np.ndarray) or not has_patches(source) else cells_of(source)
+        for source in sources
+    ]
     size = max(source.shape[1] for source in cells if source.ndim == 2)
     return [source if source.ndim == 2 else piece_cells(source, size) for source in cells]
 
