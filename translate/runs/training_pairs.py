@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -52,7 +53,7 @@ def seen_pairs(run: Path, sources: Sequence[str], references: Sequence[Sequence[
     asked = np.array(
         [[_fingerprint(*pair) for pair in zip(sources, lines)] for lines in references], np.uint64
     )
-    found: np.ndarray = np.isin(asked, known.reshape(-1).view("<u8"))
+    found: Any = np.isin(asked, known.reshape(-1).view("<u8"))
     return [bool(seen) for seen in found.any(axis=0)]
 
 
