@@ -9,9 +9,14 @@ import torch
 from safetensors.torch import load_file
 
 import translate
-from tests.tiny_runs import TRAINED, rows, train_tiny
+from tests.tiny_runs import COMMON, TRAINED, rows, train_tiny
+from translate.config.composer import compose
 from translate.config.data import TokenizerConfig
 from translate.errors import UserError
+from translate.runs.fine_tuning import with_model_of_start
+from translate.runs.life import train
+from translate.runs.load import read_settings
+from translate.runs.run_directory import RunDirectory
 from translate.text.tokenizer import train_tokenizer
 from translate.training.update import Update
 
@@ -35,34 +40,50 @@ def test_frozen_parameters_stay_and_others_move(tmp_path: Path, capsys: pytest.C
     assert all(name.startswith(("encoder.", "attention.")) != (name in moved) for name in weights[0])
 
 
+def tune(directory: Path, other: Path, *overrides: str) -> int:
+    """Train from another run as the command does, with no other settings of model and tokenizer."""
+    sections = ("training.", "data.", "search.", "runtime.")
+    steps = [setting for setting in COMMON if setting.startswith(sections)]
+    given = [f"run.directory={directory}", f"training.start_from={other}", *steps, *overrides]
+    config = with_model_of_start(compose(given), [override.partition("=")[0] for override in given])
+    return train(config)
+
+
 def test_starting_from_another_run(
     tmp_path: Path, tiny_runs: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     run, other = tmp_path / "run", tiny_runs["rnn_luong"]
-    settings = (f"training.start_from={other}", "training.max_steps=1", "optimizer.lr=0", "training.ema=null")
-    assert train_tiny(run, "rnn_luong", *settings, "model.attention._target_=translate.attention.Dot",
-                      "model.decoder_size=28") == 0  # fmt: skip
-    output = capsys.readouterr().out
+    settings = ("training.max_steps=1", "optimizer.lr=0", "training.ema=null", "model.dropout=0.5")
+    assert tune(run, other, *settings) == 0
     now, then = saved(run), saved(other, "best")
-    taken = [name for name in now if name in then and now[name].shape == then[name].shape]
-    assert f"started from {other}/checkpoints/best: {len(taken)} of {len(now)} parameters taken, " in output
-    assert "combine.weight" in output.partition("of another shape: ")[2].splitlines()[0]
-    assert taken
-    assert all(torch.equal(now[name], then[name]) for name in taken)
-    assert (run / "tokenizer" / "shared.model").read_bytes() == (
-        other / "tokenizer" / "shared.model"
-    ).read_bytes()
+    assert now.keys() == then.keys()
+    assert all(torch.equal(now[name], then[name]) for name in now)
+    model, before = (read_settings(RunDirectory(path)).model for path in (run, other))
+    assert model == before | {"dropout": 0.5}
+    count = sum(tensor.numel() for tensor in now.values())
+    told = f"started from {other}/checkpoints/best: its tokenizer, its model and all {count:,} parameters\n"
+    assert told in capsys.readouterr().out
+    tokenizers = [(path / "tokenizer" / "shared.model").read_bytes() for path in (run, other)]
+    assert tokenizers[0] == tokenizers[1]
 
 
-def test_a_run_with_other_vocabularies_is_no_start(tmp_path: Path, tiny_runs: dict[str, Path]) -> None:
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("model.decoder_size=28", "where it is 26; leave it out"),
+        ("model=transformer", "where it is rnn_luong; leave it out"),
+        ("tokenizer=bpe", "where it is unigram; leave it out"),
+        ("data.tokenised=False", "where it is True; give text of the same kind"),
+    ],
+)
+def test_what_contradicts_the_run_to_start_from_is_refused(
+    tmp_path: Path, tiny_runs: dict[str, Path], override: str, message: str
+) -> None:
     other = tiny_runs["rnn_luong"]
-    settings = (f"training.start_from={other}", "tokenizer.vocabulary_size=200", "tokenizer.model_type=bpe")
+    backend = () if override.startswith("model=") else ("model=rnn_luong",)
     with pytest.raises(UserError) as told:
-        train_tiny(tmp_path / "run", "rnn_luong", *settings)
-    assert str(told.value) == (
-        f"training.start_from={other}: its vocabularies differ from what is asked for: tokenizer.model_type "
-        "was 'unigram', now 'bpe'; tokenizer.vocabulary_size was 320, now 200"
-    )
+        tune(tmp_path / "run", other, *backend, override)
+    assert str(told.value) == f"{override}: the run starts from {other}, {message}"
     assert not (tmp_path / "run").exists()
 
 

@@ -112,7 +112,7 @@ def train(
         if free and options.cfg == "job":
             print(f"# chosen for the corpus and the time when the training starts: {', '.join(sorted(free))}")
     else:  # Hydra would compose the same configuration again, and do nothing else
-        run_job(config, _free(overrides, composer.chosen(overrides), options.config_name))
+        run_job(config, _free(overrides, composer.chosen(overrides), options.config_name), _keys(overrides))
 
 
 def _free(overrides: Sequence[str], groups: Mapping[str, str], config_name: str | None) -> frozenset[str]:
@@ -121,15 +121,28 @@ def _free(overrides: Sequence[str], groups: Mapping[str, str], config_name: str 
 
     if config_name not in (None, "config"):
         return frozenset()
-    return free_settings((override.lstrip("+~").partition("=")[0] for override in overrides), groups)
+    return free_settings(_keys(overrides), groups)
 
 
-def run_job(config: "DictConfig", free: Collection[str] = ()) -> None:
-    """Train, and exit with the code of :func:`translate.runs.life.train` unless it is 0."""
+def _keys(overrides: Sequence[str]) -> list[str]:
+    """The settings and groups that overrides name."""
+    return [override.lstrip("+~").partition("=")[0] for override in overrides]
+
+
+def run_job(config: "DictConfig", free: Collection[str] = (), given: Sequence[str] | None = None) -> None:
+    """Train, and exit with the code of :func:`translate.runs.life.train` unless it is 0.
+
+    Args:
+        config: of the run.
+        free: the settings that may be chosen for the corpus and the time.
+        given: the settings that are given; ``None`` for the stored configuration of a run.
+    """
+    from translate.runs.fine_tuning import with_model_of_start
     from translate.runs.life import train as build_and_train
 
     try:
-        code: int | str | None = build_and_train(config, free)
+        started = config if given is None else with_model_of_start(config, given)
+        code: int | str | None = build_and_train(started, free)
     except SystemExit as leaving:
         code = leaving.code
     except UserError as error:
@@ -163,7 +176,8 @@ def _run_hydra_job(config: "DictConfig", sweep: "list[SweepRun]") -> None:
         values = {key: value for key, _, value in given if key not in excluded}
         sweep.append(SweepRun(Path(config.run.directory), values))
     choices = {str(group): choice for group, choice in hydra_config.runtime.choices.items()}
-    run_job(config, _free(hydra_config.overrides.task, choices, hydra_config.job.config_name))
+    overrides = hydra_config.overrides.task
+    run_job(config, _free(overrides, choices, hydra_config.job.config_name), _keys(overrides))
 
 
 def file_suffix(overrides: str) -> str:

@@ -13,9 +13,9 @@ from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.models.sizes import check_mechanism
 from translate.runs.assembly import build_optimizer, build_schedule, freeze
+from translate.runs.fine_tuning import take_tokenizers
 from translate.runs.load import build_model
 from translate.runs.runtime import forward_precision
-from translate.runs.start import take_tokenizers
 from translate.text.own_tokenizers import read_own
 from translate.text.subword_sampling import SAMPLED_TYPES
 from translate.training.schedules import Schedule

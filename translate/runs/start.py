@@ -7,7 +7,6 @@ from typing import Any
 import torch
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
-from torch import Tensor
 from yaml import YAMLError  # type: ignore[import-untyped]
 
 from translate.config.declare import plain
@@ -19,9 +18,9 @@ from translate.corpora.caches import fingerprint
 from translate.corpora.corpus import Corpus
 from translate.corpora.images.line import sentences_of
 from translate.errors import UserError
-from translate.models import Seq2Seq
 from translate.runs.assembly import Assembly, Job, assemble
-from translate.runs.checkpoint import STATE, load_state, load_weights, recover
+from translate.runs.checkpoint import STATE, load_state, recover
+from translate.runs.fine_tuning import take_tokenizers, take_weights
 from translate.runs.hooks import PATIENCE
 from translate.runs.load import build_model, read_settings, stored_config, vocabulary_sizes
 from translate.runs.run_directory import RunDirectory, check_unused
@@ -32,7 +31,6 @@ from translate.text.lines import evenly
 from translate.text.own_tokenizers import read_own
 from translate.text.tokenizer import MAX_TRAINING_CHARACTERS, TokenizerPair
 from translate.training.loop import Limits, Progress, Training, seed_generators, seed_process
-from translate.training.weights import model_tensors
 from translate.version import __version__
 
 MOST_UNKNOWN = 0.01  # of the characters of a corpus, without a warning
@@ -52,7 +50,7 @@ def start(job: Job, corpus: Corpus, config: DictConfig) -> Assembly:
         tell_unknown(tokenizers, settings, corpus)
     model = build_model(settings.model, vocabulary_sizes(tokenizers), settings.run.plugins).to(job.device)
     if other_run is not None:
-        print(*take_weights(model, other_run), sep="\n", flush=True)
+        print(take_weights(model, other_run), flush=True)
     assembly = assemble(job, corpus, tokenizers, model)
     assembly.training.identity = identity_of(corpus, tokenizers)
     if world.is_main:
@@ -114,55 +112,6 @@ def tell_unknown(tokenizers: TokenizerPair, settings: Settings, corpus: Corpus) 
                 "text, which the model reads and writes as unknown",
                 flush=True,
             )
-
-
-def take_tokenizers(settings: Settings) -> TokenizerPair:
-    """The tokenizers of the run ``training.start_from``, to which its embeddings belong.
-
-    Raises:
-        UserError: if that is no run, or its tokenizers were made with other settings.
-    """
-    run = str(settings.training.start_from)
-    directory = RunDirectory(Path(run))
-    there = read_settings(directory, settings.run.plugins)
-    now, then = (
-        {**_flat(of.tokenizer, "tokenizer"), "data.tokenised": of.data.tokenised} for of in (settings, there)
-    )
-    if changed := _changes(then, now):
-        raise UserError(
-            f"training.start_from={run}: its vocabularies differ from what is asked for: {changed}"
-        )
-    return TokenizerPair.load(directory.tokenizer)
-
-
-def _fits(there: Tensor, here: Tensor) -> bool:
-    return there.shape == here.shape and there.is_floating_point() == here.is_floating_point()
-
-
-def take_weights(model: Seq2Seq, run: str) -> list[str]:
-    """Copy every parameter that the best checkpoint of ``run`` has in the same shape; returns a report.
-
-    Raises:
-        UserError: if there is no checkpoint, or no parameter fits.
-    """
-    folder = RunDirectory(Path(run)).best()
-    weights, own = load_weights(folder), model_tensors(model)
-    taken = [name for name in own if name in weights and _fits(weights[name], own[name])]
-    if not taken:
-        raise UserError(f"training.start_from={run}: no parameter of {folder} fits into this model")
-    for name in taken:
-        own[name].copy_(weights[name])
-    count, size = (sum(own[name].numel() for name in names) for names in (taken, own))
-    lines = [
-        f"started from {folder}: {len(taken)} of {len(own)} parameters taken, {100 * count / size:.1f} % of "
-        "the weights"
-    ]
-    other = [name for name in own if name in weights and name not in taken]
-    new, unused = sorted(own.keys() - weights.keys()), sorted(weights.keys() - own.keys())
-    for kind, names in (("new here", new), ("of another shape", other), ("not used", unused)):
-        if names:
-            lines.append(f"  {kind}: {', '.join(names)}")
-    return lines
 
 
 SECTIONS = ("data", "tokenizer", "model", "optimizer", "schedule", "training")

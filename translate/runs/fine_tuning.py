@@ -1,0 +1,82 @@
+"""Starting from another run: its tokenizer, its model and its weights."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from translate.config.settings import Settings
+from translate.errors import UserError
+from translate.models import Seq2Seq
+from translate.runs.load import load_into, stored_config
+from translate.runs.recipes import with_settings
+from translate.runs.run_directory import RunDirectory, check_is_run
+from translate.text.tokenizer import TokenizerPair
+
+TAKEN = ("tokenizer", "model")  # sections
+# Settings that no weight depends on
+MAY_DIFFER = ("dropout", "feedforward_dropout", "teacher_forcing", "kernel")
+
+
+def with_model_of_start(config: DictConfig, given: Iterable[str]) -> DictConfig:
+    """The configuration with the tokenizer and the model of the run ``training.start_from``, if there is one.
+
+    Args:
+        config: the configuration.
+        given: keys of overrides, such as ``model.dropout`` or ``model``.
+
+    Raises:
+        UserError: if that is no run, or if an override contradicts it.
+    """
+    if config.training.start_from is None:
+        return config
+    run = Path(config.training.start_from)
+    stored = OmegaConf.create(stored_config(RunDirectory(run), config.run.plugins))
+    kept = {}
+    for key in given:
+        path = key.replace("/", ".")
+        if path.partition(".")[0] not in TAKEN or (here := _value(config, path)) == _value(stored, path):
+            continue
+        if path.rpartition(".")[2] not in MAY_DIFFER:
+            there = _value(stored, path)
+            raise UserError(f"{key}={here}: the run starts from {run}, where it is {there}; leave it out")
+        kept[path] = here
+    config = with_settings(config, {section: stored[section] for section in TAKEN})
+    return with_settings(config, kept)
+
+
+def _value(config: DictConfig, path: str) -> Any:
+    """The value of a setting; of a section its name, or its class."""
+    value = OmegaConf.select(config, path)
+    if isinstance(value, DictConfig):
+        return next((value[key] for key in ("name", "_target_", "model_type") if key in value), None)
+    return value
+
+
+def take_tokenizers(settings: Settings) -> TokenizerPair:
+    """The tokenizers of the run ``training.start_from``, to which its embeddings belong.
+
+    Raises:
+        UserError: if that is no run, or if it read text of another kind.
+    """
+    run = Path(str(settings.training.start_from))
+    check_is_run(run)
+    tokenizers = TokenizerPair.load(RunDirectory(run).tokenizer)
+    if tokenizers.source.tokenised != settings.data.tokenised:
+        raise UserError(
+            f"data.tokenised={settings.data.tokenised}: the run starts from {run}, where it is "
+            f"{tokenizers.source.tokenised}; give text of the same kind"
+        )
+    return tokenizers
+
+
+def take_weights(model: Seq2Seq, run: str) -> str:
+    """Copy the weights of the best checkpoint of ``run``, whose model it is; returns a line that says so.
+
+    Raises:
+        UserError: if there is no checkpoint, or it is another model's.
+    """
+    folder = RunDirectory(Path(run)).best()
+    load_into(model, folder)
+    return f"started from {folder}: its tokenizer, its model and all {model.num_parameters():,} parameters"
