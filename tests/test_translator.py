@@ -134,6 +134,9 @@ def test_n_best(translator: Translator) -> None:
     [
         ({"batch_size": -3}, "batch_size: expected 1 to 100,000, got -3"),
         ({"beam_size": 2, "n_best": 3}, "n_best: expected 1 to beam_size=2, got 3"),
+        ({"beam": 5}, "translate: no option beam; expected one of beam_size, n_best, "),
+        ({"n_best": None}, "n_best: expected an integer, got None"),
+        ({"mbr": 2.5}, "mbr: expected an integer, got 2.5"),
     ],
 )
 def test_impossible_options_are_errors_of_the_user(
@@ -148,6 +151,9 @@ def test_one_string_is_not_a_list_of_sentences(translator: Translator) -> None:
         translator.translate("I love you .")
     with pytest.raises(UserError, match="sentence 2 is no string, but NoneType"):
         translator.translate(["I love you .", None])  # type: ignore[list-item]
+    for sentences in (None, iter(["I love you ."])):
+        with pytest.raises(UserError, match="expected a list of sentences, got "):
+            translator.translate(sentences)  # type: ignore[arg-type]
     for source, target in (("you", ["toi"]), (["you"], "toi"), ("you", "toi")):
         with pytest.raises(UserError, match="list of sentences"):
             translator.align(source, target)

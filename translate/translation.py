@@ -13,6 +13,7 @@ from translate.alignment.alignment import Alignment, AlignmentChoice
 from translate.alignment.methods import align, align_recorded, coverage
 from translate.alignment.pairs import EncodedPair
 from translate.alignment.transfer import place_markup, replace_unknown
+from translate.config.names import shorten
 from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq
@@ -81,6 +82,9 @@ class TranslateOptions:
         Raises:
             UserError: for settings that are impossible.
         """
+        for name, number in (("n_best", self.n_best), ("mbr", 2 if self.mbr is None else self.mbr)):
+            if type(number) is not int:
+                raise UserError(f"{name}: expected an integer, got {shorten(repr(number))}")
         asked: dict[str, Any] = {"beam_size": self.beam_size, "batch_size": self.batch_size}
         asked["sample"] = True if self.mbr else None
         given = {name: value for name, value in asked.items() if value is not None}

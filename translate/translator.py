@@ -13,6 +13,7 @@ from translate.alignment.alignment import Alignment, AlignmentChoice, DocumentAl
 from translate.alignment.methods import align
 from translate.alignment.pairs import EncodedPair
 from translate.alignment.transfer import MAX_PLACED
+from translate.config.names import shorten
 from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq
@@ -117,6 +118,9 @@ class Translator:
         self, sentences: Sequence[str], *, options: TranslateOptions | None = None, **keywords: Any
     ) -> TranslationCall:
         """The sentences of :meth:`translate` before the search, which may run together with other calls."""
+        if unknown := keywords.keys() - TranslateOptions.__dataclass_fields__.keys():
+            known = ", ".join(TranslateOptions.__dataclass_fields__)
+            raise UserError(f"translate: no option {shorten(min(unknown))}; expected one of {known}")
         options = replace(options or TranslateOptions(), **keywords)
         self._check_sentences("translate", sentences)
         self._check_context("translate", sentences, options.context)
@@ -259,6 +263,8 @@ class Translator:
         """Raise :class:`UserError` unless they are a list of texts."""
         if isinstance(sentences, str):
             raise UserError(f"{what}: expected a list of sentences, got one string; write [sentence]")
+        if not hasattr(sentences, "__len__"):  # a generator would be read once, and then seem empty
+            raise UserError(f"{what}: expected a list of sentences, got {type(sentences).__name__}")
         for number, sentence in enumerate(sentences, 1):
             if not isinstance(sentence, str):
                 raise UserError(f"{what}: sentence {number} is no string, but {type(sentence).__name__}")

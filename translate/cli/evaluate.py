@@ -143,6 +143,7 @@ def evaluate(
 ) -> None:
     """Translate test sets and score them: BLEU, chrF, TER, and AER with gold links.
 
+    AER is the alignment error rate; gold links say which words translate each other, as people drew them.
     bleu, chrf and ter run from 0 to 100; aer, precision and recall from 0 to 1. AER scores the alignments of
     the source sentences with their references. For a run that reads pictures, gold links of patches, which
     count before the source words, give pointing (the greatest weight of a word lies in its region) and IoU,
@@ -258,7 +259,7 @@ def _table(test: EvaluationSet, row: dict[str, Any], *, headed: bool) -> list[st
         lines.append(f"pointing {100 * row['pointing']:.2f} % {pointed}, IoU {100 * row['iou']:.2f} %")
     if "aer" in row:
         measures = f"precision {row['precision']:.4f}, recall {row['recall']:.4f}"
-        lines.append(f"AER  {100 * row['aer']:.2f} %   {measures}")
+        lines.append(f"AER  {100 * row['aer']:.2f} %   {measures} (error rate of the word links)")
     if "int8" in row:
         bleu, cost = row["int8"]["bleu"], row["int8"]["cost"]
         change = f"costs {cost:.2f}" if cost >= 0 else f"gains {-cost:.2f}"

@@ -44,8 +44,16 @@ def listed(names: Iterable[object]) -> str:
     return shorten(", ".join(shown), 300) or "none"
 
 
+TWINS = {
+    "tokenizer": "the section: how text is cut into pieces",
+    "data.tokenised": "whether words are separated by white space already",
+}
+
+
 def did_you_mean(suggestion: str | None) -> str:
-    """``; did you mean <suggestion>?``, or nothing."""
+    """``; did you mean <suggestion>?``, or nothing; of two names that are taken for each other, both."""
+    if suggestion in TWINS:
+        suggestion = " or ".join(f"{name} ({meaning})" for name, meaning in TWINS.items())
     return f"; did you mean {suggestion}?" if suggestion else ""
 
 

@@ -122,7 +122,7 @@ def train_with_hooks(job: Job, training: Training, translator: Translator, valid
     """Train, report, validate and save until the run ends; returns why it ended."""
     config, directory, limits, world = job.settings.training, job.directory, job.limits, job.world
     use_float32_products(job.device, work_of(training.update.model, config.batch_tokens))
-    print(*start_lines(job.settings, training, directory), sep="\n", flush=True)
+    print(*start_lines(job.settings, training, directory, validated), sep="\n", flush=True)
     validation = Validation(job.settings, translator, validated, world)
     line = ProgressLine(config, training, began=limits.began)
     start_step = training.progress.step

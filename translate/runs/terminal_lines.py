@@ -14,6 +14,7 @@ from rich.text import Text
 from translate.attention import Attention
 from translate.config.settings import Settings
 from translate.config.training import TrainingConfig
+from translate.corpora.split import Split
 from translate.models import Seq2Seq
 from translate.runs.run_directory import RunDirectory
 from translate.training.loop import Progress, Training
@@ -130,8 +131,15 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{left:02d}" if hours else f"{minutes}:{left:02d}"
 
 
-def start_lines(settings: Settings, training: Training, directory: RunDirectory) -> list[str]:
-    """Model, batches, device and kernels; the corpus has been summed up when it was read."""
+def start_lines(
+    settings: Settings, training: Training, directory: RunDirectory, validated: Split | None
+) -> list[str]:
+    """Model, batches, device and kernels, and the words of the lines that follow.
+
+    The corpus has been summed up when it was read.
+    """
+    links = ", aer: the error rate of word links beside the gold ones, which are known to be right"
+    has_gold = validated is not None and validated.gold is not None
     model, device = training.update.model, training.update.device
     precision = str(training.update.precision).removeprefix("torch.")
     threads_used = torch.get_num_threads()
@@ -149,6 +157,8 @@ def start_lines(settings: Settings, training: Training, directory: RunDirectory)
         f"target tokens{steps}; device {device}{threads}, {precision}{processes}",
         f"attention {kernels(model)}",
         f"run directory {directory.path}",
+        "nll: the negative log-likelihood of a target piece (a word or a part of one)"
+        f"{links if has_gold else ''}; lower is better",
     ]
 
 
