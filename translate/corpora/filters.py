@@ -98,7 +98,8 @@ def filter_pairs(reader: SplitReader, data: DataConfig) -> Filtered:
             if data.drop_duplicates:
                 hashes.add([hashes_of(zip(*pairs)).tolist()])
             found.num_read += len(source)
-            if data.streaming and found.num_read - dropped.total() >= _enough(data):
+            enough = (data.max_train_pairs or 0) + data.validation_pairs + data.test_pairs
+            if data.streaming and found.num_read - dropped.total() >= enough:
                 break
         stored = spill.finish()
         if data.drop_duplicates and (mask := repeated(hashes.finish().column("hash"))).any():
@@ -210,11 +211,6 @@ def _clean(lines: Sequence[str], found: Filtered) -> list[str]:
             found.num_cleaned += 1
         result.append(line)
     return result
-
-
-def _enough(data: DataConfig) -> int:
-    """How many pairs are read from a stream."""
-    return (data.max_train_pairs or 0) + data.validation_pairs + data.test_pairs
 
 
 def _reason(source: str, target: str, data: DataConfig) -> str | None:

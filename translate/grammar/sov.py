@@ -8,7 +8,7 @@ there are no articles. Each meaning has an invented root; proper names do not ch
 from zlib import crc32
 
 from translate.grammar import lexicon
-from translate.grammar.lexicon import BE, PRONOUNS, Name, Pair, Pronoun, State
+from translate.grammar.lexicon import BE, PRONOUNS, Name, Pair, Pronoun, State, english_of
 from translate.grammar.meaning import (
     Age,
     Clause,
@@ -26,21 +26,18 @@ _CASES = {"subject": "ta", "object": "lo", "recipient": "ne", "owner": "su"}
 _NOT, _QUESTION, _RELATIVE, _THAT = "mu", "ka", "yo", "ke"
 _BACK_VOWELS = "aou"
 _THERE = PRONOUNS["there"]
+_UNCHANGED = ("person", "city", "country")  # names
 
 
 def _make_roots() -> dict[str, str]:
     """A root for every meaning: two open syllables, with another consonant for verbs."""
-    heads = [" ".join(noun.forms[0].english) for noun in lexicon.NOUNS]
-    heads += [
-        " ".join(name.pair.english)
-        for name in lexicon.NAMES
-        if name.kind not in ("person", "city", "country")
-    ]
+    heads = [english_of(noun) for noun in lexicon.NOUNS]
+    heads += [english_of(name) for name in lexicon.NAMES if name.kind not in _UNCHANGED]
     heads += [" ".join(pronoun.english) for pronoun in PRONOUNS.values()]
     heads += ["this", "that", "all", "which", "year", "please"]
     fixed = (*lexicon.TIMES, *lexicon.ADVERBS, *lexicon.QUANTITIES, *lexicon.WORDS)
-    heads += [" ".join(entry.pair.english) for entry in fixed] + [state.english for state in lexicon.STATES]
-    heads += [adjective.english for adjective in lexicon.ADJECTIVES]
+    heads += [english_of(entry) for entry in fixed]
+    heads += [entry.english for entry in (*lexicon.STATES, *lexicon.ADJECTIVES)]
     verbs = [*lexicon.TRANSITIVE, *lexicon.DITRANSITIVE, *lexicon.INTRANSITIVE, *lexicon.SAYING]
     verbs += [BE, lexicon.RAIN, lexicon.SNOW, lexicon.MISS]
     actions = [" ".join(("to", verb.english.base, *verb.particle)) for verb in verbs]
@@ -207,8 +204,8 @@ def _phrase(content: Phrase, path: str) -> list[Token]:
     if isinstance(head, Pronoun):
         tokens = [Token(_ROOTS[" ".join(head.english)], (path + "h0",))]
     elif isinstance(head, Name):
-        named = head.kind in ("person", "city", "country")
-        tokens = [Token(head.pair.english[0], (path + "h0",))] if named else _word(head.pair, path + "h")
+        same = head.kind in _UNCHANGED
+        tokens = [Token(head.pair.english[0], (path + "h0",))] if same else _word(head.pair, path + "h")
     else:
         tokens = _determiner(content, path)
         if content.quantity is not None:

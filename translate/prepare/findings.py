@@ -136,7 +136,7 @@ def _shown(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _why(reason: str, row: dict[str, Any], recipe: Recipe, probability: float | None) -> str:
-    """What was found in a dropped pair, as far as a reader does not see it at once."""
+    """The finding about a dropped pair, if a reader does not see it at once."""
     if reason in ("too_long", "ratio"):
         return f"{row['source_words']} and {row['target_words']} words"
     if reason == "language":

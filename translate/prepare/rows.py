@@ -220,7 +220,7 @@ def placeholders(text: str) -> Counter[str]:
 
 
 def difference(source: Counter[str], target: Counter[str]) -> str:
-    """What one side has and the other lacks."""
+    """Names what one side has and the other lacks."""
     sides = {"source": source - target, "target": target - source}
     shown = (f"only in the {side}: {', '.join(found.elements())}" for side, found in sides.items() if found)
     return "; ".join(shown)
