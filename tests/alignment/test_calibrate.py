@@ -111,24 +111,6 @@ def test_one_layer_and_head_needs_only_the_shift(fake_model, shift, names):
     assert len(result.table) == 2
 
 
-def test_agreement_of_layers_decides_without_other_evidence(fake_model):
-    def attend(
-        source_ids, target_in
-    ):  # layers 0 and 2 look at the first word, layer 1 at the word at its position
-        weights = np.full((3, 1, len(target_in), len(source_ids)), 0.01)
-        weights[[0, 2], :, :, 0] += 1
-        for t in range(len(target_in)):
-            weights[1, 0, t, min(t, len(source_ids) - 2)] += 1
-        return weights
-
-    pairs, _ = _pairs(2, names=False)
-    result = calibrate(fake_model(attend, 3, 1), pairs)
-    assert result.choice == AlignmentChoice(0, (0,), 0)
-    assert result.criterion == "agreement"
-    by_layer = {row.choice.layer: row.agreement for row in result.table if row.choice.shift == 0}
-    assert by_layer[0] > by_layer[1]
-
-
 def test_sides_without_words_change_nothing(fake_model):
     pairs, golds = _pairs(10, names=False)
     nothing = Gold(frozenset(), frozenset())

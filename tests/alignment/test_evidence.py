@@ -1,7 +1,6 @@
 import numpy as np
-import pytest
 
-from translate.alignment.evidence import PairWords, agreement, alignment_scores, consistency, silver_scores
+from translate.alignment.evidence import PairWords, alignment_scores, consistency, silver_scores
 from translate.alignment.pairs import EncodedPair
 from translate.links.links import parse_gold
 
@@ -54,13 +53,3 @@ def test_consistency_by_hand():
     number, values = consistency(links, words)
     assert number == 4
     np.testing.assert_allclose(values, [1, -0.5, 0.75, 0, 0])
-
-
-def test_agreement_by_hand():
-    links = np.array([[0, 1, 2, -1], [0, 1, 0, 0], [0, 0, 2, -1], [-1, -1, -1, -1]])
-    values = agreement(links, [0, 1, 1, 2])
-    assert values[0] == pytest.approx((4 / 7 + 4 / 6 + 0) / 3)
-    assert values[1] == pytest.approx((4 / 7 + 0) / 2)  # not with its own layer
-    assert values[3] == 0
-    np.testing.assert_allclose(agreement(links[:2], [0, 0]), [4 / 7, 4 / 7])
-    np.testing.assert_allclose(agreement(links[:1], [0]), [0])

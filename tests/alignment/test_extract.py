@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-import torch
 
 from translate.alignment.alignment import AlignmentChoice
 from translate.alignment.methods import align
@@ -118,20 +117,6 @@ def test_sides_without_words(by_hand):
     assert [alignment.weights.shape for alignment in alignments] == [(0, 1), (3, 3), (1, 0)]
     assert align(by_hand, [empty_source], AlignmentChoice(0, (1,), 0))[0].pharaoh() == ""
     assert align(by_hand, [], AlignmentChoice(0, (1,), 0)) == []
-
-
-def test_training_flags_are_restored_even_after_an_error(fake_model):
-    def fail(source_ids, target_ids):
-        raise RuntimeError("out of memory")
-
-    model = fake_model(fail, 1, 1)
-    model.train()
-    model.frozen.eval()
-    with pytest.raises(RuntimeError, match="memory"):
-        align(model, [PAIR], AlignmentChoice(0, (0,), 0))
-    assert model.training
-    assert not model.frozen.training
-    assert torch.is_grad_enabled()
 
 
 @pytest.mark.parametrize(("layer", "heads"), [(2, (0,)), (0, (1, 2))])

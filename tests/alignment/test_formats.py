@@ -1,6 +1,5 @@
 """Alignments written and read back."""
 
-import csv
 import json
 import os
 from dataclasses import replace
@@ -11,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translate.alignment.alignment import Alignment
-from translate.alignment.formats import COLUMNS, read_alignments, write_alignments
+from translate.alignment.formats import read_alignments, write_alignments
 from translate.errors import UserError
 from translate.links.links import format_weighted
 
@@ -35,17 +34,6 @@ def test_links(tmp_path):
     assert path.read_text() == "0-0 1-2 2-1\n\n0-0 1-0 2-0\n"
     write_alignments(ALL, path, weights=True)
     assert path.read_text() == "0-0:0.9400 1-2:0.9500 2-1:0.8800\n\n1-0:0.5000\n"
-
-
-def test_table(tmp_path):
-    text = write_alignments(ALL, tmp_path / "a.tsv").read_text()
-    rows = list(csv.reader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
-    assert tuple(rows[0]) == COLUMNS
-    assert rows[1] == ["1", "0", "I", "0", "je", "0.94", "1"]
-    assert rows[2] == ["1", "1", "love", "0", "je", "0.06", "0"]
-    assert [row[2] for row in rows[-3:]] == ["<script>", "a\\tb\\\\n", "e\u0301"]
-    assert {row[4] for row in rows[-3:]} == {"x\\ny"}
-    assert len(rows) == 1 + 6 + 3
 
 
 @pytest.mark.parametrize("name", ["a.json", "a.jsonl"])

@@ -15,7 +15,6 @@ from translate.alignment.method_report import (
     agree,
     compare_methods,
     disputed_words,
-    head_entropies,
     rank_correlation,
 )
 from translate.alignment.methods import align
@@ -53,19 +52,6 @@ def test_agreement_and_dispute_by_hand():
     assert disputed_words([one, one], [one, other]) == [(2, 1, 2, 0)]
 
     assert agree([], []) == (None, None)
-
-
-def test_entropies_equal_loops():
-    model = tiny_model("transformer")
-    found, uniform = head_entropies(model, PAIRS)
-    for layer in range(3):
-        for head in range(3):
-            entropies = []
-            for pair in PAIRS:
-                (one,) = align(model, [pair], AlignmentChoice(layer, (head,), 0))
-                entropies += [-sum(p * math.log(p) for p in row if p > 0) for row in one.weights.tolist()]
-            assert found[layer][head] == pytest.approx(sum(entropies) / len(entropies), abs=1e-5)
-    assert uniform == pytest.approx((math.log(2) + math.log(5)) / 2)
 
 
 def test_whole_report():

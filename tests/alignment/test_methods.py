@@ -10,8 +10,8 @@ import torch
 
 from tests.tiny_models import BACKENDS, RECURRENT, SELF_ATTENTIVE, attention, tiny_model
 from translate.alignment.alignment import AlignmentChoice
-from translate.alignment.methods import METHODS, align, piece_gradients
-from translate.alignment.pairs import EncodedPair, pair_batches
+from translate.alignment.methods import METHODS, align
+from translate.alignment.pairs import EncodedPair
 from translate.attention import names
 from translate.errors import UserError
 from translate.models import BahdanauRNN, LuongRNN, Seq2Seq, Transformer
@@ -160,31 +160,6 @@ def test_every_mechanism_has_every_method(backend: str, mechanism: str) -> None:
             assert np.all(np.isclose(sums, 1, atol=1e-5) | (sums == 0))
             (alone,) = align(model, [pair], choice, method=method)
             np.testing.assert_allclose(alone.weights, found.weights, atol=1e-4)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_sides_without_words(method: str) -> None:
-    model = tiny_model("luong")
-    pairs = [
-        EncodedPair([EOS], [11], [-1], [0], [], ["x"]),
-        PAIRS[0],
-        EncodedPair([5, EOS], [], [0, -1], [], ["a"], []),
-    ]
-    found = align(model, pairs, ALL, method=method)
-    assert [each.weights.shape for each in found] == [(1, 0), (2, 2), (0, 1)]
-    np.testing.assert_allclose(found[1].weights, align(model, [PAIRS[0]], ALL, method=method)[0].weights)
-    assert align(model, pairs[2:], ALL, method=method)[0].pharaoh() == ""
-    assert align(model, pairs[:1], ALL, method=method)[0].pharaoh() == ""
-
-
-def test_nothing_is_left_behind() -> None:
-    """No gradient stays on the parameters, and the model is in the mode it was in."""
-    model = tiny_model("transformer").train()
-    align(model, PAIRS, ALL, method="gradient")
-    assert model.training
-    assert all(parameter.grad is None for parameter in model.parameters())
-    (batch,) = pair_batches(PAIRS, None, "cpu")
-    assert not piece_gradients(model.eval(), batch).requires_grad
 
 
 def test_unknown_method_and_too_few_positions() -> None:

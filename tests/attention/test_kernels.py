@@ -17,7 +17,7 @@ from translate.attention.kernels import fused
 from translate.attention.kernels.additive import fast_additive_scores
 from translate.attention.kernels.fused import ADDITIVE_KERNELS, KERNELS, fused_attention, kernels
 from translate.attention.kernels.probabilities import probabilities
-from translate.attention.memory import Memory, Pattern
+from translate.attention.memory import Pattern
 
 CPU = torch.device("cpu")
 FUSIBLE = [key for key, case in CASES.items() if case.build().fusible]
@@ -38,27 +38,6 @@ def results(mechanism: Attention, case: Case, *, masked: bool, explicit: bool) -
     return [context, *(torch.zeros(1) if each is None else each for each in found)]
 
 
-@pytest.mark.parametrize("key", FUSIBLE)
-def test_few_scores_are_written_down_in_a_search(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    mechanism, (query, states, mask) = CASES[key].build(), inputs(CASES[key])
-    memory = mechanism.prepare(states, mask)
-    with torch.no_grad():
-        assert not mechanism.fuses(query, memory)
-        written = mechanism(query, memory)[0]
-        context, weights = mechanism(query, memory, need_weights=True)
-        assert weights is not None
-        assert torch.equal(written, context)
-        half = Memory(memory.keys.bfloat16(), memory.values.bfloat16())
-        assert mechanism.fuses(query.bfloat16(), half)
-        monkeypatch.setattr(
-            "translate.attention.kernels.fused.FEW", query.shape[1] * memory.keys.shape[2] - 1
-        )
-        assert mechanism.fuses(query, memory)
-        torch.testing.assert_close(mechanism(query, memory)[0], written, rtol=1e-9, atol=1e-10)
-    monkeypatch.undo()
-    assert mechanism.fuses(query, memory)  # in training
-
-
 def noted_kernels(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the functions that compute contexts from now on, in their order."""
     taken: list[str] = []
@@ -75,28 +54,6 @@ def noted_kernels(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     noted("_sdpa")
     noted("explicit_attention")
     return taken
-
-
-@pytest.mark.parametrize("training", [False, True])
-def test_short_attention_is_written_down_where_onednn_multiplies(
-    monkeypatch: pytest.MonkeyPatch, training: bool
-) -> None:
-    """The flash kernel's many small products are slow there; a long sequence takes it all the same."""
-    generator = torch.Generator().manual_seed(1)
-    query, keys, values = (torch.randn(2, 3, length, 16, generator=generator) for length in (23, 29, 29))
-    pattern = Pattern(torch.arange(29) < torch.tensor([[29], [17]]))
-    taken = noted_kernels(monkeypatch)
-
-    def context() -> Tensor:
-        with torch.set_grad_enabled(training):
-            return fused_attention(query, keys, values, pattern)
-
-    usual = context()
-    torch.set_float32_matmul_precision("medium")  # the fixture of conftest.py puts it back
-    torch.testing.assert_close(context(), usual, rtol=0.02, atol=0.02)  # with AMX these are bfloat16
-    monkeypatch.setattr(fused, "SHORT_IN_ONEDNN", 23 * 29 - 1)
-    context()
-    assert taken == ["_sdpa", "explicit_attention", "_sdpa"]
 
 
 @pytest.mark.parametrize("causal", [False, True])

@@ -74,29 +74,6 @@ def test_what_is_on_no_path_is_thrown_away() -> None:
     assert common.num_rows < 1.6 * LENGTH
 
 
-@pytest.mark.parametrize("length", [1, LENGTH // 2, LENGTH])
-@pytest.mark.parametrize("seeds", [(0, 0), (0, 1), (1, 1)])
-@torch.no_grad()
-def test_sentences_that_enter_equal_whole_sequences(seeds: tuple[int, int], length: int) -> None:
-    """One comes in the place of another and one behind all, from a cache of another length."""
-    mechanism, paths, read = begun(seeds[0], LENGTH)
-    _, other, more = begun(seeds[1], length)
-    paths.put(torch.tensor([2, 0]), other, torch.tensor([0, 1]), SENTENCES + 1)
-    assert paths.num_sentences == SENTENCES + 1
-    reads = [more[WIDTH:], read[WIDTH:], more[:WIDTH]]  # (W, T, D) of each sentence
-    for place in range(LENGTH, LENGTH + 40):
-        new = torch.randn(len(reads) * WIDTH, 1, 11, dtype=torch.float64)
-        reads = [torch.cat(pair, dim=1) for pair in zip(reads, new.split(WIDTH), strict=True)]
-        paths.extend()
-        step, _ = mechanism.step_self(new, LayerCache(paths, 0), place)
-        expected = torch.cat([mechanism.attend_self(each)[:, -1:] for each in reads])
-        assert torch.allclose(step, expected, atol=1e-10)
-        first = torch.arange(len(reads)).repeat_interleave(WIDTH) * WIDTH
-        paths.reorder(first)
-        reads = [each[:1].expand(WIDTH, -1, -1) for each in reads]
-    assert paths.length <= 2 * (LENGTH + 40)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("key", [key for key in SELVES if key not in ("linear", "delta")])
 @torch.no_grad()

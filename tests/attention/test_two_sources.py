@@ -39,23 +39,3 @@ def test_patches_and_words_share_each_row_by_the_gate(case):
     assert ((shares[0] > 0.001) & (shares[0] < 0.999)).all()
     assert shares[0].std() > 0.01  # the gate depends on the query
     torch.testing.assert_close(shares[2], torch.ones_like(shares[2]))  # there are no words
-
-
-def test_gradients_are_those_of_differences(case):
-    mechanism, (query, states, _) = case.build(), inputs(case)
-    pictures = torch.tensor(PICTURES)
-
-    def loss(keys: torch.Tensor) -> torch.Tensor:
-        context, weights = mechanism(
-            query, mechanism.prepare_parts(keys, None, SourceParts(pictures)), need_weights=True
-        )
-        return (context.sin().sum() + (weights * torch.arange(7)).sum()).double()
-
-    assert torch.autograd.gradcheck(loss, (states.requires_grad_(),), atol=1e-6)
-
-
-def test_without_the_kinds_of_positions_all_are_words(case):
-    mechanism, (query, states, mask) = case.build(), inputs(case)
-    found = mechanism(query, mechanism.prepare(states, mask), need_weights=True)[1]
-    words = mechanism.words(query, mechanism.words.prepare(states, mask), need_weights=True)[1]
-    torch.testing.assert_close(found, words)

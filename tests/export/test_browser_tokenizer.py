@@ -2,7 +2,6 @@
 
 import gzip
 import importlib
-import json
 import random
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -177,16 +176,6 @@ def test_sentences_end_where_ours_do(tmp_path: Path) -> None:
     for text, found in zip(texts, run_script(tmp_path, script, texts), strict=True):
         wanted = in_sentences(text, "en").spans
         assert [tuple(span) for span in found] == list(wanted), text
-
-
-def test_the_files_of_a_tokenizer(tmp_path: Path) -> None:
-    tokenizer = trained(KINDS["unigram"])
-    write_tokenizer(tokenizer, tmp_path, "shared")
-    values = json.loads((tmp_path / "shared.json").read_text(encoding="utf-8"))
-    assert values["pieces"] == tokenizer.all_pieces
-    assert (values["kind"], values["tokenised"], values["byte_fallback"]) == ("unigram", False, False)
-    assert values["kinds"][:5] == [3, 2, 3, 3, 1]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["shared.json", "shared.rules"]
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,18 @@
 """The graphs and the search in torch and numpy alone, and one real export."""
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 import torch
 
 from tests.export.contents import SEARCH, SOURCES, of_case, translations
-from tests.tiny_models import CASES, padded, random_sources, tiny_model
+from tests.tiny_models import CASES
 from translate.export import onnx
 from translate.export.contents import prove
-from translate.export.onnx import PaddedRecurrence, Reading, Step, example, exportable
+from translate.export.onnx import Reading, Step, example, exportable
 from translate.export.onnx_search import Graphs, search
-from translate.models import EncoderSizes, RNNEncoder
 
 
 class Name(NamedTuple):
@@ -52,31 +51,6 @@ def test_graphs_and_search_translate_like_the_run(name: str) -> None:
     wanted = [each for each, source in zip(translations(contents), SOURCES, strict=True) if source]
     assert [contents.tokenizers.target.decode(each.ids) for each in found] == [each.text for each in wanted]
     assert [each.score for each in found] == pytest.approx([each.score for each in wanted], abs=1e-5)
-
-
-@pytest.mark.parametrize("cell", ["gru", "lstm"])
-@pytest.mark.parametrize("num_layers", [1, 2])
-def test_the_padded_recurrence_is_the_packed_one(cell: str, num_layers: int) -> None:
-    torch.manual_seed(1)
-    packed = RNNEncoder(EncoderSizes(5, 7, num_layers, 0.0, cell)).double().eval()
-    for parameter in packed.parameters():
-        torch.nn.init.normal_(parameter, std=0.5)
-    _, mask = padded(random_sources([3, 11, 1, 8]))
-    embedded = torch.randn(4, 11, 5, dtype=torch.float64)
-    for seen in (mask, None):
-        for ours, theirs in zip(
-            PaddedRecurrence(packed)(embedded, seen), packed(embedded, seen), strict=True
-        ):
-            torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
-
-
-def test_the_model_itself_is_left_alone() -> None:
-    model = tiny_model("luong")
-    assert isinstance(model.encoder, RNNEncoder)
-    found: Any = exportable(model)
-    assert isinstance(found.encoder, PaddedRecurrence)
-    assert isinstance(model.encoder, RNNEncoder)
-    assert model.attention.kernel == "auto"
 
 
 @pytest.mark.slow

@@ -17,16 +17,13 @@ import translate
 from tests.export.in_node import in_node, run_script
 from tests.figures.browser import Browser, find_chromium, in_chromium
 from tests.serve.test_live_page import (
-    OTHERS,
     READING,
     SHARES,
     STATUS,
     TRANSLATION,
     mistakes,
-    show_as,
     type_text,
     until,
-    violations,
 )
 from translate.export.browser_runtime import PACKAGE, VERSION
 from translate.export.export_run import export_run
@@ -211,27 +208,6 @@ def test_every_head_of_a_pair(page: Browser, exported: tuple[Path, Translator]) 
 
 @in_chromium
 @pytest.mark.slow
-def test_a_word_is_chosen_and_the_rest_translated_anew(
-    page: Browser, exported: tuple[Path, Translator]
-) -> None:
-    translator = exported[1]
-    (expected,) = translator.translate([TEXT])
-    type_text(page, TEXT)
-    until(page, TRANSLATION, expected.text)
-    page.click("#translation .piece")
-    until(page, f"{OTHERS}.length > 0 && {OTHERS}[0] !== '…'", True)
-    others = page.run(OTHERS)
-    first = page.run("document.querySelector('#translation .piece').textContent")
-    assert first in others
-    place = next(index for index, each in enumerate(others) if each != first)
-    page.click(f"#others li:nth-child({place + 1}) button")
-    (anew,) = translator.translate([TEXT], prefix=others[place])
-    until(page, TRANSLATION, anew.text)
-    assert mistakes(page) == []
-
-
-@in_chromium
-@pytest.mark.slow
 def test_several_sentences_stay_where_they_were(page: Browser, exported: tuple[Path, Translator]) -> None:
     text = "\U0001f600 it rains.\n\n  You sleep! "
     (found,) = ask(page, "/v1/translate", text=text, split_sentences=True)
@@ -250,40 +226,9 @@ def test_several_sentences_stay_where_they_were(page: Browser, exported: tuple[P
 
 @in_chromium
 @pytest.mark.slow
-def test_files_and_lost_models_are_told(page: Browser, site: str) -> None:
-    assert page.run("getComputedStyle(document.querySelector('#source-box .tools')).display") == "none"
-    page.run("""(() => { const data = new DataTransfer();
-      data.items.add(new File(["one line"], "a.txt"));
-      document.getElementById("source-box").dispatchEvent(
-        new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true })); })()""")
-    until(page, STATUS, "a.txt: this page translates text, not files.")
-    page.call("Network.setBlockedURLs", urls=["*/model/step.onnx"])
-    switch(page, offline=False)
-    page.call("Page.navigate", url="about:blank")
-    page.call("Page.navigate", url=site)
-    until(page, f"{STATUS}.startsWith('The translator cannot be loaded: ')", True)
-    page.call("Network.setBlockedURLs", urls=[])
-
-
-@in_chromium
-@pytest.mark.slow
 def test_opened_as_a_file_it_says_what_it_needs(browser: Browser, exported: tuple[Path, Translator]) -> None:
     browser.open(exported[0] / "index.html")
     assert "only from a host, such as python3 -m http.server" in " ".join(browser.run(STATUS).split())
-
-
-@in_chromium
-@pytest.mark.slow
-def test_axe_finds_no_violation(page: Browser) -> None:
-    for width in (390, 1280):
-        for scheme in ("light", "dark"):
-            show_as(page, scheme, width)
-            type_text(page, TEXT)
-            until(page, "document.querySelectorAll('#under .piece').length", 4)
-            assert violations(page) == []
-            assert page.run("document.documentElement.scrollWidth") <= width
-    page.call("Emulation.clearDeviceMetricsOverride")
-    page.call("Emulation.setEmulatedMedia", features=[])
 
 
 @in_node
@@ -316,3 +261,20 @@ const answer = () => found;
     assert found["greedy"]["ids"] == [4]  # 0.6 * 0.4
     assert found["begun"]["ids"] == [4]
     assert found["short"]["ids"] == []
+
+
+@in_chromium
+@pytest.mark.slow
+def test_files_and_lost_models_are_told(page: Browser, site: str) -> None:
+    assert page.run("getComputedStyle(document.querySelector('#source-box .tools')).display") == "none"
+    page.run("""(() => { const data = new DataTransfer();
+      data.items.add(new File(["one line"], "a.txt"));
+      document.getElementById("source-box").dispatchEvent(
+        new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true })); })()""")
+    until(page, STATUS, "a.txt: this page translates text, not files.")
+    page.call("Network.setBlockedURLs", urls=["*/model/step.onnx"])
+    switch(page, offline=False)
+    page.call("Page.navigate", url="about:blank")
+    page.call("Page.navigate", url=site)
+    until(page, f"{STATUS}.startsWith('The translator cannot be loaded: ')", True)
+    page.call("Network.setBlockedURLs", urls=[])

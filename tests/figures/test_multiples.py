@@ -9,7 +9,6 @@ from translate.alignment.alignment import AlignmentChoice
 from translate.alignment.methods import align, attention_heads
 from translate.alignment.pairs import EncodedPair
 from translate.errors import UserError
-from translate.figures import heatmap
 from translate.figures.heatmap import draw_heads
 
 SOURCE, TARGET = ["I", "love", "you"], ["je", "t'"]
@@ -54,34 +53,6 @@ def test_layers_heads_words_and_frames(tmp_path):
     svg = path.read_text()
     assert len(re.findall(r"stroke: #ff7f0e", svg)) == 2 * 4  # two panels of four sides
     assert draw_heads(WEIGHTS, SOURCE, TARGET, tmp_path / "b.svg", chosen=(2, [0, 6])).read_text() == svg
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("words", [1, 2, 16])
-def test_names_and_title_overlap_nothing(tmp_path, monkeypatch, words):
-    kept = []
-    monkeypatch.setattr(heatmap, "save", lambda figure, path: kept.append(figure))
-    for targets, sources in ((words, words), (words, 1), (1, words)):
-        weights = np.full((3, 12, targets, sources), 1 / sources)
-        draw_heads(weights, ["w"] * sources, ["word"] * targets, tmp_path / "a.png", chosen=(0, [0]))
-        figure = kept.pop()
-        renderer = figure.canvas.get_renderer()
-        boxes = [text.get_window_extent(renderer) for text in figure.texts]
-        labels = [
-            label for axes in figure.axes[:-1] for label in (*axes.get_xticklabels(), *axes.get_yticklabels())
-        ]
-        figure.draw(renderer)
-        words_boxes = [label.get_window_extent(renderer) for label in labels if label.get_text()]
-        for number, box in enumerate(boxes):
-            assert not any(box.overlaps(other) for other in [*boxes[:number], *words_boxes])
-
-
-def test_many_words_make_a_picture_of_bearable_size(tmp_path):
-    words = ["w"] * 80
-    path = draw_heads(np.full((2, 8, 80, 80), 1 / 80), words, words, tmp_path / "a.png")
-    height, width = imread(path).shape[:2]
-    assert width < 4000
-    assert height < width
 
 
 def test_wrong_input(tmp_path):

@@ -32,20 +32,6 @@ def test_rotation_makes_scores_depend_on_distance_alone() -> None:
     assert abs(score(3, 0) - score(5, 0)) > 1e-2
 
 
-def test_rotation_turns_pairs_by_growing_angles() -> None:
-    torch.manual_seed(0)
-    states = torch.randn(2, 3, 5, 6, dtype=torch.float64)
-    found = rotate(states, start=4)
-    for place in range(5):
-        for pair in range(3):
-            angle = (4 + place) * 10_000 ** (-2 * pair / 6)
-            first, second = states[:, :, place, pair], states[:, :, place, pair + 3]
-            turned = first * math.cos(angle) - second * math.sin(angle)
-            torch.testing.assert_close(found[:, :, place, pair], turned, rtol=0, atol=1e-5)
-    torch.testing.assert_close(found.norm(dim=-1), states.norm(dim=-1), rtol=0, atol=1e-6)
-    torch.testing.assert_close(rotate(states[:, :, 2:], start=6), found[:, :, 2:], rtol=0, atol=1e-6)
-
-
 def test_ties() -> None:
     source, target = embeddings(19, 23, 5, tie="none")
     assert (source.weight.shape, target.weight.shape) == ((19, 5), (23, 5))

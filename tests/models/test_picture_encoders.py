@@ -243,29 +243,6 @@ def test_every_backend_and_mechanism_reads_a_grid(backend, kind):
         torch.testing.assert_close(hidden[1:2], alone, rtol=1e-4, atol=1e-5, msg=name)
 
 
-@pytest.mark.parametrize("patch_size", [4, 8, 16])
-def test_a_state_reads_around_the_middle_of_its_patch(patch_size):
-    rows = torch.zeros(5 * patch_size, dtype=torch.bool)  # that change the state of the patch in the middle
-    torch.manual_seed(1)
-    model = ConvolutionalEncoder(EncoderSizes(WIDTH, HIDDEN, 1, 0.0, "gru"), patch_size=patch_size).double()
-    torch.nn.init.zeros_(model.neighbours.weight)
-    generator = np.random.default_rng(1)
-    image = generator.integers(0, 256, (5 * patch_size, 5 * patch_size, 3), dtype=np.uint8)
-    middle = 12
-
-    def state(pixels):
-        cells = pad([Image(pixels, patch_size).ids()])[0]
-        return model.embed(cells, table)[0, middle]
-
-    before = state(image)
-    for row in range(5 * patch_size):
-        changed = image.copy()
-        changed[row, 2 * patch_size : 3 * patch_size] = 255 - changed[row, 2 * patch_size : 3 * patch_size]
-        rows[row] = not torch.allclose(state(changed), before, rtol=0, atol=1e-12)
-    read = rows.nonzero().flatten().double()
-    assert abs(float(read.mean()) - (2.5 * patch_size - 0.5)) <= 0.5
-
-
 def test_a_patch_of_another_size_is_refused():
     cells = pad([Image(np.zeros((8, 8, 3), np.uint8), 8).ids()])[0]
     with pytest.raises(ValueError, match="patch_size: expected patches of 48 numbers, got 192"):
@@ -275,18 +252,3 @@ def test_a_patch_of_another_size_is_refused():
 def test_convolutions_need_a_power_of_two():
     with pytest.raises(ValueError, match="expected a power of 2 for convolutions, got 12"):
         ConvolutionalEncoder(EncoderSizes(8, 4, 1, 0.0, "gru"), patch_size=12)
-
-
-def test_the_weights_of_the_channels_are_those_of_the_gate():
-    model = encoder(ConvolutionalEncoder, "channel")
-    cells = source((picture(2, 3), [3]))[0]
-    found = []
-    model.gate.register_forward_hook(lambda gate, given, _: found.append(gate.channel_weights(*given)))
-    grid = model.embed(cells, table)
-    (weights,) = found
-    assert weights.shape == (1, WIDTH)
-    model.gate = None  # type: ignore[assignment]
-    plain = model.embed(cells, table)
-    places = grid[0, :6] - plain[0, :6]  # positions cancel: (weights - 1) * state
-    states = plain[0, 0] - torch.tensor(wave(0, 6) * 2, dtype=torch.float64)
-    torch.testing.assert_close(places[0], (weights[0] - 1) * states, rtol=1e-4, atol=1e-5)

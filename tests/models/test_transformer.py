@@ -94,18 +94,6 @@ def test_swiglu_and_root_mean_square_norm() -> None:
     torch.testing.assert_close(norm(x), x / mean_square.sqrt() * norm.weight, rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary"])
-@torch.no_grad()
-def test_positions_matter_unless_there_are_none(positions: str) -> None:
-    swapped = torch.tensor([[5, 4, 6, 3]])
-    source, target = torch.tensor([[4, 5, 6, 3]]), torch.tensor([[2, 9, 9]])
-    placed, unplaced = build(positions=positions), build(positions="none")
-    assert (placed(source, None, target) - placed(swapped, None, target)).abs().max() > 1e-3
-    torch.testing.assert_close(
-        unplaced(source, None, target), unplaced(swapped, None, target), rtol=0, atol=1e-10
-    )
-
-
 @torch.no_grad()
 def test_a_sentence_longer_than_the_learned_positions_is_refused() -> None:
     model = build(positions="learned", max_length=4)

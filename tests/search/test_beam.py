@@ -109,22 +109,6 @@ def test_scores_equal_rescoring_and_are_in_order(name: str, penalty: float) -> N
             assert not {PAD, BOS, EOS} & set(each.ids)
 
 
-@pytest.mark.parametrize("beam_size", [1, 3])
-@pytest.mark.parametrize("name", CASES)
-@torch.no_grad()
-def test_order_and_size_of_the_batch_change_no_translation(name: str, beam_size: int) -> None:
-    model = short_tempered(name)
-    sources = random_sources([5, 3, 7, 2, 5, 1])
-    options = {"beam_size": beam_size, "max_length_ratio": 1, "max_length_extra": 3}
-    together = search(model, sources, **options)
-    reversed_order = search(model, sources[::-1], **options)[::-1]
-    alone = [search(model, [source], **options)[0] for source in sources]
-    for other in (reversed_order, alone):
-        assert [[h.ids for h in each] for each in other] == [[h.ids for h in each] for each in together]
-        for found, expected in zip(other, together, strict=True):
-            assert [h.score for h in found] == pytest.approx([h.score for h in expected], abs=1e-10)
-
-
 @pytest.mark.parametrize("name", BACKENDS)
 @torch.no_grad()
 def test_finished_sentences_leave_the_batch(name: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,5 @@
 """Sentences that enter and leave a running batch at any step against each sentence searched alone."""
 
-import random
 from collections.abc import Sequence
 from typing import Any
 
@@ -104,24 +103,6 @@ def test_entering_changes_nothing(
             assert each.weights.shape == (len(each.ids) + 1, model.num_attention_heads, len(sentence))
 
 
-@pytest.mark.parametrize("batch_size", [1, 5])
-@pytest.mark.parametrize("name", [*BACKENDS, "bahdanau-coverage", "luong-local-m", "transformer-rotary"])
-def test_sentences_of_any_length_in_any_order(
-    name: str, batch_size: int, entered: list[tuple[int, int]]
-) -> None:
-    generator = random.Random(batch_size)
-    lengths = [generator.randint(1, 13) for _ in range(16)]
-    sentences = random_sources(lengths)
-    model = short_tempered(name)
-    config = SearchConfig(beam_size=2, batch_size=batch_size, max_length_ratio=2.0, max_length_extra=3)
-    found = together([model], [[sentence] for sentence in sentences], config, record=Record(0, [0]))
-    assert sum(came for _, came in entered) > (4 if batch_size > 1 else -1)
-    expected = [
-        beam_search(model, torch.tensor([each]), None, config, record=Record(0, [0]))[0] for each in sentences
-    ]
-    same(found, expected)
-
-
 def test_prefixes_limits_and_repetitions_go_along(entered: list[tuple[int, int]]) -> None:
     model = short_tempered("transformer")
     groups = [random_sources(lengths, seed=seed) for seed, lengths in enumerate(LENGTHS)]
@@ -169,18 +150,6 @@ def test_ensembles_go_along(entered: list[tuple[int, int]]) -> None:
         source = torch.tensor([sentence])
         others = [Reader(model, source, None) for model in models[1:]]
         same([hypotheses], beam_search(models[0], source, None, config, others=others))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", BACKENDS)
-def test_samples_go_along(name: str, entered: list[tuple[int, int]]) -> None:
-    model = short_tempered(name)
-    groups = [random_sources(lengths, seed=seed) for seed, lengths in enumerate(LENGTHS)]
-    config = SearchConfig(sample=True, batch_size=6, seed=4, **LIMITS)
-    found = together([model], groups, config, samples=3)
-    assert entered
-    for sentence, hypotheses in zip((each for group in groups for each in group), found, strict=True):
-        same([hypotheses], beam_search(model, torch.tensor([sentence]), None, config, policy=Draw(config, 3)))
 
 
 def test_a_closed_supply_ends_the_search() -> None:

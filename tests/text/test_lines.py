@@ -121,32 +121,6 @@ def test_a_lone_line_on_an_open_stream_is_given_away() -> None:
         assert time.monotonic() - began < 5.0  # a loaded machine is slow
 
 
-def test_an_error_comes_after_the_lines_before_it() -> None:
-    def broken() -> Iterator[str]:
-        yield "a"
-        raise OSError("gone")
-
-    blocks = gather(broken())
-    assert next(blocks) == ["a"]
-    with pytest.raises(OSError, match="gone"):
-        next(blocks)
-
-
-def test_no_more_is_read_than_a_block_ahead() -> None:
-    drawn = 0
-
-    def endless() -> Iterator[str]:
-        nonlocal drawn
-        while True:
-            drawn += 1
-            yield "x"
-
-    blocks = gather(endless(), largest=50)
-    next(blocks)
-    time.sleep(0.1)
-    assert drawn <= 50 + 50 + 2
-
-
 def test_long_lines_make_small_blocks() -> None:
     ordinary, long = ["x" * 100] * 1024, ["x" * 600] * 300
     assert max(len(block) for block in gather(ordinary * 2, wait=5.0)) == 1024

@@ -1,12 +1,11 @@
 """Chooses the layer, heads and shift that show the alignment, by trying all of them.
 
 With gold links the alignment error rate decides. With a model of the other direction the agreement of the
-two decides. Otherwise three kinds of evidence narrow the candidates down one after another,
-as far as there is enough of each:
+two decides. Otherwise two kinds of evidence narrow the candidates down one after another, as far as there is
+enough of each:
 
 1. silver links: words spelt alike on both sides (names, numbers) should be linked
 2. consistency: a target word should be linked to the same source word wherever it occurs
-3. agreement with the candidates of other layers
 
 Candidates are compared with one link for every target word. If there is gold, it then also chooses the
 threshold of the best one, since a word may have several links ("policier", "police officer") or none.
@@ -23,7 +22,6 @@ import torch
 from translate.alignment.alignment import Alignment, AlignmentChoice
 from translate.alignment.evidence import (
     PairWords,
-    agreement,
     alignment_scores,
     consistency,
     cross_agreement,
@@ -47,7 +45,7 @@ from translate.models.seq2seq import Seq2Seq, evaluation_mode
 MIN_CONSISTENCY = 0.5  # candidates below this share of the best consistency follow positions, not words
 MIN_EVIDENCE = 50  # fewer silver links, or links of repeated words, decide nothing
 THRESHOLDS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)  # 0, the largest weight, is tried too
-TIE = 0.01  # a smaller difference in consistency or agreement decides nothing
+TIE = 0.01  # a smaller difference in consistency decides nothing
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,7 @@ class Calibration:
     """The choice, and its reasons."""
 
     choice: AlignmentChoice
-    criterion: str  # "aer", "directions", "silver", "consistency", "agreement", or "default" (no evidence)
+    criterion: str  # "aer", "directions", "silver", "consistency", or "default" (no evidence)
     aer: float | None
     agreement: float | None
     table: tuple[Trial, ...]
@@ -148,17 +146,16 @@ def _error(row: Trial) -> float:
 def _choose_without_gold(links: np.ndarray, words: PairWords, choices: list[AlignmentChoice]) -> Calibration:
     num_silver, silver = silver_scores(links, words)
     num_repeated, consistencies = consistency(links, words)
-    agreements = agreement(links, [choice.layer for choice in choices])
     table = tuple(
         Trial(choice, None, *(float(value) for value in values))
-        for choice, *values in zip(choices, silver, consistencies, agreements, strict=True)
+        for choice, *values in zip(choices, silver, consistencies, strict=True)
     )
     if num_silver < MIN_EVIDENCE:
         table = tuple(replace(row, silver=None) for row in table)
     if num_repeated < MIN_EVIDENCE:
         table = tuple(replace(row, consistency=None) for row in table)
     # A proportion measured on n links has a standard error of at most 0.5 / sqrt(n).
-    tolerances = {"silver": 0.5 / math.sqrt(max(num_silver, 1)), "consistency": TIE, "agreement": TIE}
+    tolerances = {"silver": 0.5 / math.sqrt(max(num_silver, 1)), "consistency": TIE}
     remaining, criterion = list(table), "default"
     for name, tolerance in tolerances.items():
         values = {row.choice: getattr(row, name) for row in remaining if getattr(row, name) is not None}
@@ -170,7 +167,7 @@ def _choose_without_gold(links: np.ndarray, words: PairWords, choices: list[Alig
             criterion = name
         remaining = narrowed
     chosen = min(remaining, key=_preference)
-    return Calibration(chosen.choice, criterion, None, chosen.agreement, table)
+    return Calibration(chosen.choice, criterion, None, None, table)
 
 
 def _preference(row: Trial) -> tuple[int, int, int]:

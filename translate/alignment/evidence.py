@@ -135,24 +135,6 @@ def _pairs(counts: np.ndarray) -> np.ndarray:
     return counts * (counts - 1.0)
 
 
-def agreement(links: np.ndarray, layers: Sequence[int]) -> np.ndarray:
-    """Mean F1 between each candidate's links and those of candidates of other layers: (candidates,).
-
-    If there is only one layer, all other candidates take part; without any the value is 0.
-    """
-    num_links = (links >= 0).sum(axis=1)
-    layer_of = np.array(layers)
-    values = np.zeros(len(links))
-    for number, one in enumerate(links):
-        others = layer_of != layer_of[number]
-        if not others.any():
-            others = np.arange(len(links)) != number
-        if others.any():
-            matches = ((links[others] == one) & (one >= 0)).sum(axis=1)
-            values[number] = (2 * matches / np.maximum(num_links[others] + num_links[number], 1)).mean()
-    return values
-
-
 def cross_agreement(
     forward: np.ndarray, backward: np.ndarray, words: PairWords, swapped: PairWords
 ) -> np.ndarray:

@@ -1,12 +1,10 @@
-"""Reads and writes alignments: Pharaoh links, TSV, JSON, and JSON lines."""
+"""Reads and writes alignments: Pharaoh links, JSON, and JSON lines."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
-
-import numpy as np
 
 from translate.alignment.alignment import Alignment
 from translate.config.names import shorten, shown_path
@@ -15,8 +13,7 @@ from translate.text.bounded import check_regular
 from translate.text.file_writing import aside
 
 LINKS = (".txt", ".pharaoh", ".links")
-TABLES = (".tsv", ".json", ".jsonl")
-COLUMNS = ("pair", "source", "source_word", "target", "target_word", "weight", "link")
+TABLES = (".json", ".jsonl")
 
 
 def write_alignments(
@@ -29,7 +26,6 @@ def write_alignments(
     """Write alignments; the extension chooses the format.
 
     - `.txt`, `.pharaoh`, `.links`: Pharaoh links, a line for every pair; with `weights` as `0-0:0.9412`
-    - `.tsv`: a line for every weight above zero, with columns `COLUMNS`; pairs count from 1, words from 0
     - `.json`: `Alignment.to_dict` of one alignment, or a list of several; `.jsonl`: one on each line
 
     Args:
@@ -84,36 +80,11 @@ def _unreadable(path: Path, reason: object) -> str:
 def _write_lines(
     alignments: Iterable[Alignment], file: TextIO, suffix: str, threshold: float | None, *, weights: bool
 ) -> None:
-    if suffix == ".tsv":
-        print(*COLUMNS, sep="\t", file=file)
-    for number, alignment in enumerate(alignments, start=1):
-        if suffix == ".tsv":
-            file.writelines("\t".join(row) + "\n" for row in _rows(number, alignment, threshold))
-        elif suffix == ".jsonl":
+    for alignment in alignments:
+        if suffix == ".jsonl":
             print(json.dumps(_dictionary(alignment, threshold), ensure_ascii=False), file=file)
         else:
             print(alignment.pharaoh(threshold, weights=weights), file=file)
-
-
-def _rows(number: int, alignment: Alignment, threshold: float | None) -> Iterator[tuple[str, ...]]:
-    links = alignment.links(threshold)
-    for target, source in np.argwhere(alignment.weights > 0).tolist():
-        yield (
-            str(number),
-            str(source),
-            _escape(alignment.source_words[source]),
-            str(target),
-            _escape(alignment.target_words[target]),
-            f"{alignment.weights[target, source]:.6g}",
-            str(int((source, target) in links)),
-        )
-
-
-def _escape(word: str) -> str:
-    """The word without tabs and line ends, which are escaped as in Python, as is a backslash."""
-    for character, written in (("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r")):
-        word = word.replace(character, written)
-    return word
 
 
 def _dictionary(alignment: Alignment, threshold: float | None) -> dict[str, Any]:

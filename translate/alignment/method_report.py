@@ -11,9 +11,9 @@ import torch
 
 from translate.alignment.alignment import Alignment, AlignmentChoice
 from translate.alignment.methods import METHODS, align
-from translate.alignment.pairs import MAX_CELLS, EncodedPair, pair_batches, pool_source, pool_target
+from translate.alignment.pairs import EncodedPair
 from translate.links.links import AlignmentScore, Gold, score
-from translate.models.seq2seq import Seq2Seq, evaluation_mode
+from translate.models.seq2seq import Seq2Seq
 
 MAX_LISTED = 20  # pairs with disputed words in the text
 
@@ -42,8 +42,6 @@ class MethodReport:
     alignments: dict[str, list[Alignment]] = field(repr=False)  # by method
     agreements: dict[tuple[str, str], Agreement]
     scores: dict[str, AlignmentScore]  # by method; empty without gold links
-    entropies: list[list[float]]  # nats, (layers, heads)
-    uniform_entropy: float  # nats, of uniform rows
     disputed: list[Disputed]
 
     @property
@@ -58,7 +56,6 @@ class MethodReport:
             "target_words": self.num_target_words,
             "agreement": [{"methods": list(pair), **a._asdict()} for pair, a in self.agreements.items()],
             "scores": {method: values._asdict() for method, values in self.scores.items()},
-            "entropy": {"unit": "nats", "uniform": self.uniform_entropy, "layers": self.entropies},
             "disputed": [self._words(disputed) for disputed in self.disputed],
         }
 
@@ -88,9 +85,6 @@ class MethodReport:
             for method, s in self.scores.items():
                 values = f"{s.aer:>6.3f} {s.precision:>10.3f} {s.recall:>7.3f} {s.f1:>6.3f}"
                 lines.append(f"{method:<24} {values}")
-        lines += ["", f"entropy of each head, nats (uniform weights: {self.uniform_entropy:.2f})"]
-        for layer, heads_of_layer in enumerate(self.entropies):
-            lines.append(f"layer {layer:<3} " + " ".join(f"{value:6.2f}" for value in heads_of_layer))
         return [*lines, "", *self._disputed_lines(total)]
 
     def _disputed_lines(self, total: int) -> list[str]:
@@ -141,9 +135,8 @@ def compare_methods(
     if golds is not None:
         scores = {method: score([a.links() for a in aligned], golds) for method, aligned in found.items()}
     agreements = {(a, b): agree(found[a], found[b]) for a, b in combinations(methods, 2)}
-    entropies, uniform = head_entropies(model, pairs, batch_size=batch_size, device=device)
     disputed = disputed_words(found["attention"], found["erasure"])
-    return MethodReport(choice, found, agreements, scores, entropies, uniform, disputed)
+    return MethodReport(choice, found, agreements, scores, disputed)
 
 
 def agree(first: Sequence[Alignment], second: Sequence[Alignment]) -> Agreement:
@@ -174,33 +167,6 @@ def disputed_words(attention: Sequence[Alignment], erasure: Sequence[Alignment])
             if row.any() and other_row.any() and row.argmax() != other_row.argmax():
                 found.append(Disputed(pair, target, int(row.argmax()), int(other_row.argmax())))
     return found
-
-
-def head_entropies(
-    model: Seq2Seq,
-    pairs: Sequence[EncodedPair],
-    *,
-    batch_size: int | None = None,
-    device: torch.device | str = "cpu",
-) -> tuple[list[list[float]], float]:
-    """Mean entropies in nats of rows over source words: of each head (layers, heads), and of uniform rows."""
-    layers = list(range(model.num_attention_layers))
-    totals = torch.zeros(len(layers), model.num_attention_heads, dtype=torch.float64)
-    uniform, rows = 0.0, 0
-    with evaluation_mode(model):
-        for batch in pair_batches(pairs, batch_size, device, max_cells=max(1, MAX_CELLS // len(layers))):
-            if batch.source_words.shape[-1] == 0 or batch.target_words.shape[-1] == 0:
-                continue
-            found = model.forced_weights(batch.source, batch.source_mask, batch.target_in, layers)
-            for layer, weights in enumerate(found):
-                words = pool_source(weights, batch.source_words)[:, :, :-1]
-                words = pool_target(words, batch.target_words)  # (B, H, target words, source words)
-                totals[layer] += -torch.xlogy(words, words).sum((0, 2, 3)).double().cpu()
-            for index in batch.indices:
-                if pairs[index].source_words:
-                    rows += len(pairs[index].target_words)
-                    uniform += len(pairs[index].target_words) * float(np.log(len(pairs[index].source_words)))
-    return (totals / max(rows, 1)).tolist(), uniform / max(rows, 1)
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:

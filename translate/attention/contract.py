@@ -41,8 +41,8 @@ class Attention(nn.Module):
     causal = False  # hide the keys in a query's future (self-attention of a decoder)
     attends_self = False  # whether it has `attend_self`, `start_self` and `step_self`
     num_sentences: int | None = None  # of a document that it distinguishes, if it can
-    # The score, if the weights are a masked softmax of it and nothing else: "additive" or "dot". A recurrent
-    # decoder may then run as one loop with a written gradient.
+    # "additive", "dot" or "multi_head", if the weights are a masked softmax of this score and nothing else: a
+    # recurrent decoder may then run as one loop with a written gradient, and other engines have it.
     plain_score: str | None = None
     context_size: int  # width of the context
 

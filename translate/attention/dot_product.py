@@ -185,6 +185,7 @@ class MultiHead(DotProduct):
         causal: hide the keys in a query's future; the last query stands at the last key.
     """
 
+    plain_score = "multi_head"
     scale = None
     attends_self = True
     biased = False  # whether `distance_bias` adds to the scores

@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 
 from translate.figures.matrix import is_right_to_left, label
-from translate.figures.page import asset, content_hash, fill, write_page
+from translate.figures.page import filled, write_page
 from translate.text.escape import for_html
 from translate.text.words import Word, split_words
 
@@ -60,11 +60,8 @@ class ComparisonPage:
 
     def html(self) -> str:
         """The text of the file; equal pages give equal text."""
-        style = asset("comparison.css")
-        return fill(
-            asset("comparison.html"),
-            style=style,
-            style_hash=content_hash(style),
+        return filled(
+            "comparison",
             title=_escape(self.title),
             note=_escape(self.note),
             header="".join(f"<th>{_escape(cell)}</th>" for cell in self.header),

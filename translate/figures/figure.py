@@ -22,49 +22,33 @@ from translate.text.file_writing import aside, explain_write_errors
 
 DEFAULT_FAMILY = "DejaVu Sans"  # comes with matplotlib
 
-# First word of a character's Unicode name -> name of the script, and the Debian package with a font for it.
-_SCRIPTS = {
-    **dict.fromkeys(
-        ("CJK", "IDEOGRAPHIC", "KANGXI", "FULLWIDTH", "HALFWIDTH"), ("Chinese", "fonts-noto-cjk")
-    ),
-    **dict.fromkeys(("HIRAGANA", "KATAKANA"), ("Japanese", "fonts-noto-cjk")),
-    "HANGUL": ("Korean", "fonts-noto-cjk"),
-    "BOPOMOFO": ("Bopomofo", "fonts-noto-cjk"),
-}
-_SYMBOLS = ("symbols and emoji", "fonts-symbola")
-
-_warned: set[str] = set()
-
 
 def families_for(texts: Iterable[str]) -> list[str]:
     """Names of installed font families that together can draw the texts, in order of preference.
 
-    DejaVu Sans comes first, then families with characters that it lacks. If no installed font covers a
-    script, one warning in each process names it and the Debian package to install.
+    DejaVu Sans comes first, then families with characters that it lacks.
     """
     characters = {character for text in texts for character in text if not _is_invisible(character)}
     families = [DEFAULT_FAMILY]
     missing = characters - _coverage(str(font_manager.findfont(DEFAULT_FAMILY)))
-    # Countries draw Chinese characters differently; the scripts beside them tell the country.
-    scripts = {_script(character)[0] for character in characters}
-    country = "JP" if "Japanese" in scripts else "KR" if "Korean" in scripts else "SC"
-    for new in (False, True):  # fonts may have been installed after matplotlib listed them
-        if missing and new:
-            _find_new_fonts()
-        for entry in sorted(font_manager.fontManager.ttflist, key=lambda entry: _rank(entry, country)):
-            covered = missing & _coverage(entry.fname) if missing and _is_upright(entry) else set()
-            if covered:
-                families.append(entry.name)
-                missing = missing - covered
+    for entry in sorted(font_manager.fontManager.ttflist, key=_rank):
+        covered = missing & _coverage(entry.fname) if missing and _is_upright(entry) else set()
+        if covered:
+            families.append(entry.name)
+            missing = missing - covered
     if missing:
-        _warn_missing(missing)
+        examples = ", ".join(unicodedata.name(character, "?") for character in sorted(missing)[:3])
+        warnings.warn(
+            f"no installed font draws {len(missing):,} of the characters ({examples}); they appear as boxes. "
+            "Install a Noto font for them, on Debian or Ubuntu: apt install fonts-noto-core fonts-noto-cjk",
+            UserNotice,
+            stacklevel=4,
+        )
     return families
 
 
-def _rank(entry: font_manager.FontEntry, country: str) -> tuple[bool, bool, bool, bool, str, str]:
-    name = entry.name
-    foreign = "CJK" in name and not name.endswith(country)
-    return "Mono" in name, "Serif" in name, "Sans" not in name, foreign, name, entry.fname
+def _rank(entry: font_manager.FontEntry) -> tuple[bool, bool, bool, str, str]:
+    return "Mono" in entry.name, "Serif" in entry.name, "Sans" not in entry.name, entry.name, entry.fname
 
 
 def _is_upright(entry: font_manager.FontEntry) -> bool:
@@ -84,42 +68,8 @@ def _coverage(path: str) -> frozenset[str]:
         return frozenset()
 
 
-def _find_new_fonts() -> None:
-    """Add fonts installed after matplotlib wrote its cached list."""
-    known = {entry.fname for entry in font_manager.fontManager.ttflist}
-    for path in sorted(set(font_manager.findSystemFonts()) - known):
-        try:
-            font_manager.fontManager.addfont(path)
-        except (OSError, RuntimeError, ValueError):
-            continue  # FreeType cannot read this font
-
-
 def _is_invisible(character: str) -> bool:
     return character.isspace() or unicodedata.category(character) in ("Cf", "Mn", "Cc", "Cs", "Co", "Cn")
-
-
-def _warn_missing(missing: set[str]) -> None:
-    scripts: dict[tuple[str, str], list[str]] = {}
-    for character in sorted(missing):
-        scripts.setdefault(_script(character), []).append(character)
-    for (script, package), characters in scripts.items():
-        if script in _warned:
-            continue
-        _warned.add(script)
-        examples = " ".join(f"U+{ord(character):04X}" for character in characters[:3])
-        warnings.warn(
-            f"no installed font draws {script} ({examples}); its characters appear as boxes. "
-            f"On Debian or Ubuntu: apt install {package}; elsewhere install a Noto font for {script}",
-            UserNotice,
-            stacklevel=4,
-        )
-
-
-def _script(character: str) -> tuple[str, str]:
-    if unicodedata.category(character).startswith("S"):
-        return _SYMBOLS
-    word = unicodedata.name(character, "UNKNOWN").split()[0]
-    return _SCRIPTS.get(word, (word.capitalize(), "fonts-noto-core"))
 
 
 # Time stamps and versions are left out, so that equal alignments give equal files.

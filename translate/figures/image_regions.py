@@ -15,7 +15,7 @@ import numpy as np
 from translate.corpora.images.patches import Image
 from translate.errors import UserError
 from translate.figures.matrix import WordMatrix, label
-from translate.figures.page import asset, content_hash, embed, escape, fill, write_page
+from translate.figures.page import asset, embed, escape, filled, write_page
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,15 +85,11 @@ class ImagePage:
 
     def html(self) -> str:
         """The text of the file; equal pages give equal text."""
-        style, script = asset("picture.css"), asset("picture.js")
         sides = (self.source_words, self.target_words)
         plain = "<br>".join(escape(" ".join(label(word) for word in words)) for words in sides)
-        return fill(
-            asset("picture.html"),
-            style=style,
-            style_hash=content_hash(style),
-            script=script,
-            script_hash=content_hash(script),
+        return filled(
+            "picture",
+            asset("picture.js"),
             data=embed(self._data()),
             title=escape(self.title),
             note=escape(self.note),

@@ -164,15 +164,15 @@ class Page:
 
 def skeleton() -> str:
     """The text of every page, with fields ``{{data}}``, ``{{title}}``, ``{{note}}`` and ``{{plain}}``."""
-    style, script = asset("page.css"), "".join(_as_script(asset(name)) for name in (*MODULES, "start.js"))
-    script = '"use strict";\n' + script
-    return fill(
-        asset("page.html"),
-        style=style,
-        style_hash=content_hash(style),
-        script=script,
-        script_hash=content_hash(script),
-    )
+    script = "".join(_as_script(asset(name)) for name in (*MODULES, "start.js"))
+    return filled("page", '"use strict";\n' + script)
+
+
+def filled(name: str, script: str = "", **values: str) -> str:
+    """The page ``NAME.html`` with the style ``NAME.css``, a script and other values."""
+    style = asset(f"{name}.css")
+    hashes = {"style_hash": content_hash(style), "script_hash": content_hash(script)}
+    return fill(asset(f"{name}.html"), style=style, script=script, **hashes, **values)
 
 
 def asset(name: str) -> str:

@@ -1,7 +1,7 @@
 """The RNN that attends before each step: Bahdanau et al. 2015.
 
-The loops over target positions hold only what is sequential: projections of keys and embeddings come before
-them, readout and output after.
+The loops over target positions hold only what is sequential: projections of keys come before them, readout
+and output after.
 """
 
 from collections.abc import Callable
@@ -97,17 +97,9 @@ class BahdanauRNN(RecurrentSeq2Seq):
     def advance(
         self, ids: Tensor, state: DecodeState, encoded: Encoded, *, need_weights: bool
     ) -> tuple[Tensor, DecodeState, Tensor | None]:
-        embedded = self.embed(ids, self.target_embedding)
-        inputs, from_context = self._input_weights()
+        embedded, before = self.embed(ids, self.target_embedding), state.tensors[0]
         hidden, context, weights, history = self._advance(
-            F.linear(embedded, inputs, cell_weights(self.cell, "ih")[1]),
-            from_context,
-            state.tensors[0],
-            embedded,
-            encoded,
-            state.attention,
-            need_weights=False,
-            beside=need_weights,
+            embedded, before, encoded, state.attention, need_weights=False, beside=need_weights
         )
         state = DecodeState(state.position + 1, (hidden,), history)
         return self._read(hidden, embedded, context), state, weights
@@ -115,40 +107,26 @@ class BahdanauRNN(RecurrentSeq2Seq):
     def force(
         self, encoded: Encoded, target_in: Tensor, *, need_weights: bool
     ) -> tuple[Tensor, Tensor | None]:
-        states, embedded, contexts, weights = self._walk(encoded, target_in, need_weights=need_weights)
-        return self._read(states, embedded, contexts), weights
-
-    def force_weights(self, encoded: Encoded, target_in: Tensor) -> Tensor:
-        weights = self._walk(encoded, target_in, need_weights=True)[3]  # without the readout
-        assert weights is not None
-        return weights
-
-    def _walk(
-        self, encoded: Encoded, target_in: Tensor, *, need_weights: bool
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-        """States (B, T, D), embeddings (B, T, E), contexts (B, T, C), and weights (B, H, T, S) on request."""
         embedded = self.embed(target_in, self.target_embedding)
         state = self.start(encoded)
         if self.attention.plain_score == "additive" and recurrent.runs(embedded, self.attention.kernel):
             return self._run_loop(embedded, state, encoded, need_weights=need_weights)
-        inputs, from_context = self._input_weights()
-        word_gates = F.linear(embedded, inputs, cell_weights(self.cell, "ih")[1])  # (B, T, 3D)
         hidden, history = state.tensors[0], state.attention
         states, contexts, rows = [], [], []
-        for step_input, last in zip(word_gates.unbind(1), embedded.unbind(1), strict=True):
+        for last in embedded.unbind(1):
             hidden, context, weights, history = self._advance(
-                step_input, from_context, hidden, last, encoded, history, need_weights=need_weights
+                last, hidden, encoded, history, need_weights=need_weights
             )
             states.append(hidden)
             contexts.append(context)
             rows.append(weights)
         weights = torch.cat(rows, dim=2) if need_weights else None  # type: ignore[arg-type]
-        return torch.stack(states, 1), embedded, torch.stack(contexts, 1), weights
+        return self._read(torch.stack(states, 1), embedded, torch.stack(contexts, 1)), weights
 
     def _run_loop(
         self, embedded: Tensor, state: DecodeState, encoded: Encoded, *, need_weights: bool
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-        """The loop of :meth:`_walk` with its written gradient."""
+    ) -> tuple[Tensor, Tensor | None]:
+        """The loop of :meth:`force` with its written gradient."""
         layer, memory = cast(nn.Linear, self.attention.query_projection), encoded.memories[0]
         weight, bias = layer.weight, layer.bias
         size = embedded.shape[2] if self.word_in_query else 0
@@ -165,20 +143,12 @@ class BahdanauRNN(RecurrentSeq2Seq):
             weight[:, size:],
             cast(Tensor, self.attention.direction),
         )
-        return states, embedded, contexts, weights.unsqueeze(1) if need_weights else None
-
-    def _input_weights(self) -> tuple[Tensor, Tensor]:
-        """The input matrix of the cell, split into the columns of the embedding and of the context."""
-        weight, _ = cell_weights(self.cell, "ih")
-        size = self.target_embedding.embedding_dim
-        return weight[:, :size], weight[:, size:]
+        return self._read(states, embedded, contexts), weights.unsqueeze(1) if need_weights else None
 
     def _advance(
         self,
-        step_input: Tensor,
-        from_context: Tensor,
-        hidden: Tensor,
         embedded: Tensor,
+        hidden: Tensor,
         encoded: Encoded,
         history: Any,
         *,
@@ -189,7 +159,9 @@ class BahdanauRNN(RecurrentSeq2Seq):
         context, weights, history = self.attend(
             hidden, embedded, encoded, history, need_weights=need_weights, beside=beside
         )
-        gates = step_input + F.linear(context, from_context)
+        weight, bias = cell_weights(self.cell, "ih")
+        size = embedded.shape[-1]
+        gates = F.linear(embedded, weight[:, :size], bias) + F.linear(context, weight[:, size:])
         hidden = gru_step(gates, hidden, *cell_weights(self.cell, "hh"))
         return hidden, context, weights, history
 

@@ -1,7 +1,7 @@
 """The RNN that attends after each step: Luong et al. 2015.
 
-The loops over target positions hold only what is sequential: projections of keys and embeddings come before
-them, readout and output after.
+The loops over target positions hold only what is sequential: projections of keys come before them, readout
+and output after.
 """
 
 from collections.abc import Callable
@@ -108,11 +108,8 @@ class LuongRNN(RecurrentSeq2Seq):
         self, ids: Tensor, state: DecodeState, encoded: Encoded, *, need_weights: bool
     ) -> tuple[Tensor, DecodeState, Tensor | None]:
         embedded = self.embed(ids, self.target_embedding)
-        # A single step does not repay joining the matrices as `force` does.
-        inputs = torch.cat([embedded, state.tensors[-1]], dim=1) if self.input_feeding else embedded
-        projected = F.linear(inputs, *cell_weights(self.cell, "ih"))
         read, state, weights = self._advance(
-            projected, None, state, embedded, encoded, need_weights=False, beside=need_weights
+            embedded, state, encoded, need_weights=False, beside=need_weights
         )
         return self.dropout(read), state, weights
 
@@ -130,14 +127,9 @@ class LuongRNN(RecurrentSeq2Seq):
         plain = self.attention.plain_score == "dot" and self.cell.num_layers == 1 and not self.word_in_query
         if self.input_feeding and plain and recurrent.runs(embedded, self.attention.kernel):
             return self._run_loop(embedded, state, encoded, need_weights=need_weights)
-        of_embedded, of_fed = self._input_weights()
-        projected = F.linear(embedded, of_embedded, cell_weights(self.cell, "ih")[1]).unbind(1)
-        loop_weight = self._loop_weight(of_fed)
         reads, rows = [], []
-        for step_input, last in zip(projected, embedded.unbind(1), strict=True):
-            read, state, weights = self._advance(
-                step_input, loop_weight, state, last, encoded, need_weights=need_weights
-            )
+        for last in embedded.unbind(1):
+            read, state, weights = self._advance(last, state, encoded, need_weights=need_weights)
             reads.append(read)
             rows.append(weights)
         hidden_states = self.dropout(torch.stack(reads, 1))
@@ -162,49 +154,28 @@ class LuongRNN(RecurrentSeq2Seq):
         )
         return self.dropout(reads), weights.unsqueeze(1) if need_weights else None
 
-    def _input_weights(self) -> tuple[Tensor, Tensor]:
-        """The input matrix of the first layer, split into the columns of the embedding and of h~."""
-        weight, _ = cell_weights(self.cell, "ih")
-        size = self.target_embedding.embedding_dim
-        return weight[:, :size], weight[:, size:]
-
-    def _loop_weight(self, of_fed: Tensor) -> Tensor | None:
-        """The matrix that :meth:`_advance` applies to h~: for an LSTM to [h~; h], in one product."""
-        if not self.input_feeding:
-            return None
-        return torch.cat([of_fed, cell_weights(self.cell, "hh")[0]], 1) if self.kind == "lstm" else of_fed
-
     def _advance(
         self,
-        step_input: Tensor,
-        loop_weight: Tensor | None,
-        state: DecodeState,
         embedded: Tensor,
+        state: DecodeState,
         encoded: Encoded,
         *,
         need_weights: bool,
         beside: bool = False,
     ) -> tuple[Tensor, DecodeState, Tensor | None]:
-        """One step of N hypotheses: h~ (N, R), the next state, and weights.
-
-        ``loop_weight``: see :meth:`_loop_weight`; ``None`` if ``step_input`` includes h~ or none is fed.
-        """
+        """One step of N hypotheses: h~ (N, R), the next state, and weights."""
         hidden, *cells, fed = state.tensors
+        below = torch.cat([embedded, fed], dim=1) if self.input_feeding else embedded
         steps: list[tuple[Tensor, ...]] = []  # of each layer: h and c of an LSTM, h of a GRU
         for layer in range(self.cell.num_layers):
             if layer > 0:
                 below = F.dropout(steps[-1][0], self.cell.dropout, self.training)
-                step_input = F.linear(below, *cell_weights(self.cell, "ih", layer))
-            before = hidden[:, layer]
-            weight, bias = cell_weights(self.cell, "hh", layer)
-            joint = loop_weight if layer == 0 else None
+            gates, before = F.linear(below, *cell_weights(self.cell, "ih", layer)), hidden[:, layer]
+            own = cell_weights(self.cell, "hh", layer)
             if self.kind == "gru":
-                gates = step_input if joint is None else step_input + F.linear(fed, joint)
-                steps.append((gru_step(gates, before, weight, bias),))
+                steps.append((gru_step(gates, before, *own),))
             else:
-                read = before if joint is None else torch.cat([fed, before], dim=1)
-                gates = step_input + F.linear(read, weight if joint is None else joint, bias)
-                steps.append(lstm_step(gates, cells[0][:, layer]))
+                steps.append(lstm_step(gates + F.linear(before, *own), cells[0][:, layer]))
         last = steps[-1][0]
         context, weights, history = self.attend(
             last, embedded, encoded, state.attention, need_weights=need_weights, beside=beside

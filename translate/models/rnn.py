@@ -175,12 +175,6 @@ class RecurrentSeq2Seq(Seq2Seq):
         """Teacher forcing: hidden states (B, T, D), with weights (B, H, T, S) on request."""
         raise NotImplementedError
 
-    def force_weights(self, encoded: Encoded, target_in: Tensor) -> Tensor:
-        """The weights (B, H, T, S) of :meth:`force` alone."""
-        weights = self.force(encoded, target_in, need_weights=True)[1]
-        assert weights is not None
-        return weights
-
     def forward(self, source: Tensor, source_mask: Tensor | None, target_in: Tensor) -> Tensor:
         if self.training and self.teacher_forcing < 1.0:
             return self._follow(self.encode(source, source_mask), target_in)
@@ -218,8 +212,9 @@ class RecurrentSeq2Seq(Seq2Seq):
 
     def read_weights(self, encoded: Encoded, target_in: Tensor, layers: Sequence[int]) -> list[Tensor]:
         self.check_layers(layers)
-        weights = self.force_weights(encoded, target_in).float()
-        return [weights for _ in layers]
+        weights = self.force(encoded, target_in, need_weights=True)[1]
+        assert weights is not None
+        return [weights.float() for _ in layers]
 
 
 def build_attention(

@@ -80,8 +80,7 @@ def test_report(own_run: Path, files: list[object], gold: list[object], translat
     row = json.loads(translate_command("align", "report", own_run, *files, *gold, "--json").out)
     assert row["pairs"] == 11
     assert set(row["scores"]) == {"attention", "gradient", "erasure", "norm"}
-    assert len(row["entropy"]["layers"]) == 2
     result = translate_command("align", "report", own_run)
     assert result.code == 0
     assert "attention and erasure disagree on" in result.out
-    assert all(word in result.out for word in ("rank correlation", "AER", "entropy of each head"))
+    assert all(word in result.out for word in ("rank correlation", "AER"))

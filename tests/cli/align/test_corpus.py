@@ -27,7 +27,7 @@ def test_blank_lines(
     assert out.read_text() == result.out
 
 
-@pytest.mark.parametrize("name", ["a.json", "a.jsonl", "a.tsv"])
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
 def test_weights(
     own_run: Path,
     tmp_path: Path,
@@ -38,9 +38,8 @@ def test_weights(
 ) -> None:
     line = ("align", "corpus", own_run, *files, "--out", tmp_path / name, "--whitespace")
     assert translate_command(*line) == (0, f"weights written to {tmp_path / name}\n", "")
-    if name != "a.tsv":
-        found = read_alignments(tmp_path / name)
-        assert [" ".join(alignment.target_words) for alignment in found] == test_split.target
+    found = read_alignments(tmp_path / name)
+    assert [" ".join(alignment.target_words) for alignment in found] == test_split.target
 
 
 def test_two_directions_of_a_corpus(

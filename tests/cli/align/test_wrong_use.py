@@ -27,7 +27,10 @@ CASES: dict[str, list[tuple[list[str], str]]] = {
         ([*PAIR, "c", "d"], "got unexpected extra argument"),
         ([*PAIR, "--threshold", "1.5"], "--threshold is 1.5; expected a number from 0 to 1"),
         ([*PAIR, "--out", "a.png", "--threshold", "0.5"], f"--threshold {NO_EFFECT} a.png; it is for .txt"),
-        ([*PAIR, "--out", "a.tsv", "--weights"], f"--weights {NO_EFFECT} a.tsv; it is for .txt, .pharaoh"),
+        (
+            [*PAIR, "--out", "a.jsonl", "--weights"],
+            f"--weights {NO_EFFECT} a.jsonl; it is for .txt, .pharaoh",
+        ),
         ([*PAIR, "--method", "atention"], "'atention' is not one of"),
         ([*PAIR, "--source", "a"], "it belongs to translate align corpus, symmetrise, calibrate and report"),
         ([*PAIR, "--heads"], "it is a command: translate align heads"),

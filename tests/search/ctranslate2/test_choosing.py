@@ -104,6 +104,14 @@ def test_a_device_and_a_precision_that_it_is_not_used_with(ours: Translator) -> 
     assert chosen("cpu", "float16") == "CTranslate2 does not compute in float16 on this processor"
 
 
+def test_a_folder_for_temporary_files_is_needed(
+    ours: Translator, engine_of: Chosen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
+    with pytest.raises(UserError, match="missing: cannot be written"):
+        engine_of(ours)
+
+
 def test_another_name_is_refused(even_run: Path) -> None:
     with pytest.raises(UserError, match="engine: expected one of torch, ctranslate2, auto, got 'marian'"):
         translate.load(even_run, engine="marian")

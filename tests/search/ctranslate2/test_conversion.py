@@ -1,14 +1,23 @@
-"""Settings that an export does not hold are refused, all in one message."""
+"""A converted model shows the run's own heads; settings that it cannot hold are refused in one message."""
 
-from dataclasses import replace
+from pathlib import Path
 
 import pytest
+import torch
 
+from tests.export.contents import of_transformer
 from tests.tiny_models import SELF_ATTENTIVE, attention
+from translate.alignment.alignment import AlignmentChoice
 from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.models import Transformer
-from translate.search.ctranslate2.conversion import Refusals, refuse_attentions, refuse_search
+from translate.search.ctranslate2.conversion import (
+    Convertible,
+    Refusals,
+    convert,
+    refuse_attentions,
+    refuse_search,
+)
 
 
 def test_settings_of_the_search_that_others_do_not_have_are_named() -> None:
@@ -20,16 +29,26 @@ def test_settings_of_the_search_that_others_do_not_have_are_named() -> None:
     )
 
 
-def test_supported_settings_are_not_named() -> None:
-    search = SearchConfig(beam_size=2, length_penalty=0.6, max_length_ratio=1.5, coverage_penalty=0.2)
-    with pytest.raises(UserError) as told:
-        refuse_search(search, "--format ctranslate2")
-    assert str(told.value) == "--format ctranslate2 cannot represent search.coverage_penalty=0.2 (it has 0.0)"
-    refuse_search(replace(search, coverage_penalty=0.0), "--format ctranslate2")
-
-
 def test_a_window_is_named() -> None:
     model = Transformer(23, 23, attention("multi_head", num_heads=2, window=3), **SELF_ATTENTIVE)
     refusals = Refusals("--format ctranslate2")
     refuse_attentions(model, refusals)
     assert refusals.found == ["model.attention.window=3 (it has null)"]
+
+
+def test_the_heads_that_show_the_alignment_come_first(tmp_path: Path) -> None:
+    pytest.importorskip("ctranslate2.converters", reason="its converter writes the files")
+    library, contents = pytest.importorskip("ctranslate2"), of_transformer()
+    model, tokenizers = contents.model, contents.tokenizers
+    assert isinstance(model, Transformer)
+    run = Convertible(model, tokenizers, AlignmentChoice(1, (2,), 0), 20, 30)
+    convert(library, run, tmp_path / "out", "float32")
+    engine = library.Translator(str(tmp_path / "out"), compute_type="float32")
+    source = tokenizers.source.encode("I love you .")
+    pieces = [tokenizers.source.pieces(source)]
+    (found,) = engine.translate_batch(pieces, beam_size=1, return_attention=True, max_decoding_length=5)
+    ids = tokenizers.target.ids(found.hypotheses[0])
+    with torch.no_grad():
+        (forced,) = model.forced_weights(torch.tensor([[*source, 3]]), None, torch.tensor([[2, *ids]]), [1])
+    expected = forced[0, 2, : len(ids), : len(source)]
+    torch.testing.assert_close(torch.tensor(found.attention[0]), expected, atol=1e-4, rtol=0)

@@ -1,18 +1,14 @@
 """CTranslate2 finds what our own search finds, and its attention is ours; the rest is left to torch."""
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from tests.search.ctranslate2.conftest import Chosen
-from tests.search.test_beam import rescore
 from translate.alignment.alignment import AlignmentChoice
-from translate.text.tokenizer import EOS
 from translate.translation import AT_LIMIT, Translation
 from translate.translator import Translator
 
@@ -132,41 +128,3 @@ def test_markup_and_unknown_words_are_carried(ours: Translator, engine_of: Chose
     ]
     by_torch = [each.engine == "torch" for each in found]
     assert sum(by_torch) == theirs.warnings[AT_LIMIT] < len(found) / 2
-
-
-@pytest.mark.slow
-def test_eight_bits_are_the_engine_s_own(ours: Translator, engine_of: Chosen, sentences: list[str]) -> None:
-    engine = engine_of(ours, compute_type="int8")
-    assert "int8" in str(engine.engine)
-    search = replace(ours.search, length_penalty=1.0)  # of a mean: it does not grow with the length
-    found = replace(ours, engine=engine, warnings=Counter()).translate(sentences, search=search)
-    theirs = [i for i, each in enumerate(found) if each.engine == "ctranslate2"]
-    assert len(theirs) > 0.5 * len(found)
-    scores = np.array([found[i].score for i in theirs])
-    own = np.array([mean_score(ours, sentences[i], found[i].tokens) for i in theirs])
-    another = np.array([mean_score(ours, sentences[i - 1], found[i].tokens) for i in theirs])
-    errors = np.abs(scores - own)
-    # Which text is best may change, however little the numbers do; so it is their scores that are compared.
-    assert 1e-4 < errors.mean() < 0.25 * np.abs(scores - another).mean()
-
-
-def mean_score(ours: Translator, source: str, tokens: Sequence[str]) -> float:
-    """What our own model gives to the pieces of a translation and its end, on average."""
-    ids = ours.tokenizers.target.ids(tokens)
-    with torch.inference_mode():
-        return rescore(ours.model, [*ours.tokenizers.source.encode(source), EOS], ids) / (len(ids) + 1)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("penalty", [0.0, 1.0])
-@pytest.mark.parametrize("max_length", [1, 2, 3, 6])
-def test_greedy_search_ends_at_the_maximum_length_as_torch_does(
-    ours: Translator, engine_of: Chosen, sentences: list[str], max_length: int, penalty: float
-) -> None:
-    theirs = replace(ours, engine=engine_of(ours), warnings=Counter())
-    search = replace(ours.search, beam_size=1, max_length=max_length, length_penalty=penalty)
-    found = theirs.translate(sentences, search=search)
-    compare(ours.translate(sentences, search=search), found)
-    assert any(len(each.tokens) == max_length - 1 for each in found)
-    assert {each.engine for each in found} == {"ctranslate2"}
-    assert not theirs.warnings[AT_LIMIT]

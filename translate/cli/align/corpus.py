@@ -57,7 +57,7 @@ def corpus(
         Path | None,
         option(
             "FILE",
-            "Links (.txt) or weights (.tsv, .json, .jsonl). Default: links on standard output.",
+            "Links (.txt) or weights (.json, .jsonl). Default: links on standard output.",
         ),
     ] = None,
     weighting: WeightOptions,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from translate.translator import Translator
 
 LINKS = (".txt", ".pharaoh", ".links")
-TABLES = (".tsv", ".json", ".jsonl")
+TABLES = (".json", ".jsonl")
 PICTURES = (".png", ".pdf", ".svg")
 PAGE = ".html"
 CHUNK = 2048  # pairs of a corpus in memory at a time

@@ -91,7 +91,7 @@ def pair(
         Path | None,
         option(
             "FILE",
-            "Heatmap (.png, .pdf, .svg), page (.html), links (.txt) or weights (.tsv, .json, .jsonl). "
+            "Heatmap (.png, .pdf, .svg), page (.html), links (.txt) or weights (.json, .jsonl). "
             "Default: links on standard output.",
         ),
     ] = None,

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory, gettempdir
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -13,6 +14,7 @@ from translate.alignment.alignment import AlignmentChoice
 from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq, Transformer
+from translate.text.file_writing import explain_write_errors
 from translate.text.tokenizer import TokenizerPair
 
 if TYPE_CHECKING:
@@ -92,7 +94,7 @@ def choose(
     device: torch.device,
     compute_type: str,
 ) -> EngineChoice:
-    """The engine for a run; converts the model if it is not in the cache.
+    """The engine for a run, whose model is converted in a temporary folder.
 
     Args:
         asked: one of ``ENGINES``.
@@ -116,8 +118,7 @@ def choose(
             raise UserError(demanded(refusal))
         return EngineChoice(asked, None, refusal)
     # Only who asks for it waits for what it takes.
-    from translate.search.ctranslate2.conversion import Convertible
-    from translate.search.ctranslate2.converted import cached
+    from translate.search.ctranslate2.conversion import Convertible, convert
     from translate.search.ctranslate2.ctranslate2_search import MAX_WORKERS, CTranslate2Search
 
     assert isinstance(model, Transformer)
@@ -129,17 +130,16 @@ def choose(
     threads = torch.get_num_threads()
     workers = min(threads, MAX_WORKERS)
 
-    def load(folder: Path) -> Any:
-        return library.Translator(
-            str(folder),
-            device="cpu",
-            compute_type=compute_type,
-            inter_threads=workers,
-            intra_threads=threads // workers,
-        )
-
     try:
-        translator = cached(library, run, load)
+        with explain_write_errors(gettempdir()), TemporaryDirectory(prefix="translate-") as folder:
+            convert(library, run, Path(folder), "float32")
+            translator = library.Translator(
+                folder,
+                device="cpu",
+                compute_type=compute_type,
+                inter_threads=workers,
+                intra_threads=threads // workers,
+            )
     finally:
         torch.set_num_threads(threads)  # CTranslate2 sets the number of its workers
     return EngineChoice(asked, CTranslate2Search(library, translator, tokenizers, choice, longest_target))

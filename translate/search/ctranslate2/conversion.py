@@ -7,21 +7,19 @@ the longest sentence of the run's search.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
 from translate.alignment.alignment import AlignmentChoice
-from translate.attention import GroupedQuery, MultiHead, ScaledDot
+from translate.attention import MultiHead
 from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq, Transformer
 from translate.models.embedding import Positions, sinusoids
 from translate.models.transformer_layer import FeedForward, Layer
 from translate.text.tokenizer import BOS, EOS, UNK, TokenizerPair
-
-PLAIN = (MultiHead, ScaledDot, GroupedQuery)  # no window and no bias by distance
 
 SEARCH_SETTINGS = (
     "length_normalisation",
@@ -111,10 +109,10 @@ def refuse_attentions(model: Transformer, refusals: Refusals) -> None:
         for setting, part in parts:
             if part is None:
                 continue
-            if type(part) not in PLAIN:
+            part = cast(MultiHead, part)
+            if part.plain_score != "multi_head" or part.biased:
                 refusals.unless(False, setting, type(part).__name__, "multi_head")
                 continue
-            assert isinstance(part, MultiHead)
             size, groups, heads = part.num_heads * part.head_size, part.num_key_value_heads, part.num_heads
             refusals.unless(size == model.width, f"{setting}.attention_size", size, f"width={model.width}")
             refusals.unless(groups == heads, f"{setting}.num_key_value_heads", groups, f"num_heads={heads}")
@@ -234,9 +232,8 @@ def _layer(specification: Any, layer: Layer, first_heads: Sequence[int]) -> None
     linears = [_joined([own.query_projection, own.key_value_projection]), _joined([own.output_projection])]
     _attend(specification.self_attention, linears, layer.self_norm)
     if layer.cross_attention is not None:
-        cross = layer.cross_attention
-        assert isinstance(cross, MultiHead)
-        _attend(specification.attention, _with_first(cross, first_heads), layer.cross_norm)
+        cross = _with_first(cast(MultiHead, layer.cross_attention), first_heads)
+        _attend(specification.attention, cross, layer.cross_norm)
     _feed(specification.ffn, layer.feedforward)
     _normalise(specification.ffn.layer_norm, layer.feedforward_norm)
 

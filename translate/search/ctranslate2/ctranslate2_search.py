@@ -1,8 +1,7 @@
 """The search of CTranslate2 in place of our own: groups of sentences in, hypotheses out.
 
 A result is taken only if our own search would have found the same but for rounding. A sentence that
-CTranslate2 cut off at the maximum length, where ours lets a hypothesis end, is left to our search, but for
-greedy search: there CTranslate2 scores the end that ours would write.
+CTranslate2 cut off at the maximum length, where ours lets a hypothesis end, is left to our search.
 
 Shapes: T target pieces, S source pieces.
 """
@@ -21,7 +20,6 @@ from translate.search import Finished, Hypothesis
 from translate.text.tokenizer import BOS, EOS, PAD, TokenizerPair
 
 AHEAD = 3  # groups that wait for a worker, for every worker: it never waits for Python, and memory is bounded
-SCORED = 2048  # pieces whose scores of the whole vocabulary are held at a time
 MAX_WORKERS = 16  # of one thread each, which is faster than one of many threads
 
 
@@ -102,14 +100,12 @@ class CTranslate2Search:
         """
         attention = attention and self.shows_heads
         waiting: deque[_Submitted] = deque()
-        cut: dict[int, list[str]] = {}
         for group in groups:
             waiting.append(self._submit(group, sources, config, attention=attention))
             if len(waiting) > AHEAD * self.translator.num_translators:
-                yield from self._read(waiting.popleft(), config, n_best, cut, attention=attention)
+                yield from self._read(waiting.popleft(), config, n_best, attention=attention)
         while waiting:
-            yield from self._read(waiting.popleft(), config, n_best, cut, attention=attention)
-        yield from self._end(cut, sources, config)
+            yield from self._read(waiting.popleft(), config, n_best, attention=attention)
 
     def _submit(
         self, group: Sequence[int], sources: Sequence[Sequence[int]], config: SearchConfig, *, attention: bool
@@ -150,21 +146,16 @@ class CTranslate2Search:
         submitted: "_Submitted",
         config: SearchConfig,
         n_best: int,
-        cut: dict[int, list[str]],
         *,
         attention: bool,
     ) -> Iterator[Finished]:
-        """The hypotheses of a group, once it is done; what is ``cut`` has no end yet."""
-        greedy = config.beam_size == 1 and not attention
+        """The hypotheses of a group, once it is done."""
         for index, limit, waiting, first in zip(*submitted, strict=True):
             result = waiting.result()
             hypotheses, scores = result.hypotheses, result.scores
             ended = all(self._has_ended(pieces, limit) for pieces in hypotheses)
             if not (ended and all(map(math.isfinite, scores))):
-                if greedy and self._is_cut(hypotheses[0], limit):
-                    cut[index] = hypotheses[0][: limit - 1]
-                else:
-                    yield Finished(index, [])
+                yield Finished(index, [])
                 continue
             found = []
             for pieces, score in zip(hypotheses[:n_best], scores):
@@ -177,26 +168,6 @@ class CTranslate2Search:
                     rows[0] = first.result().attention[0][0]
                 found[0] = found[0]._replace(weights=attention_tensor(rows))
             yield Finished(index, found)
-
-    def _is_cut(self, pieces: list[str], limit: int) -> bool:
-        """Whether our greedy search would find the same pieces up to the limit, and then the end."""
-        allowed = not {self.end, *self.never}.intersection(pieces[: limit - 1])
-        return allowed and limit <= len(pieces) and limit < self.longest_target
-
-    def _end(
-        self, cut: Mapping[int, list[str]], sources: Sequence[Sequence[int]], config: SearchConfig
-    ) -> Iterator[Finished]:
-        """The hypotheses with the end of sentence behind them."""
-        if not cut:
-            return
-        read = [[self.source_pieces[piece] for piece in sources[index]] for index in cut]
-        limits = {"max_input_length": 0, "max_batch_size": SCORED, "batch_type": "tokens"}
-        results = self.translator.score_batch(read, list(cut.values()), **limits)
-        for (index, pieces), result in zip(cut.items(), results, strict=True):
-            score = sum(result.log_probs)  # the end's, too
-            ids = [self.ids[piece] for piece in pieces]
-            ended = [Hypothesis(ids, score, config.normalise(score, len(ids) + 1))]
-            yield Finished(index, ended if math.isfinite(score) else [])
 
     def _has_ended(self, pieces: list[str], limit: int) -> bool:
         """Whether a hypothesis has ended within the limit, by pieces that our search allows."""
