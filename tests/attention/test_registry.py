@@ -60,10 +60,6 @@ def test_the_file_of_a_mechanism_builds_it_with_its_options(name: str) -> None:
             assert getattr(built, option) == node[option]
 
 
-def test_those_that_attend_within_a_sequence_are_choices_of_self_attention() -> None:
-    assert choices("self_attention") == {name for name in names() if attends_within(name)}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in names() if attends_within(name)])
 def test_self_attention_has_the_options_of_the_attention_file_and_the_heads_of_the_model(name: str) -> None:

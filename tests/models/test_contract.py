@@ -111,23 +111,6 @@ def test_a_target_sees_nothing_of_its_future(name: str) -> None:
 
 @pytest.mark.parametrize("name", ALL)
 @torch.no_grad()
-def test_order_and_size_of_the_batch_change_nothing(name: str) -> None:
-    model = tiny_model(name)
-    source, mask = padded(random_sources([5, 3, 7, 2, 5]))
-    targets = random_targets(5, 6)
-    hidden = model(source, mask, targets)
-    order = torch.tensor([3, 0, 4, 2, 1])
-    torch.testing.assert_close(
-        model(source[order], mask[order], targets[order]), hidden[order], rtol=0, atol=1e-10
-    )
-    part = torch.tensor([1, 3])
-    torch.testing.assert_close(
-        model(source[part], mask[part], targets[part]), hidden[part], rtol=0, atol=1e-10
-    )
-
-
-@pytest.mark.parametrize("name", ALL)
-@torch.no_grad()
 def test_forced_weights_are_distributions_over_the_source(name: str) -> None:
     model = tiny_model(name)
     source, mask = padded(random_sources(LENGTHS))

@@ -33,12 +33,6 @@ def check(*overrides: str, backend: str) -> None:
             "set model.decoder_size=28, or use model/attention=general",
         ),
         (
-            "rnn_luong",
-            ("model/encoder=self_dot",),
-            "queries of 26 (model.decoder_size) with source states of 28 (2 x model.encoder_size); "
-            "set model.decoder_size=28, or use model/attention=general",
-        ),
-        (
             "rnn_bahdanau",
             ("model.word_in_query=true",),
             "queries of 50 (model.embedding_size + model.decoder_size) with source states of 28 "

@@ -1,4 +1,4 @@
-"""The recurrences as plain loops from the papers' equations, with the model's weights."""
+"""The decoders as plain loops over torch's cells from the papers' equations, with the model's weights."""
 
 from typing import Any
 
@@ -10,14 +10,11 @@ from tests.tiny_models import attention, padded, random_sources, random_targets,
 from translate.models import BahdanauRNN, LuongRNN, Seq2Seq
 
 LENGTHS = [5, 3, 7]
+WEIGHTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 
 
 def array(tensor: Any) -> np.ndarray:
     return tensor.detach().numpy()
-
-
-def sigmoid(x: np.ndarray) -> np.ndarray:
-    return 1 / (1 + np.exp(-x))
 
 
 def softmax(energies: list[float]) -> list[float]:
@@ -26,62 +23,30 @@ def softmax(energies: list[float]) -> list[float]:
 
 
 class Cell:
-    """One layer and direction of a GRU or LSTM in torch's order of gates (r, z, n or i, f, g, o)."""
+    """torch's own cell with the weights of one layer: state after state."""
 
     def __init__(self, rnn: torch.nn.RNNBase, suffix: str) -> None:
-        self.inputs, self.hidden = (array(getattr(rnn, f"weight_{kind}_{suffix}")) for kind in ("ih", "hh"))
-        self.input_bias, self.hidden_bias = (
-            array(getattr(rnn, f"bias_{kind}_{suffix}")) for kind in ("ih", "hh")
-        )
-        self.width = self.hidden.shape[1]
+        kind = torch.nn.LSTMCell if isinstance(rnn, torch.nn.LSTM) else torch.nn.GRUCell
+        weights = {name: getattr(rnn, f"{name}_{suffix}") for name in WEIGHTS}
+        self.cell: Any = kind(weights["weight_ih"].shape[1], rnn.hidden_size, dtype=torch.float64)
+        self.cell.load_state_dict(weights)
 
-    def gru(self, x: np.ndarray, h: np.ndarray) -> np.ndarray:
-        n = self.width
-        from_input = [
-            self.inputs[k * n : (k + 1) * n] @ x + self.input_bias[k * n : (k + 1) * n] for k in range(3)
-        ]
-        from_state = [
-            self.hidden[k * n : (k + 1) * n] @ h + self.hidden_bias[k * n : (k + 1) * n] for k in range(3)
-        ]
-        reset = sigmoid(from_input[0] + from_state[0])
-        update = sigmoid(from_input[1] + from_state[1])
-        proposal = np.tanh(from_input[2] + reset * from_state[2])
-        return (1 - update) * proposal + update * h
-
-    def lstm(self, x: np.ndarray, h: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        n = self.width
-        enter, forget, proposal, leave = (
-            self.inputs[k * n : (k + 1) * n] @ x
-            + self.input_bias[k * n : (k + 1) * n]
-            + self.hidden[k * n : (k + 1) * n] @ h
-            + self.hidden_bias[k * n : (k + 1) * n]
-            for k in range(4)
-        )
-        c = sigmoid(forget) * c + sigmoid(enter) * np.tanh(proposal)
-        return sigmoid(leave) * np.tanh(c), c
+    def __call__(self, x: np.ndarray, *state: np.ndarray) -> list[np.ndarray]:
+        """The states after x: h and c of an LSTM, h of a GRU."""
+        given = [torch.from_numpy(each).unsqueeze(0) for each in state]
+        found = self.cell(torch.from_numpy(x).unsqueeze(0), tuple(given) if len(given) > 1 else given[0])
+        return [array(each[0]) for each in (found if isinstance(found, tuple) else [found])]
 
 
 def read_source(model: Seq2Seq, sentence: list[int]) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Annotations h_j = [forward; backward], and each layer's last states of both directions."""
-    table = array(model.source_embedding.weight) * np.sqrt(model.source_embedding.weight.shape[1])
-    states, finals = [table[word] for word in sentence], []
+    table = model.source_embedding.weight * model.source_embedding.weight.shape[1] ** 0.5
     rnn: Any = model.encoder.rnn
-    for layer in range(rnn.num_layers):
-        directions = []
-        for suffix, order in ((f"l{layer}", states), (f"l{layer}_reverse", states[::-1])):
-            cell = Cell(rnn, suffix)
-            h, c = np.zeros(cell.width), np.zeros(cell.width)
-            outputs = []
-            for x in order:
-                if isinstance(rnn, torch.nn.LSTM):
-                    h, c = cell.lstm(x, h, c)
-                else:
-                    h = cell.gru(x, h)
-                outputs.append(h)
-            directions.append(outputs)
-        finals.append(np.concatenate([directions[0][-1], directions[1][-1]]))
-        states = [np.concatenate(pair) for pair in zip(directions[0], directions[1][::-1], strict=True)]
-    return states, finals
+    states, final = rnn(table[sentence].unsqueeze(0))
+    final = final[0] if isinstance(final, tuple) else final
+    return [*array(states[0])], [
+        np.concatenate(pair) for pair in array(final[:, 0]).reshape(rnn.num_layers, 2, -1)
+    ]
 
 
 def energies(model: Seq2Seq, query: np.ndarray, annotations: list[np.ndarray]) -> list[float]:
@@ -115,7 +80,7 @@ def bahdanau(model: BahdanauRNN, sentence: list[int], target: list[int]) -> tupl
     for word in target:
         query = np.concatenate([table[word], state]) if model.word_in_query else state
         context, weights = attend(model, query, annotations)  # with the state before this step
-        state = cell.gru(np.concatenate([table[word], context]), state)
+        (state,) = cell(np.concatenate([table[word], context]), state)
         read = array(readout.weight) @ np.concatenate([state, table[word], context]) + array(readout.bias)
         width = table.shape[1]
         if len(read) == 2 * width:
@@ -139,8 +104,7 @@ def luong(model: LuongRNN, sentence: list[int], target: list[int]) -> tuple[np.n
     for word in target:
         x = np.concatenate([table[word], attentional]) if model.input_feeding else table[word]
         for layer, cell in enumerate(cells):
-            step = cell.lstm if len(states[layer]) == 2 else cell.gru
-            states[layer] = list(np.atleast_2d(step(x, *states[layer])))
+            states[layer] = cell(x, *states[layer])
             x = states[layer][0]
         context, weights = attend(model, x, annotations)  # with the state of this step
         attentional = np.tanh(combine[0] @ np.concatenate([context, x]) + combine[1])
