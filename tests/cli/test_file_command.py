@@ -56,3 +56,10 @@ def test_other_files_are_refused(
     assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
     assert message in result.err
     assert (tmp_path / "note.txt").read_text() == "I love you.\n"
+
+
+def test_the_run_comes_first(tiny_run: Path, tmp_path: Path, translate_command: Command) -> None:
+    note = tmp_path / "note.txt"
+    note.write_text("I love you.\n")
+    result = translate_command("file", note, tiny_run, "--out", tmp_path / "a.txt")
+    assert result.err == f"error: {note}: a file, not a run directory\n"

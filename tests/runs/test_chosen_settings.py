@@ -30,6 +30,10 @@ def test_what_is_given_is_not_chosen():
     given = ["optimizer.lr", "schedule", "model.width", "training.max_steps", "tokenizer"]
     free = free_settings(given, {"model": "transformer"})
     assert everything - free == {"optimizer", "schedule", "model.width", "training.max_steps"}
+    tuned = free_settings(["training.start_from", "training.max_steps"], {"model": "transformer"})
+    assert not any(name.startswith(("model.", "tokenizer.")) for name in tuned)
+    own = free_settings(["tokenizer.path"], {"model": "transformer"})
+    assert everything - own == {"tokenizer.vocabulary_size"}
     assert free_settings([], {"experiment": "demo", "model": "transformer"}) == frozenset()
     assert not any(name.startswith("model.") for name in free_settings([], {"model": "mine"}))
 

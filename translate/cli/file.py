@@ -56,13 +56,14 @@ def file(
             f"--out {shown_path(out)}: expected a name that ends in {document.suffix}, as the file"
         )
     check_place(out)
+    language, _ = languages_of(run)
     try:
         content = read_bounded(document, limit=MAX_BYTES)
     except FileNotFoundError as error:
         raise UserError(f"{shown_path(document)}: no such file") from error
     if out.exists() and out.samefile(document):
         raise UserError(f"--out {shown_path(out)}: it is the file to translate; expected another name")
-    found = read(str(document), content, languages_of(run)[0])
+    found = read(str(document), content, language)
     sentences = found.sentences
 
     translator = load_runs([run, *(search.ensemble or ())], machine)
@@ -83,5 +84,5 @@ def file(
     rate.end()
     with aside(out) as new:
         new.write_bytes(found.write(texts))
-    print(f"{shown_path(out)}: {len(sentences):,} sentences translated")
+    print(f"{shown_path(out)}: {len(sentences):,} sentence{'s' * (len(sentences) != 1)} translated")
     print_warnings(translator)

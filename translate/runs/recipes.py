@@ -117,6 +117,8 @@ def free_settings(given: Iterable[str], groups: Mapping[str, str | None]) -> fro
     names = {*LENGTH, *common(task), *BACKENDS.get(str(groups.get("model")), no_backend)(task)}
     if "training.start_from" in given:  # that run has a model and a tokenizer
         names = {name for name in names if not name.startswith(("model.", "tokenizer."))}
+    if "tokenizer.path" in given:
+        names.discard("tokenizer.vocabulary_size")
     return frozenset(name for name in names if not any(f"{key}.".startswith(f"{name}.") for key in given))
 
 
