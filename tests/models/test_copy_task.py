@@ -51,7 +51,7 @@ def sentences(count: int, seed: int) -> list[list[int]]:
 
 def train(model: Seq2Seq) -> None:
     optimizer = torch.optim.Adam(model.parameters(), 0.01)
-    for step in range(300):
+    for step in range(200):
         batch = sentences(32, 1000 + step)
         source, mask = padded([[*words, 3] for words in batch])
         target_in, _ = padded([[2, *words] for words in batch])

@@ -47,7 +47,7 @@ def one_at_a_time(path: Path) -> Iterator[None]:
         return
     try:
         with suppress(ImportError, OSError):
-            _wait_for(descriptor, path)
+            _wait_for(descriptor)
         yield
     finally:
         with suppress(OSError):
@@ -55,11 +55,11 @@ def one_at_a_time(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _wait_for(descriptor: int, path: Path) -> None:
+def _wait_for(descriptor: int) -> None:
     import fcntl  # not on Windows
 
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        print(f"waiting for another process, which makes {path}", flush=True)
+        print("waiting for another process, which encodes the same pairs", flush=True)
         fcntl.flock(descriptor, fcntl.LOCK_EX)

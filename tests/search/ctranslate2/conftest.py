@@ -21,7 +21,7 @@ def ours(even_run: Path) -> Translator:
 
 @pytest.fixture(scope="session")
 def sentences() -> list[str]:
-    return [example.source for example in generate(1, 150, 0, 11)["validation"]]
+    return [example.source for example in generate(1, 100, 0, 11)["validation"]]
 
 
 @pytest.fixture
