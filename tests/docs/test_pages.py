@@ -34,7 +34,7 @@ FOREIGN = {
     "--echo": "sacrebleu",
 }
 SECTION = "data|model|tokenizer|optimizer|schedule|training|runtime|search|alignment|run"
-FILES = (".py", ".json", ".bin", ".lock", ".safetensors")
+FILES = (".py", ".json", ".tsv", ".bin", ".lock", ".safetensors")
 
 
 def named(page: Path) -> str:

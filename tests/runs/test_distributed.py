@@ -16,6 +16,7 @@ from safetensors.torch import load_file
 import translate
 from tests.ranks import Ranks, surroundings
 from tests.tiny_runs import overrides_of, rows, train_tiny
+from translate.cli.main import run as main
 from translate.config.composer import compose
 from translate.config.settings import check_config
 from translate.errors import UserError
@@ -191,7 +192,7 @@ def test_a_lost_process_is_started_again_and_the_run_goes_on(tmp_path: Path, ran
     lines = found.stdout.splitlines()
     assert lines.count("resumed at step 6") == 1
     assert lines.count("training ended: max_steps") == 1  # one log
-    assert ranks(train_tiny, undisturbed, *options) == [0, 0]
+    assert ranks(main, ["train", *overrides_of(undisturbed, *options)]) == [0, 0]
     saved = [run / "checkpoints" / "last" / "model.safetensors" for run in (killed, undisturbed)]
     assert saved[0].read_bytes() == saved[1].read_bytes()
     assert rows(killed) == rows(undisturbed)

@@ -220,7 +220,8 @@ def test_runs_side_by_side_encode_their_corpus_once(tmp_path: Path) -> None:
             lines.append(line)
             if "waiting for another process" in line:
                 break
-        assert str(found) in lines[-1], "".join(lines)
+        else:
+            raise AssertionError("".join(lines))
         found.write_bytes(content)
     rest = second.stdout.read()
     assert second.wait() == 0, rest

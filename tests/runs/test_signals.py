@@ -21,7 +21,8 @@ from translate.training.update import StepReport
 
 pytestmark = pytest.mark.slow
 
-LONG = ["training.max_steps=12", "training.batch_tokens=60", "training.ema=null"]
+# With a dropout, which the command line would choose.
+LONG = ["training.max_steps=12", "training.batch_tokens=60", "training.ema=null", "model.dropout=0.2"]
 
 
 @contextmanager
