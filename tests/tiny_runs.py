@@ -31,7 +31,9 @@ SIZES = {
     ],
 }
 BACKENDS = list(SIZES)
+# With all that the command line would otherwise choose for so small a corpus.
 COMMON = [
+    "model.dropout=0.3",
     "data.num_train=300",
     "data.num_validation=11",
     "data.num_test=13",
@@ -41,6 +43,7 @@ COMMON = [
     "schedule.warmup=7",
     "training.batch_tokens=311",
     "training.ema=0.9",
+    "training.guided_alignment=0",
     "training.log_every=1",
     "training.validate_every=1000",
     "training.max_steps=10",

@@ -21,8 +21,7 @@ from translate.training.update import StepReport
 
 pytestmark = pytest.mark.slow
 
-# With a dropout, which the command line would choose.
-LONG = ["training.max_steps=12", "training.batch_tokens=60", "training.ema=null", "model.dropout=0.2"]
+LONG = ["training.max_steps=12", "training.batch_tokens=60", "training.ema=null"]
 
 
 @contextmanager
