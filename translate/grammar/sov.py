@@ -37,7 +37,8 @@ def _make_roots() -> dict[str, str]:
     heads += ["this", "that", "all", "which", "year", "please"]
     fixed = (*lexicon.TIMES, *lexicon.ADVERBS, *lexicon.QUANTITIES, *lexicon.WORDS)
     heads += [english_of(entry) for entry in fixed]
-    heads += [entry.english for entry in (*lexicon.STATES, *lexicon.ADJECTIVES)]
+    heads += [state.english for state in lexicon.STATES]
+    heads += [adjective.english for adjective in lexicon.ADJECTIVES]
     verbs = [*lexicon.TRANSITIVE, *lexicon.DITRANSITIVE, *lexicon.INTRANSITIVE, *lexicon.SAYING]
     verbs += [BE, lexicon.RAIN, lexicon.SNOW, lexicon.MISS]
     actions = [" ".join(("to", verb.english.base, *verb.particle)) for verb in verbs]
