@@ -17,11 +17,12 @@ import uvicorn
 
 from translate.search.running import RunningBatch
 from translate.serve.catalogue import Catalogue
+from translate.serve.limits import ServiceLimits
 from translate.serve.monitoring import Log
-from translate.serve.service import Service, ServiceLimits, new_service
+from translate.serve.service import Service, new_service
 from translate.serve.web.application import build_application
 from translate.serve.web.keys import Keys
-from translate.serve.web.server import Unread, configured, listen, relay_logs
+from translate.serve.web.server import configured, listen
 
 
 @dataclass
@@ -45,14 +46,12 @@ class Client:
         port: of 127.0.0.1.
         service: the server's own state.
         server: itself.
-        unread: its answers that wait to be read.
         log: what it has written.
     """
 
     port: int
     service: Service
     server: uvicorn.Server
-    unread: Unread
     log: io.StringIO
 
     @property
@@ -132,9 +131,8 @@ def running(
     folder, written = TemporaryDirectory(prefix="translate-test-"), io.StringIO()
     log = Log(written)
     service = new_service(models, limits, keys, log, Path(folder.name))
-    relay_logs(log)
-    unread = Unread(limits.unread)
-    server = uvicorn.Server(configured(build_application(service), unread, drain))  # type: ignore[arg-type]
+    log.relay("uvicorn.error", "asyncio")
+    server = uvicorn.Server(configured(build_application(service), drain))  # type: ignore[arg-type]
     listener = listen("127.0.0.1", 0)
     port = listener.getsockname()[1]
     thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
@@ -147,4 +145,4 @@ def running(
         assert not thread.is_alive()
         folder.cleanup()
 
-    return Client(port, service, server, unread, written), end
+    return Client(port, service, server, written), end

@@ -11,7 +11,7 @@ pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 from tests.serve.client import Client, running
 from translate.runs.load import load
 from translate.serve.catalogue import Catalogue, Served
-from translate.serve.service import ServiceLimits
+from translate.serve.limits import ServiceLimits
 from translate.serve.web.keys import Keys
 from translate.translator import Translator
 

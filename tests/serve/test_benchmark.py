@@ -10,7 +10,7 @@ from scripts.bench_serve import main
 from tests.serve.client import running
 from translate.runs.load import load
 from translate.serve.catalogue import Catalogue, Served
-from translate.serve.service import ServiceLimits
+from translate.serve.limits import ServiceLimits
 from translate.serve.web.keys import Keys
 
 

@@ -92,9 +92,8 @@ class TestOfficialClient:
 @pytest.mark.parametrize(
     ("fields", "status", "says"),
     [
-        ({}, 400, "'text'"),
-        ({"text": []}, 400, "'text'"),
-        ({"text": [TEXT]}, 400, "'target_lang'"),
+        ({}, 400, "target_lang"),
+        ({"text": [], "target_lang": "FR"}, 400, "text"),
         ({"text": [TEXT], "target_lang": "ZZ"}, 400, "not supported"),
         ({"text": [TEXT], "target_lang": "FR", "source_lang": "ZZ"}, 400, "not supported"),
         ({"text": [TEXT], "target_lang": "FR", "formality": "more"}, 400, "formality"),
@@ -148,7 +147,7 @@ def test_sentences_are_split_as_asked(
     [
         ({"entries": "love\tvoit\nlove\tchat"}, "line 2: the term stands twice"),
         ({"entries": "love"}, "line 1"),
-        ({"entries": ""}, "0 lines"),
+        ({"entries": "\n"}, "0 lines"),
         ({"entries": "love\t\U0001f600"}, "cannot write"),
         ({"entries": "a\tb", "entries_format": "xls"}, "entries_format"),
         ({"entries": "a\tb", "name": ""}, "name"),

@@ -19,7 +19,7 @@ from tests.serve.conftest import KEY
 from translate.cli import serve as command
 from translate.runs.load import load
 from translate.serve.catalogue import Catalogue, Served
-from translate.serve.service import ServiceLimits
+from translate.serve.limits import ServiceLimits
 from translate.serve.web.keys import Keys
 
 ROOT = Path(__file__).parents[2]

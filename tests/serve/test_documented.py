@@ -11,7 +11,7 @@ import pytest
 
 from tests.docs.examples import blocks
 from tests.serve.client import Client
-from translate.serve.service import ServiceLimits
+from translate.serve.limits import ServiceLimits
 
 PAGE = Path(__file__).parents[2] / "docs" / "serving.md"
 EXAMPLES = [

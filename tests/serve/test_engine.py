@@ -67,17 +67,19 @@ def new_call(translator: Translator, lines: Sequence[str], **options: Any) -> tu
     return ServedCall("tiny", begun, received.tell, growing), received
 
 
-def test_a_cancelled_call_makes_no_further_steps(engine: Engine, translator: Translator) -> None:
+def test_a_cancelled_call_makes_no_further_steps(
+    engine: Engine, translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The first token is seen; then nobody waits any more, and the batch has no row left."""
     call, received = new_call(translator, [LONG] * 4, beam_size=1, growing=True)
     steps: list[int] = []
-    stepped = engine._metrics.stepped
+    after_step = Feed.after_step
 
-    def noted(model: str, live: int, size: int) -> None:
-        steps.append(live)
-        stepped(model, live, size)
+    def noted(feed: Feed, running: RunningBatch) -> None:
+        steps.append(len(running.live))
+        after_step(feed, running)
 
-    engine._metrics.stepped = noted  # type: ignore[method-assign]
+    monkeypatch.setattr(Feed, "after_step", noted)
 
     def cancel(_: Outcome) -> None:
         engine.cancel(call)

@@ -116,9 +116,9 @@ class TestByHand:
     @pytest.mark.parametrize(
         ("fields", "status", "says"),
         [
-            ({}, 400, "missing q"),
-            ({"q": TEXT}, 400, "missing target"),
-            ({"q": TEXT, "target": "fr"}, 400, "missing source"),
+            ({}, 400, "q: Field required"),
+            ({"q": TEXT}, 400, "source"),
+            ({"q": TEXT, "target": "fr"}, 400, "source: Field required"),
             ({"q": TEXT, "source": "zz", "target": "fr"}, 400, "zz is not supported"),
             ({"q": TEXT, "source": "en", "target": "zz"}, 400, "zz is not supported"),
             ({"q": TEXT, "source": "fr", "target": "en"}, 400, "not supported"),

@@ -9,12 +9,8 @@ import pytest
 import torch
 
 from tests.serve.client import Client
-from translate.alignment.pairs import EncodedPair
 from translate.serve.catalogue import Catalogue, Served
 from translate.serve.live_page import live_files
-from translate.serve.word_confidence import word_probabilities
-from translate.text.tokenizer import Pieces
-from translate.text.words import Word
 from translate.translator import Translator
 
 LINES = [
@@ -212,14 +208,6 @@ def test_the_word_that_stands_there_is_among_the_alternatives(client: Client, be
     assert word["text"] in others
     assert others[word["text"]] == pytest.approx(word["confidence"], abs=1e-3)
     assert list(others.values()) == sorted(others.values(), reverse=True)
-
-
-def test_words_that_share_a_piece_share_its_probability() -> None:
-    """Pieces: one of the first word, one of the second and the third, one more of the third."""
-    source = Pieces([7], [0], [Word("a", 0, 1)])
-    words = [Word("b", 0, 1), Word("c", 2, 3), Word("dd", 3, 5)]
-    pair = EncodedPair.of(source, Pieces([4, 5, 6], [0, 2, 2], words, ((1, 1),)))
-    assert word_probabilities(pair, [0.5, 0.25, 0.5]) == [0.5, 0.25, 0.125]
 
 
 @pytest.fixture

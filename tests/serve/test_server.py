@@ -166,7 +166,7 @@ def test_a_signal_under_load_loses_no_answer(
     options = ["--port", port, "--threads", 1, "--workers", workers]
     with (tmp_path / "log").open("w") as log:
         process = subprocess.Popen(command(tiny_run, *options), env=ENVIRONMENT, stderr=log)
-    client = Client(port, None, None, None, None)  # type: ignore[arg-type]
+    client = Client(port, None, None, None)  # type: ignore[arg-type]
     try:
         eventually(lambda: ready(client), "the server")
         found: list[tuple[str, int, str]] = []
@@ -219,7 +219,7 @@ def test_a_worker_that_cannot_load_ends_the_command(tiny_run: Path, tmp_path: Pa
     )
     assert done.returncode == 2
     assert "damaged" in done.stderr
-    assert "error: a worker has ended before it answered" in done.stderr
+    assert "error: a worker could not load its models" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -24,7 +24,7 @@ def test_the_oldest_make_room(tmp_path: Path) -> None:
     store.put(last := new_name(), {}, b"x" * 950)
     assert store.names() == [last]
     os.utime(tmp_path / last, (0, 0))
-    assert Store(tmp_path, most_seconds=None).get(last) is not None
+    assert Store(tmp_path, most_seconds=float("inf")).get(last) is not None
     assert store.get(last) is None
 
 

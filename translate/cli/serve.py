@@ -17,13 +17,12 @@ from translate.cli.console import print_error, print_note
 from translate.cli.options import Engine, with_groups
 from translate.cli.text_options import TextMachine
 from translate.errors import UserError
+from translate.serve.limits import ServiceLimits
 
 if TYPE_CHECKING:
     import socket
 
     from starlette.types import ASGIApp
-
-    from translate.serve.service import ServiceLimits
 
 EXAMPLES = """
 Examples:
@@ -33,6 +32,7 @@ Examples:
   translate serve runs/mine --host 0.0.0.0 --key-file keys.txt
 """
 SETTINGS = "TRANSLATE_SERVE"  # the variable of the environment with the settings of workers
+LOGGERS = ("uvicorn.error", "asyncio")
 NEEDED = ("starlette", "uvicorn", "python_multipart", "prometheus_client")
 
 
@@ -59,26 +59,28 @@ class LimitOptions:
     PANEL: ClassVar = "Limits"
 
     max_characters: Annotated[int, typer.Option(min=1, metavar="N", help="Of the texts of a request.")] = (
-        100_000
+        ServiceLimits.characters
     )
-    max_texts: Annotated[int, typer.Option(min=1, metavar="N", help="Texts of a request.")] = 1_000
-    max_body: Annotated[int, typer.Option(min=1, metavar="BYTES", help="Of a request.")] = 1 << 20
-    max_file: Annotated[int, typer.Option(min=1, metavar="BYTES", help="Of a document.")] = 10 << 20
+    max_texts: Annotated[int, typer.Option(min=1, metavar="N", help="Texts of a request.")] = (
+        ServiceLimits.texts
+    )
+    max_memory: Annotated[
+        int, typer.Option(min=1, metavar="BYTES", help="Memory that a request may need, by an estimate.")
+    ] = ServiceLimits.memory
+    max_body: Annotated[int, typer.Option(min=1, metavar="BYTES", help="Of a request.")] = ServiceLimits.body
+    max_file: Annotated[int, typer.Option(min=1, metavar="BYTES", help="Of a document.")] = ServiceLimits.file
     max_queue: Annotated[
         int, typer.Option(min=1, metavar="PIECES", help="Source pieces that wait; beyond, clients get 429.")
-    ] = 100_000
-    max_requests: Annotated[int, typer.Option(min=1, metavar="N", help="Requests at a time.")] = 2_000
-    max_beam: Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="Hypotheses of a sentence.")] = (
-        16
+    ] = ServiceLimits.queue
+    max_requests: Annotated[int, typer.Option(min=1, metavar="N", help="Requests at a time.")] = (
+        ServiceLimits.requests
     )
-    max_unread: Annotated[
-        int, typer.Option(min=1, metavar="BYTES", help="Of answers that clients have not read yet, in all.")
-    ] = 64 << 20
+    max_beam: Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="Hypotheses of a sentence.")] = (
+        ServiceLimits.beam
+    )
 
-    def bounds(self) -> "ServiceLimits":
+    def bounds(self) -> ServiceLimits:
         """The limits as a service has them."""
-        from translate.serve.service import ServiceLimits
-
         return ServiceLimits(**{name.removeprefix("max_"): value for name, value in vars(self).items()})
 
 
@@ -150,10 +152,9 @@ class ServerSettings:
         from translate.serve.service import new_service
         from translate.serve.web.application import build_application
         from translate.serve.web.keys import Keys
-        from translate.serve.web.server import relay_logs
 
         log = Log(texts=self.work.log_texts)
-        relay_logs(log)
+        log.relay(*LOGGERS)
         named, machine = named_runs(self.runs), self.machine
         if self.work.workers > 1 and machine.threads is None:
             machine = replace(machine, threads=max(1, torch.get_num_threads() // self.work.workers))
@@ -212,31 +213,33 @@ def serve(
 
 def _serve(settings: ServerSettings, listener: "socket.socket") -> None:
     from translate.serve.monitoring import Log
-    from translate.serve.web.server import Unread, configured, relay_logs, run_server, run_workers
+    from translate.serve.web.server import configured, run_server, run_workers
 
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     print_note(f"http://{shown}:{port} (Ctrl-C ends it)")
-    unread, drain, workers = Unread(settings.limits.max_unread), settings.work.drain, settings.work.workers
+    drain, workers = settings.work.drain, settings.work.workers
     if workers == 1:
-        run_server(configured(settings.build(), unread, drain), listener)
+        run_server(configured(settings.build(), drain), listener)
         return
     os.environ[SETTINGS] = settings.to_json()
-    relay_logs(Log())
-    run_workers(configured(f"{__name__}:application", unread, drain, workers), listener)
+    Log().relay(*LOGGERS)
+    run_workers(configured(f"{__name__}:application", drain, workers), listener)
 
 
 def application() -> "ASGIApp":
     """The application of a worker, by the settings that the command has left in the environment.
 
     Raises:
-        SystemExit: if a model cannot be loaded.
+        SystemExit: if a model cannot be loaded; uvicorn's supervisor then begins no other worker.
     """
+    from uvicorn.main import STARTUP_FAILURE
+
     try:
         return ServerSettings.from_json(os.environ[SETTINGS]).build()
     except UserError as error:
         print_error(error)
-        raise SystemExit(2) from None
+        raise SystemExit(STARTUP_FAILURE) from None
 
 
 def _check_address(address: AddressOptions) -> None:

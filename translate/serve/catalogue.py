@@ -3,6 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
 
 from translate.alignment.methods import METHODS
 from translate.config.names import listed, shorten, shown_path
@@ -104,11 +107,16 @@ class Catalogue:
         return fitting[0]
 
 
-def language_code(text: object) -> str:
-    """The code as the catalogue writes it: ``EN-US`` and ``en_US`` are ``en``; other types are refused."""
-    if not isinstance(text, str):
-        raise RefusalError(400, "a language is a code such as en")
+def language_code(text: str) -> str:
+    """The code as the catalogue writes it: ``EN-US`` and ``en_US`` are ``en``."""
     return text.strip().replace("_", "-").split("-")[0].lower()
+
+
+Code = Annotated[
+    str,
+    Field(min_length=1, max_length=40, description="code of the language"),
+    AfterValidator(language_code),
+]
 
 
 def named_runs(arguments: Sequence[str]) -> dict[str, list[Path]]:

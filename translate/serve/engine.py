@@ -121,7 +121,7 @@ class Engine:
             jobs = self._unfinished.pop(call, set())
             self._count(-sum(job.cost for job in jobs))
         if jobs:
-            self._metrics.cancelled(call.model, len(jobs))
+            self._metrics.cancelled.labels(call.model).inc(len(jobs))
 
     def stop(self) -> None:
         """End all calls with :class:`StoppedError`; takes no more."""
@@ -151,7 +151,7 @@ class Engine:
 
     def _count(self, pieces: int) -> None:
         self._pieces += pieces
-        self._metrics.holds(self._pieces)
+        self._metrics.queued.set(self._pieces)
 
     def _lane(self, key: LaneKey, call: ServedCall) -> Lane:
         """The lane of a key. The lock is held."""
@@ -218,7 +218,7 @@ class Engine:
                     yield found._replace(key=jobs[found.key])
                 else:
                     self._leave_to_torch(jobs[found.key], feed)
-            self._metrics.stepped(key.model, len(jobs), feed.lane.size)
+            self._metrics.fill.labels(key.model).observe(len(jobs) / feed.lane.size)
 
     def _leave_to_torch(self, job: QueuedSentence, feed: Feed) -> None:
         """Queue a sentence that CTranslate2 would break off."""
@@ -248,7 +248,8 @@ class Engine:
             return
         call.translation.warn(UNMET, not job.met)
         self._done(job)
-        self._metrics.translated(call.model, job.cost, len(result.tokens) + 1)
+        self._metrics.pieces.labels(call.model, "source").inc(job.cost)
+        self._metrics.pieces.labels(call.model, "target").inc(len(result.tokens) + 1)
         call.tell(Arrived(job.index, result))
 
     def _done(self, job: QueuedSentence) -> None:

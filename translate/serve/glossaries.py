@@ -40,16 +40,14 @@ class Glossary:
     created: str = field(default_factory=lambda: datetime.now(UTC).isoformat())
 
     def terms(self, sentence: str) -> list[str]:
-        """The phrases that the translation of a sentence must contain: the longest terms first."""
-        found, rest = [], sentence
-        near = {pair for first in {*_PARTS.findall(sentence)} for pair in self._by_first.get(first, ())}
-        for _, term in sorted(near):
-            if term not in rest:
-                continue
-            whole = re.compile(rf"(?<!\w){re.escape(term)}(?!\w)")
-            if whole.search(rest):
-                rest = whole.sub("\0", rest)
-                found.append(self.entries[term])
+        """The phrases that the translation of a sentence must contain; of terms that overlap, the longest."""
+        parts, found, start = _PARTS.findall(sentence), list[str](), 0
+        while start < len(parts):
+            ends = range(min(len(parts), start + self._longest), start, -1)
+            end = next((end for end in ends if "".join(parts[start:end]) in self.entries), start)
+            if end > start:
+                found.append(self.entries["".join(parts[start:end])])
+            start = max(end, start + 1)
         return list(dict.fromkeys(found))[:MOST_TERMS]
 
     def described(self) -> dict[str, Any]:
@@ -65,12 +63,9 @@ class Glossary:
         }
 
     @cached_property
-    def _by_first(self) -> dict[str, list[tuple[int, str]]]:
-        """The terms that begin with a word or sign, each with its rank; the longest come first."""
-        found: dict[str, list[tuple[int, str]]] = {}
-        for rank, term in enumerate(sorted(self.entries, key=len, reverse=True)):
-            found.setdefault(_PARTS.findall(term)[0], []).append((rank, term))
-        return found
+    def _longest(self) -> int:
+        """Words and signs of the longest term."""
+        return max(len(_PARTS.findall(term)) for term in self.entries)
 
 
 def add_glossary(service: Service, glossary: Glossary, served: Served) -> None:
@@ -85,9 +80,8 @@ def add_glossary(service: Service, glossary: Glossary, served: Served) -> None:
     for phrase in glossary.entries.values():
         ids = tokenizer.encode(phrase)
         if not ids or UNK in ids:
-            raise RefusalError(
-                400, f"entries: {shorten(repr(phrase))} has characters that the model cannot write"
-            )
+            shown = shorten(repr(phrase))
+            raise RefusalError(400, f"entries: {shown} has characters that the model cannot write")
     service.glossaries.put(glossary.identifier, asdict(glossary))
 
 
@@ -109,22 +103,21 @@ def read_entries(text: str, form: str) -> dict[str, str]:
     Raises:
         RefusalError: for a line without two columns, an empty or a repeated term, or too many lines.
     """
-    if form == "tsv":
-        rows = [line.split("\t") for line in text.splitlines() if line.strip()]
-    else:
-        try:
-            rows = [row for row in csv.reader(io.StringIO(text)) if row]
-        except csv.Error as error:
-            raise RefusalError(400, "entries: damaged CSV") from error
+    try:
+        lines = (
+            csv.reader(io.StringIO(text)) if form == "csv" else [row.split("\t") for row in text.splitlines()]
+        )
+        rows = [row for row in lines if any(map(str.strip, row))]
+    except csv.Error as error:
+        raise RefusalError(400, "entries: damaged CSV") from error
     if not 0 < len(rows) <= MAX_ENTRIES:
         raise RefusalError(400, f"entries: {len(rows):,} lines; expected 1 to {MAX_ENTRIES:,}")
     found: dict[str, str] = {}
     for number, row in enumerate(rows, 1):
         columns = [column.strip() for column in row[:2]]
         if len(columns) < 2 or not all(0 < len(column) <= MAX_CHARACTERS for column in columns):
-            raise RefusalError(
-                400, f"entries: line {number}: expected a term and its translation, of 1 to {MAX_CHARACTERS}"
-            )
+            expected = f"expected a term and its translation, of 1 to {MAX_CHARACTERS} characters"
+            raise RefusalError(400, f"entries: line {number}: {expected}")
         if columns[0] in found:
             raise RefusalError(400, f"entries: line {number}: the term stands twice")
         found[columns[0]] = columns[1]

@@ -194,9 +194,9 @@ class Feed(Supply[list[QueuedSentence]]):
         self._gave_none = not jobs
         now = time.monotonic()
         for job in jobs:
-            self._metrics.waited(self.lane.key.model, now - job.arrived)
+            self._metrics.waiting.labels(self.lane.key.model).observe(now - job.arrived)
         self.live.update(jobs)
-        self._metrics.in_batch(self.lane.key.model, len(jobs))
+        self._metrics.in_batch.labels(self.lane.key.model).inc(len(jobs))
         return jobs or None
 
     def _next(self) -> list[QueuedSentence]:
@@ -222,7 +222,7 @@ class Feed(Supply[list[QueuedSentence]]):
         """Sentences are no longer in the batch."""
         gone = self.live.intersection(jobs)
         self.live -= gone
-        self._metrics.in_batch(self.lane.key.model, -len(gone))
+        self._metrics.in_batch.labels(self.lane.key.model).dec(len(gone))
 
     def after_step(self, running: RunningBatch) -> None:
         """Drop the sentences that nobody waits for, show those that grow, and wait for the next turn."""
@@ -236,5 +236,5 @@ class Feed(Supply[list[QueuedSentence]]):
                 ids = running.ids[slot, 0, 1 - sentence.length :].tolist()
                 job.call.tell(Growth(job.index, ids))
         self._gave_none = False
-        self._metrics.stepped(self.lane.key.model, len(running.live), self.lane.size)
+        self._metrics.fill.labels(self.lane.key.model).observe(len(running.live) / self.lane.size)
         self._turns.renew(self.lane)

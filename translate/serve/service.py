@@ -1,6 +1,7 @@
 """The service behind every API: translations and alignments by the models of a server, within its limits."""
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -15,6 +16,7 @@ from translate.errors import UserError
 from translate.serve.calls import Pending, ServedCall
 from translate.serve.catalogue import Catalogue, Served
 from translate.serve.engine import BusyError, Engine, StoppedError
+from translate.serve.limits import ServiceLimits, needed_bytes
 from translate.serve.monitoring import Log, Metrics
 from translate.serve.store import Store
 from translate.serve.web.keys import Keys
@@ -26,33 +28,6 @@ Result = TypeVar("Result")
 
 MAX_GLOSSARIES = 1_000
 SMALL = 2_000  # characters that are cut into pieces on the event loop itself
-
-
-@dataclass(frozen=True)
-class ServiceLimits:
-    """The limits of a server; all are finite, and a refusal names the one that it is about.
-
-    Attributes:
-        characters: of all texts of one request.
-        texts: of one request.
-        body: bytes of a request, but for files.
-        file: bytes of a document.
-        queue: source pieces that wait or run.
-        requests: at a time.
-        beam: hypotheses of a sentence.
-        unread: bytes of answers that clients have not read yet.
-        seconds: in which the body of a request must arrive.
-    """
-
-    characters: int = 100_000
-    texts: int = 1_000
-    body: int = 1 << 20
-    file: int = 10 << 20
-    queue: int = 100_000
-    requests: int = 2_000
-    beam: int = 16
-    unread: int = 64 << 20
-    seconds: float = 30.0
 
 
 def context_of(served: Served, texts: Iterable[Sequence[str]]) -> list[list[str]] | None:
@@ -91,6 +66,11 @@ class Service:
     running: int = 0
     background: set[asyncio.Task[None]] = field(default_factory=set)
 
+    def count_running(self, change: int) -> None:
+        """Count requests that have no answer yet."""
+        self.running += change
+        self.metrics.running.set(self.running)
+
     def check_texts(self, texts: Sequence[object]) -> list[str]:
         """The texts of a request, if they are within the limits.
 
@@ -116,13 +96,23 @@ class Service:
         if characters > most:
             raise RefusalError(413, f"{characters:,} characters; expected at most {most:,} in one request")
 
+    def check_memory(self, needed: int) -> None:
+        """Raise :class:`RefusalError` for a request that may need more bytes than one may have."""
+        if needed > self.limits.memory:
+            raise RefusalError(
+                413,
+                f"this request may need {needed >> 20:,} MiB of memory; expected at most "
+                f"{self.limits.memory >> 20:,}: send less text at a time, or split it into sentences",
+            )
+
     async def begin(
         self, served: Served, sentences: Sequence[str], options: TranslateOptions
     ) -> TranslationCall:
         """The sentences in pieces.
 
         Raises:
-            RefusalError: for what is impossible, such as a prefix that the vocabulary does not have.
+            RefusalError: for what is impossible, such as a prefix that the vocabulary does not have, and for
+                what may need too much memory.
         """
         if options.beam_size is not None and not 1 <= options.beam_size <= self.limits.beam:
             raise RefusalError(400, f"beam_size: expected 1 to {self.limits.beam}, got {options.beam_size}")
@@ -132,9 +122,24 @@ class Service:
         begin = partial(translator.begin, sentences, options=options)
         try:
             small = sum(map(len, sentences)) <= SMALL
-            return begin() if small else await asyncio.to_thread(begin)
+            call = begin() if small else await asyncio.to_thread(begin)
         except UserError as error:
             raise RefusalError(400, str(error)) from error
+        pieces = [
+            (len(own.ids) + 1, request.length + 1)
+            for own, request in zip(call.pieces, call.requests, strict=True)
+        ]
+        self.check_memory(
+            needed_bytes(
+                [(source, max(least, call.config.longest(source))) for source, least in pieces if source > 1],
+                answers=options.n_best,
+                hypotheses=call.config.beam_size,
+                cached=call.models[0].cached_numbers,
+                heads=len(call.choice.heads) if call.record else 0,
+                shown=options.alignments,
+            )
+        )
+        return call
 
     @asynccontextmanager
     async def search(
@@ -200,5 +205,5 @@ def new_service(catalogue: Catalogue, limits: ServiceLimits, keys: Keys, log: Lo
     metrics = Metrics()
     engine = Engine(torch.get_num_threads(), limits.queue, metrics)
     documents = Store(folder / "documents")
-    glossaries = Store(folder / "glossaries", MAX_GLOSSARIES + 1, 1 << 30, None)
+    glossaries = Store(folder / "glossaries", MAX_GLOSSARIES + 1, 1 << 30, math.inf)
     return Service(catalogue, engine, limits, metrics, keys, log, documents, glossaries)

@@ -25,18 +25,18 @@ class Store:
         folder: where they lie.
         most: how many there may be.
         most_bytes: of all of them.
-        most_seconds: for which a file is kept; ``None`` for as long as the server runs.
+        most_seconds: for which a file is kept.
     """
 
     def __init__(
-        self,
-        folder: Path,
-        most: int = 1_000,
-        most_bytes: int = 64 << 20,
-        most_seconds: float | None = 15 * 60,
+        self, folder: Path, most: int = 1_000, most_bytes: int = 64 << 20, most_seconds: float = 15 * 60
     ) -> None:
-        self._folder, self._most = folder, most
-        self._most_bytes, self._most_seconds = most_bytes, most_seconds
+        self._folder, self._most, self._most_bytes, self._most_seconds = (
+            folder,
+            most,
+            most_bytes,
+            most_seconds,
+        )
         folder.mkdir(parents=True, exist_ok=True)
 
     def put(self, name: str, fields: dict[str, Any], content: bytes = b"") -> None:
@@ -71,15 +71,14 @@ class Store:
         found = []
         for entry in os.scandir(self._folder):
             with suppress(FileNotFoundError):
-                if _NAME.fullmatch(entry.name):
-                    found.append((entry.stat().st_mtime, entry.name, entry.stat().st_size))
-        return sorted(found)
+                found.append((entry.stat().st_mtime, entry.name, entry.stat().st_size))
+        return sorted(file for file in found if _NAME.fullmatch(file[1]))
 
     def _tidy(self) -> None:
         files = self._files()
         count, size = len(files), sum(size for _, _, size in files)
         for written, name, own in files:
-            is_old = self._most_seconds is not None and written < time.time() - self._most_seconds
+            is_old = written < time.time() - self._most_seconds
             if is_old or count > self._most or size > self._most_bytes:
                 self.remove(name)
                 count, size = count - 1, size - own

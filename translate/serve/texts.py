@@ -4,10 +4,13 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from starlette.responses import Response
+
 from translate.errors import UserError
 from translate.serve.catalogue import Served
 from translate.serve.documents import FORMATS, Document, read
 from translate.serve.service import Service, context_of
+from translate.serve.store import new_name
 from translate.serve.web.requests import RefusalError, Upload
 from translate.text.sentences import split
 from translate.translation import TranslateOptions, Translation
@@ -156,8 +159,8 @@ def read_text(read: Callable[[], Document]) -> Document:
         raise RefusalError(400, str(error)) from error
 
 
-async def read_file(service: Service, upload: Upload | None, language: str) -> Document:
-    """The document of a file, with its sentences.
+async def read_file(service: Service, upload: Upload | None, language: str) -> tuple[Document, str]:
+    """The document of a file, with its sentences, and a name for its translation.
 
     Raises:
         RefusalError: if there is none, it is damaged, or larger than the limits.
@@ -166,7 +169,13 @@ async def read_file(service: Service, upload: Upload | None, language: str) -> D
         raise RefusalError(400, f"there is no file; expected one of {', '.join(FORMATS)}")
     document = await asyncio.to_thread(read_text, lambda: read(upload.name, upload.content, language))
     service.check_size(sum(map(len, document.sentences)), service.limits.file)
-    return document
+    return document, new_name(upload.name.rpartition(".")[2])
+
+
+def file_response(name: str, content: bytes) -> Response:
+    """A translated file, which a browser saves."""
+    headers = {**SAFE, "Content-Disposition": f'attachment; filename="translated.{name.rpartition(".")[2]}"'}
+    return Response(content, headers=headers, media_type="application/octet-stream")
 
 
 async def translate_file(

@@ -2,21 +2,19 @@
 
 import hashlib
 import json
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import torch
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
-from torch import Tensor
 
-from translate.alignment.pairs import EncodedPair
+from translate.alignment.methods import word_log_probabilities
+from translate.alignment.pairs import EncodedPair, pair_batches
 from translate.config.names import shorten
-from translate.corpora.batching import pad
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.search import read_sources
@@ -27,7 +25,6 @@ from translate.translator import Translator
 
 FILE = "confidence.json"
 EDGES = (0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)  # of the bands of probability
-TOGETHER = 16  # translations of a batch
 SAMPLED = 8  # values of each parameter by which a model is known again
 
 
@@ -71,31 +68,24 @@ class Confidence:
         return {name: value for name, value in asdict(self).items() if name != "model"}
 
 
-class Scored(NamedTuple):
-    """A translation by teacher forcing."""
-
-    pieces: list[float]  # the probability of each piece, given those before it
-    end: float  # the probability that it ends there
-
-
-def piece_probabilities(
-    models: Sequence[Seq2Seq], sources: Sequence[Sequence[Sequence[int]]], targets: Sequence[Sequence[int]]
-) -> list[Scored]:
-    """The probabilities of the pieces of translations, by teacher forcing.
+def word_probabilities(
+    models: Sequence[Seq2Seq], sources: Sequence[Sequence[Sequence[int]]], pairs: Sequence[EncodedPair]
+) -> list[list[float]]:
+    """The probability of each target word, given the source and the words before: that of all its pieces.
 
     Args:
-        models: one or an ensemble, whose mean probability it is.
+        models: one or an ensemble, whose mean it is.
         sources: for every model, the ids of all sentences without their ends.
-        targets: ids of each translation without begin and end of sentence.
+        pairs: the sentences as the first model reads them, and their translations.
     """
-    found: list[Scored] = []
-    for first in range(0, len(targets), TOGETHER):
-        chosen = targets[first : first + TOGETHER]
-        logs = _log_probabilities(models, [side[first : first + TOGETHER] for side in sources], chosen)
-        for row, ids in enumerate(chosen):
-            wanted = torch.tensor([*ids, EOS], device=logs.device)
-            values = logs[row, : len(wanted)].gather(1, wanted.unsqueeze(1)).squeeze(1).exp().tolist()
-            found.append(Scored(values[:-1], values[-1]))
+    found: list[list[float]] = [[] for _ in pairs]
+    for batch in pair_batches(pairs, None, models[0].output_weight.device):
+        read = read_sources(models, [[side[index] for index in batch.indices] for side in sources])
+        shares = [
+            word_log_probabilities(*reader, batch.target_in, batch.target_words).exp() for reader in read
+        ]
+        for index, row in zip(batch.indices, torch.stack(shares).mean(0).tolist(), strict=True):
+            found[index] = row[: len(pairs[index].target_words)]
     return found
 
 
@@ -103,23 +93,14 @@ def next_pieces(
     models: Sequence[Seq2Seq], source: Sequence[Sequence[int]], prefix: Sequence[int], count: int
 ) -> list[int]:
     """The most probable pieces after a prefix of the translation, without those that are no text."""
-    last = _log_probabilities(models, [[side] for side in source], [prefix])[0, len(prefix)]
-    last[[PAD, UNK, BOS, EOS]] = -math.inf
-    values, ids = last.topk(min(count, len(last)))
-    return [
-        int(piece) for piece, value in zip(ids.tolist(), values.tolist(), strict=True) if value > -math.inf
-    ]
-
-
-def word_probabilities(pair: EncodedPair, pieces: Sequence[float]) -> list[float]:
-    """The probability of each target word: the product over its pieces, also those that it shares."""
-    words = [1.0] * len(pair.target_words)
-    for word, probability in zip(pair.target_piece_words, pieces, strict=True):
-        if word >= 0:
-            words[word] *= probability
-    for piece, word in pair.target_further:
-        words[word] *= pieces[piece]
-    return words
+    shares = []
+    for model, ids, mask in read_sources(models, [[side] for side in source]):
+        states = model(ids, mask, ids.new_tensor([[BOS, *prefix]]))
+        shares.append(model.logits(states[0, -1]).float().softmax(dim=-1))
+    mean = torch.stack(shares).mean(0)
+    mean[[PAD, UNK, BOS, EOS]] = 0
+    values, ids = mean.topk(min(count, len(mean)))
+    return list(map(int, ids[values > 0].tolist()))
 
 
 def count(
@@ -131,9 +112,17 @@ def count(
     word that the reference does not have counts as wrong.
     """
     words, right = [0] * (len(EDGES) - 1), [0] * (len(EDGES) - 1)
-    for probabilities, found, reference in _translated(translator, sources, references):
-        left = Counter(reference)
-        for word, probability in zip(found, probabilities, strict=True):
+    results, target = translator.translate(sources), translator.tokenizers.target
+    pieces = translator.begin(sources, alignments=True).pieces
+    pairs = [
+        EncodedPair.of(source, target.decode_words(target.ids(result.tokens))[1])
+        for source, result in zip(pieces, results, strict=True)
+    ]
+    with torch.no_grad():
+        shares = word_probabilities([translator.model], [[source.ids for source in pieces]], pairs)
+    for pair, probabilities, reference in zip(pairs, shares, references, strict=True):
+        left = Counter(word.text for word in target.encode_words(reference).words)
+        for word, probability in zip(pair.target_words, probabilities, strict=True):
             band = _band(probability)
             words[band] += 1
             if left[word]:
@@ -172,27 +161,6 @@ def _band(probability: float) -> int:
     return max(index for index, edge in enumerate(EDGES[:-1]) if probability >= edge or not index)
 
 
-def _translated(
-    translator: Translator, sources: Sequence[str], references: Sequence[str]
-) -> "list[tuple[list[float], list[str], list[str]]]":
-    """For each pair the probabilities and the words of its translation, and the words of the reference."""
-    results = translator.translate(sources)
-    target = translator.tokenizers.target
-    pieces = translator.begin(sources, alignments=True).pieces
-    pairs = [
-        EncodedPair.of(source, target.decode_words(target.ids(result.tokens))[1])
-        for source, result in zip(pieces, results, strict=True)
-    ]
-    ids = [pair.target_ids for pair in pairs]
-    with torch.no_grad():
-        scored = piece_probabilities([translator.model], [[source.ids for source in pieces]], ids)
-    wanted = [target.encode_words(reference).words for reference in references]
-    return [
-        (word_probabilities(pair, score.pieces), pair.target_words, [word.text for word in reference])
-        for pair, score, reference in zip(pairs, scored, wanted, strict=True)
-    ]
-
-
 def _fingerprint(model: Seq2Seq) -> str:
     """A sum by which the same weights are known again, from a few values of each parameter."""
     found = hashlib.sha256()
@@ -200,16 +168,3 @@ def _fingerprint(model: Seq2Seq) -> str:
         found.update(name.encode())
         found.update(values.flatten()[:SAMPLED].float().cpu().numpy().tobytes())
     return found.hexdigest()
-
-
-def _log_probabilities(
-    models: Sequence[Seq2Seq], sources: Sequence[Sequence[Sequence[int]]], targets: Sequence[Sequence[int]]
-) -> Tensor:
-    """Log-probabilities (B, T + 1, V) of the next piece after each of ``targets``."""
-    target_in, _ = pad([[BOS, *ids] for ids in targets])
-    logs = []
-    for reader in read_sources(models, sources):
-        encoded = reader.model.encode(reader.source, reader.source_mask)
-        hidden = reader.model.read_target(encoded, target_in.to(reader.source.device))
-        logs.append(torch.log_softmax(reader.model.logits(hidden).float(), dim=-1))
-    return logs[0] if len(logs) == 1 else torch.stack(logs).logsumexp(0) - math.log(len(logs))

@@ -1,60 +1,66 @@
 """The interface of LibreTranslate, so that its clients work unchanged."""
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from pydantic import Field
 from starlette.responses import Response
 
-from translate.serve.apis.own import OwnForm
-from translate.serve.catalogue import language_code
+from translate.serve.catalogue import Code
 from translate.serve.documents import FORMATS, read_html
 from translate.serve.languages import identify, language_name
 from translate.serve.service import Service
-from translate.serve.store import new_name
-from translate.serve.texts import SAFE, Part, in_sentences, read_file, read_text, translate_by_language
-from translate.serve.texts import translate_file as translate_document
-from translate.serve.web.endpoint import Asked, Operation, json_response
-from translate.serve.web.requests import Fields, RefusalError
-
-MAX_ALTERNATIVES = 16
-
-
-class LibreForm:
-    """Keys as the field ``api_key`` (or ``apiKey``, as one client writes it), or as bearer tokens.
-
-    Errors are one sentence.
-    """
-
-    async def key(self, asked: Asked) -> str | None:
-        """The field ``api_key``, or the token of the header ``Authorization``."""
-        fields = await asked.fields()
-        key = fields.get("api_key") or fields.get("apiKey")
-        return key if isinstance(key, str) and key else await OwnForm().key(asked)
-
-    def refuse(self, refusal: RefusalError) -> Response:
-        """The answer to a request that is refused."""
-        status = 400 if refusal.status in (413, 415) else refusal.status
-        return json_response({"error": refusal.message}, status, refusal.all_headers())
+from translate.serve.texts import (
+    Part,
+    file_response,
+    in_sentences,
+    read_file,
+    read_text,
+    translate_by_language,
+    translate_file,
+)
+from translate.serve.web.endpoint import Api, Asked, Operation, json_response
+from translate.serve.web.requests import FormBody, RefusalError, Texts, Upload, checked
 
 
-async def translate(asked: Asked) -> Response:
-    """``POST /translate``; texts that are in the target language already stay."""
+class DetectRequest(FormBody):
+    """The body of ``POST /detect``."""
+
+    q: Texts
+
+
+class LibreRequest(DetectRequest):
+    """The body of ``POST /translate``."""
+
+    source: Annotated[Code, Field(description="code of the language, or auto")]
+    target: Code
+    format: Annotated[Literal["text", "html"], Field(description="html keeps its tags")] = "text"
+    alternatives: Annotated[int, Field(ge=0, le=16, description="other translations, of the run's beam")] = 0
+
+
+class LibreFile(FormBody):
+    """The body of ``POST /translate_file``."""
+
+    source: Code
+    target: Code
+    file: Upload | None = None
+
+
+async def _translate(asked: Asked) -> Response:
+    """Translates a text or a batch: translatedText, detectedLanguage for auto, alternatives."""
     fields, service = await asked.fields(), asked.service
-    texts, is_batch = _texts(fields, service)
-    kind = fields.get("format") or "text"
-    if kind not in ("text", "html"):
-        raise RefusalError(400, "format: expected text or html")
-    alternatives = _number(fields.get("alternatives"), "alternatives")
-    target = language_code(_needed(fields, "target"))
-    sources = [_source(service, fields, text) for text in texts]
+    body = checked(LibreRequest, fields)
+    texts, target = service.check_texts(body.q), body.target
+    sources = [_source(service, body.source, text) for text in texts]
     if target not in service.catalogue.languages():
         raise RefusalError(400, f"{target[:20]} is not supported")
 
     def read(text: str, language: str) -> Part:
-        if kind == "html":
+        if body.format == "html":
             return read_text(lambda: read_html(text.encode(), "the text", language))
         return in_sentences(text, language)
 
-    others = alternatives if kind == "text" else 0
+    others = body.alternatives if body.format == "text" else 0
+    # A text that is in the target language already stays.
     chosen = [index for index, (code, _) in enumerate(sources) if code != target]
     codes = [sources[index][0] for index in chosen]
     parts = [read(texts[index], code) for index, code in zip(chosen, codes, strict=True)]
@@ -65,23 +71,22 @@ async def translate(asked: Asked) -> Response:
     answer: dict[str, Any] = {"translatedText": [text for text, _ in found.values()]}
     if sources and sources[0][1] is not None:
         answer["detectedLanguage"] = [detected for _, detected in sources]
-    if alternatives:
+    if body.alternatives:
         answer["alternatives"] = [more for _, more in found.values()]
-    if not is_batch:
+    if not isinstance(fields["q"], list):
         answer = {name: values[0] for name, values in answer.items()}
     return json_response(answer)
 
 
-async def detect(asked: Asked) -> Response:
-    """``POST /detect``: the languages of a text, the likeliest first."""
+async def _detect(asked: Asked) -> Response:
+    """Identifies the language of a text, with a confidence in percent."""
     fields, service = await asked.fields(), asked.service
-    texts, is_batch = _texts(fields, service)
-    found = [[_detected(service, text)] for text in texts]
-    return json_response(found if is_batch else found[0])
+    found = [[_detected(service, text)] for text in service.check_texts(checked(DetectRequest, fields).q)]
+    return json_response(found if isinstance(fields["q"], list) else found[0])
 
 
-async def languages(asked: Asked) -> Response:
-    """``GET /languages``: also those that are only a target, since clients look for theirs among all."""
+async def _languages(asked: Asked) -> Response:
+    """Lists the languages, also those that are only a target, since clients look for theirs among all."""
     catalogue = asked.service.catalogue
     return json_response(
         [
@@ -91,8 +96,8 @@ async def languages(asked: Asked) -> Response:
     )
 
 
-async def settings(asked: Asked) -> Response:
-    """``GET /frontend/settings``: limits, formats, and whether a key is needed."""
+async def _settings(asked: Asked) -> Response:
+    """Tells the limits, the formats of files, and whether a key is needed."""
     service = asked.service
     sides = {"source": service.catalogue.sources()[0], "target": service.catalogue.targets()[0]}
     return json_response(
@@ -109,43 +114,31 @@ async def settings(asked: Asked) -> Response:
     )
 
 
-async def suggest(asked: Asked) -> Response:
-    """``POST /suggest``: this server takes no suggestions."""
+async def _suggest(asked: Asked) -> Response:
+    """Takes no suggestions: this server refuses them."""
     raise RefusalError(403, "suggestions are turned off on this server")
 
 
-async def translate_file(asked: Asked) -> Response:
-    """``POST /translate_file``: translate a file and say where it is to be fetched."""
-    fields, service = await asked.fields(), asked.service
-    upload = fields.files.get("file")
-    target, language = language_code(_needed(fields, "target")), _needed(fields, "source")
-    document = await read_file(service, upload, "" if language == "auto" else language_code(language))
-    source, _ = _source(service, fields, " ".join(document.sentences[:20]))
-    served = service.catalogue.find(source, target)
+async def _translate_file(asked: Asked) -> Response:
+    """Translates a file and says where it is to be fetched."""
+    body, service = checked(LibreFile, await asked.fields()), asked.service
+    document, name = await read_file(service, body.file, "" if body.source == "auto" else body.source)
+    source, _ = _source(service, body.source, " ".join(document.sentences[:20]))
+    served = service.catalogue.find(source, body.target)
     asked.noted |= {"model": served.name, "sentences": len(document.sentences)}
-    content = await translate_document(service, served, document)
-    assert upload is not None
-    name = new_name(upload.name.rpartition(".")[2])
+    content = await translate_file(service, served, document)
     service.documents.put(name, {"status": "done"}, content)
-    return json_response(
-        {"translatedFileUrl": str(asked.request.base_url.replace(path=f"/download_file/{name}"))}
-    )
+    url = asked.request.base_url.replace(path=f"/download_file/{name}")
+    return json_response({"translatedFileUrl": str(url)})
 
 
-async def download(asked: Asked) -> Response:
-    """``GET /download_file/...``: a translated file; its name is looked up, and is no path."""
-    name = asked.request.path_params["name"]
+async def _download(asked: Asked) -> Response:
+    """Fetches a translated file, for 15 minutes."""
+    name = asked.request.path_params["name"]  # is looked up, and is no path
     stored = asked.service.documents.get(name)
     if stored is None or stored[0]["status"] != "done":
         raise RefusalError(404, "there is no such file, or it was kept long enough")
     return file_response(name, stored[1])
-
-
-def file_response(name: str, content: bytes) -> Response:
-    """A translated file, which a browser saves."""
-    shown = f"translated.{name.rpartition('.')[2]}"
-    headers = {**SAFE, "Content-Disposition": f'attachment; filename="{shown}"'}
-    return Response(content, headers=headers, media_type="application/octet-stream")
 
 
 def _detected(service: Service, text: str) -> dict[str, Any]:
@@ -154,60 +147,34 @@ def _detected(service: Service, text: str) -> dict[str, Any]:
     return {"confidence": round(100 * confidence, 1), "language": code}
 
 
-def _texts(fields: Fields, service: Service) -> tuple[list[str], bool]:
-    """The texts, and whether they came as a batch."""
-    if "q" not in fields.values:
-        raise RefusalError(400, "Invalid request: missing q parameter")
-    values = fields.all("q")
-    is_batch = len(values) > 1
-    if fields.is_json and isinstance(values[0], list):
-        values, is_batch = values[0], True
-    return service.check_texts(values), is_batch
-
-
-def _needed(fields: Fields, name: str) -> str:
-    value = fields.get(name)
-    if not isinstance(value, str) or not value:
-        raise RefusalError(400, f"Invalid request: missing {name} parameter")
-    return value
-
-
-def _number(value: Any, name: str) -> int:
-    if value in (None, ""):
-        return 0
-    if isinstance(value, str) and value.isascii() and value.isdigit():
-        value = int(value[:9])
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_ALTERNATIVES:
-        raise RefusalError(400, f"{name}: expected a number from 0 to {MAX_ALTERNATIVES}")
-    return value
-
-
-def _source(service: Service, fields: Fields, text: str) -> tuple[str, dict[str, Any] | None]:
+def _source(service: Service, code: str, text: str) -> tuple[str, dict[str, Any] | None]:
     """The source language of a text; with its confidence if it was to be identified."""
-    language = _needed(fields, "source")
-    if language == "auto":
+    if code == "auto":
         found = _detected(service, text)
         return found["language"], found
-    code = language_code(language)
     if code not in service.catalogue.languages():
-        raise RefusalError(400, f"{language[:20]} is not supported")
+        raise RefusalError(400, f"{code[:20]} is not supported")
     return code, None
 
 
-OPERATIONS = (
-    Operation(
-        "POST",
-        "/translate",
-        translate,
-        "Translates a text or a batch.",
-        "translatedText; detectedLanguage for auto; alternatives",
+def _refuse(refusal: RefusalError) -> Response:
+    status = 400 if refusal.status in (413, 415) else refusal.status
+    return json_response({"error": refusal.message}, status, refusal.all_headers())
+
+
+LIBRETRANSLATE = Api(
+    "LibreTranslate",
+    (
+        Operation("POST", "/translate", _translate, LibreRequest),
+        Operation("POST", "/detect", _detect, DetectRequest),
+        # A client learns from these two whether it needs a key.
+        Operation("GET", "/languages", _languages, keyless=True),
+        Operation("GET", "/frontend/settings", _settings, keyless=True),
+        Operation("POST", "/suggest", _suggest),
+        Operation("POST", "/translate_file", _translate_file, files=True),
+        # Nobody guesses the name.
+        Operation("GET", "/download_file/{name}", _download, keyless=True),
     ),
-    Operation("POST", "/detect", detect, "Identifies the language of a text.", "languages in percent"),
-    # A client learns from these two whether it needs a key.
-    Operation("GET", "/languages", languages, "Lists the languages.", "codes, names, targets", keyless=True),
-    Operation("GET", "/frontend/settings", settings, "Tells the settings.", "limits, formats", keyless=True),
-    Operation("POST", "/suggest", suggest, "Takes suggestions, which this server refuses.", "403"),
-    Operation("POST", "/translate_file", translate_file, "Translates a file.", "its address", files=True),
-    # Nobody guesses the name.
-    Operation("GET", "/download_file/{name}", download, "Fetches it for 15 minutes.", "file", keyless=True),
+    _refuse,
+    key_fields=("api_key", "apiKey"),  # as one client writes it
 )

@@ -5,28 +5,26 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from translate.alignment.alignment import Alignment
 from translate.alignment.pairs import EncodedPair
-from translate.config.names import shorten
 from translate.serve.apis.word_links import DIGITS, aligned, alternatives, confidences, weigh, weights
 from translate.serve.calls import Growth
-from translate.serve.catalogue import Served, language_code
+from translate.serve.catalogue import Code, Served
 from translate.serve.service import Service, context_of
 from translate.serve.texts import Segmented, in_sentences, whole
-from translate.serve.web.endpoint import Asked, Operation, json_response, json_text
-from translate.serve.web.requests import RefusalError, read_object
+from translate.serve.web.endpoint import Api, Asked, Operation, json_response, json_text
+from translate.serve.web.requests import RefusalError, checked, read_object
 from translate.translation import TranslateOptions, Translation, TranslationCall
 
 Text = Annotated[str, Field(max_length=1 << 20)]
-Code = Annotated[str, Field(min_length=1, max_length=40)]
+Model = Annotated[str, Field(min_length=1, max_length=60, description="name of a model; see /v1/models")]
 Method = Literal["attention", "gradient", "erasure", "norm"]
-Body = TypeVar("Body", bound=BaseModel)
 Linked = tuple[Alignment, Sequence[float] | None]  # and the probability of each target word
 
 
@@ -35,7 +33,7 @@ class Weighing(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    model: Annotated[Code | None, Field(description="name of a model; see /v1/models")] = None
+    model: Model | None = None
     method: Annotated[Method, Field(description="how weights are computed")] = "attention"
     layer: Annotated[
         int | None, Field(ge=0, description="of the attention; the calibrated one by default")
@@ -51,10 +49,8 @@ class TranslateRequest(Weighing):
 
     text: Annotated[Text | list[Text], Field(description="one text, or several")]
     alignments: Annotated[bool, Field(description="words, links and weights in the answer")] = True
-    source: Annotated[
-        Code | None, Field(description="code of the language; not needed where one model fits")
-    ] = None
-    target: Annotated[Code | None, Field(description="code of the language")] = None
+    source: Code | None = None
+    target: Code | None = None
     beam_size: Annotated[int | None, Field(ge=1, description="hypotheses; 1 is greedy")] = None
     n_best: Annotated[int, Field(ge=1, description="texts to list, at most the beam")] = 1
     prefix: Annotated[Text | None, Field(min_length=1, description="the beginning of the translation")] = None
@@ -68,31 +64,25 @@ class TranslateRequest(Weighing):
     ] = None
     stream: Annotated[bool, Field(description="server-sent events")] = False
 
+    @model_validator(mode="after")
+    def _check_together(self) -> Self:
+        """Some options are for one text, and others for one sentence."""
+        if (self.stream or self.alternatives_at is not None) and not isinstance(self.text, str):
+            raise ValueError("stream and alternatives_at: expected one text, got an array")
+        of_sentence = {"n_best": 1, "prefix": None, "constraints": [], "alternatives_at": None}
+        for name, default in of_sentence.items() if self.split_sentences else ():
+            if getattr(self, name) != default:
+                raise ValueError(f"{name}: it is for one sentence; leave out it or split_sentences")
+        return self
+
 
 class AlignRequest(Weighing):
     """The body of ``POST /v1/align``."""
 
     source: Annotated[Text | list[Text], Field(description="one text, or several")]
     target: Annotated[Text | list[Text], Field(description="their translations")]
-    source_language: Annotated[
-        Code | None, Field(description="code of the language; not needed where one model fits")
-    ] = None
-    target_language: Annotated[Code | None, Field(description="code of the language")] = None
-
-
-class OwnForm:
-    """Keys as bearer tokens; errors with a code and a sentence."""
-
-    async def key(self, asked: Asked) -> str | None:
-        """The token of the header ``Authorization``."""
-        kind, _, key = asked.request.headers.get("authorization", "").partition(" ")
-        return key.strip() if kind.lower() == "bearer" else None
-
-    def refuse(self, refusal: RefusalError) -> Response:
-        """The answer to a request that is refused."""
-        status = 401 if refusal.code == "wrong_key" else refusal.status
-        error = {"error": {"code": refusal.code, "message": refusal.message}}
-        return json_response(error, status, refusal.all_headers())
+    source_language: Code | None = None
+    target_language: Code | None = None
 
 
 class EventStream(Response):
@@ -127,33 +117,30 @@ class EventStream(Response):
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def models(asked: Asked) -> Response:
-    """``GET /v1/models``: what the server has."""
+async def _models(asked: Asked) -> Response:
+    """Lists the models of the server: names, languages, methods."""
     return json_response({"models": [served.described() for served in asked.service.catalogue.models]})
 
 
-async def translate(asked: Asked) -> Response:
-    """``POST /v1/translate``: translations with links, at once or as events."""
-    body, service = _checked(TranslateRequest, asked.body), asked.service
+async def _translate(asked: Asked) -> Response:
+    """Translates a text or several, with links between the words, at once or as server-sent events."""
+    body, service = checked(TranslateRequest, read_object(asked.body)), asked.service
     texts = service.check_texts(_list(body.text))
-    if (body.stream or body.alternatives_at is not None) and not isinstance(body.text, str):
-        raise RefusalError(400, "stream and alternatives_at: expected one text, got an array")
-    served = _find(service, body.source, body.target, body.model)
-    _check_split(body)
+    served = service.catalogue.find(body.source, body.target, body.model)
     parts = [in_sentences(text, served.source) if body.split_sentences else whole(text) for text in texts]
     asked.note(texts, model=served.name)
     request = _Request(service, served, body, parts)
     return EventStream(request.events()) if body.stream else json_response(await request.answer())
 
 
-async def align_pairs(asked: Asked) -> Response:
-    """``POST /v1/align``: the links of given pairs."""
-    body, service = _checked(AlignRequest, asked.body), asked.service
+async def _align(asked: Asked) -> Response:
+    """Links the words of a text and a given translation."""
+    body, service = checked(AlignRequest, read_object(asked.body)), asked.service
     sources, targets = _list(body.source), _list(body.target)
     if len(sources) != len(targets):
         raise RefusalError(400, f"{len(sources)} sources but {len(targets)} targets; expected pairs")
     service.check_texts([*sources, *targets])
-    served = _find(service, body.source_language, body.target_language, body.model, "_language")
+    served = service.catalogue.find(body.source_language, body.target_language, body.model, "_language")
     asked.noted |= {"model": served.name, "texts": len(sources)}
     pairs = served.translator.encode_pairs(sources, targets)
     for number, pair in enumerate(pairs, 1):
@@ -170,42 +157,8 @@ async def align_pairs(asked: Asked) -> Response:
     return json_response({"translations": rows, "model": served.name})
 
 
-def _checked(shape: type[Body], content: bytes) -> Body:
-    """The body as an object of ``shape``.
-
-    Raises:
-        RefusalError: naming the first field that is wrong.
-    """
-    try:
-        return shape.model_validate(read_object(content))
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        name = ".".join(str(part) for part in first["loc"][:1]) or "body"
-        message = "there is no such field" if first["type"] == "extra_forbidden" else first["msg"]
-        raise RefusalError(400, f"{shorten(name, 40)}: {shorten(message)}") from error
-
-
 def _list(texts: str | list[str]) -> list[str]:
     return [texts] if isinstance(texts, str) else texts
-
-
-def _find(
-    service: Service, source: str | None, target: str | None, model: str | None, suffix: str = ""
-) -> Served:
-    """The model for two languages, or of a name; ``suffix`` ends the names of the fields with the codes."""
-    codes = [None if code is None else language_code(code) for code in (source, target)]
-    return service.catalogue.find(codes[0], codes[1], model, suffix)
-
-
-def _check_split(body: TranslateRequest) -> None:
-    given = {
-        "n_best": body.n_best > 1,
-        "prefix": body.prefix is not None,
-        "constraints": bool(body.constraints),
-        "alternatives_at": body.alternatives_at is not None,
-    }
-    for name in (name for name, value in given.items() if value and body.split_sentences):
-        raise RefusalError(400, f"{name}: it is for one sentence; leave out it or split_sentences")
 
 
 @dataclass
@@ -342,31 +295,19 @@ def _listed(warnings: Counter[str]) -> list[dict[str, Any]]:
     return [{"message": kind, "sentences": count} for kind, count in warnings.items()]
 
 
-def _schema(shape: type[BaseModel]) -> dict[str, Any]:
-    """The schema of a body, without titles."""
-    schema = shape.model_json_schema()
-    for field in schema["properties"].values():
-        field.pop("title", None)
-    return schema
+def refuse(refusal: RefusalError) -> Response:
+    """The answer to a request that is refused: a code and a sentence."""
+    status = 401 if refusal.code == "wrong_key" else refusal.status
+    error = {"error": {"code": refusal.code, "message": refusal.message}}
+    return json_response(error, status, refusal.all_headers())
 
 
-OPERATIONS = (
-    Operation("GET", "/v1/models", models, "Lists the models of the server.", "names, languages, methods"),
-    Operation(
-        "POST",
-        "/v1/translate",
-        translate,
-        "Translates a text or several, with links between the words.",
-        "texts, scores, words with their offsets in characters, links with weights; server-sent events "
-        "partial, sentence and done if stream is true",
-        _schema(TranslateRequest),
+OWN = Api(
+    "Our own API",
+    (
+        Operation("GET", "/v1/models", _models),
+        Operation("POST", "/v1/translate", _translate, TranslateRequest),
+        Operation("POST", "/v1/align", _align, AlignRequest),
     ),
-    Operation(
-        "POST",
-        "/v1/align",
-        align_pairs,
-        "Links the words of a text and a given translation.",
-        "words with their offsets, links with weights",
-        _schema(AlignRequest),
-    ),
+    refuse,
 )

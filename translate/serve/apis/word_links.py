@@ -11,12 +11,12 @@ from translate.alignment.transfer import word_spans
 from translate.errors import UserError
 from translate.search import Request
 from translate.serve.catalogue import Served
+from translate.serve.limits import needed_bytes
 from translate.serve.service import Service
 from translate.serve.web.requests import RefusalError
-from translate.serve.word_confidence import Scored, next_pieces, piece_probabilities, word_probabilities
+from translate.serve.word_confidence import next_pieces, word_probabilities
 from translate.text.markup import MARKUP
 from translate.translation import TranslateOptions, Translation, TranslationCall
-from translate.translator import Translator
 
 DIGITS = 4  # of weights and probabilities
 SLOW = ("gradient", "erasure")  # methods that take a pass for every word
@@ -91,6 +91,8 @@ async def weigh(
         check_lengths(model, pairs)
     except UserError as error:
         raise RefusalError(400, str(error)) from error
+    sizes = [(len(pair.source_ids), len(pair.target_ids) + 1) for pair in pairs]
+    service.check_memory(needed_bytes(sizes, heads=len(choice.heads)))
     passes = [len(pair.target_ids) if method in SLOW else 1 for pair in pairs]
     cost = sum(len(pair.source_ids) * count for pair, count in zip(pairs, passes, strict=True))
     device = served.translator.device
@@ -100,22 +102,12 @@ async def weigh(
 async def confidences(
     service: Service, served: Served, pairs: Sequence[EncodedPair], sources: Sequence[Sequence[Sequence[int]]]
 ) -> list[list[float]]:
-    """The probability of each target word, of one model or the mean of an ensemble."""
-    targets = [pair.target_ids for pair in pairs]
-    scored = await _scores(service, served.translator, sources, targets)
-    return [word_probabilities(pair, score.pieces) for pair, score in zip(pairs, scored, strict=True)]
-
-
-async def _scores(
-    service: Service,
-    translator: Translator,
-    sources: Sequence[Sequence[Sequence[int]]],
-    targets: Sequence[Sequence[int]],
-) -> list[Scored]:
-    """See :func:`piece_probabilities`; by as many members of the ensemble as there are ``sources``."""
-    models = [member.model for member in (translator, *translator.partners)][: len(sources)]
-    cost = sum(map(len, targets)) + len(targets)
-    return await service.calculate(cost, piece_probabilities, models, sources, targets)
+    """The probability of each target word, by as many members of an ensemble as there are ``sources``."""
+    members = (served.translator, *served.translator.partners)[: len(sources)]
+    cost = sum(len(pair.target_ids) + 1 for pair in pairs)
+    return await service.calculate(
+        cost, word_probabilities, [member.model for member in members], sources, pairs
+    )
 
 
 async def alternatives(
@@ -127,7 +119,7 @@ async def alternatives(
     is always among them, whatever its first piece. The probability of a word is the product over its pieces,
     given the source and the words before.
     """
-    translator, target = served.translator, call.target
+    target = call.target
     ids = target.ids(results[0].tokens) if results else []
     _, pieces = target.decode_words(ids)
     if index >= len(pieces.words):
@@ -136,8 +128,7 @@ async def alternatives(
         )
     prefix = ids[: min(_pieces_of(index, pieces.piece_words, pieces.further), default=len(ids))]
     read = [call.pieces[0].ids, *(other[0] for other in call.others)]
-    models = [member.model for member in (translator, *translator.partners)]
-    firsts = await service.calculate(len(ids) + 1, next_pieces, models, read, prefix, MOST)
+    firsts = await service.calculate(len(ids) + 1, next_pieces, call.models, read, prefix, MOST)
     before = call.options.context
     options = TranslateOptions(beam_size=1, context=None if before is None else [before[0]] * len(firsts))
     tried = await service.begin(served, [call.marked[0].text] * len(firsts), options)
@@ -145,14 +136,14 @@ async def alternatives(
     # With a prefix, torch searches.
     async with service.search(served, replace(tried, requests=requests, engine=None)) as pending:
         found = [target.ids(result.tokens) for result in await pending.all()] + [ids]
-    scored = await _scores(service, translator, [[side] * len(found) for side in read], found)
+    pairs = [EncodedPair.of(call.pieces[0], target.decode_words(own)[1]) for own in found]
+    shares = await confidences(service, served, pairs, [[side] * len(found) for side in read])
     best: dict[str, float] = {}
-    for own, score in zip(found, scored, strict=True):
-        pair = EncodedPair.of(call.pieces[0], target.decode_words(own)[1])
+    for pair, probabilities in zip(pairs, shares, strict=True):
         # A piece that goes on with the word before it changes that word, not this one.
         if len(prefix) in _pieces_of(index, pair.target_piece_words, pair.target_further):
-            word, probability = pair.target_words[index], word_probabilities(pair, score.pieces)[index]
-            best[word] = max(probability, best.get(word, 0.0))
+            word = pair.target_words[index]
+            best[word] = max(probabilities[index], best.get(word, 0.0))
     ranked = sorted(best.items(), key=lambda item: -item[1])
     return [{"text": word, "probability": round(probability, DIGITS)} for word, probability in ranked]
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from itertools import groupby
 from typing import Any
@@ -14,21 +14,15 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from translate.serve.apis import deepl, libretranslate, own
+from translate.serve.apis.deepl import DEEPL
+from translate.serve.apis.libretranslate import LIBRETRANSLATE
+from translate.serve.apis.own import OWN, refuse
 from translate.serve.live_page import File, headers, live_files
 from translate.serve.service import Service
-from translate.serve.web.endpoint import Asked, Endpoint, Form, Operation, json_response
+from translate.serve.web.endpoint import Api, Asked, Endpoint, Operation, json_response
 from translate.serve.web.requests import RefusalError
 from translate.text.escape import for_html
 from translate.version import __version__
-
-STYLE = (
-    "body{font:1rem/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
-    "table{border-collapse:collapse;width:100%}td,th{border-bottom:1px solid #8888;padding:.3rem .6rem;"
-    "text-align:start;vertical-align:top}code{font-size:.95em}:root{color-scheme:light dark;"
-    "background:Canvas;color:CanvasText}"
-)
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
 def build_application(service: Service) -> ASGIApp:
@@ -39,34 +33,19 @@ def build_application(service: Service) -> ASGIApp:
         yield
         await asyncio.to_thread(service.engine.close)
 
-    # They are tried in this order: those that programs ask most come first.
-    form = own.OwnForm()
+    page = Api("", [_shown(path, file) for path, file in live_files().items()], refuse)
     routes = [
-        *_routes(service, form, own.OPERATIONS),
-        *_routes(service, libretranslate.LibreForm(), libretranslate.OPERATIONS),
-        *_routes(service, deepl.DeepLForm(), deepl.OPERATIONS),
-        *_routes(service, form, OPERATIONS),
-        *(
-            route
-            for path, file in live_files().items()
-            for route in _routes(service, form, [_shown(path, file)])
-        ),
+        Route(path, Endpoint(service, path, api, {operation.method: operation for operation in same}))
+        for api in (*APIS, page)  # tried in this order: those that programs ask most come first
+        for path, same in groupby(api.operations, lambda operation: operation.path)
     ]
-    missing = {method: Operation(method, "", _missing, "", "") for method in ("GET", "POST", "PUT", "DELETE")}
-    routes.append(Route("/{path:path}", Endpoint(service, "other", form, missing)))
+    missing = {method: Operation(method, "", _missing) for method in ("GET", "POST", "PUT", "DELETE")}
+    routes.append(Route("/{path:path}", Endpoint(service, "other", page, missing)))
     # No cookie is read, so any page may ask what any program may.
     anybody = Middleware(
         CORSMiddleware, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"], max_age=600
     )
     return Starlette(routes=routes, middleware=[anybody], lifespan=lifespan)
-
-
-def _routes(service: Service, form: Form, operations: Sequence[Operation]) -> list[Route]:
-    """The routes; operations of one path stand side by side."""
-    return [
-        Route(path, Endpoint(service, path, form, {operation.method: operation for operation in same}))
-        for path, same in groupby(operations, lambda operation: operation.path)
-    ]
 
 
 def _shown(path: str, file: File) -> Operation:
@@ -75,18 +54,21 @@ def _shown(path: str, file: File) -> Operation:
     async def show(asked: Asked) -> Response:
         return Response(file.content, headers=headers(), media_type=file.media_type)
 
-    return Operation("GET", path, show, "", "", open=True)
+    return Operation("GET", path, show, open=True)
 
 
 async def _health(asked: Asked) -> Response:
+    """Says that the process lives."""
     return json_response({"status": "ok"})
 
 
 async def _ready(asked: Asked) -> Response:
+    """Says that requests are taken."""
     return json_response({"status": "ready"})
 
 
 async def _metrics(asked: Asked) -> Response:
+    """Counts and times for Prometheus."""
     return Response(asked.service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
@@ -95,10 +77,10 @@ async def _missing(asked: Asked) -> Response:
 
 
 async def _specification(asked: Asked) -> Response:
-    """The description of every path in OpenAPI."""
+    """This description in OpenAPI 3.1."""
     paths: dict[str, Any] = {}
-    for api, operations in _apis().items():
-        for operation in operations:
+    for api in APIS:
+        for operation in api.operations:
             described = _described(api, operation)
             paths.setdefault(operation.path, {})[operation.method.lower()] = described
     description = {
@@ -110,49 +92,60 @@ async def _specification(asked: Asked) -> Response:
     return json_response(description)
 
 
-def _described(api: str, operation: Operation) -> dict[str, Any]:
-    responses: dict[str, Any] = {"200": {"description": operation.answer}}
+def _described(api: Api, operation: Operation) -> dict[str, Any]:
+    responses = {"200": "the answer"}
     if operation.method == "POST":
-        responses |= {"400": {"description": "what is wrong"}, "413": {"description": "too large"}}
-        responses |= {"429": {"description": "busy; Retry-After says for how long"}}
-    found: dict[str, Any] = {"summary": operation.summary, "tags": [api], "responses": responses}
-    found["operationId"] = re.sub(r"\W+", "_", f"{operation.method.lower()}{operation.path}")
+        responses |= {"400": "what is wrong", "413": "too large"}
+        responses |= {"429": "busy; Retry-After says for how long"}
     names = [part[1:-1] for part in operation.path.split("/") if part.startswith("{")]
-    if names:
-        string = {"in": "path", "required": True, "schema": {"type": "string"}}
-        found["parameters"] = [{"name": name, **string} for name in names]
+    string = {"in": "path", "required": True, "schema": {"type": "string"}}
+    found: dict[str, Any] = {
+        "summary": _summary(operation),
+        "tags": [api.name],
+        "operationId": re.sub(r"\W+", "_", f"{operation.method.lower()}{operation.path}"),
+        "parameters": [{"name": name, **string} for name in names],
+        "responses": {status: {"description": text} for status, text in responses.items()},
+    }
     if operation.body is not None:
-        found["requestBody"] = {"content": {"application/json": {"schema": operation.body}}}
+        schema = operation.body.model_json_schema()
+        found["requestBody"] = {"content": {"application/json": {"schema": schema}}}
     return found
 
 
+def _summary(operation: Operation) -> str:
+    return (operation.handler.__doc__ or "").split("\n")[0]
+
+
 async def _page(asked: Asked) -> Response:
-    """The same as a page."""
-    policy = {"Content-Security-Policy": POLICY}
-    return Response("".join(_parts()), media_type="text/html", headers=policy)
+    """This description as a page."""
+    return Response("".join(_parts()), headers=headers(), media_type="text/html")
 
 
 def _parts() -> Iterator[str]:
-    yield f"<!doctype html><html lang=en><meta charset=utf-8><title>APIs</title><style>{STYLE}</style>"
-    yield "<meta name=viewport content='width=device-width'><main><h1>APIs</h1>"
-    yield "<p>As OpenAPI: <a href=spec>/spec</a>. The page to translate in: <a href='./'>/</a>.</p>"
-    for api, operations in _apis().items():
-        yield f"<h2>{for_html(api)}</h2>"
-        for operation in operations:
+    yield "<!doctype html><html lang=en><meta charset=utf-8><title>APIs</title>"
+    yield "<meta name=viewport content='width=device-width'><link rel=stylesheet href=assets/page.css>"
+    yield "<main><h1>APIs</h1><p>As OpenAPI: <a href=spec>/spec</a>. To translate: <a href='./'>/</a>.</p>"
+    for api in APIS:
+        yield f"<section><h2>{for_html(api.name)}</h2>"
+        for operation in api.operations:
             yield f"<h3><code>{operation.method} {for_html(operation.path)}</code></h3>"
-            yield f"<p>{for_html(operation.summary)} Answer: {for_html(operation.answer)}.</p>"
+            yield f"<p>{for_html(_summary(operation))}</p>"
             if operation.body is not None:
-                yield from _table(operation.body)
+                yield from _table(operation.body.model_json_schema())
+        yield "</section>"
     yield "</main>"
 
 
 def _table(schema: dict[str, Any]) -> Iterator[str]:
-    yield "<table><tr><th>field<th>type<th>default<th>meaning"
+    yield "<ul>"
     for name, field in schema["properties"].items():
-        default = "required" if name in schema.get("required", ()) else _default(field.get("default"))
-        cells = _kind(field), default, field.get("description", "")
-        yield f"<tr><td><code>{for_html(name)}</code>" + "".join(f"<td>{for_html(cell)}" for cell in cells)
-    yield "</table>"
+        default = "required" if name in schema.get("required", ()) else field.get("default")
+        told = (
+            f" (default: {default})" if default not in (None, "required") else " (required)" * bool(default)
+        )
+        yield f"<li><code>{for_html(name)}</code>: "
+        yield for_html(f"{_kind(field)}{told}. {field.get('description', '')}")
+    yield "</ul>"
 
 
 def _kind(field: dict[str, Any]) -> str:
@@ -164,24 +157,15 @@ def _kind(field: dict[str, Any]) -> str:
     return f"array of {_kind(field['items'])}" if kind == "array" and "items" in field else kind
 
 
-def _default(value: object) -> str:
-    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _apis() -> Mapping[str, Sequence[Operation]]:
-    """Every API by its name."""
-    return {
-        "Our own API": own.OPERATIONS,
-        "LibreTranslate": libretranslate.OPERATIONS,
-        "DeepL, version 2": deepl.OPERATIONS,
-        "For those who run the server": OPERATIONS,
-    }
-
-
-OPERATIONS = (
-    Operation("GET", "/health", _health, "Says that the process lives.", "status ok", open=True),
-    Operation("GET", "/ready", _ready, "Says that requests are taken.", "status ready", open=True),
-    Operation("GET", "/metrics", _metrics, "Counts and times for Prometheus.", "text", open=True),
-    Operation("GET", "/spec", _specification, "This description.", "OpenAPI 3.1", open=True),
-    Operation("GET", "/docs", _page, "This description as a page.", "HTML", open=True),
+OPERATION = Api(
+    "For those who run the server",
+    (
+        Operation("GET", "/health", _health, open=True),
+        Operation("GET", "/ready", _ready, open=True),
+        Operation("GET", "/metrics", _metrics, open=True),
+        Operation("GET", "/spec", _specification, open=True),
+        Operation("GET", "/docs", _page, open=True),
+    ),
+    refuse,
 )
+APIS = (OWN, LIBRETRANSLATE, DEEPL, OPERATION)

@@ -5,15 +5,16 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
+from pydantic import BaseModel
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from translate.config.names import shorten
 from translate.serve.service import Service
-from translate.serve.web.requests import Fields, RefusalError, read_body, read_fields
+from translate.serve.web.requests import RefusalError, read_body, read_fields
 
 GONE = 499  # the status in logs and metrics of a request whose client has gone away
 
@@ -33,9 +34,9 @@ class Asked:
     request: Request
     body: bytes
     noted: dict[str, Any] = field(default_factory=dict)
-    _fields: Fields | None = None
+    _fields: dict[str, Any] | None = None
 
-    async def fields(self) -> Fields:
+    async def fields(self) -> dict[str, Any]:
         """The values of the body and the query, by their names."""
         if self._fields is None:
             self._fields = await read_fields(self.request, self.body)
@@ -46,29 +47,14 @@ class Asked:
         self.noted |= {"texts": len(texts), **self.service.log.shown(texts), **more}
 
 
-Handler = Callable[[Asked], Awaitable[Response]]
-
-
-class Form(Protocol):
-    """The differences between APIs: where a key stands, and how a request is refused."""
-
-    async def key(self, asked: Asked) -> str | None:
-        """The key of a request."""
-
-    def refuse(self, refusal: RefusalError) -> Response:
-        """The answer to a request that is refused."""
-
-
 @dataclass(frozen=True)
 class Operation:
-    """A method of a path, and what its description says.
+    """A method of a path; the documentation of its handler describes it.
 
     Attributes:
         method, path: where.
         handler: answers.
-        summary: what it does, as a sentence.
-        answer: what comes back.
-        body: the schema of its body; the services whose interface it has describe theirs.
+        body: the shape of its body.
         open: whether it needs no key, and is neither counted nor logged.
         keyless: whether it needs no key: it says whether others do, or the path itself is a secret.
         files: whether the body may be a document.
@@ -76,13 +62,37 @@ class Operation:
 
     method: str
     path: str
-    handler: Handler
-    summary: str
-    answer: str
-    body: dict[str, Any] | None = None
+    handler: Callable[[Asked], Awaitable[Response]]
+    body: type[BaseModel] | None = None
     open: bool = False
     keyless: bool = False
     files: bool = False
+
+
+@dataclass(frozen=True)
+class Api:
+    """An API, and how it differs from others.
+
+    Attributes:
+        name: for people.
+        operations: all of them; those of one path stand side by side.
+        refuse: gives the answer to a request that is refused.
+        scheme: of the key in the header ``Authorization``.
+        key_fields: fields of a request that may hold the key instead.
+    """
+
+    name: str
+    operations: Sequence[Operation]
+    refuse: Callable[[RefusalError], Response]
+    scheme: str = "bearer"
+    key_fields: Sequence[str] = ()
+
+    async def keys(self, asked: Asked) -> list[str | None]:
+        """The keys that a request gives."""
+        scheme, _, key = asked.request.headers.get("authorization", "").partition(" ")
+        found: list[str | None] = [key.strip() if scheme.lower() == self.scheme else None]
+        fields = await asked.fields() if self.key_fields else {}
+        return found + [fields[name] for name in self.key_fields if isinstance(fields.get(name), str)]
 
 
 @dataclass
@@ -92,43 +102,53 @@ class Endpoint:
     Attributes:
         service: that answers.
         name: the pattern of the path, for logs and metrics.
-        form: of its API.
+        api: that it belongs to.
         operations: by their methods.
     """
 
     service: Service
     name: str
-    form: Form
+    api: Api
     operations: Mapping[str, Operation]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         began, service = time.monotonic(), self.service
-        sent, noted = _Sent(send), dict[str, Any]()
-        is_open = any(operation.open for operation in self.operations.values())
-        service.metrics.running.inc()
-        service.running += 1
-        try:
-            await self._answer(scope, receive, sent, noted)
-        except ClientDisconnect:
-            sent.status = GONE
-        finally:
-            service.metrics.running.dec()
-            service.running -= 1
-            seconds = time.monotonic() - began
-            if not is_open:
-                service.metrics.answered(self.name, sent.status, seconds)
-                more = {"status": sent.status, "milliseconds": round(1000 * seconds, 1), **noted}
-                service.log.write("request", endpoint=self.name, **more)
+        noted: dict[str, Any] = {"status": 0}
 
-    async def _answer(self, scope: Scope, receive: Receive, send: "_Sent", noted: dict[str, Any]) -> None:
+        async def noting(message: Message) -> None:
+            noted["status"] = message.get("status", noted["status"])
+            await send(message)
+
+        service.count_running(1)
         try:
-            request = Request(scope, receive)
+            await self._answer(scope, receive, noting, noted)
+        except ClientDisconnect:
+            noted["status"] = GONE
+        finally:
+            service.count_running(-1)
+            seconds = time.monotonic() - began
+            if not any(operation.open for operation in self.operations.values()):
+                service.metrics.requests.labels(self.name, str(noted["status"])).inc()
+                service.metrics.latency.labels(self.name).observe(seconds)
+                service.log.write(
+                    "request", endpoint=self.name, milliseconds=round(1000 * seconds, 1), **noted
+                )
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, noted: dict[str, Any]) -> None:
+        try:
+            request, limits = Request(scope, receive), self.service.limits
             operation = self._operation(request)
-            asked = Asked(self.service, request, await self._body(request, operation), noted)
-            needs_key = not (operation.open or operation.keyless)
-            if needs_key and not self.service.keys.accept(await self.form.key(asked)):
+            most = limits.file if operation.files else limits.body
+            asked = Asked(self.service, request, await read_body(request, most, limits.seconds), noted)
+            is_free = operation.open or operation.keyless
+            if not (is_free or any(map(self.service.keys.accept, await self.api.keys(asked)))):
                 raise RefusalError(403, "the key is missing or wrong; give a key of this server")
-            await _unless_gone(receive, self._run(operation, asked, scope, receive, send))
+
+            async def work() -> None:
+                answer = await operation.handler(asked)
+                await answer(scope, receive, send)
+
+            await _unless_gone(receive, work())
             return
         except RefusalError as error:
             refusal = error
@@ -141,16 +161,10 @@ class Endpoint:
                 "error", endpoint=self.name, error=shorten(f"{type(error).__name__}: {error}")
             )
             refusal = RefusalError(500, "the server has failed; its log says more")
-        if send.status:  # a part has been sent: only the end of the connection tells the client
+        if noted["status"]:  # a part has been sent: only the end of the connection tells the client
             raise refusal
         noted["refused"] = refusal.code
-        await self.form.refuse(refusal)(scope, receive, send)
-
-    async def _run(
-        self, operation: Operation, asked: Asked, scope: Scope, receive: Receive, send: "_Sent"
-    ) -> None:
-        answer = await operation.handler(asked)
-        await answer(scope, receive, send)
+        await self.api.refuse(refusal)(scope, receive, send)
 
     def _operation(self, request: Request) -> Operation:
         """The operation of a method; refused early if it cannot be answered."""
@@ -158,33 +172,12 @@ class Endpoint:
         operation, limits = self.operations.get(method), self.service.limits
         if operation is None:
             allowed = ", ".join(self.operations)
-            raise RefusalError(
-                405,
-                f"{shorten(request.method, 20)} is not allowed here; use {allowed}",
-                headers={"Allow": allowed},
-            )
+            message = f"{shorten(request.method, 20)} is not allowed here; use {allowed}"
+            raise RefusalError(405, message, headers={"Allow": allowed})
         if not operation.open and self.service.running > limits.requests:
-            raise RefusalError(
-                429, f"{limits.requests:,} requests are being answered; try again", retry_after=1
-            )
+            message = f"{limits.requests:,} requests are being answered; try again"
+            raise RefusalError(429, message, retry_after=1)
         return operation
-
-    async def _body(self, request: Request, operation: Operation) -> bytes:
-        limits = self.service.limits
-        return await read_body(request, limits.file if operation.files else limits.body, limits.seconds)
-
-
-class _Sent:
-    """Sends messages, and remembers the status."""
-
-    def __init__(self, send: Send) -> None:
-        self.status = 0
-        self._send = send
-
-    async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-        await self._send(message)
 
 
 async def _unless_gone(receive: Receive, work: Awaitable[None]) -> None:

@@ -3,27 +3,29 @@
 import asyncio
 import json
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl
 
-from starlette.datastructures import FormData, UploadFile
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_validator
+from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.types import Message
+
+from translate.config.names import shorten
+
+Body = TypeVar("Body", bound=BaseModel)
 
 MAX_FIELDS = 5_000  # of a form or a query
 NAME_LENGTH = 256  # characters of the name of a file
 CODES = {
     400: "bad_request",
-    401: "wrong_key",
     403: "wrong_key",
     404: "not_found",
     405: "wrong_method",
     408: "too_slow",
-    411: "no_length",
     413: "too_large",
     415: "wrong_type",
     429: "busy",
-    431: "too_large",
     500: "internal",
     503: "unavailable",
 }
@@ -62,35 +64,31 @@ class RefusalError(Exception):
         return found
 
 
-@dataclass
-class Upload:
+class Upload(NamedTuple):
     """A file of a form."""
 
     name: str
     content: bytes
 
 
-@dataclass
-class Fields:
-    """The values of a request by their names, in whatever encoding.
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
-    Attributes:
-        values: the values of each name, in their order; of JSON one each, of any type.
-        files: the files of each name.
-        is_json: whether they come from a JSON object.
+
+Texts = Annotated[list[Any], BeforeValidator(_as_list), Field(description="a text, or several")]
+
+
+class FormBody(BaseModel):
+    """The fields of a service that others have designed: in any encoding, with more of them than are read.
+
+    A field that is empty is as good as none, but for a text.
     """
 
-    values: dict[str, list[Any]] = field(default_factory=dict)
-    files: dict[str, Upload] = field(default_factory=dict)
-    is_json: bool = False
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """The first value of a name."""
-        return self.values.get(name, [default])[0]
-
-    def all(self, name: str) -> list[Any]:
-        """All values of a name."""
-        return self.values.get(name, [])
+    @model_validator(mode="before")
+    @classmethod
+    def _without_empty_fields(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        texts = ("q", "text")
+        return {name: value for name, value in fields.items() if name in texts or value not in (None, "")}
 
 
 async def read_body(request: Request, most: int, seconds: float) -> bytes:
@@ -116,8 +114,24 @@ async def read_body(request: Request, most: int, seconds: float) -> bytes:
     return bytes(body)
 
 
-def read_json(body: bytes) -> Any:
-    """The value of a JSON text.
+def checked(shape: type[Body], fields: dict[str, Any]) -> Body:
+    """The fields of a request as an object of ``shape``.
+
+    Raises:
+        RefusalError: naming the first field that is wrong.
+    """
+    try:
+        return shape.model_validate(fields)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        message = "there is no such field" if first["type"] == "extra_forbidden" else first["msg"]
+        message = shorten(message.removeprefix("Value error, "))
+        field = "".join(f"{shorten(str(name), 40)}: " for name in first["loc"][:1])
+        raise RefusalError(400, field + message) from error
+
+
+def read_object(body: bytes) -> dict[str, Any]:
+    """The JSON object of a body.
 
     Raises:
         RefusalError: if it is none.
@@ -125,60 +139,53 @@ def read_json(body: bytes) -> Any:
     if not body.strip():
         raise RefusalError(400, "the body is empty; expected a JSON object")
     try:
-        return json.loads(body.decode("utf-8"), parse_constant=_no_constant)
+        value = json.loads(body.decode("utf-8"), parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         kind = "nested too deeply" if isinstance(error, RecursionError) else "not JSON in UTF-8"
         raise RefusalError(400, f"the body is {kind}; expected a JSON object") from error
-
-
-def read_object(body: bytes) -> dict[str, Any]:
-    """The JSON object of a body."""
-    value = read_json(body)
     if not isinstance(value, dict):
-        raise RefusalError(400, f"the body is a JSON {_kind(value)}; expected an object")
+        kinds = {list: "array", str: "string", bool: "boolean", type(None): "null"}
+        kind = kinds.get(type(value), "number")
+        raise RefusalError(400, f"the body is a JSON {kind}; expected an object")
     return value
 
 
-async def read_fields(request: Request, body: bytes) -> Fields:
-    """The fields of JSON or of a form, and those of the query."""
+async def read_fields(request: Request, body: bytes) -> dict[str, Any]:
+    """The fields of JSON or of a form, and those of the query; one that is given several times is a list."""
     content_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
-    fields = Fields()
+    fields: dict[str, Any] = {}
     if content_type == "application/json" or content_type.endswith("+json"):
-        fields = Fields({name: [value] for name, value in read_object(body).items()}, is_json=True)
+        fields = read_object(body)
     elif content_type in ("application/x-www-form-urlencoded", "multipart/form-data"):
         fields = await _read_form(request, body)
     elif body.strip():
         raise RefusalError(415, "expected a body in application/json, a form or a multipart form")
-    both = {
-        name: {value for value in values if isinstance(value, str)} for name, values in fields.values.items()
-    }
+    in_query: dict[str, list[str]] = {}
     for name, value in _pairs(request.url.query):
-        if value not in both.get(name, ()):  # some clients send the same in both
-            fields.values.setdefault(name, []).append(value)
+        in_query.setdefault(name, []).append(value)
+    for name, values in in_query.items():
+        given = _as_list(fields.get(name, []))
+        if more := [value for value in values if value not in given]:  # some clients send the same in both
+            fields[name] = [*given, *more] if given or len(more) > 1 else more[0]
     return fields
 
 
-async def _read_form(request: Request, body: bytes) -> Fields:
+async def _read_form(request: Request, body: bytes) -> dict[str, Any]:
     async def receive() -> Message:
         return {"type": "http.request", "body": body, "more_body": False}
 
-    found = Fields()
+    found: dict[str, list[Any]] = {}
     try:
-        form: FormData = await Request(request.scope, receive).form(
-            max_files=1, max_fields=MAX_FIELDS, max_part_size=len(body) + 1
-        )
+        reading = Request(request.scope, receive)
+        async with reading.form(max_files=1, max_fields=MAX_FIELDS, max_part_size=len(body) + 1) as form:
+            for name, value in form.multi_items():
+                read: Any = value
+                if isinstance(value, UploadFile):
+                    read = Upload((value.filename or "")[:NAME_LENGTH], await value.read())
+                found.setdefault(name, []).append(read)
     except Exception as error:  # starlette hides the parser's error in one of its own
         raise RefusalError(400, "the form is damaged; expected fields and at most one file") from error
-    try:
-        for name, value in form.multi_items():
-            if isinstance(value, UploadFile):
-                content = await value.read()
-                found.files[name] = Upload((value.filename or "")[:NAME_LENGTH], content)
-            else:
-                found.values.setdefault(name, []).append(value)
-    finally:
-        await form.close()
-    return found
+    return {name: values if len(values) > 1 else values[0] for name, values in found.items()}
 
 
 def _pairs(query: str) -> list[tuple[str, str]]:
@@ -190,8 +197,3 @@ def _pairs(query: str) -> list[tuple[str, str]]:
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON")
-
-
-def _kind(value: Any) -> str:
-    kinds = {list: "array", str: "string", bool: "boolean", type(None): "null"}
-    return kinds.get(type(value), "number")
