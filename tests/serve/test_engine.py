@@ -15,8 +15,6 @@ from translate.serve import engine as engine_module
 from translate.serve import lanes
 from translate.serve.calls import (
     BULK_SENTENCES,
-    Arrived,
-    Growth,
     Outcome,
     QueuedSentence,
     ServedCall,
@@ -36,15 +34,12 @@ class Received:
     def __init__(self) -> None:
         self.results: dict[int, Translation] = {}
         self.errors: list[Exception] = []
-        self.growth: list[list[int]] = []
 
     def tell(self, outcome: Outcome) -> None:
-        if isinstance(outcome, Arrived):
-            self.results[outcome.sentence] = outcome.result
-        elif isinstance(outcome, Growth):
-            self.growth.append(list(outcome.ids))
-        else:
+        if isinstance(outcome, Exception):
             self.errors.append(outcome)
+        else:
+            self.results[outcome[0]] = outcome[1]
 
 
 def texts_of(received: Received, count: int) -> list[str]:
@@ -62,33 +57,8 @@ def engine() -> Iterator[Engine]:
 
 def new_call(translator: Translator, lines: Sequence[str], **options: Any) -> tuple[ServedCall, Received]:
     received = Received()
-    growing = bool(options.pop("growing", False))
     begun = replace(translator, warnings=Counter()).begin(lines, **options)
-    return ServedCall("tiny", begun, received.tell, growing), received
-
-
-def test_a_cancelled_call_makes_no_further_steps(
-    engine: Engine, translator: Translator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The first token is seen; then nobody waits any more, and the batch has no row left."""
-    call, received = new_call(translator, [LONG] * 4, beam_size=1, growing=True)
-    steps: list[int] = []
-    after_step = Feed.after_step
-
-    def noted(feed: Feed, running: RunningBatch) -> None:
-        steps.append(len(running.live))
-        after_step(feed, running)
-
-    monkeypatch.setattr(Feed, "after_step", noted)
-
-    def cancel(_: Outcome) -> None:
-        engine.cancel(call)
-
-    call.tell = cancel
-    engine.submit(call)
-    eventually(lambda: not engine._lanes and not engine.pieces, "an idle engine")
-    assert received.results == {}
-    assert len(steps) <= 3
+    return ServedCall("tiny", begun, received.tell), received
 
 
 def test_the_queue_is_bounded_in_pieces(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,9 +66,8 @@ def test_the_queue_is_bounded_in_pieces(translator: Translator, monkeypatch: pyt
     engine = Engine(1, 100, Metrics())
     first, received = new_call(translator, [LONG] * 3)
     engine.submit(first)
-    with pytest.raises(BusyError) as caught:
+    with pytest.raises(BusyError):
         engine.submit(new_call(translator, [LONG] * 20)[0])
-    assert caught.value.retry_after >= 1
     with pytest.raises(BusyError):
         engine.calculate(1_000, str)
     gate.open.set()
@@ -171,19 +140,14 @@ def order(lane: Lane, size: int = 1) -> list[ServedCall]:
     return found
 
 
-def test_calls_share_a_lane_by_pieces(translator: Translator) -> None:
+def test_calls_share_a_lane(translator: Translator) -> None:
     """The short call that came last is done before the long one; neither waits for the other's end."""
     long, short = new_call(translator, [LONG] * 6)[0], new_call(translator, [LINE] * 2)[0]
-    jobs = long.jobs()
-    lane = Lane(long.lane(jobs))
-    lane.add(jobs)
+    lane = Lane(long.lane(long.jobs()))
+    lane.add(long.jobs())
     assert lane.next(1)[0].call is long
     lane.add(short.jobs())
-    found = order(lane)
-    assert found.count(long) == 5
-    assert found.count(short) == 2
-    assert found.index(short) <= 1
-    assert len(found) - 1 - found[::-1].index(short) <= 4
+    assert order(lane) == [long, short] * 2 + [long] * 3
 
 
 def test_no_call_waits_for_ever(translator: Translator) -> None:
@@ -191,14 +155,12 @@ def test_no_call_waits_for_ever(translator: Translator) -> None:
     long = new_call(translator, [LONG] * 10)[0]
     lane = Lane(long.lane(long.jobs()))
     lane.add(long.jobs())
-    taken = {"long": 0, "short": 0}
-    for _ in range(1_000):
+    taken = 0
+    for _ in range(100):
         lane.add(new_call(translator, [LINE])[0].jobs())
-        (job,) = lane.next(1)
-        taken["long" if job.call is long else "short"] += job.cost
-        if taken["long"] >= sum(each.cost for each in long.jobs()):
-            break
-    assert taken["long"] == sum(each.cost for each in long.jobs())
+        lane.add(new_call(translator, [LINE])[0].jobs())
+        taken += lane.next(1)[0].call is long
+    assert taken >= 5
 
 
 def test_newcomers_keep_to_the_bounds_of_a_batch(
@@ -288,23 +250,29 @@ def test_the_weight_of_a_party_is_its_share_of_the_time(
     assert spent[0] / sum(spent) == pytest.approx(share, abs=0.05)
 
 
-def test_a_cancelled_document_leaves_all_its_batches(translator: Translator) -> None:
-    small = replace(translator, search=replace(translator.search, batch_size=8))
-    engine, steps = Engine(1, 3_000, Metrics()), 0
-    document, received = new_call(small, [LONG, LINE, LINE] * 30)
+@pytest.mark.parametrize(("lines", "at", "most"), [([LONG] * 4, 1, 3), ([LONG, LINE, LINE] * 30, 20, 24)])
+def test_a_cancelled_call_makes_no_further_steps(
+    engine: Engine,
+    translator: Translator,
+    monkeypatch: pytest.MonkeyPatch,
+    lines: list[str],
+    at: int,
+    most: int,
+) -> None:
+    """Each batch, those of a document that are parked too, sees it at its next step."""
+    small, steps = replace(translator, search=replace(translator.search, batch_size=8)), 0
+    call, received = new_call(small, lines)
     after_step = Feed.after_step
 
     def counted(feed: Feed, running: RunningBatch) -> None:
         nonlocal steps
         steps += 1
-        if steps == 20:
-            engine.cancel(document)
+        if steps == at:
+            engine.cancel(call)
         after_step(feed, running)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Feed, "after_step", counted)
-        engine.submit(document)
-        eventually(lambda: not engine._lanes and not engine.pieces, "an idle engine")
-    assert 0 < len(received.results) < 90
-    assert steps <= 24  # each batch that is parked sees it at its next step
-    engine.close()
+    monkeypatch.setattr(Feed, "after_step", counted)
+    engine.submit(call)
+    eventually(lambda: not engine._lanes and not engine.pieces, "an idle engine")
+    assert len(received.results) < len(lines)
+    assert at <= steps <= most

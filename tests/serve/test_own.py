@@ -234,18 +234,6 @@ def test_a_pair_is_aligned_by_the_model_of_its_languages(two_pairs: Client) -> N
         assert (reply.status, says in reply.json["error"]["message"]) == (400, True), reply.json
 
 
-def test_a_greedy_translation_grows_in_a_stream(client: Client, translator: Translator) -> None:
-    text = "the old woman sees the dog ."
-    events = client.events("/v1/translate", text=text, beam_size=1, stream=True)
-    names = [name for name, _ in events]
-    assert names[-2:] == ["sentence", "done"]
-    assert set(names[:-2]) <= {"partial"}
-    (expected,) = translator.translate([text], beam_size=1)
-    for _, data in events[:-2]:
-        assert expected.text.startswith(data["text"])
-    assert events[-1][1]["translations"][0]["text"] == expected.text
-
-
 def test_a_document_comes_sentence_by_sentence(client: Client, translator: Translator) -> None:
     text = "\n".join(LINES)
     events = client.events("/v1/translate", text=text, split_sentences=True, stream=True)

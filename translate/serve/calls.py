@@ -2,10 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from translate.config.search import SearchConfig
 from translate.search import Record, Request
@@ -14,21 +13,7 @@ from translate.translation import Translation, TranslationCall
 BULK_SENTENCES, BULK_PIECES = 16, 1024  # a call with more of either is a document
 
 
-class Growth(NamedTuple):
-    """The best hypothesis so far of a sentence that is being translated."""
-
-    sentence: int  # its index in the call
-    ids: Sequence[int]  # pieces
-
-
-class Arrived(NamedTuple):
-    """A translation that is complete."""
-
-    sentence: int  # its index in the call
-    result: Translation
-
-
-Outcome = Growth | Arrived | Exception  # an exception ends its call
+Outcome = tuple[int, Translation] | Exception  # a sentence of a call is done; an exception ends the call
 
 
 @dataclass(frozen=True)
@@ -52,14 +37,12 @@ class ServedCall:
         model: the name of its run or ensemble.
         translation: the sentences as the models read them, and all that their translation needs.
         tell: gets every outcome; threads of the engine call it.
-        growing: whether it wants to see translations grow.
         cancelled: whether nobody waits for the rest any more.
     """
 
     model: str
     translation: TranslationCall
     tell: Callable[[Outcome], None]
-    growing: bool = False
     cancelled: bool = False
 
     def jobs(self) -> "list[QueuedSentence]":
@@ -72,9 +55,8 @@ class ServedCall:
         call = self.translation
         bulk = len(jobs) > BULK_SENTENCES or sum(job.cost for job in jobs) > BULK_PIECES
         constrained = any(request.phrases for request in call.requests)
+        engine = "torch" if call.engine is None else call.engine.name
         settings = tuple(vars(call.config).values())
-        # Only our own search shows how a translation grows.
-        engine = "torch" if call.engine is None or self.growing else call.engine.name
         return LaneKey(self.model, settings, call.config, call.record, constrained, bulk, engine)
 
 
@@ -86,7 +68,6 @@ class QueuedSentence:
         call: the call that it belongs to.
         index: its place in the call.
         arrived: when it came, in seconds of a monotonic clock.
-        start: its virtual start time in the queue.
         met: whether its constraints still hold; if no hypothesis meets them, it runs again without.
         failures: how often its batch has failed.
     """
@@ -94,7 +75,6 @@ class QueuedSentence:
     call: ServedCall
     index: int
     arrived: float = field(default_factory=time.monotonic)
-    start: float = 0.0
     met: bool = True
     failures: int = 0
 
@@ -134,7 +114,6 @@ class Pending:
         self._loop = asyncio.get_running_loop()
         self._missing = {index for index, sentence in enumerate(call.pieces) if sentence.ids}
         self._error: Exception | None = None
-        self._growth: Growth | None = None
         self._changed = asyncio.Event()
 
     def tell(self, outcome: Outcome) -> None:
@@ -148,35 +127,26 @@ class Pending:
         Raises:
             Exception: the error that ended the call.
         """
-        while self._missing and self._error is None:
+        await self._wait_for(range(len(self.results)))
+        return self.results
+
+    async def one_by_one(self) -> AsyncIterator[Translation]:
+        """The translations in order, as soon as those before are there."""
+        for index, _ in enumerate(self.results):
+            await self._wait_for([index])
+            yield self.results[index]
+
+    async def _wait_for(self, indexes: Iterable[int]) -> None:
+        while self._error is None and not self._missing.isdisjoint(indexes):
             self._changed.clear()
             await self._changed.wait()
         if self._error is not None:
             raise self._error
-        return self.results
-
-    async def events(self) -> AsyncIterator[Growth | Arrived]:
-        """The translations in order, as soon as those before are there, and how the next one grows."""
-        index = 0
-        while index < len(self.results):
-            if self._error is not None:
-                raise self._error
-            growth, self._growth = self._growth, None
-            if index not in self._missing:
-                yield Arrived(index, self.results[index])
-                index += 1
-            elif growth is not None and growth.sentence == index:
-                yield growth
-            else:
-                self._changed.clear()
-                await self._changed.wait()
 
     def _take(self, outcome: Outcome) -> None:
-        if isinstance(outcome, Arrived):
-            self.results[outcome.sentence] = outcome.result
-            self._missing.discard(outcome.sentence)
-        elif isinstance(outcome, Growth):
-            self._growth = outcome  # a reader that is slow sees only the newest
-        else:
+        if isinstance(outcome, Exception):
             self._error = outcome
+        else:
+            index, self.results[index] = outcome
+            self._missing.discard(index)
         self._changed.set()

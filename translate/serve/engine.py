@@ -1,7 +1,6 @@
 """The engine: takes calls in, searches their sentences in running batches, and hands the translations out."""
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
@@ -11,7 +10,7 @@ import torch
 
 from translate.search import Finished, search
 from translate.search.ctranslate2.ctranslate2_search import MAX_WORKERS
-from translate.serve.calls import Arrived, LaneKey, QueuedSentence, ServedCall
+from translate.serve.calls import LaneKey, QueuedSentence, ServedCall
 from translate.serve.lanes import Feed, Lane, Party, Turns, begin
 from translate.serve.monitoring import Metrics
 from translate.translation import AT_LIMIT, UNMET
@@ -19,19 +18,10 @@ from translate.translation import AT_LIMIT, UNMET
 Result = TypeVar("Result")
 
 MAX_LANES = 8  # that run side by side, since each has a batch in memory; others wait
-MAX_WAIT = 60  # seconds, at most, in the header Retry-After
 
 
 class BusyError(Exception):
-    """The queue is full.
-
-    Args:
-        retry_after: seconds until there is probably room.
-    """
-
-    def __init__(self, retry_after: int) -> None:
-        super().__init__(f"the queue is full; try again in {retry_after} s")
-        self.retry_after = retry_after
+    """The queue is full."""
 
 
 class StoppedError(Exception):
@@ -58,8 +48,6 @@ class Engine:
         self._lanes: dict[LaneKey, Lane] = {}
         self._unfinished: dict[ServedCall, set[QueuedSentence]] = {}
         self._pieces = 0
-        self._rate = 0.0  # pieces a second, recently
-        self._counted = time.monotonic()
         self._stopped = False
         self._alone = Party()
         self._threads = threads
@@ -145,8 +133,7 @@ class Engine:
         if self._stopped:
             raise StoppedError
         if self._pieces and self._pieces + cost > self.max_pieces:
-            surplus = self._pieces + cost - self.max_pieces
-            raise BusyError(min(MAX_WAIT, 1 + int(surplus / self._rate)) if self._rate else 1)
+            raise BusyError
         self._count(cost)
 
     def _count(self, pieces: int) -> None:
@@ -225,7 +212,7 @@ class Engine:
         feed.leave([job])
         job.call.translation.warn(AT_LIMIT, 1)
         with self._lock:
-            self._lane(replace(feed.lane.key, engine="torch"), job.call).again(job)
+            self._lane(replace(feed.lane.key, engine="torch"), job.call).add([job])
             self._start_threads()
 
     def _finish(self, feed: Feed, found: Finished) -> None:
@@ -238,7 +225,7 @@ class Engine:
         if not found.hypotheses and job.met and job.request.phrases:
             job.met = False
             with self._lock:
-                feed.lane.again(job)
+                feed.lane.add([job])
             return
         try:
             own, engine = found._replace(key=job.index), feed.lane.key.engine
@@ -250,7 +237,7 @@ class Engine:
         self._done(job)
         self._metrics.pieces.labels(call.model, "source").inc(job.cost)
         self._metrics.pieces.labels(call.model, "target").inc(len(result.tokens) + 1)
-        call.tell(Arrived(job.index, result))
+        call.tell((job.index, result))
 
     def _done(self, job: QueuedSentence) -> None:
         with self._lock:
@@ -261,10 +248,6 @@ class Engine:
             if not jobs:
                 del self._unfinished[job.call]
             self._count(-job.cost)
-            now = time.monotonic()
-            seconds, self._counted = max(now - self._counted, 1e-6), now
-            share = min(1.0, seconds)  # of what is known so far, the last second's worth counts
-            self._rate += share * (job.cost / seconds - self._rate)
 
     def _failed(self, feed: Feed, error: Exception) -> None:
         """Give each sentence of a batch that failed another try, alone; end the calls whose second it was."""
@@ -275,6 +258,4 @@ class Engine:
             if job.failures > 1 and not job.call.cancelled:
                 self._fail(job.call, error)
         with self._lock:
-            for job in jobs:
-                if not job.call.cancelled:
-                    feed.lane.again(job)
+            feed.lane.add(job for job in jobs if not job.call.cancelled)

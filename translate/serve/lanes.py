@@ -1,14 +1,13 @@
 """Lanes: sentences that may run in one batch, in the order in which they enter it."""
 
-import heapq
 import threading
 import time
-from collections import Counter
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from translate.search import RunningBatch, SentenceGroup, Supply, most_sentences, read_sources
-from translate.serve.calls import Growth, LaneKey, QueuedSentence, ServedCall
+from translate.serve.calls import LaneKey, QueuedSentence, ServedCall
 from translate.serve.monitoring import Metrics
 
 # While somebody waits for a sentence, documents have one part in five of the time.
@@ -84,10 +83,8 @@ class Turns:
 class Lane(Party):
     """The queue of the sentences that share a batch. Whoever uses it holds the engine's lock.
 
-    Sentences leave in the order of their virtual start: a call's next sentence starts where its last one
-    ended, in pieces. Virtual time passes with each piece that leaves, the more slowly the more calls wait. So
-    calls share the batch piece by piece, whichever came first and however long they are (fair queueing,
-    Demers et al. 1989), and every sentence has its turn at last, however many others come.
+    Calls give a sentence in turn, whichever came first and however long they are, so every sentence has its
+    turn at last, however many others come.
 
     Args:
         key: what the sentences share.
@@ -99,33 +96,21 @@ class Lane(Party):
         self.key = key
         self.most_threads = most_threads
         self.threads = 0
-        self._queue: list[tuple[float, int, QueuedSentence]] = []
-        self._count = 0
-        self._now = 0.0  # virtual time, in pieces
-        self._calls: Counter[ServedCall] = Counter()  # sentences of each that wait
+        self._waiting: dict[ServedCall, deque[QueuedSentence]] = {}  # the call whose turn is next comes first
 
     def __len__(self) -> int:
-        return len(self._queue)
+        return sum(map(len, self._waiting.values()))
 
     @property
     def size(self) -> int:
-        """The most sentences of a batch."""
+        """The slots of its batch."""
         most = self.key.config.batch_size
         return most if self.key.engine == "torch" else min(most, TOGETHER)
 
-    def add(self, jobs: Sequence[QueuedSentence]) -> None:
-        """Queue the sentences of one call."""
-        start = self._now
+    def add(self, jobs: Iterable[QueuedSentence]) -> None:
+        """Queue sentences, each behind the others of its call."""
         for job in jobs:
-            job.start = start
-            start += job.cost
-            self.again(job)
-
-    def again(self, job: QueuedSentence) -> None:
-        """Queue a sentence that has had its turn."""
-        self._count += 1
-        self._calls[job.call] += 1
-        heapq.heappush(self._queue, (job.start, self._count, job))
+            self._waiting.setdefault(job.call, deque()).append(job)
 
     def next(self, most: int, *, alone: bool = True) -> list[QueuedSentence]:
         """Up to ``most`` sentences to encode together; none if nobody waits.
@@ -134,29 +119,25 @@ class Lane(Party):
         """
         found: list[QueuedSentence] = []
         longest = recorded = cached = 0
-        while self._queue and len(found) < most:
-            job = self._queue[0][2]
-            if job.call.cancelled:
-                self._pop()
+        while self._waiting and len(found) < most:
+            call, jobs = next(iter(self._waiting.items()))
+            if call.cancelled:
+                del self._waiting[call]
                 continue
+            job = jobs[0]
             if job.failures and (found or not alone):
                 break
             weights, numbers = job.held(self.key.record)
             longest, recorded, cached = max(longest, job.cost), max(recorded, weights), max(cached, numbers)
             if found and most_sentences(most, longest, recorded, cached) <= len(found):
                 break
-            self._now += job.cost / len(self._calls)
-            self._pop()
-            found.append(job)
+            found.append(jobs.popleft())
+            del self._waiting[call]
+            if jobs:
+                self._waiting[call] = jobs
             if job.failures:
                 break
         return found
-
-    def _pop(self) -> None:
-        job = heapq.heappop(self._queue)[2]
-        self._calls[job.call] -= 1
-        if not self._calls[job.call]:
-            del self._calls[job.call]
 
 
 def begin(jobs: Sequence[QueuedSentence]) -> SentenceGroup:
@@ -225,16 +206,11 @@ class Feed(Supply[list[QueuedSentence]]):
         self._metrics.in_batch.labels(self.lane.key.model).dec(len(gone))
 
     def after_step(self, running: RunningBatch) -> None:
-        """Drop the sentences that nobody waits for, show those that grow, and wait for the next turn."""
+        """Drop the sentences that nobody waits for, and wait for the next turn."""
         gone = {sentence.key for _, sentence in running.live if sentence.key.call.cancelled}
         if gone:
             running.drop(gone)
             self.leave(gone)
-        for slot, sentence in running.live:
-            job = sentence.key
-            if job.call.growing and sentence.length > 1:
-                ids = running.ids[slot, 0, 1 - sentence.length :].tolist()
-                job.call.tell(Growth(job.index, ids))
         self._gave_none = False
         self._metrics.fill.labels(self.lane.key.model).observe(len(running.live) / self.lane.size)
         self._turns.renew(self.lane)

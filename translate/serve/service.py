@@ -142,16 +142,14 @@ class Service:
         return call
 
     @asynccontextmanager
-    async def search(
-        self, served: Served, call: TranslationCall, *, growing: bool = False
-    ) -> AsyncIterator[Pending]:
+    async def search(self, served: Served, call: TranslationCall) -> AsyncIterator[Pending]:
         """Sentences on their way through the batch; they leave it when the block ends.
 
         Raises:
             RefusalError: if the queue is full, or the server stops.
         """
         pending = Pending(call)
-        queued = ServedCall(served.name, call, pending.tell, growing)
+        queued = ServedCall(served.name, call, pending.tell)
         with refusing():
             self.engine.submit(queued)
             try:
@@ -190,7 +188,7 @@ def refusing() -> Iterator[None]:
     try:
         yield
     except BusyError as error:
-        raise RefusalError(429, str(error), retry_after=error.retry_after) from error
+        raise RefusalError(429, "the queue is full; try again in a few seconds", retry_after=5) from error
     except StoppedError as error:
         raise RefusalError(503, "the server stops; try again later", retry_after=2) from error
 

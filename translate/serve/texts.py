@@ -1,6 +1,7 @@
 """Texts of any length and documents, translated sentence by sentence."""
 
 import asyncio
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -58,26 +59,10 @@ def whole(text: str) -> Segmented:
     return Segmented(text, ((0, len(text)),) if text else ())
 
 
-def in_lines(text: str) -> Segmented:
-    """Each line that is not blank as a sentence, without the white space around it."""
-    spans, start = [], 0
-    for line in text.split("\n"):
-        if stripped := line.strip():
-            begin = start + len(line) - len(line.lstrip())
-            spans.append((begin, begin + len(stripped)))
-        start += len(line) + 1
-    return Segmented(text, tuple(spans))
-
-
 def in_sentences(text: str, language: str) -> Segmented:
     """The sentences of each line, by the rules of a language."""
-    spans = []
-    for first, last in in_lines(text).spans:
-        for start, end in split(text[first:last], language):
-            sentence = text[first + start : first + end]
-            begin = first + start + len(sentence) - len(sentence.lstrip())
-            if stripped := sentence.strip():
-                spans.append((begin, begin + len(stripped)))
+    lines = re.finditer(r"[^\n]+", text)
+    spans = [(line.start() + a, line.start() + b) for line in lines for a, b in split(line[0], language)]
     return Segmented(text, tuple(spans))
 
 

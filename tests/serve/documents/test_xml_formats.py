@@ -9,7 +9,7 @@ import pytest
 from tests.serve.documents.shouting import shout
 from translate.errors import UserError
 from translate.serve.documents import read
-from translate.serve.documents.xml import MAX_DEPTH, MAX_FILES, MAX_UNPACKED, Archive, parse_xml
+from translate.serve.documents.xml import MAX_FILES, MAX_UNPACKED, Archive, parse_xml
 
 pytest.importorskip("lxml", reason="needs lxml")
 pytest.importorskip("polib", reason="needs polib")
@@ -194,13 +194,13 @@ def test_xliff(text: str, target: str) -> None:
         (BOMB.encode(), "declares a document type"),
         (BOMB.encode("utf-16"), "declares a document type"),
         (OUTER.encode(), "declares a document type"),
-        (b"<a>" * (MAX_DEPTH + 1), "elements within each other"),
+        (b"<a>" * 300, "no well-formed XML: Excessive depth"),
     ],
 )
 def test_hostile_xml(content: bytes, message: str) -> None:
     with pytest.raises(UserError, match=message):
         read("a.xliff", content)
-    with pytest.raises(UserError, match=r"lacks|XML|type|elements"):
+    with pytest.raises(UserError, match=r"lacks|XML|type"):
         read("a.docx", zipped(word__document_xml=content) if content != b"<a/>" else zipped(x="y"))
 
 
@@ -244,13 +244,18 @@ def test_an_encrypted_archive_is_refused() -> None:
         read("a.docx", bytes(content))
 
 
-@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_a_damaged_member_is_refused(method: int) -> None:
-    """Wherever the packed bytes are damaged, and whatever its method raises."""
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_other_methods_of_packing_are_refused(method: int) -> None:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", method) as archive:
         archive.writestr("word/document.xml", bytes(range(256)) * 20)
-    content = out.getvalue()
+    with pytest.raises(UserError, match="an unusual archive"):
+        read("a.docx", out.getvalue())
+
+
+def test_a_damaged_member_is_refused() -> None:
+    """Wherever the packed bytes are damaged."""
+    content = zipped(word__document_xml=bytes(range(256)) * 20)
     start, end = content.index(b".xml") + 4, content.index(b"PK\x01\x02")
     for place in range(start, end, 7):
         with pytest.raises(UserError, match=r"damaged|XML"):

@@ -14,7 +14,6 @@ from starlette.types import Receive, Scope, Send
 from translate.alignment.alignment import Alignment
 from translate.alignment.pairs import EncodedPair
 from translate.serve.apis.word_links import DIGITS, aligned, alternatives, confidences, weigh, weights
-from translate.serve.calls import Growth
 from translate.serve.catalogue import Code, Served
 from translate.serve.service import Service, context_of
 from translate.serve.texts import Segmented, in_sentences, whole
@@ -69,7 +68,12 @@ class TranslateRequest(Weighing):
         """Some options are for one text, and others for one sentence."""
         if (self.stream or self.alternatives_at is not None) and not isinstance(self.text, str):
             raise ValueError("stream and alternatives_at: expected one text, got an array")
-        of_sentence = {"n_best": 1, "prefix": None, "constraints": [], "alternatives_at": None}
+        of_sentence: dict[str, Any] = {
+            "n_best": 1,
+            "prefix": None,
+            "constraints": [],
+            "alternatives_at": None,
+        }
         for name, default in of_sentence.items() if self.split_sentences else ():
             if getattr(self, name) != default:
                 raise ValueError(f"{name}: it is for one sentence; leave out it or split_sentences")
@@ -202,24 +206,16 @@ class _Request:
         return {"translations": rows, "model": self.served.name, "warnings": _listed(call.warnings)}
 
     async def events(self) -> AsyncGenerator[tuple[str, Any], None]:
-        """Sentences as they are done, how the next one grows, and at last the whole."""
+        """Sentences as soon as those before are done, and at last the whole."""
         (segmented,) = self.segmented
         call = await self._begin()
-        tokenizer = self.served.translator.tokenizers.target
         results: list[Translation] = []
         linked: list[Linked | None] = []
-        async with self.service.search(self.served, call, growing=True) as pending:
-            shown = ""
-            async for event in pending.events():
-                index = event.sentence
-                if isinstance(event, Growth):
-                    text = tokenizer.decode(event.ids)
-                    if text != shown:
-                        shown = text
-                        yield "partial", {"sentence": index, "text": text}
-                    continue
-                results.append(event.result)
-                linked += await self._link(call, [index], [event.result])
+        async with self.service.search(self.served, call) as pending:
+            async for result in pending.one_by_one():
+                index = len(results)
+                results.append(result)
+                linked += await self._link(call, [index], [result])
                 start, end = segmented.spans[index]
                 row = self._row(whole(segmented.text[start:end]), results[-1:], linked[-1:])
                 yield "sentence", {"sentence": index, "start": start, "end": end, **row}

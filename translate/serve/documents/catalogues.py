@@ -1,11 +1,11 @@
 """Catalogues of messages: PO, and XLIFF 1.2 and 2.0. Messages that have a translation keep it."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from translate.errors import UserError
-from translate.serve.documents.document import Document, TaggedText, Token, decode
+from translate.serve.documents.document import Document, TaggedText, Token, decode, document_of
 from translate.serve.documents.xml import Mixed, Rules, parse_xml, write_xml
 from translate.text.markup import find_markup
 
@@ -34,16 +34,13 @@ def read_po(content: bytes, name: str, language: str = "") -> Document:
         for entry in file
         if not entry.obsolete and not entry.translated() and "fuzzy" not in entry.flags
         for number, source in enumerate([entry.msgid, entry.msgid_plural])
-        if any(map(str.isalpha, source))
     ]
 
-    def render(written: list[list[Token]]) -> bytes:
-        for message, run in zip(messages, written, strict=True):
-            message.put(run)
+    def save(_: list[None]) -> bytes:
         shown = str(file) if text.startswith("#") else str(file).removeprefix("#\n")
         return (shown.rstrip("\n") + "\n").encode()
 
-    return Document([message.tokens for message in messages], render, language)
+    return document_of(messages, save, language)
 
 
 class _Message(TaggedText):
@@ -59,15 +56,15 @@ class _Message(TaggedText):
             if bare != line:
                 self.add_tag("break", len(self.raw), line[len(bare) :])
 
-    def put(self, run: list[Token]) -> None:
+    def write(self, run: Sequence[Token]) -> str:
         """Make a run the translation."""
-        text = self.write(run)
+        text = super().write(run)
         if not self.entry.msgid_plural:
             self.entry.msgstr = text
-            return
         for form in self.entry.msgstr_plural:
             if (form == 0) == (self.number == 0):
                 self.entry.msgstr_plural[form] = text
+        return text
 
 
 def _kind_and_name(tag: str) -> tuple[str, str]:
@@ -85,19 +82,24 @@ def read_xliff(content: bytes, name: str, language: str = "") -> Document:
         raise UserError(f"{name}: no XLIFF file; expected the name space {_XLIFF}1.2 or {_XLIFF}2.0")
     full = f"{{{space}}}"
     rules = Rules(frozenset(f"{full}{wrapper}" for wrapper in ("g", "mrk", "pc")))
-    pairs = [(Mixed(source, rules), target) for source, target in _units(root, full)]
-    pairs = [(source, target) for source, target in pairs if source.has_text()]
+    units = [_Unit(source, target, rules, full) for source, target in _units(root, full)]
+    return document_of(units, lambda _: write_xml(root), language)
 
-    def render(written: list[list[Token]]) -> bytes:
-        for (source, target), run in zip(pairs, written, strict=True):
-            if target is None:
-                target = source.element.makeelement(f"{full}target")
-                _after(source.element, full).addnext(target)
-                target.tail = source.element.tail
-            source.write(run, target, copied=True)
-        return write_xml(root)
 
-    return Document([source.tokens for source, _ in pairs], render, language)
+class _Unit(Mixed):
+    """A source of an XLIFF file, and the place of its target."""
+
+    def __init__(self, source: Any, target: Any, rules: Rules, full: str) -> None:
+        super().__init__(source, rules)
+        self.target, self.full = target, full
+
+    def write(self, run: Sequence[Token], into: Any = None, *, copied: bool = True) -> None:
+        """Make a run the target, which holds copies of the elements of the source."""
+        if self.target is None:
+            self.target = self.element.makeelement(f"{self.full}target")
+            _after(self.element, self.full).addnext(self.target)
+            self.target.tail = self.element.tail
+        super().write(run, self.target, copied=copied)
 
 
 def _units(root: Any, full: str) -> Iterator[tuple[Any, Any]]:

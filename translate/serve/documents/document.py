@@ -6,11 +6,11 @@ and made whole again where the parts meet.
 """
 
 import re
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from translate.errors import UserError
 from translate.text.markup import find_markup, pair_tags
@@ -40,11 +40,16 @@ def has_letters(tokens: Sequence[Token]) -> bool:
 
 
 class TaggedText:
-    """The tokens of a text, with the text of its tags."""
+    """The tokens of a text, with the text of its tags.
 
-    def __init__(self) -> None:
+    Args:
+        escape: writes text that is no tag.
+    """
+
+    def __init__(self, escape: Callable[[str], str] = str) -> None:
         self.raw: dict[Tag, str] = {}
         self.tokens: list[Token] = []
+        self.escape = escape
 
     def add(self, text: str) -> None:
         """Add text that is no tag."""
@@ -69,17 +74,17 @@ class TaggedText:
         for index, (match, (kind, _)) in enumerate(zip(matches, names, strict=True)):
             self.add(text[end : match.start()])
             end = match.end()
-            if index in partners:
-                self.add_tag(
-                    "start" if kind == "start" else "end", first + min(index, partners[index]), match[0]
-                )
-            else:
-                self.add_tag("alone", first + index, match[0])
+            number = first + min(index, partners.get(index, index))
+            own: Kind = "alone" if index not in partners else "start" if kind == "start" else "end"
+            self.add_tag(own, number, match[0])
         self.add(text[end:])
 
     def write(self, run: Sequence[Token]) -> str:
         """The text of a run."""
-        return "".join(self.raw[token] if isinstance(token, Tag) else token for token in run)
+        return "".join(self.raw[token] if isinstance(token, Tag) else self.escape(token) for token in run)
+
+
+Placed = tuple[tuple[int, int], TaggedText]  # a part of a longer text, and its place
 
 
 @dataclass(frozen=True)
@@ -109,26 +114,84 @@ Part = Token | InlineSentence
 
 def cut(tokens: Sequence[Token], language: str) -> list[Part]:
     """The sentences of a run, and the tokens around them. Elements must be nested."""
-    text, tags = _separate(tokens)
-    spans = _spans(text, [place for place, tag in tags if tag.kind == "break"], language)
     parts: list[Part] = []
     open_tags: list[int] = []
-    end, next_tag = 0, 0
-    for start, stop in [*spans, (len(text), len(text))]:
-        gap: list[tuple[int, Tag]] = []
-        while next_tag < len(tags) and tags[next_tag][0] <= start:
-            gap.append(tags[next_tag])
-            next_tag += 1
-        parts += _between(text, end, start, gap)
-        _follow([tag for _, tag in gap], open_tags)
-        inside: list[tuple[int, Tag]] = []
-        while next_tag < len(tags) and tags[next_tag][0] < stop:
-            inside.append(tags[next_tag])
-            next_tag += 1
-        if stop > start:
-            parts += _sentence(text, start, stop, inside, open_tags)
-        end = stop
+    for is_sentence, section in _sections(tokens, language):
+        before, kept = list(open_tags), len(open_tags)
+        for token in section:
+            if isinstance(token, Tag) and token.kind == "start":
+                open_tags.append(token.number)
+            elif isinstance(token, Tag) and token.kind == "end":
+                open_tags.pop()
+                kept = min(kept, len(open_tags))
+        if not (is_sentence and has_letters(section)):
+            parts += section
+            continue
+        # Elements that cross a border of the sentence are cut there, so that it has both of their tags.
+        begun = [Tag("start", number) for number in before[kept:]]
+        ended = [Tag("end", number) for number in reversed(open_tags[kept:])]
+        parts += [Tag("end", number) for number in reversed(before[kept:])]
+        parts.append(_sentence([*begun, *section, *ended]))
+        parts += [Tag("start", number) for number in open_tags[kept:]]
     return parts
+
+
+def _sections(tokens: Sequence[Token], language: str) -> Iterator[tuple[bool, list[Token]]]:
+    """The tokens of each sentence (True), and of what is before, between and behind them (False)."""
+    left = deque(_merged(tokens))
+    place = 0
+
+    def take(stop: int, *, with_tags: bool) -> list[Token]:
+        """Take the tokens up to a place in the text, with or without the tags that stand there."""
+        nonlocal place
+        taken: list[Token] = []
+        while left and (place < stop or (with_tags and isinstance(left[0], Tag))):
+            token = left.popleft()
+            if isinstance(token, str):
+                if rest := token[stop - place :]:
+                    left.appendleft(rest)
+                token = token[: stop - place]
+                place += len(token)
+            taken.append(token)
+        return taken
+
+    for start, stop in _spans(left, language):
+        yield False, take(start, with_tags=True)
+        yield True, take(stop, with_tags=False)
+    yield False, list(left)
+
+
+def _spans(tokens: Iterable[Token], language: str) -> list[tuple[int, int]]:
+    """The sentences of the text, which a break ends."""
+    found: list[tuple[int, int]] = []
+    text, start = "", 0
+    for token in [*tokens, Tag("break", 0)]:
+        if isinstance(token, str):
+            text += _SPACE.sub(lambda match: " " * len(match[0]), token)
+        elif token.kind == "break":
+            found += [(start + first, start + last) for first, last in split(text, language)]
+            text, start = "", start + len(text)
+    return found
+
+
+def _sentence(tokens: Sequence[Token]) -> InlineSentence:
+    """The sentence with our tags, also for text that looks like a tag."""
+    literals: list[str] = []
+    ours: list[Tag] = []
+    parts: list[str] = []
+    for token in tokens:
+        if isinstance(token, Tag):
+            ours.append(token)
+            parts.append(_name(token))
+            continue
+        plain, end = _SPACE.sub(" ", token), 0
+        for found in (match for match in find_markup(plain) if match["tag"]):
+            ours.append(Tag("alone", _LITERAL + len(literals)))
+            literals.append(found[0])
+            parts += [plain[end : found.start()], _name(ours[-1])]
+            end = found.end()
+        parts.append(plain[end:])
+    return InlineSentence("".join(parts), tuple(ours), tuple(literals))
 
 
 def join(parts: Sequence[Token]) -> list[Token]:
@@ -156,6 +219,17 @@ def _append(found: list[Token], text: str) -> None:
         found.append(text)
 
 
+def _merged(tokens: Sequence[Token]) -> list[Token]:
+    """The tokens, without empty texts or two texts side by side."""
+    found: list[Token] = []
+    for token in tokens:
+        if isinstance(token, str):
+            _append(found, token)
+        else:
+            found.append(token)
+    return found
+
+
 def _continues(found: list[Token], start: Tag) -> bool:
     """Take away the end of the same element, if only white space is behind it."""
     space = found.pop() if found and isinstance(found[-1], str) and found[-1].isspace() else ""
@@ -164,91 +238,6 @@ def _continues(found: list[Token], start: Tag) -> bool:
         found.pop()
     _append(found, str(space))
     return is_same
-
-
-def _separate(tokens: Sequence[Token]) -> tuple[str, list[tuple[int, Tag]]]:
-    """The text of a run, and its tags with their places in the text."""
-    parts, tags, length = [], [], 0
-    for token in tokens:
-        if isinstance(token, str):
-            parts.append(token)
-            length += len(token)
-        else:
-            tags.append((length, token))
-    return "".join(parts), tags
-
-
-def _spans(text: str, breaks: Sequence[int], language: str) -> list[tuple[int, int]]:
-    """The sentences between the breaks."""
-    flat = _SPACE.sub(lambda match: " " * len(match[0]), text)
-    found, start = [], 0
-    for stop in [*breaks, len(text)]:
-        found += [(start + a, start + b) for a, b in split(flat[start:stop], language)]
-        start = stop
-    return found
-
-
-def _between(text: str, start: int, stop: int, tags: Sequence[tuple[int, Tag]]) -> list[Part]:
-    """White space and tags between two sentences."""
-    parts: list[Part] = []
-    for place, tag in tags:
-        parts += [text[start:place], tag]
-        start = place
-    return [*parts, text[start:stop]]
-
-
-def _follow(tags: Sequence[Tag], open_tags: list[int]) -> None:
-    for tag in tags:
-        if tag.kind == "start":
-            open_tags.append(tag.number)
-        elif tag.kind == "end":
-            open_tags.pop()
-
-
-def _sentence(
-    text: str, start: int, stop: int, tags: Sequence[tuple[int, Tag]], open_tags: list[int]
-) -> list[Part]:
-    """A sentence; elements that cross its borders are cut there, so that it has both of their tags."""
-    before, own = list(open_tags), [tag for _, tag in tags]
-    _follow(own, open_tags)
-    if not any(map(str.isalpha, text[start:stop])):
-        return _between(text, start, stop, tags)
-    kept = _lowest(len(before), own)
-    begun = [(start, Tag("start", index)) for index in before[kept:]]
-    ended = [(stop, Tag("end", index)) for index in reversed(open_tags[kept:])]
-    sentence = _named(text, start, stop, [*begun, *tags, *ended])
-    closing = [Tag("end", index) for index in reversed(before[kept:])]
-    return [*closing, sentence, *(Tag("start", index) for index in open_tags[kept:])]
-
-
-def _lowest(depth: int, tags: Sequence[Tag]) -> int:
-    """How many of ``depth`` open elements stay open throughout."""
-    lowest = depth
-    for tag in tags:
-        depth += (tag.kind == "start") - (tag.kind == "end")
-        lowest = min(lowest, depth)
-    return lowest
-
-
-def _named(text: str, start: int, stop: int, tags: Sequence[tuple[int, Tag]]) -> InlineSentence:
-    """The sentence with our tags, also for text that looks like a tag."""
-    literals: list[str] = []
-    ours: list[Tag] = []
-    parts: list[str] = []
-    for place, tag in [*tags, (stop, None)]:
-        plain = _SPACE.sub(" ", text[start:place])
-        end = 0
-        for found in (match for match in find_markup(plain) if match["tag"]):
-            ours.append(Tag("alone", _LITERAL + len(literals)))
-            literals.append(found[0])
-            parts += [plain[end : found.start()], _name(ours[-1])]
-            end = found.end()
-        parts.append(plain[end:])
-        if tag is not None:
-            ours.append(tag)
-            parts.append(_name(tag))
-        start = place
-    return InlineSentence("".join(parts), tuple(ours), tuple(literals))
 
 
 def _name(tag: Tag) -> str:
@@ -345,18 +334,31 @@ def decode(content: bytes, name: str, default: str = "utf-8") -> tuple[str, str]
         raise UserError(f"{name}: not {encoding}; convert the file to UTF-8") from error
 
 
-class Spans:
-    """Text with spans that will be replaced: the rest stays as it is, byte for byte."""
+def document_of(parts: Iterable[Any], save: Callable[[list[Any]], bytes], language: str) -> Document:
+    """A document of parts, each with its ``tokens`` and a method ``write`` for their translation.
 
-    def __init__(self, text: str, encoding: str) -> None:
-        self.text, self.encoding = text, encoding
-        self.spans: list[tuple[int, int]] = []
+    Args:
+        parts: those without a letter stay as they are.
+        save: gives the document, from what ``write`` has returned for each part.
+        language: of the text.
+    """
+    found = [part for part in parts if has_letters(part.tokens)]
 
-    def replace(self, written: Sequence[str], errors: str = "strict") -> bytes:
-        """The text with ``written`` instead of the spans, in its encoding if that has all characters."""
-        parts, end = [], 0
-        for (start, stop), new in zip(self.spans, written, strict=True):
-            parts += [self.text[end:start], new]
+    def render(written: list[list[Token]]) -> bytes:
+        return save([part.write(run) for part, run in zip(found, written, strict=True)])
+
+    return Document([part.tokens for part in found], render, language)
+
+
+def spanned(text: str, parts: Iterable[Placed], save: Callable[[str], bytes], language: str) -> Document:
+    """A document of spans of a text; what is between them stays as it is, byte for byte."""
+    found = [(span, part) for span, part in parts if has_letters(part.tokens)]
+
+    def replace(written: list[str]) -> bytes:
+        kept, end = [], 0
+        for ((start, stop), _), new in zip(found, written, strict=True):
+            kept += [text[end:start], new]
             end = stop
-        text = "".join([*parts, self.text[end:]])
-        return text.encode(self.encoding, errors)
+        return save("".join([*kept, text[end:]]))
+
+    return document_of([part for _, part in found], replace, language)

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from translate.errors import UserError
-from translate.serve.documents.document import Document, Spans, Tag, Token, decode, has_letters
+from translate.serve.documents.document import Document, Placed, Tag, TaggedText, Token, decode, spanned
 
 MAX_BYTES = 2 << 20  # of a document
 MAX_MARKS = 1000  # characters of a paragraph that may be markup; the time may grow with their square
@@ -26,8 +26,7 @@ def read_markdown(content: bytes, name: str, language: str = "") -> Document:
     text = re.sub(r"\r\n?", "\n", text)
     front = _FRONT_MATTER.match(text)
     offset = front.end() if front else 0
-    spans = Spans(text, encoding)
-    blocks = []
+    blocks: list[Placed] = []
     env: dict[str, Any] = {}
     for token, places in _places(text, offset, _parser().parse(text[offset:], env)):
         if sum(map(token.content.count, "[*_`<!~")) > MAX_MARKS:
@@ -36,16 +35,12 @@ def read_markdown(content: bytes, name: str, language: str = "") -> Document:
                 f"{MAX_MARKS:,} characters such as * and [; expected less markup"
             )
         token.children = _inline(token.content, env)
-        block = _Block(token, places, text)
-        if has_letters(block.tokens):
-            blocks.append(block)
-            spans.spans.append((places[0][0], places[-1][1]))
+        blocks.append(((places[0][0], places[-1][1]), _Block(token, places, text)))
 
-    def render(written: list[list[Token]]) -> bytes:
-        found = spans.replace([block.render(run) for block, run in zip(blocks, written, strict=True)])
-        return found.replace(b"\n", b"\r\n") if is_windows and encoding != "utf-16" else found
+    def save(written: str) -> bytes:
+        return (written.replace("\n", "\r\n") if is_windows else written).encode(encoding)
 
-    return Document([block.tokens for block in blocks], render, language)
+    return spanned(text, blocks, save, language)
 
 
 @cache
@@ -94,101 +89,82 @@ def _places(text: str, offset: int, tokens: Iterable[Any]) -> Iterable[tuple[Any
             yield token, found
 
 
-class _Block:
+class _Block(TaggedText):
     """The inline text of a block, as tokens and back."""
 
     def __init__(self, token: Any, places: Sequence[tuple[int, int]], text: str) -> None:
+        super().__init__(self._escaped)
         self.is_cell = bool(token.meta["cell"])
-        self.raw: dict[int, tuple[str, str]] = {}  # of each tag: what begins and what ends it
         self.emphasis: dict[int, str] = {}  # of each tag of emphasis: its HTML element
         self.breaks = iter(
             text[text.rfind("\n", 0, start) + 1 : start] for start, _ in places[1:]
         )  # what stands before the text on each further line
-        self.tokens: list[Token] = []
         self._read(token.children)
 
     def _read(self, children: Sequence[Any]) -> None:
         pairs = _html_pairs(children)
-        path: list[int] = []
+        path: list[tuple[int, str]] = []  # the number and the end of each open element
         skipped = False
         for index, child in enumerate(children):
             kind, _, side = child.type.rpartition("_")
             if child.markup == "autolink":
                 skipped = side == "open"
                 if skipped:
-                    self._add("alone", index, f"<{children[index + 1].content}>")
+                    self.add_tag("alone", index, f"<{children[index + 1].content}>")
             elif skipped:
                 continue
             elif child.type in ("text", "text_special"):
-                self.tokens.append(child.content)
+                self.add(child.content)
             elif child.type in ("softbreak", "hardbreak"):
                 prefix = next(self.breaks, "")
                 if child.type == "hardbreak":
-                    self._add("break", index, f"\\\n{prefix}")
+                    self.add_tag("break", index, f"\\\n{prefix}")
                 else:
-                    self.tokens.append(" ")
+                    self.add(" ")
             elif side == "open":
-                path.append(index)
-                self._add("start", index, *_pair(child, kind))
+                path.append((index, f"]{_address(child, 'href')}" if kind == "link" else child.markup))
+                self.add_tag("start", index, "[" if kind == "link" else child.markup)
                 if kind in _EMPHASIS:
                     self.emphasis[index] = _EMPHASIS[kind]
             elif side == "close":
-                self.tokens.append(Tag("end", path.pop()))
+                self.add_tag("end", *path.pop())
             elif index in pairs:
-                first, last = pairs[index]
-                if index == first:
-                    self._add("start", first, child.content, children[last].content)
-                else:
-                    self.tokens.append(Tag("end", first))
+                first, _ = pairs[index]
+                self.add_tag("start" if index == first else "end", first, child.content)
             else:
-                self._add("alone", index, _alone(child))
+                self.add_tag("alone", index, _alone(child))
 
-    def _add(self, kind: Any, index: int, first: str, last: str = "") -> None:
-        self.raw[index] = first, last
-        self.tokens.append(Tag(kind, index))
+    def _escaped(self, text: str) -> str:
+        text = _SPECIAL.sub(r"\\\g<0>", text)
+        return text.replace("|", "\\|") if self.is_cell else text
 
-    def render(self, run: Sequence[Token]) -> str:
+    def write(self, run: Sequence[Token]) -> str:
         """The run as Markdown; emphasis that CommonMark would not see there is written in HTML."""
-        written = self._written(run, {})
-        if self.emphasis and _shape(_inline(written, {})) != self._expected(run):
-            return self._written(run, self.emphasis)
+        written = self._written(run)
+        tags = [token for token in run if isinstance(token, Tag) and token.number in self.emphasis]
+        expected = [f"{self.emphasis[tag.number]}_{'close' if tag.kind == 'end' else 'open'}" for tag in tags]
+        if not tags or [child.type for child in _inline(written, {}) if _is_emphasis(child)] == expected:
+            return written
+        markdown = self.raw
+        self.raw = markdown | {
+            tag: f"<{'/' if tag.kind == 'end' else ''}{self.emphasis[tag.number]}>" for tag in tags
+        }
+        written, self.raw = self._written(run), markdown
         return written
 
-    def _written(self, run: Sequence[Token], as_html: dict[int, str]) -> str:
-        parts = []
-        for place, token in enumerate(run):
-            if isinstance(token, str):
-                text = _SPECIAL.sub(r"\\\g<0>", token)
-                text = text.replace("|", "\\|") if self.is_cell else text
-                parts.append(_LINE_START.sub(r"\\", text, count=1) if place == 0 and _starts(text) else text)
-            elif token.number in as_html:
-                parts.append(f"<{'/' if token.kind == 'end' else ''}{as_html[token.number]}>")
-            else:
-                parts.append(self.raw[token.number][token.kind == "end"])
-        return "".join(parts)
+    def _written(self, run: Sequence[Token]) -> str:
+        written = super().write(run)
+        begins = bool(run) and isinstance(run[0], str) and _starts(written)
+        return _LINE_START.sub(r"\\", written, count=1) if begins else written
 
-    def _expected(self, run: Sequence[Token]) -> list[str]:
-        return [
-            f"{self.emphasis[token.number]}_{'close' if token.kind == 'end' else 'open'}"
-            for token in run
-            if isinstance(token, Tag) and token.number in self.emphasis
-        ]
+
+def _is_emphasis(child: Any) -> bool:
+    return child.type.rpartition("_")[0] in _EMPHASIS
 
 
 def _starts(text: str) -> bool:
     match = _LINE_START.search(text[:12])
     return match is not None and (match.start() == 0 or text[: match.start()].isdigit())
-
-
-def _shape(parsed: Sequence[Any]) -> list[str]:
-    """The emphasis that a parser sees."""
-    return [child.type for child in parsed if child.type.rpartition("_")[0] in _EMPHASIS]
-
-
-def _pair(child: Any, kind: str) -> tuple[str, str]:
-    if kind != "link":
-        return child.markup, child.markup
-    return "[", f"]{_address(child, 'href')}"
 
 
 def _address(child: Any, attribute: str) -> str:

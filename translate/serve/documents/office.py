@@ -7,7 +7,7 @@ from copy import deepcopy
 from typing import Any
 
 from translate.errors import UserError
-from translate.serve.documents.document import Document, Tag, Token, has_letters
+from translate.serve.documents.document import Document, Tag, Token, document_of
 from translate.serve.documents.xml import Archive, Mixed, Rules, parse_xml, write_xml, xml_text
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -47,8 +47,7 @@ def read_odt(content: bytes, name: str, language: str = "") -> Document:
         raise UserError(f"{name}: no OpenDocument text: it lacks content.xml")
 
     def paragraphs(root: Any) -> Iterator[Mixed]:
-        for element in root.iter(f"{_TEXT}p", f"{_TEXT}h"):
-            yield Mixed(element, _ODT)
+        return (Mixed(element, _ODT) for element in root.iter(f"{_TEXT}p", f"{_TEXT}h"))
 
     return _read(archive, re.compile(r"content\.xml|styles\.xml"), paragraphs, language)
 
@@ -56,21 +55,17 @@ def read_odt(content: bytes, name: str, language: str = "") -> Document:
 def _read(
     archive: Archive, parts: re.Pattern[str], paragraphs: Callable[[Any], Iterator[Any]], language: str
 ) -> Document:
-    found: list[Any] = []
-    roots: dict[str, Any] = {}
-    for part, content in archive.files.items():
-        if parts.fullmatch(part):
-            roots[part] = parse_xml(content, f"{archive.name}, {part}")
-            found += [paragraph for paragraph in paragraphs(roots[part]) if paragraph.has_text()]
+    roots = {
+        part: parse_xml(content, f"{archive.name}, {part}")
+        for part, content in archive.files.items()
+        if parts.fullmatch(part)
+    }
 
-    def render(written: list[list[Token]]) -> bytes:
-        for paragraph, run in zip(found, written, strict=True):
-            paragraph.write(run)
-        for part, root in roots.items():
-            archive.files[part] = write_xml(root)
+    def save(_: list[None]) -> bytes:
+        archive.files |= {part: write_xml(root) for part, root in roots.items()}
         return archive.write()
 
-    return Document([paragraph.tokens for paragraph in found], render, language)
+    return document_of((found for root in roots.values() for found in paragraphs(root)), save, language)
 
 
 class _Paragraph:
@@ -84,10 +79,6 @@ class _Paragraph:
         self._format: tuple[bytes, int] | None = None
         self._read(element)
         self._end_format()
-
-    def has_text(self) -> bool:
-        """Whether there is anything to translate."""
-        return has_letters(self.tokens)
 
     def _read(self, parent: Any) -> None:
         for child in parent:

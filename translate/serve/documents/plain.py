@@ -4,7 +4,7 @@ import html
 import re
 from collections.abc import Sequence
 
-from translate.serve.documents.document import Document, Spans, Tag, TaggedText, Token, decode, has_letters
+from translate.serve.documents.document import Document, Placed, Tag, TaggedText, Token, decode, spanned
 
 _LINE = re.compile(r"[^\r\n]+")
 _TIMING = re.compile(r"^[^\r\n]*-->[^\r\n]*(?>\r\n|\n|\r)", re.MULTILINE)
@@ -16,12 +16,12 @@ _SPEECH = re.compile(r"\s*[-–—]\s*(?=\S)")  # a line of one of several speak
 def read_plain(content: bytes, name: str, language: str = "") -> Document:
     """The lines of a text; each is a paragraph, so that lines stay lines."""
     text, encoding = decode(content, name)
-    spans = Spans(text, encoding)
-    spans.spans = [match.span() for match in _LINE.finditer(text) if any(map(str.isalpha, match[0]))]
-    runs: list[list[Token]] = [[text[start:end]] for start, end in spans.spans]
-    return Document(
-        runs, lambda written: spans.replace(["".join(map(str, run)) for run in written]), language
-    )
+    parts = []
+    for match in _LINE.finditer(text):
+        line = TaggedText()
+        line.add(match[0])
+        parts.append((match.span(), line))
+    return spanned(text, parts, lambda written: written.encode(encoding), language)
 
 
 def read_subtitles(content: bytes, name: str, language: str = "") -> Document:
@@ -32,24 +32,14 @@ def read_subtitles(content: bytes, name: str, language: str = "") -> Document:
     """
     text, encoding = decode(content, name)
     is_web = text.lstrip("\ufeff").startswith("WEBVTT")
-    spans = Spans(text, encoding)
-    cues: list[_Cue] = []
+    cues: list[Placed] = []
     at = 0
     while timing := _TIMING.search(text, at):
         end = _CUE_END.search(text, timing.end())
         assert end is not None  # the end of the text is one
-        stop = end.start() if end.start() >= timing.end() else timing.end()
-        for span in _speeches(text, timing.end(), stop):
-            cue = _Cue(text[slice(*span)], is_web)
-            if has_letters(cue.tokens):
-                cues.append(cue)
-                spans.spans.append(span)
-        at = max(stop, timing.end())
-
-    def render(written: list[list[Token]]) -> bytes:
-        return spans.replace([cue.render(run) for cue, run in zip(cues, written, strict=True)])
-
-    return Document([cue.tokens for cue in cues], render, language)
+        at = max(end.start(), timing.end())
+        cues += [(span, _Cue(text[slice(*span)], is_web)) for span in _speeches(text, timing.end(), at)]
+    return spanned(text, cues, lambda written: written.encode(encoding), language)
 
 
 def _speeches(text: str, start: int, stop: int) -> list[tuple[int, int]]:
@@ -65,7 +55,7 @@ class _Cue(TaggedText):
     """The text of a caption, as tokens and back."""
 
     def __init__(self, text: str, is_web: bool) -> None:
-        super().__init__()
+        super().__init__((lambda text: html.escape(text, quote=False)) if is_web else str)
         self.is_web = is_web
         self.newline = next(iter(re.findall(r"\r\n|\n|\r", text)), "\n")
         self.num_lines = len(_LINE.findall(text))
@@ -78,7 +68,8 @@ class _Cue(TaggedText):
         """Add text, in which WebVTT has entities."""
         super().add(html.unescape(text) if self.is_web else text)
 
-    def render(self, run: Sequence[Token]) -> str:
+    def write(self, run: Sequence[Token]) -> str:
+        """The lines of a run."""
         words: list[tuple[str, int]] = [("", 0)]  # with their tags, and their widths
         for token in run:
             pieces = [self.raw[token]] if isinstance(token, Tag) else token.split()
@@ -90,7 +81,7 @@ class _Cue(TaggedText):
                 shown, width = words[-1]
                 if isinstance(token, str):
                     width += len(piece)
-                    piece = html.escape(piece, quote=False) if self.is_web else piece
+                    piece = self.escape(piece)
                 words[-1] = shown + piece, width
             if isinstance(token, str) and token[-1:].isspace() and words[-1][0]:
                 words.append(("", 0))

@@ -2,12 +2,11 @@
 
 import html
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import accumulate
 
-from translate.serve.documents.document import Document, Spans, Tag, Token, decode, has_letters
+from translate.serve.documents.document import Document, Placed, TaggedText, decode, spanned
 from translate.text.markup import pair_tags
 
 # Every quantifier is possessive or ends at a character that the next one excludes: the time is linear.
@@ -68,7 +67,12 @@ def read_html(content: bytes, name: str, language: str = "") -> Document:
     default = declared[1].decode("ascii").lower() if declared else "utf-8"
     text, encoding = decode(content, name, _known(default))
     pieces = _pieces(text, is_html=True)
-    return _document(Spans(text, encoding), pieces, _inline_runs(pieces), language, space="&nbsp;")
+
+    def save(written: str) -> bytes:
+        return written.encode(encoding, "xmlcharrefreplace")
+
+    parts = _parts(text, pieces, _inline_runs(pieces), space="&nbsp;")
+    return spanned(text, parts, save, language)
 
 
 def read_tagged(text: str, language: str, rules: TagRules) -> Document:
@@ -77,25 +81,8 @@ def read_tagged(text: str, language: str, rules: TagRules) -> Document:
     ignored = {name.lower() for name in rules.ignored}
     for piece in pieces:
         piece.keep = piece.kind == "start" and piece.name in ignored
-    return _document(Spans(text, "utf-8"), pieces, _split_runs(text, pieces, rules), language, space="\xa0")
-
-
-def _document(
-    spans: Spans, pieces: Sequence[_Piece], stretches: Iterable[tuple[int, int]], language: str, space: str
-) -> Document:
-    """The runs of a text; ``space`` is how a no-break space is written."""
-    runs: list[list[Token]] = []
-    for first, last in stretches:
-        tokens = _tokens(spans.text, pieces, first, last)
-        if has_letters(tokens):
-            runs.append(tokens)
-            spans.spans.append((pieces[first].start, pieces[last - 1].end))
-
-    def render(written: list[list[Token]]) -> bytes:
-        show = partial(_shown, text=spans.text, pieces=pieces, space=space)
-        return spans.replace(["".join(map(show, run)) for run in written], "xmlcharrefreplace")
-
-    return Document(runs, render, language)
+    parts = _parts(text, pieces, _split_runs(text, pieces, rules), space="\xa0")
+    return spanned(text, parts, str.encode, language)
 
 
 def _known(encoding: str) -> str:
@@ -211,33 +198,26 @@ def _stretches(inside: Sequence[bool]) -> list[tuple[int, int]]:
     return found
 
 
-def _tokens(text: str, pieces: Sequence[_Piece], first: int, last: int) -> list[Token]:
-    """A run as tokens; a tag whose partner is not in it is an item."""
-    tokens: list[Token] = []
-    index = first
-    while index < last:
-        piece, partner = pieces[index], pieces[index].partner
-        if piece.kind == "text":
-            tokens.append(html.unescape(text[piece.start : piece.end]))
-        elif piece.keep and partner is not None:
-            tokens.append(Tag("alone", index))
-            index = partner
-        elif piece.kind == "start" and partner is not None and partner < last:
-            tokens.append(Tag("start", index))
-        elif piece.kind == "end" and partner is not None and partner >= first:
-            tokens.append(Tag("end", partner))
-        else:
-            tokens.append(Tag("alone", index))
-        index += 1
-    return tokens
-
-
-def _shown(token: Token, text: str, pieces: Sequence[_Piece], space: str) -> str:
-    if isinstance(token, str):
-        return html.escape(token, quote=False).replace("\xa0", space)
-    piece = pieces[token.number]
-    if token.kind == "end" and piece.partner is not None:
-        piece = pieces[piece.partner]
-    elif token.kind == "alone" and piece.keep and piece.partner is not None:
-        return text[piece.start : pieces[piece.partner].end]
-    return text[piece.start : piece.end]
+def _parts(
+    text: str, pieces: Sequence[_Piece], stretches: Iterable[tuple[int, int]], space: str
+) -> Iterator[Placed]:
+    """Each stretch of pieces, with its place; ``space`` is how a no-break space is written."""
+    for first, last in stretches:
+        run = TaggedText(lambda plain: html.escape(plain, quote=False).replace("\xa0", space))
+        index = first
+        while index < last:
+            piece, partner = pieces[index], pieces[index].partner
+            raw = text[piece.start : piece.end]
+            if piece.kind == "text":
+                run.add(html.unescape(raw))
+            elif piece.keep and partner is not None:
+                run.add_tag("alone", index, text[piece.start : pieces[partner].end])
+                index = partner
+            elif piece.kind == "start" and partner is not None and partner < last:
+                run.add_tag("start", index, raw)
+            elif piece.kind == "end" and partner is not None and partner >= first:
+                run.add_tag("end", partner, raw)
+            else:  # its partner is in another stretch
+                run.add_tag("alone", index, raw)
+            index += 1
+        yield (pieces[first].start, pieces[last - 1].end), run
