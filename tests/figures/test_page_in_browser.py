@@ -92,7 +92,7 @@ def test_a_word_under_the_mouse_lights_what_it_looks_at(opened: Browser) -> None
     opened.hover("#target .word:nth-child(4)")
     assert opened.run(READING) == ". looks at nothing"
     opened.hover("tbody tr:nth-child(2) td:nth-child(4)")
-    assert opened.run(READING) == "t' looks at you: 95.0 %, gold: sure"
+    assert opened.run(READING) == "t' looks at you: 95 %, gold: sure"
     opened.hover("h1")
     assert opened.run(READING) == ""
     assert mistakes(opened) == []

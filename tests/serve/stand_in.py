@@ -30,6 +30,7 @@ MODELS = [
         "methods": METHODS,
         "layers": 2,
         "heads": 2,
+        "choice": {"layer": 1, "heads": [0], "shift": 1},
         "confidence": COUNTED,
     },
     {
@@ -39,6 +40,7 @@ MODELS = [
         "methods": METHODS[:1],
         "layers": 1,
         "heads": 1,
+        "choice": {"layer": 0, "heads": [0], "shift": 0},
         "confidence": None,
     },
 ]
@@ -90,7 +92,10 @@ def answer(body: dict[str, Any]) -> dict[str, Any]:
         row = {"text": whole, "score": -0.25, "sentences": spans, **aligned(text, whole)}
         if len(spans) > 1:
             del row["weights"]
-        return {"translations": [row], "model": model}
+        unknown = "\U0001f600" in text
+        message = "some characters that the vocabulary does not have"
+        warnings = [{"message": message, "sentences": 1}] if unknown else []
+        return {"translations": [row], "model": model, "warnings": warnings}
     row = translated(text, body.get("prefix", ""), model)
     if "alternatives_at" in body:
         word = row["target_words"][body["alternatives_at"]]["text"]

@@ -21,6 +21,8 @@ STATUS = "document.getElementById('status').textContent"
 READING = "document.getElementById('reading').textContent"
 OTHERS = "[...document.querySelectorAll('#others button')].map(one => one.firstChild.textContent)"
 SHARES = "[...document.querySelectorAll('#{} .piece')].map(one => Number(one.style.getPropertyValue('--w')))"
+HINT = "document.getElementById('method-hint').textContent"
+UNKNOWN = "some characters that the vocabulary does not have"
 SECOND = "#translation .piece:nth-of-type(2)"
 
 
@@ -226,6 +228,23 @@ def test_links_heads_and_methods(page: Browser) -> None:
 
 
 @in_chromium
+def test_warnings_are_told_and_methods_explained(page: Browser) -> None:
+    type_text(page, "I love \U0001f600 .")
+    until(page, "document.getElementById('warnings').textContent", UNKNOWN)
+    page.click("#more")
+    until(page, "document.querySelectorAll('#methods input').length", 3)
+    assert "calibration chose: layer 1, head 0" in page.run(HINT)
+    assert "(shift 1)" in page.run(HINT)
+    page.click("#methods label:nth-child(3) input")
+    assert "when a source word is removed" in page.run(HINT)
+    titles = page.run("[...document.querySelectorAll('#methods .choice')].map(one => one.title)")
+    assert all(titles)
+    assert titles[2] == page.run(HINT)
+    type_text(page, "I love")
+    until(page, "document.getElementById('warnings').textContent", "")
+
+
+@in_chromium
 def test_confidence_says_what_it_means(page: Browser) -> None:
     type_text(page, "I love you")
     until(page, TRANSLATION, "je aime toi")
@@ -297,7 +316,7 @@ def test_a_file_is_dropped(page: Browser, server: StandIn) -> None:
       data.items.add(new File(["x"], "a.txt"));
       document.getElementById("source-box").dispatchEvent(
         new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true })); })()""")
-    until(page, STATUS, "a.txt: a.txt: not utf-8")
+    until(page, STATUS, "a.txt: not utf-8")
 
 
 @in_chromium

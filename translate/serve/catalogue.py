@@ -31,7 +31,7 @@ class Served:
 
     def described(self) -> dict[str, object]:
         """The description for clients."""
-        model = self.translator.model
+        model, choice = self.translator.model, self.translator.choice
         return {
             "name": self.name,
             "source": self.source,
@@ -39,6 +39,7 @@ class Served:
             "methods": list(METHODS),
             "layers": model.num_attention_layers,
             "heads": model.num_attention_heads,
+            "choice": {"layer": choice.layer, "heads": list(choice.heads), "shift": choice.shift},
             "beam_size": self.translator.search.beam_size,
             "confidence": None if self.confidence is None else self.confidence.described(),
         }

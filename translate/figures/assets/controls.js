@@ -15,7 +15,7 @@ function choice(name, value, checked, content, onChoose) {
 
 function buildControls() {
   const methods = alternative().views.map((one, index) => {
-    const text = create("span", { className: "choice", textContent: one.name });
+    const text = create("span", { className: "choice", textContent: one.name, title: one.hint || "" });
     return choice("method", index, index === shown.view, text, (value) => show({ view: value }));
   });
   document.querySelector("#methods .choices").replaceChildren(...methods);

@@ -80,7 +80,7 @@ export function reading(one) {
   const target = alternative().target;
   if (one.side === "cell") {
     const kind = goldKind(one.index, one.source);
-    const share = `: ${(100 * weight(one.index, one.source)).toFixed(1)} %${kind && `, gold: ${kind}`}`;
+    const share = `: ${percent(weight(one.index, one.source))} %${kind && `, gold: ${kind}`}`;
     return [strong(target[one.index].label), ` ${view().verbs.target} `, strong(page.source[one.source].label), share];
   }
   const isSource = one.side === "source";

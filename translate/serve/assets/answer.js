@@ -6,11 +6,10 @@ const LONGEST = 32; // characters of a label
 const VERBS = { target: "looks at", source: "is looked at by" };
 const DEPENDS = { target: "depends on", source: "matters to" };
 const HINTS = {
-  alignment: "the attention that calibration chose",
   attention: "where each head of each layer looked",
-  gradient: "gradient of the word's log-probability, times the input",
-  erasure: "drop of the word's log-probability without a source word",
-  norm: "attention weighted by the norm of the attended values",
+  gradient: "how much the word's probability reacts to a small change of a source word (gradient times input)",
+  erasure: "how much less probable the word is when a source word is removed (the drop of its log-probability)",
+  norm: "attention times the size of what it fetches: the norm of the values that the word takes from a source word",
 };
 
 export const isRightToLeft = (text) =>
@@ -98,13 +97,27 @@ export function viewOf(name, numbers, layers = 0, heads = 0) {
   return { name, hint: HINTS[name] || "", verbs, layers, heads, numbers };
 }
 
+/** The view of the attention that calibration chose. */
+export function alignmentOf({ choice }, numbers) {
+  const shift = choice.shift ? "reads the word back, one step later" : "predicts the word";
+  const heads = `${choice.heads.length > 1 ? "heads" : "head"} ${choice.heads.join(", ")}`;
+  const hint = `the attention that calibration chose: layer ${choice.layer}, ${heads}, at the step that ${shift} (shift ${choice.shift})`;
+  return { ...viewOf("alignment", numbers), hint };
+}
+
+/** What is to be said of warnings, each once. */
+export const warned = (warnings) =>
+  [...new Map(warnings.map((one) => [one.message, one])).values()]
+    .map(({ message, sentences }) => (sentences > 1 ? `${message} (in ${sentences} sentences)` : message))
+    .join("; ");
+
 /** What the shared parts of a page draw. */
-export function pageOf(words, text, translation, languages, views) {
+export function pageOf(words, text, translation, { source, target, choice }, views) {
   return {
     source: words.source.map(shownWord),
-    languages,
+    languages: { source, target },
     rightToLeft: { source: isRightToLeft(text) },
-    chosen: null,
+    chosen: choice,
     alternatives: [
       { target: words.target.map(shownWord), rightToLeft: isRightToLeft(translation), score: null, gold: null, doubtful: {}, views },
     ],

@@ -56,7 +56,8 @@ async function translateFile(file, model, tell) {
     const link = create("a", { href: new URL(address, location.href).href, textContent: `Download the translation of ${file.name}`, download: "" });
     byId("status").append(link);
   } catch (error) {
-    tell(`${file.name}: ${error.message}`, "wrong");
+    const isNamed = error.message.startsWith(`${file.name}:`);
+    tell(isNamed ? error.message : `${file.name}: ${error.message}`, "wrong");
   }
   byId("progress").hidden = true;
 }

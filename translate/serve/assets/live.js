@@ -3,7 +3,7 @@
 import { active, byId, create, open, page, percent } from "./state.js";
 import { light, listen, same, start } from "./controls.js";
 import { paintActive } from "./sentences.js";
-import { joined, pageOf, sentencesOf, together, viewOf } from "./answer.js";
+import { alignmentOf, joined, pageOf, sentencesOf, together, warned } from "./answer.js";
 import { focusWord, grow, paint, pieces, sayConfidence, wordAt, wordBelow, write } from "./boxes.js";
 import { offerConfidence } from "./confidence.js";
 import { ask } from "./request.js";
@@ -14,7 +14,7 @@ import { save } from "./save.js";
 const WAIT = 300; // milliseconds without a key before a text is translated
 const MOST_IN_ADDRESS = 2000; // characters of a text that the address holds
 
-const now = { models: [], text: "", sentences: [], shown: null, request: null, timer: 0, prefixes: new Map() };
+const now = { models: [], text: "", sentences: [], shown: null, warnings: [], request: null, timer: 0, prefixes: new Map() };
 const model = () => now.models[byId("model").selectedIndex];
 
 /** Show a message; one that is seen anyway is only spoken. */
@@ -64,12 +64,13 @@ async function translate() {
   if (text !== now.text) now.prefixes.clear();
   now.text = text;
   if (!text.trim() || !model()) {
-    now.sentences = [];
+    Object.assign(now, { sentences: [], warnings: [] });
     return draw();
   }
   await alone(async (signal) => {
-    const { translations } = await ask("/v1/translate", wish(text, { split_sentences: true }), signal);
+    const { translations, warnings } = await ask("/v1/translate", wish(text, { split_sentences: true }), signal);
     const sentences = sentencesOf(text, translations[0]);
+    now.warnings = warnings || [];
     for (const [number, prefix] of now.prefixes)
       if (sentences[number]) sentences[number] = await continued(sentences[number], prefix, signal);
     now.sentences = sentences;
@@ -80,8 +81,9 @@ async function translate() {
 
 /** A sentence translated anew from a given beginning. */
 async function continued(sentence, prefix, signal) {
-  const { translations } = await ask("/v1/translate", wish(sentence.source, { prefix }), signal);
+  const { translations, warnings } = await ask("/v1/translate", wish(sentence.source, { prefix }), signal);
   const [whole] = sentencesOf(sentence.source, translations[0]);
+  now.warnings = [...now.warnings, ...(warnings || [])];
   return { ...whole, start: sentence.start, prefix };
 }
 
@@ -91,6 +93,7 @@ function draw() {
   const kept = active.kept;
   now.shown = joined(sentences, sentences.length ? text : "");
   offerConfidence(model()?.confidence);
+  byId("warnings").textContent = warned(now.warnings);
   for (const id of ["copy", "save", "more"]) byId(id).disabled = !sentences.length;
   byId("others").hidden = true;
   for (const side of ["source", "target"])
@@ -102,15 +105,14 @@ function draw() {
     return writeAddress();
   }
   const numbers = together(sentences, (one) => one.weights);
-  show([viewOf("alignment", numbers)], kept);
+  show([alignmentOf(model(), numbers)], kept);
   if (!byId("details").hidden) addViews();
 }
 
 /** Give the shared parts something to draw. */
 function show(views, kept) {
-  const { source, target } = model();
   const isFirst = !page;
-  open(pageOf(now.shown.words, now.text, now.shown.text, { source, target }, views));
+  open(pageOf(now.shown.words, now.text, now.shown.text, model(), views));
   writeAddress(); // of a word that is kept, `start` reads it
   start();
   if (isFirst) listen(); // the shared parts hear of words, of which there are some now
@@ -165,7 +167,7 @@ async function addViews() {
   await alone(async (signal) => {
     tell("Fetching methods and heads …");
     const views = await fetchViews(model(), now.sentences, signal);
-    show([viewOf("alignment", together(now.sentences, (one) => one.weights)), ...views], active.kept);
+    show([alignmentOf(model(), together(now.sentences, (one) => one.weights)), ...views], active.kept);
     tell("");
   });
 }
