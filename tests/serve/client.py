@@ -19,7 +19,7 @@ from translate.search.running import RunningBatch
 from translate.serve.catalogue import Catalogue
 from translate.serve.limits import ServiceLimits
 from translate.serve.monitoring import Log
-from translate.serve.service import Service, new_service
+from translate.serve.service import Service
 from translate.serve.web.application import build_application
 from translate.serve.web.keys import Keys
 from translate.serve.web.server import configured, listen
@@ -58,13 +58,7 @@ class Client:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def ask(
-        self,
-        method: str,
-        path: str,
-        body: Any = None,
-        headers: dict[str, str] | None = None,
-    ) -> Reply:
+    def ask(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Reply:
         """One request; a body that is no bytes is sent as JSON."""
         given = dict(headers or {})
         if body is not None and not isinstance(body, bytes):
@@ -84,16 +78,6 @@ class Client:
     def raw(self) -> socket.socket:
         """A connection without any protocol."""
         return socket.create_connection(("127.0.0.1", self.port), timeout=60)
-
-    def events(self, path: str, **fields: Any) -> list[tuple[str, Any]]:
-        """The events of a stream, to its end."""
-        reply = self.post(path, **fields)
-        assert reply.headers["content-type"].startswith("text/event-stream"), reply.body
-        found = []
-        for block in reply.body.decode().strip().split("\n\n"):
-            name, data = block.split("\n")
-            found.append((name.removeprefix("event: "), json.loads(data.removeprefix("data: "))))
-        return found
 
     def metric(self, name: str, **labels: str) -> float:
         """A value of ``/metrics``."""
@@ -130,7 +114,7 @@ def running(
     """A server that answers, and a function that ends it as SIGTERM does."""
     folder, written = TemporaryDirectory(prefix="translate-test-"), io.StringIO()
     log = Log(written)
-    service = new_service(models, limits, keys, log, Path(folder.name))
+    service = Service(models, limits, keys, log, Path(folder.name))
     log.relay("uvicorn.error", "asyncio")
     server = uvicorn.Server(configured(build_application(service), drain))  # type: ignore[arg-type]
     listener = listen("127.0.0.1", 0)

@@ -13,12 +13,7 @@ from translate.search import sources
 from translate.search.running import RunningBatch
 from translate.serve import engine as engine_module
 from translate.serve import lanes
-from translate.serve.calls import (
-    BULK_SENTENCES,
-    Outcome,
-    QueuedSentence,
-    ServedCall,
-)
+from translate.serve.calls import BULK_SENTENCES, Outcome, QueuedSentence, ServedCall
 from translate.serve.engine import BusyError, Engine
 from translate.serve.lanes import Feed, Lane, Party, Turns
 from translate.serve.monitoring import Metrics

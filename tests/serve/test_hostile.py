@@ -13,6 +13,7 @@ import pytest
 from tests.serve.client import Client, eventually
 from tests.serve.conftest import KEY, LIMITS
 from translate.errors import UserError
+from translate.serve.limits import needed_bytes
 from translate.serve.web.keys import Keys
 
 TEXT = {"text": "I love you ."}
@@ -29,50 +30,35 @@ def refused(client: Client, body: Any, path: str = "/v1/translate", **headers: s
 @pytest.mark.parametrize(
     ("body", "status", "says"),
     [
-        (b"", 400, "empty"),
-        (b"   ", 400, "empty"),
-        (b"{", 400, "not JSON"),
+        (b" ", 400, "empty"),
         (b'{"text": "a', 400, "not JSON"),
         (b"\xff\xfe{", 400, "not JSON"),
         (b'{"text": NaN}', 400, "not JSON"),
-        (b'{"text": ' + b"9" * 10_000 + b"}", 400, "not JSON"),
         (b"[" * 9_000 + b"]" * 9_000, 400, "expected a"),
         (b'"text"', 400, "a JSON string"),
         (b"[]", 400, "a JSON array"),
         (b"7", 400, "a JSON number"),
-        (b"null", 400, "a JSON null"),
         ({}, 400, "text: Field required"),
-        ({"text": 7}, 400, "text"),
-        ({"text": None}, 400, "text"),
         ({"text": [["a"]]}, 400, "text"),
-        ({"text": {"a": "b"}}, 400, "text"),
         ({**TEXT, "txet": "a"}, 400, "txet: there is no such field"),
         ({**TEXT, "beam_size": "5"}, 400, "beam_size"),
         ({**TEXT, "beam_size": 0}, 400, "beam_size"),
-        ({**TEXT, "beam_size": -1}, 400, "beam_size"),
-        ({**TEXT, "beam_size": 1e9}, 400, "beam_size"),
         ({**TEXT, "beam_size": 9}, 400, "beam_size: expected 1 to 8"),
-        ({**TEXT, "beam_size": True}, 400, "beam_size"),
-        ({**TEXT, "n_best": 10_000}, 400, "n_best"),
         ({**TEXT, "n_best": 3, "beam_size": 2}, 400, "n_best"),
         ({**TEXT, "source": "zz"}, 400, "zz is not supported"),
         ({**TEXT, "target": "en"}, 400, "en is not supported"),
         ({**TEXT, "source": ""}, 400, "source"),
-        ({**TEXT, "model": "other"}, 400, "model: there is no other"),
+        ({**TEXT, "model": "other"}, 400, "model: other is not supported"),
         ({**TEXT, "method": "magic"}, 400, "method"),
         ({**TEXT, "layer": 7}, 400, "layer"),
-        ({**TEXT, "layer": -1}, 400, "layer"),
-        ({**TEXT, "heads": []}, 400, "heads"),
         ({**TEXT, "heads": [5]}, 400, "head"),
         ({**TEXT, "heads": [0, 0]}, 400, "heads"),
         ({**TEXT, "prefix": ""}, 400, "prefix"),
         ({**TEXT, "prefix": "\U0001f600"}, 400, "vocabulary"),
-        ({**TEXT, "constraints": ["\U0001f600"]}, 400, "vocabulary"),
         ({**TEXT, "constraints": ["le"] * 21}, 400, "constraints"),
         ({**TEXT, "alternatives_at": 99}, 400, "alternatives_at"),
         ({"text": ["a", "b"], "alternatives_at": 0}, 400, "one text"),
-        ({"text": ["a"], "stream": True}, 400, "one text"),
-        ({**TEXT, "split_sentences": True, "n_best": 2}, 400, "n_best"),
+        ({**TEXT, "split_sentences": True, "n_best": 2}, 400, "n_best: it is for one sentence"),
         ({"text": ["a"] * 51}, 413, "at most 50"),
         ({"text": "a" * 5_001}, 413, "at most 5,000"),
         (b'{"text": "\\ud800"}', 400, "text"),
@@ -92,8 +78,6 @@ def test_a_wrong_request_is_refused_with_its_reason(
         ({"source": "a", "target": ["b", "c"]}, "1 sources but 2 targets"),
         ({"source": "a"}, "target: Field required"),
         ({"source": "", "target": "le"}, "no words"),
-        ({"source": "a", "target": "  "}, "no words"),
-        ({"source": "a", "target": "b", "text": "c"}, "text: there is no such field"),
     ],
 )
 def test_a_wrong_pair_is_refused(client: Client, body: Any, says: str) -> None:
@@ -102,12 +86,12 @@ def test_a_wrong_pair_is_refused(client: Client, body: Any, says: str) -> None:
     assert says in message
 
 
-@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "GET", "BREW"])
+@pytest.mark.parametrize("method", ["PUT", "GET", "BREW"])
 def test_a_wrong_method_is_told_the_right_one(client: Client, method: str) -> None:
     reply = client.ask(method, "/v1/translate")
     assert reply.status == 405
     assert reply.headers["allow"] == "POST"
-    assert reply.json["error"]["code"] == "wrong_method"
+    assert reply.json["error"]["code"] == "method_not_allowed"
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/v1/translate/", "/../etc/passwd", "/v1/%00", "/%ff", "//"])
@@ -123,6 +107,50 @@ def test_a_browser_of_another_page_may_ask(client: Client) -> None:
     assert reply.headers["access-control-allow-origin"] == "*"
 
 
+MEMORY = replace(LIMITS, memory=1 << 18)
+LONG = "the old woman sees the dog and the cat and the man . " * 20
+SIDES = {"source_lang": "en", "target_lang": "fr"}
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("/v1/translate", {"text": LONG}),
+        ("/v1/translate", {"text": LONG, "split_sentences": True, "confidence": False}),
+        ("/v1/translate", {"text": LONG, "alignments": False, "beam_size": 8, "n_best": 8}),
+        ("/v1/translate", {"text": ["the old woman sees the dog ."] * 50}),
+        ("/v1/translate", {"text": "a", "prefix": "le chat " * 500}),
+        ("/v1/align", {"source": LONG, "target": LONG, "method": "erasure"}),
+        ("/translate", {"q": [LONG] * 2, "source": "en", "target": "fr", "format": "html"}),
+        ("/v2/translate", {"text": [LONG] * 2, "split_sentences": "0", **SIDES}),
+    ],
+)
+def test_what_may_need_too_much_memory_is_refused_before_it_is_searched(
+    serve: Callable[..., Client], monkeypatch: pytest.MonkeyPatch, path: str, fields: Any
+) -> None:
+    """Whatever the options; the sentence has the limit."""
+    client = serve(limits=MEMORY)
+    monkeypatch.setattr(client.service.engine, "submit", None)
+    monkeypatch.setattr(client.service.engine, "calculate", None)
+    reply = client.ask("POST", path, fields)
+    assert reply.status == (400 if path == "/translate" else 413), reply.body
+    assert b"MiB of memory; expected at most 0.2: send less text" in reply.body
+
+
+def test_within_the_memory_it_is_answered(serve: Callable[..., Client]) -> None:
+    assert serve(limits=MEMORY).post("/v1/translate", text="the old woman sees the dog .").status == 200
+
+
+def test_the_needed_memory_is_that_of_all_answers_and_of_the_largest_search() -> None:
+    lengths = [(3, 5), (2, 7)]
+    answers = 3 * 5 * 64 + 2 * 7 * 64 + 512 * (3 + 2 * 5 + 2 + 2 * 7)
+    assert needed_bytes(lengths, answers=2) == answers
+    assert needed_bytes(lengths, answers=2, hypotheses=11, cached=13) == answers + 4 * 11 * 7 * 13
+    assert needed_bytes(lengths, answers=2, hypotheses=11, heads=17) == answers + 4 * 11 * 5 * 17 * 3
+    hidden = needed_bytes(lengths, heads=17, shown=False)
+    assert hidden == 4 * (3 * 5 + 2 * 7) + 64 * (8 + 9) + 4 * 5 * 17 * 3
+
+
 class TestKeys:
     def test_a_key_is_needed_and_accepted(self, serve: Callable[..., Client]) -> None:
         client = serve(keys=Keys(["another-key-of-one-else", KEY]))
@@ -130,7 +158,7 @@ class TestKeys:
             assert client.ask("POST", "/v1/translate", TEXT, headers).status == 401
         for wrong in (KEY[:-1], KEY + "x", KEY.upper(), "x" * 10_000):
             reply = client.ask("POST", "/v1/translate", TEXT, {"Authorization": f"Bearer {wrong}"})
-            assert reply.json["error"]["code"] == "wrong_key"
+            assert reply.json["error"]["code"] == "forbidden"
         assert client.ask("POST", "/v1/translate", TEXT, {"Authorization": f"Bearer {KEY}"}).status == 200
         assert client.ask("GET", "/health").status == 200
         assert KEY not in client.log.getvalue()
@@ -140,13 +168,9 @@ class TestKeys:
         path.write_text(f"# for the tests\n\n{KEY}\n  second-key-0123456789  \n")
         keys = Keys.read(path)
         assert keys.needed
-        assert [keys.accept(key) for key in (KEY, "second-key-0123456789", "# for the tests", "", None)] == [
-            True,
-            True,
-            False,
-            False,
-            False,
-        ]
+        assert keys.accept(KEY)
+        assert keys.accept("second-key-0123456789")
+        assert not any(map(keys.accept, ("# for the tests", "", None)))
 
     @pytest.mark.parametrize(
         ("content", "says"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from translate.serve.languages import MAX_CHARACTERS, identify
+from translate.serve.languages import identify
 
 pytest.importorskip("py3langid", reason="needs py3langid")
 
@@ -23,13 +23,8 @@ def test_short_lines(line: str) -> None:
     assert 1 / 3 < probability <= 1
 
 
-def test_only_the_given_languages_are_found() -> None:
-    for line in LINES:
-        assert identify(line, ["fr", "ja"])[0] in ("fr", "ja")
+def test_only_the_given_languages_are_found_as_they_were_given() -> None:
     assert identify("Die Kinder spielen.", ["de"]) == ("de", 1.0)
-
-
-def test_codes_come_back_as_they_were_given() -> None:
     assert identify("As crianças brincam no jardim da avó.", ["EN-us", "pt-BR", "pt-PT"])[0] == "pt-BR"
 
 
@@ -41,9 +36,3 @@ def test_no_letters_no_language(text: str) -> None:
 def test_a_language_that_the_identifier_lacks_is_never_found() -> None:
     assert identify("Les enfants jouent.", ["qaa", "fr"])[0] == "fr"
     assert identify("Les enfants jouent.", ["qaa"]) == ("qaa", 0.0)
-
-
-def test_a_long_text_is_read_to_the_limit() -> None:
-    french = "Les enfants jouent dans le jardin. " * (MAX_CHARACTERS // 30)
-    longer = french + "The end of it is English. " * 9999
-    assert identify(french, ["en", "fr"]) == identify(longer, ["en", "fr"])

@@ -1,7 +1,6 @@
 """LibreTranslate's interface, by hand and through clients that other people wrote for it."""
 
 import asyncio
-import json
 import urllib.parse
 from collections.abc import Callable
 from pathlib import Path
@@ -117,20 +116,17 @@ class TestByHand:
         ("fields", "status", "says"),
         [
             ({}, 400, "q: Field required"),
-            ({"q": TEXT}, 400, "source"),
             ({"q": TEXT, "target": "fr"}, 400, "source: Field required"),
             ({"q": TEXT, "source": "zz", "target": "fr"}, 400, "zz is not supported"),
             ({"q": TEXT, "source": "en", "target": "zz"}, 400, "zz is not supported"),
             ({"q": TEXT, "source": "fr", "target": "en"}, 400, "not supported"),
+            ({"q": TEXT, "source": 7, "target": "fr"}, 400, "source"),
             ({"q": TEXT, "source": "en", "target": "fr", "format": "pdf"}, 400, "format"),
             ({"q": TEXT, "source": "en", "target": "fr", "alternatives": 10_000}, 400, "alternatives"),
-            ({"q": TEXT, "source": "en", "target": "fr", "alternatives": "x"}, 400, "alternatives"),
             ({"q": "a" * 5_001, "source": "en", "target": "fr"}, 400, "5,000"),
             ({"q": ["a"] * 51, "source": "en", "target": "fr"}, 400, "50"),
-            ({"q": 7, "source": "en", "target": "fr"}, 400, "no string"),
             ({"q": {"a": 1}, "source": "en", "target": "fr"}, 400, "no string"),
             ({"q": [[TEXT]], "source": "en", "target": "fr"}, 400, "no string"),
-            ({"q": TEXT, "source": 7, "target": "fr"}, 400, "source"),
         ],
     )
     def test_errors_are_one_sentence(
@@ -141,23 +137,13 @@ class TestByHand:
         assert set(reply.json) == {"error"}
         assert says in reply.json["error"]
 
-    @pytest.mark.parametrize(
-        "body",
-        [
-            b"--b",
-            b"--b\r\n\r\n",
-            b"--b\r\nContent-Disposition: form-data\r\n\r\nx\r\n--b--\r\n",
-            b"\xff" * 99,
-        ],
-    )
+    @pytest.mark.parametrize("body", [b"--b", b"--b\r\nContent-Disposition: form-data\r\n\r\nx\r\n--b--\r\n"])
     def test_a_damaged_form_is_refused(self, client: Client, body: bytes) -> None:
         reply = client.ask("POST", "/translate", body, {"Content-Type": "multipart/form-data; boundary=b"})
-        assert reply.status == 400
-        assert set(reply.json) == {"error"}
+        assert (reply.status, set(reply.json)) == (400, {"error"})
 
     def test_methods_suggestions_and_keys(self, client: Client, serve: Callable[..., Client]) -> None:
         assert client.ask("GET", "/translate").status == 405
-        assert client.post("/suggest", q="a", s="b", source="en", target="fr").status == 403
         locked = serve(keys=Keys([KEY]))
         fields = {"q": TEXT, "source": "en", "target": "fr"}
         assert locked.post("/translate", **fields).status == 403
@@ -180,9 +166,7 @@ class TestByHand:
         assert found.headers["x-content-type-options"] == "nosniff"
         assert found.headers["content-type"] == "application/octet-stream"
 
-    @pytest.mark.parametrize(
-        "name", ["", "..", "../../etc/passwd", "%2e%2e%2fetc%2fpasswd", "a.txt", "x" * 5_000, "%00"]
-    )
+    @pytest.mark.parametrize("name", ["", "..", "%2e%2e%2fetc%2fpasswd", "a.txt", "x" * 5_000, "%00"])
     def test_a_name_is_no_path(self, client: Client, name: str) -> None:
         assert client.ask("GET", f"/download_file/{name}").status == 404
 
@@ -190,20 +174,16 @@ class TestByHand:
         ("file", "says"),
         [
             (None, "no file"),
-            (("a.exe", b"MZ"), "unknown kind of file"),
+            (("a.exe", b"MZ"), "unknown kind of file; expected one of .txt, .html"),
             (("a.docx", b"PK\x03\x04 no package"), "a.docx"),
             (("a.txt", b"\xff\xfe\xff"), "a.txt"),
-            (("../../a", b"text"), "unknown kind of file"),
+            (("a.txt", b"a" * 40_000), "30,000"),
         ],
     )
     def test_a_wrong_file_is_refused(self, client: Client, file: tuple[str, bytes] | None, says: str) -> None:
         reply = multipart(client, "/translate_file", file, source="en", target="fr")
         assert reply.status == 400
         assert says in reply.json["error"]
-
-    def test_a_file_beyond_the_limit_is_refused(self, client: Client) -> None:
-        reply = multipart(client, "/translate_file", ("a.txt", b"a" * 40_000), source="en", target="fr")
-        assert "30,000" in reply.json["error"]
 
 
 class TestClients:
@@ -253,7 +233,3 @@ def test_a_text_that_is_sent_twice_is_answered_twice(client: Client, expected: s
     same_in_both = urllib.parse.urlencode({"q": TEXT, "source": "en", "target": "fr"})
     reply = client.ask("POST", f"/translate?{same_in_both}", same_in_both.encode(), kind)
     assert reply.json == {"translatedText": expected}
-
-
-def test_json_numbers_of_a_form_are_text(client: Client) -> None:
-    assert json.loads(form(client, "/translate", q="7", source="en", target="fr").body)["translatedText"]

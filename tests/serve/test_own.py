@@ -1,4 +1,4 @@
-"""``/v1``: texts, words, links, probabilities, alternatives, streams."""
+"""``/v1``: texts, words, links, probabilities, alternatives."""
 
 import json
 from collections.abc import Callable
@@ -234,17 +234,6 @@ def test_a_pair_is_aligned_by_the_model_of_its_languages(two_pairs: Client) -> N
         assert (reply.status, says in reply.json["error"]["message"]) == (400, True), reply.json
 
 
-def test_a_document_comes_sentence_by_sentence(client: Client, translator: Translator) -> None:
-    text = "\n".join(LINES)
-    events = client.events("/v1/translate", text=text, split_sentences=True, stream=True)
-    sentences = [data for name, data in events if name == "sentence"]
-    assert [each["sentence"] for each in sentences] == list(range(len(LINES)))
-    assert [each["text"] for each in sentences] == [each.text for each in translator.translate(LINES)]
-    assert [text[each["start"] : each["end"]] for each in sentences] == LINES
-    done = events[-1][1]["translations"][0]
-    assert done["text"].split("\n") == [each["text"] for each in sentences]
-
-
 def test_what_was_cut_is_told(client: Client) -> None:
     reply = client.post("/v1/translate", text="\U0001f600 I love you .").json
     assert reply["warnings"] == [
@@ -264,15 +253,15 @@ def test_the_description_names_every_path(client: Client) -> None:
     assert all(path in page for path in routes)
     body = paths["/v1/translate"]["post"]["requestBody"]["content"]["application/json"]
     fields = body["schema"]["properties"]
-    assert {"text", "model", "prefix", "alternatives_at", "stream"} <= fields.keys()
+    assert {"text", "model", "prefix", "alternatives_at"} <= fields.keys()
 
 
 def test_health_readiness_and_metrics(client: Client) -> None:
     client.post("/v1/translate", text="I love you .")
     assert client.ask("GET", "/health").json == {"status": "ok"}
-    assert client.ask("GET", "/ready").json == {"status": "ready"}
+    assert client.ask("GET", "/ready").json == {"status": "ok"}
     text = client.ask("GET", "/metrics").body.decode()
-    for name in ("translate_request_seconds", "translate_waiting_seconds", "translate_batch_fill"):
+    for name in ("translate_request_seconds", "translate_waiting_seconds"):
         assert f"{name}_count" in text
     assert 'translate_pieces_total{model="tiny",side="source"}' in text
     assert "love" not in text

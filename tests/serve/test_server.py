@@ -1,14 +1,12 @@
 """Clients that vanish or read slowly, full queues, loading and draining."""
 
 import json
-import os
 import shutil
 import signal
 import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +15,7 @@ import pytest
 
 from tests.serve.client import Client, Gate, eventually
 from tests.serve.conftest import LIMITS
+from tests.tools import serve_faults
 from translate.translator import Translator
 
 LONG = "the old woman sees the dog and the cat and the man and the boy . " * 3
@@ -70,31 +69,6 @@ def test_clients_that_vanish_leave_the_batch(
     assert client.metric("translate_pieces_total", model="tiny", side="source") == pieces
 
 
-def test_a_stream_whose_reader_leaves_is_given_up(serve: Callable[..., Client], gate: Gate) -> None:
-    client = serve()
-    connection = send(client, stream=True, beam_size=1)
-    assert gate.entered.wait(60)
-    connection.close()
-    eventually(lambda: client.service.running == 0, "it is noticed")
-    gate.open.set()
-    eventually(lambda: idle(client), "an idle server")
-    assert client.metric("translate_cancelled_total", model="tiny") == 1
-
-
-def test_a_slow_reader_holds_up_nobody(serve: Callable[..., Client]) -> None:
-    client = serve()
-    slow = [send(client, stream=True, beam_size=1) for _ in range(8)]
-    assert client.post("/v1/translate", text="I love you .").status == 200
-    eventually(lambda: idle(client), "the batch")
-    for connection in slow:
-        connection.settimeout(60)
-        received = b""
-        while not received.endswith(b"0\r\n\r\n"):
-            received += connection.recv(100)
-        assert b"event: done" in received
-        connection.close()
-
-
 def test_a_full_queue_refuses_and_says_when_to_come_back(serve: Callable[..., Client], gate: Gate) -> None:
     client = serve(limits=replace(LIMITS, queue=200))
     first = send(client)
@@ -102,7 +76,7 @@ def test_a_full_queue_refuses_and_says_when_to_come_back(serve: Callable[..., Cl
     replies = [client.post("/v1/translate", text=LONG * 3) for _ in range(3)]
     assert {reply.status for reply in replies} == {429}
     assert all(1 <= int(reply.headers["retry-after"]) <= 60 for reply in replies)
-    assert replies[0].json["error"]["code"] == "busy"
+    assert replies[0].json["error"]["code"] == "too_many_requests"
     gate.open.set()
     assert first.recv(20).startswith(b"HTTP/1.1 200")
     first.close()
@@ -146,66 +120,16 @@ def test_a_drain_that_takes_too_long_refuses_the_rest(serve: Callable[..., Clien
     gate.open.set()
 
 
-def command(run: Path, *options: object) -> list[str]:
-    entry = "from translate.cli.main import main; main()"
-    return [sys.executable, "-c", entry, "serve", str(run), *map(str, options)]
-
-
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("sign", "code", "workers"), [(signal.SIGTERM, 0, 1), (signal.SIGINT, 130, 1), (signal.SIGTERM, 0, 2)]
 )
-def test_a_signal_under_load_loses_no_answer(
-    tiny_run: Path, tmp_path: Path, sign: int, code: int, workers: int
-) -> None:
+def test_a_signal_under_load_loses_no_answer(tiny_run: Path, sign: int, code: int, workers: int) -> None:
     """Every request gets its own translation, a refusal, or no connection."""
-    port = free_port()
-    options = ["--port", port, "--threads", 1, "--workers", workers]
-    with (tmp_path / "log").open("w") as log:
-        process = subprocess.Popen(command(tiny_run, *options), env=ENVIRONMENT, stderr=log)
-    client = Client(port, None, None, None)  # type: ignore[arg-type]
-    try:
-        eventually(lambda: ready(client), "the server")
-        found: list[tuple[str, int, str]] = []
-        lock = threading.Lock()
-        stop = threading.Event()
-        lines = ["I love you .", "a man sleeps .", "the old woman sees the dog ."]
-        expected = {line: client.post("/v1/translate", text=line).json for line in lines}
-
-        def ask(number: int) -> None:
-            while not stop.is_set():
-                line = lines[number % 3]
-                try:
-                    reply = client.post("/v1/translate", text=line)
-                except ConnectionError:
-                    return
-                text = reply.json["translations"][0]["text"] if reply.status == 200 else ""
-                with lock:
-                    found.append((line, reply.status, text))
-                if reply.status != 200:
-                    return
-
-        threads = [threading.Thread(target=ask, args=(number,)) for number in range(12)]
-        for thread in threads:
-            thread.start()
-        eventually(lambda: len(found) > 30, "some answers")
-        process.send_signal(sign)
-        assert process.wait(60) == code
-    finally:
-        stop.set()
-        process.kill()
-        process.wait()
-    for thread in threads:
-        thread.join(60)
-        assert not thread.is_alive()
-    assert {status for _, status, _ in found} <= {200, 503}
-    for line, status, text in found:
-        if status == 200:
-            assert text == expected[line]["translations"][0]["text"]
-    assert "Traceback" not in (tmp_path / "log").read_text()
+    expected = serve_faults.translations(str(tiny_run))
+    with serve_faults.started(str(tiny_run), "--workers", str(workers)) as server:
+        serve_faults.stop_under_load(server, serve_faults.Witnesses(server, expected, 12), sign, code)
+    assert server.wrong == []
 
 
 @pytest.mark.slow
@@ -213,26 +137,9 @@ def test_a_worker_that_cannot_load_ends_the_command(tiny_run: Path, tmp_path: Pa
     run = Path(shutil.copytree(tiny_run, tmp_path / "run"))
     for weights in run.rglob("*.safetensors"):
         weights.write_bytes(b"damaged")
-    arguments = command(run, "--port", 0, "--workers", 2)
-    done = subprocess.run(
-        arguments, env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=False
-    )
+    command = [sys.executable, "-c", serve_faults.PROGRAM, "serve", str(run), "--port", "0", "--workers=2"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 2
     assert "damaged" in done.stderr
     assert "error: a worker could not load its models" in done.stderr
     assert "Traceback" not in done.stderr
-
-
-def ready(client: Client) -> bool:
-    try:
-        return client.ask("GET", "/ready").status == 200
-    except OSError:
-        time.sleep(0.1)
-        return False
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port

@@ -107,7 +107,6 @@ class WorkOptions:
             help="Languages of a run that does not tell them; may be given several times.",
         ),
     ] = None
-    log_texts: Annotated[bool, typer.Option("--log-texts", help="Log the texts of requests, too.")] = False
 
 
 @dataclass(frozen=True)
@@ -149,11 +148,11 @@ class ServerSettings:
 
         from translate.serve.catalogue import named_runs, open_catalogue, read_languages
         from translate.serve.monitoring import Log
-        from translate.serve.service import new_service
+        from translate.serve.service import Service
         from translate.serve.web.application import build_application
         from translate.serve.web.keys import Keys
 
-        log = Log(texts=self.work.log_texts)
+        log = Log()
         log.relay(*LOGGERS)
         named, machine = named_runs(self.runs), self.machine
         if self.work.workers > 1 and machine.threads is None:
@@ -166,7 +165,7 @@ class ServerSettings:
         for served in models.models:
             if (note := served.translator.engine.note) is not None:
                 log.write("engine", model=served.name, note=note)
-        service = new_service(models, self.limits.bounds(), keys, log, Path(self.folder))
+        service = Service(models, self.limits.bounds(), keys, log, Path(self.folder))
         log.write("ready", models=[served.name for served in models.models])
         return build_application(service)
 

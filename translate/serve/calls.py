@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -127,21 +127,12 @@ class Pending:
         Raises:
             Exception: the error that ended the call.
         """
-        await self._wait_for(range(len(self.results)))
-        return self.results
-
-    async def one_by_one(self) -> AsyncIterator[Translation]:
-        """The translations in order, as soon as those before are there."""
-        for index, _ in enumerate(self.results):
-            await self._wait_for([index])
-            yield self.results[index]
-
-    async def _wait_for(self, indexes: Iterable[int]) -> None:
-        while self._error is None and not self._missing.isdisjoint(indexes):
+        while self._error is None and self._missing:
             self._changed.clear()
             await self._changed.wait()
         if self._error is not None:
             raise self._error
+        return self.results
 
     def _take(self, outcome: Outcome) -> None:
         if isinstance(outcome, Exception):

@@ -87,19 +87,16 @@ class Catalogue:
         Raises:
             RefusalError: if there is none, or if what is given fits several pairs of languages.
         """
-        for code, known, side in ((source, self.sources(), "source"), (target, self.targets(), "target")):
-            if code is not None and code not in known:
+        names = [served.name for served in self.models]
+        given = {f"source{suffix}": (source, self.sources()), f"target{suffix}": (target, self.targets())}
+        for field, (value, known) in {**given, "model": (name, names)}.items():
+            if value not in (None, *known):
                 raise RefusalError(
-                    400, f"{side}{suffix}: {shorten(code, 20)} is not supported; expected {listed(known)}"
+                    400, f"{field}: {shorten(value, 40)} is not supported; expected {listed(known)}"
                 )
-        fitting = [served for served in self.models if source in (None, served.source)]
+        fitting = [served for served in self.models if name in (None, served.name)]
+        fitting = [served for served in fitting if source in (None, served.source)]
         fitting = [served for served in fitting if target in (None, served.target)]
-        if name is not None:
-            named = [served for served in self.models if served.name == name]
-            if not named:
-                names = listed(served.name for served in self.models)
-                raise RefusalError(400, f"model: there is no {shorten(name, 40)}; expected {names}")
-            fitting = [served for served in named if served in fitting]
         if not fitting:
             raise RefusalError(400, f"no model translates from {source or name} to {target or name}")
         if len({(served.source, served.target) for served in fitting}) > 1:
@@ -114,9 +111,7 @@ def language_code(text: str) -> str:
 
 
 Code = Annotated[
-    str,
-    Field(min_length=1, max_length=40, description="code of the language"),
-    AfterValidator(language_code),
+    str, Field(min_length=1, max_length=40, description="code of the language"), AfterValidator(language_code)
 ]
 
 

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TypeVar
 
@@ -49,10 +49,8 @@ class Engine:
         self._unfinished: dict[ServedCall, set[QueuedSentence]] = {}
         self._pieces = 0
         self._stopped = False
-        self._alone = Party()
         self._threads = threads
         self._pool = ThreadPoolExecutor(MAX_LANES * MAX_WORKERS, "translate")
-        self._calculator = ThreadPoolExecutor(1, "calculate", torch.set_num_threads, (threads,))
 
     @property
     def pieces(self) -> int:
@@ -77,8 +75,8 @@ class Engine:
             self._start_threads()
         return len(jobs)
 
-    def calculate(self, cost: int, function: Callable[[], Result]) -> "Future[Result]":
-        """Compute something without a search, one after another, in turn with the batches.
+    def calculate(self, cost: int, function: Callable[[], Result]) -> Result:
+        """Compute something without a search, in turn with the batches, in the thread of the caller.
 
         Args:
             cost: pieces that it reads.
@@ -89,18 +87,13 @@ class Engine:
         """
         with self._lock:
             self._admit(cost)
-
-        def end(_: "Future[Result]") -> None:
+        try:
+            with self._turns.turn(Party()), torch.no_grad():
+                torch.set_num_threads(self._threads)
+                return function()
+        finally:
             with self._lock:
                 self._count(-cost)
-
-        def run() -> Result:
-            with self._turns.turn(self._alone), torch.no_grad():
-                return function()
-
-        future = self._calculator.submit(run)
-        future.add_done_callback(end)
-        return future
 
     def cancel(self, call: ServedCall) -> None:
         """Give a call up: its sentences leave the queue, and the batch at its next step."""
@@ -122,8 +115,7 @@ class Engine:
     def close(self) -> None:
         """Stop, and wait for the threads."""
         self.stop()
-        for pool in (self._pool, self._calculator):
-            pool.shutdown(cancel_futures=True)
+        self._pool.shutdown(cancel_futures=True)
 
     def _fail(self, call: ServedCall, error: Exception) -> None:
         self.cancel(call)
@@ -205,7 +197,6 @@ class Engine:
                     yield found._replace(key=jobs[found.key])
                 else:
                     self._leave_to_torch(jobs[found.key], feed)
-            self._metrics.fill.labels(key.model).observe(len(jobs) / feed.lane.size)
 
     def _leave_to_torch(self, job: QueuedSentence, feed: Feed) -> None:
         """Queue a sentence that CTranslate2 would break off."""

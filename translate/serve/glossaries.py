@@ -75,7 +75,7 @@ def add_glossary(service: Service, glossary: Glossary, served: Served) -> None:
         RefusalError: if there are too many, or for a phrase that the model cannot write.
     """
     if len(service.glossaries.names()) >= MAX_GLOSSARIES:
-        raise RefusalError(456, f"there are {MAX_GLOSSARIES:,} glossaries; delete one")
+        raise RefusalError(409, f"there are {MAX_GLOSSARIES:,} glossaries; delete one")
     tokenizer = served.translator.tokenizers.target
     for phrase in glossary.entries.values():
         ids = tokenizer.encode(phrase)

@@ -212,5 +212,4 @@ class Feed(Supply[list[QueuedSentence]]):
             running.drop(gone)
             self.leave(gone)
         self._gave_none = False
-        self._metrics.fill.labels(self.lane.key.model).observe(len(running.live) / self.lane.size)
         self._turns.renew(self.lane)

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-BYTES_OF_NUMBER = 4
-BYTES_OF_WEIGHT = 64  # of one that is written in an answer: a number of Python in a list, and its text
-PIECE = 512  # bytes of a piece in words, offsets, tokens and scores of an answer
+NUMBER = 4  # bytes
+WEIGHT = 64  # bytes of one that an answer lists: a number of Python in a list, and its text
+PIECE, PIECE_WITH_WORDS = 64, 512  # bytes of a piece; with the words, offsets and links of an answer
 
 
 @dataclass(frozen=True)
@@ -55,12 +55,12 @@ def needed_bytes(
         answers: texts of each sentence in the answer.
         hypotheses: of a sentence in the search.
         cached: numbers that the decoder keeps of each piece of a hypothesis.
-        heads: whose weights are recorded; 0 if there are no alignments.
-        shown: whether the answer lists the weights.
+        heads: whose weights are recorded, if only to carry markup over.
+        shown: whether the answer lists words and weights.
     """
     answer = search = 0
-    weight = (BYTES_OF_WEIGHT if shown else BYTES_OF_NUMBER) if heads else 0
+    weight, piece = (WEIGHT, PIECE_WITH_WORDS) if shown else (NUMBER if heads else 0, PIECE)
     for source, target in lengths:
-        answer += weight * source * target + PIECE * (source + answers * target)
-        search = max(search, BYTES_OF_NUMBER * hypotheses * target * (cached + heads * source))
+        answer += weight * source * target + piece * (source + answers * target)
+        search = max(search, NUMBER * hypotheses * target * (cached + heads * source))
     return answer + search

@@ -11,16 +11,8 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-_OWN = (
-    "live.js",
-    "answer.js",
-    "boxes.js",
-    "confidence.js",
-    "files.js",
-    "save.js",
-    "views.js",
-    "live.css",
-)
+_ASSETS = resources.files("translate.serve") / "assets"
+OWN = [path.name for path in _ASSETS.iterdir() if path.name not in ("index.html", "request.js")]
 _NO_SCRIPT = 'This page needs JavaScript; <a href="docs">programs can use the server</a> without it.'
 _TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
 
@@ -60,7 +52,7 @@ def index_text(*, noscript: str, placeholder: str, policy: str = "", status: str
 
 def shared_files() -> dict[str, str]:
     """The other files by their paths beside ``index.html``, but ``request.js``, which knows who answers."""
-    texts = {f"assets/{name}": _text(name) for name in _OWN}
+    texts = {f"assets/{name}": _text(name) for name in OWN}
     texts |= {f"assets/{name}": asset(name) for name in (*MODULES, "page.css")}
     return texts | {"assets/skeleton.html": skeleton()}
 
@@ -76,7 +68,7 @@ def headers() -> dict[str, str]:
 
 
 def _text(name: str) -> str:
-    return (resources.files("translate.serve") / "assets" / name).read_text(encoding="utf-8")
+    return (_ASSETS / name).read_text(encoding="utf-8")
 
 
 def _type(path: str) -> str:

@@ -3,26 +3,16 @@
 import json
 import logging
 import sys
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, TextIO, TypeVar
 
-from prometheus_client import (
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    Histogram,
-    ProcessCollector,
-    generate_latest,
-)
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 
 from translate.config.names import shorten
 
 Kind = TypeVar("Kind", Counter, Gauge, Histogram)
 
-MAX_TEXT = 1000  # characters of a text
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
-SHARES = (0.02, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0)
 
 
 class Metrics:
@@ -45,7 +35,6 @@ class Metrics:
         self.waiting = metric(
             Histogram, "waiting_seconds", "Until a sentence is in the batch", "model", **timed
         )
-        self.fill = metric(Histogram, "batch_fill", "Share of the batch in use", "model", buckets=SHARES)
         self.requests = metric(Counter, "requests", "Requests that were answered", "endpoint", "status")
         self.pieces = metric(Counter, "pieces", "Pieces, with the ends of sentences", "model", "side")
         self.cancelled = metric(Counter, "cancelled", "Sentences that nobody waited for any more", "model")
@@ -63,12 +52,10 @@ class Log(logging.Handler):
 
     Args:
         stream: standard error by default.
-        texts: whether the texts of requests are logged, too.
     """
 
-    def __init__(self, stream: TextIO | None = None, *, texts: bool = False) -> None:
+    def __init__(self, stream: TextIO | None = None) -> None:
         super().__init__(logging.WARNING)
-        self.texts = texts
         self._stream = stream or sys.stderr
 
     def write(self, event: str, **fields: object) -> None:
@@ -76,10 +63,6 @@ class Log(logging.Handler):
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         line = json.dumps({"time": now, "event": event, **fields}, ensure_ascii=True, default=str)
         print(line, file=self._stream, flush=True)
-
-    def shown(self, texts: Sequence[str]) -> dict[str, object]:
-        """The texts for a line, if they are logged."""
-        return {"texts": [text[:MAX_TEXT] for text in texts]} if self.texts else {}
 
     def relay(self, *names: str) -> None:
         """Take over the loggers of libraries."""

@@ -5,7 +5,7 @@ import math
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -45,26 +45,25 @@ class Service:
 
     Attributes:
         catalogue: the models.
-        engine: that searches.
         limits: of requests.
-        metrics: that count.
         keys: of clients.
         log: of events.
-        documents, glossaries: files of clients.
-        running: requests without an answer.
-        background: documents that are translated after the answer to their request.
+        folder: for files of clients, shared by all workers.
     """
 
     catalogue: Catalogue
-    engine: Engine
     limits: ServiceLimits
-    metrics: Metrics
     keys: Keys
     log: Log
-    documents: Store
-    glossaries: Store
-    running: int = 0
-    background: set[asyncio.Task[None]] = field(default_factory=set)
+    folder: Path
+
+    def __post_init__(self) -> None:
+        self.metrics = Metrics()
+        self.engine = Engine(torch.get_num_threads(), self.limits.queue, self.metrics)
+        self.documents = Store(self.folder / "documents")
+        self.glossaries = Store(self.folder / "glossaries", MAX_GLOSSARIES + 1, 1 << 30, math.inf)
+        self.running = 0  # requests without an answer
+        self.background: set[asyncio.Task[None]] = set()  # documents, translated after the answer
 
     def count_running(self, change: int) -> None:
         """Count requests that have no answer yet."""
@@ -101,8 +100,8 @@ class Service:
         if needed > self.limits.memory:
             raise RefusalError(
                 413,
-                f"this request may need {needed >> 20:,} MiB of memory; expected at most "
-                f"{self.limits.memory >> 20:,}: send less text at a time, or split it into sentences",
+                f"this request may need {needed / 2**20:,.1f} MiB of memory; expected at most "
+                f"{self.limits.memory / 2**20:,.1f}: send less text at a time, or split it into sentences",
             )
 
     async def begin(
@@ -176,8 +175,7 @@ class Service:
         """
         with refusing():
             try:
-                future = self.engine.calculate(cost, partial(function, *arguments))
-                return await asyncio.wrap_future(future)
+                return await asyncio.to_thread(self.engine.calculate, cost, partial(function, *arguments))
             except UserError as error:
                 raise RefusalError(400, str(error)) from error
 
@@ -188,20 +186,6 @@ def refusing() -> Iterator[None]:
     try:
         yield
     except BusyError as error:
-        raise RefusalError(429, "the queue is full; try again in a few seconds", retry_after=5) from error
+        raise RefusalError.for_now(429, "the queue is full; try again in a few seconds", 5) from error
     except StoppedError as error:
-        raise RefusalError(503, "the server stops; try again later", retry_after=2) from error
-
-
-def new_service(catalogue: Catalogue, limits: ServiceLimits, keys: Keys, log: Log, folder: Path) -> Service:
-    """A service for models, with as many threads as torch has.
-
-    Args:
-        catalogue, limits, keys, log: see :class:`Service`.
-        folder: for files of clients, shared by all workers.
-    """
-    metrics = Metrics()
-    engine = Engine(torch.get_num_threads(), limits.queue, metrics)
-    documents = Store(folder / "documents")
-    glossaries = Store(folder / "glossaries", MAX_GLOSSARIES + 1, 1 << 30, math.inf)
-    return Service(catalogue, engine, limits, metrics, keys, log, documents, glossaries)
+        raise RefusalError.for_now(503, "the server stops; try again later", 2) from error

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from translate.errors import UserError
 from translate.serve.catalogue import Served
-from translate.serve.documents import FORMATS, Document, read
+from translate.serve.documents import FORMATS, Document, read, read_html
 from translate.serve.service import Service, context_of
 from translate.serve.store import new_name
 from translate.serve.web.requests import RefusalError, Upload
@@ -142,6 +142,13 @@ def read_text(read: Callable[[], Document]) -> Document:
         return document
     except UserError as error:
         raise RefusalError(400, str(error)) from error
+
+
+def read_part(text: str, language: str, *, html: bool) -> Part:
+    """A text of a request, as HTML or as plain text."""
+    if html:
+        return read_text(lambda: read_html(text.encode(), "the text", language))
+    return in_sentences(text, language)
 
 
 async def read_file(service: Service, upload: Upload | None, language: str) -> tuple[Document, str]:

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 from starlette.responses import Response
 
 from translate.serve.catalogue import Code, Served
-from translate.serve.documents import Document, TagRules, read_html, read_tagged
+from translate.serve.documents import Document, read_tagged
 from translate.serve.glossaries import Glossary, add_glossary, find_glossary, read_entries
 from translate.serve.languages import identify, language_name
 from translate.serve.service import Service
@@ -18,8 +18,8 @@ from translate.serve.texts import (
     SAFE,
     Part,
     file_response,
-    in_sentences,
     read_file,
+    read_part,
     read_text,
     translate_by_language,
     translate_file,
@@ -45,15 +45,20 @@ def _names(value: Any) -> Any:
 Names = Annotated[tuple[str, ...], Field(max_length=1000), BeforeValidator(_names)]
 
 
+def _refused(value: Any) -> None:
+    raise ValueError("this server finds out by itself which tags end a sentence; leave it out")
+
+
+NotHere = Annotated[None, BeforeValidator(_refused)]
+
+
 class DeepLBody(FormBody):
     """The fields of every request to translate; ``context`` and others are accepted and not read."""
 
     source_lang: Code | None = None
     target_lang: Code
     glossary_id: Any = None
-    formality: Annotated[
-        Literal["default", "prefer_more", "prefer_less"], Field(description="changes nothing")
-    ] = "default"
+    formality: Literal["default", "prefer_more", "prefer_less"] = "default"  # changes nothing
 
 
 class DeepLTexts(DeepLBody):
@@ -62,10 +67,10 @@ class DeepLTexts(DeepLBody):
     text: Annotated[Texts, Field(min_length=1)]
     split_sentences: Annotated[Literal["0", "1", "nonewlines"], BeforeValidator(_lower)] = "1"
     tag_handling: Literal["xml", "html"] | None = None
-    splitting_tags: Names = ()
-    non_splitting_tags: Names = ()
     ignore_tags: Names = ()
-    outline_detection: Annotated[Literal["0", "1", "false", "true"], BeforeValidator(_lower)] = "1"
+    splitting_tags: NotHere = None
+    non_splitting_tags: NotHere = None
+    outline_detection: NotHere = None
 
 
 class DeepLFile(DeepLBody):
@@ -94,7 +99,7 @@ async def _translate(asked: Asked) -> Response:
     parts = [_part(body, text, code) for text, code in zip(texts, sources, strict=True)]
     terms = None if glossary is None else glossary.terms
     translated = await translate_by_language(service, parts, sources, body.target_lang, terms=terms)
-    asked.note(texts)
+    asked.noted["texts"] = len(texts)
     service.metrics.characters += sum(map(len, texts))
     rows = [
         {"detected_source_language": code.upper(), "text": found.text, "billed_characters": len(text)}
@@ -177,7 +182,7 @@ async def _upload_document(asked: Asked) -> Response:
     source = _source(service, body, " ".join(document.sentences[:20]), glossary)
     served = service.catalogue.find(source, body.target_lang)
     if service.engine.pieces > service.limits.queue // 2:
-        raise RefusalError(429, "the queue is nearly full; try again", retry_after=5)
+        raise RefusalError.for_now(429, "the queue is nearly full; try again", 5)
     key = secrets.token_hex(32)
     service.documents.put(name, {"status": "translating", "key": key})
     task = asyncio.create_task(_translate_document(service, served, document, glossary, name, key))
@@ -216,7 +221,7 @@ async def _document_result(asked: Asked) -> Response:
     """Fetches the translation of a document, once."""
     name, stored, content = await _document(asked)
     if stored["status"] != "done":
-        raise RefusalError(503, "the document is not translated yet", retry_after=1)
+        raise RefusalError.for_now(503, "the document is not translated yet", 1)
     asked.service.documents.remove(name)
     return file_response(name, content)
 
@@ -253,25 +258,17 @@ def _source(service: Service, body: DeepLBody, text: str, glossary: Glossary | N
 
 def _part(body: DeepLTexts, text: str, language: str) -> Part:
     """A text of a request, read as its options say."""
-    if body.tag_handling == "html":
-        return read_text(lambda: read_html(text.encode(), "the text", language))
     if body.tag_handling == "xml":
-        rules = TagRules(
-            body.splitting_tags,
-            body.non_splitting_tags,
-            body.ignore_tags,
-            outline=body.outline_detection in ("1", "true"),
-        )
-        return read_text(lambda: read_tagged(text, language, rules))
-    if body.split_sentences == "0":
+        return read_text(lambda: read_tagged(text, language, body.ignore_tags))
+    if body.split_sentences == "0" and body.tag_handling is None:
         return whole(text)
-    if body.split_sentences == "nonewlines":
+    if body.split_sentences == "nonewlines" and body.tag_handling is None:
         text = text.replace("\r\n", " ").replace("\n", " ")
-    return in_sentences(text, language)
+    return read_part(text, language, html=body.tag_handling == "html")
 
 
 def _refuse(refusal: RefusalError) -> Response:
-    return json_response({"message": refusal.message}, refusal.status, refusal.all_headers())
+    return json_response({"message": refusal.message}, refusal.status, refusal.headers)
 
 
 def _both(path: str, handler: Any) -> Sequence[Operation]:

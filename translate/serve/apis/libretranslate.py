@@ -6,18 +6,10 @@ from pydantic import Field
 from starlette.responses import Response
 
 from translate.serve.catalogue import Code
-from translate.serve.documents import FORMATS, read_html
+from translate.serve.documents import FORMATS
 from translate.serve.languages import identify, language_name
 from translate.serve.service import Service
-from translate.serve.texts import (
-    Part,
-    file_response,
-    in_sentences,
-    read_file,
-    read_text,
-    translate_by_language,
-    translate_file,
-)
+from translate.serve.texts import file_response, read_file, read_part, translate_by_language, translate_file
 from translate.serve.web.endpoint import Api, Asked, Operation, json_response
 from translate.serve.web.requests import FormBody, RefusalError, Texts, Upload, checked
 
@@ -54,20 +46,16 @@ async def _translate(asked: Asked) -> Response:
     if target not in service.catalogue.languages():
         raise RefusalError(400, f"{target[:20]} is not supported")
 
-    def read(text: str, language: str) -> Part:
-        if body.format == "html":
-            return read_text(lambda: read_html(text.encode(), "the text", language))
-        return in_sentences(text, language)
-
-    others = body.alternatives if body.format == "text" else 0
+    is_html = body.format == "html"
+    others = 0 if is_html else body.alternatives
     # A text that is in the target language already stays.
     chosen = [index for index, (code, _) in enumerate(sources) if code != target]
     codes = [sources[index][0] for index in chosen]
-    parts = [read(texts[index], code) for index, code in zip(chosen, codes, strict=True)]
+    parts = [read_part(texts[index], sources[index][0], html=is_html) for index in chosen]
     translated = await translate_by_language(service, parts, codes, target, n_best=1 + others)
     found = {index: (text, list[str]()) for index, text in enumerate(texts)}
     found |= {index: (part.text, part.others(others)) for index, part in zip(chosen, translated, strict=True)}
-    asked.note(texts)
+    asked.noted["texts"] = len(texts)
     answer: dict[str, Any] = {"translatedText": [text for text, _ in found.values()]}
     if sources and sources[0][1] is not None:
         answer["detectedLanguage"] = [detected for _, detected in sources]
@@ -114,11 +102,6 @@ async def _settings(asked: Asked) -> Response:
     )
 
 
-async def _suggest(asked: Asked) -> Response:
-    """Takes no suggestions: this server refuses them."""
-    raise RefusalError(403, "suggestions are turned off on this server")
-
-
 async def _translate_file(asked: Asked) -> Response:
     """Translates a file and says where it is to be fetched."""
     body, service = checked(LibreFile, await asked.fields()), asked.service
@@ -159,7 +142,7 @@ def _source(service: Service, code: str, text: str) -> tuple[str, dict[str, Any]
 
 def _refuse(refusal: RefusalError) -> Response:
     status = 400 if refusal.status in (413, 415) else refusal.status
-    return json_response({"error": refusal.message}, status, refusal.all_headers())
+    return json_response({"error": refusal.message}, status, refusal.headers)
 
 
 LIBRETRANSLATE = Api(
@@ -170,7 +153,6 @@ LIBRETRANSLATE = Api(
         # A client learns from these two whether it needs a key.
         Operation("GET", "/languages", _languages, keyless=True),
         Operation("GET", "/frontend/settings", _settings, keyless=True),
-        Operation("POST", "/suggest", _suggest),
         Operation("POST", "/translate_file", _translate_file, files=True),
         # Nobody guesses the name.
         Operation("GET", "/download_file/{name}", _download, keyless=True),

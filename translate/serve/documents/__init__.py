@@ -8,18 +8,9 @@ from translate.serve.documents.document import MAX_BYTES, MAX_SENTENCES, Documen
 from translate.serve.documents.markdown import read_markdown
 from translate.serve.documents.office import read_docx, read_odt
 from translate.serve.documents.plain import read_plain, read_subtitles
-from translate.serve.documents.tagged_text import TagRules, read_html, read_tagged
+from translate.serve.documents.tagged_text import read_html, read_tagged
 
-__all__ = [
-    "FORMATS",
-    "MAX_BYTES",
-    "MAX_SENTENCES",
-    "Document",
-    "TagRules",
-    "read",
-    "read_html",
-    "read_tagged",
-]
+__all__ = ["FORMATS", "MAX_BYTES", "MAX_SENTENCES", "Document", "read", "read_html", "read_tagged"]
 
 # The reader of each kind of file, by its suffix.
 FORMATS: dict[str, Callable[[bytes, str, str], Document]] = {

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from copy import deepcopy
+from itertools import groupby
 from typing import Any
 
 from translate.errors import UserError
@@ -13,6 +14,7 @@ from translate.serve.documents.xml import Archive, Mixed, Rules, parse_xml, writ
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _DOCX_PART = re.compile(r"word/(?:document|header\d*|footer\d*|footnotes|endnotes|comments)\.xml")
+_ODT_PART = re.compile(r"content\.xml|styles\.xml")
 _WRAPPERS = frozenset(f"{_W}{name}" for name in ("hyperlink", "ins", "smartTag", "fldSimple", "moveTo"))
 _DROPPED = frozenset(f"{_W}{name}" for name in ("proofErr", "lastRenderedPageBreak"))
 _MARKS = frozenset(("bookmarkStart", "bookmarkEnd", "commentRangeStart", "commentRangeEnd"))
@@ -28,33 +30,36 @@ _ODT = Rules(
 
 def read_docx(content: bytes, name: str, language: str = "") -> Document:
     """The text of a Word document: body, tables, text boxes, headers, footers, notes and comments."""
-    archive = Archive(content, name)
-    if "word/document.xml" not in archive.files:
-        raise UserError(f"{name}: no Word document: it lacks word/document.xml")
 
     def paragraphs(root: Any) -> Iterator["_Paragraph"]:
         for element in root.iter(f"{_W}p", f"{_W}sdtContent"):
             if any(child.tag == f"{_W}r" or child.tag in _WRAPPERS for child in element):
                 yield _Paragraph(element)
 
-    return _read(archive, _DOCX_PART, paragraphs, language)
+    return _read(content, name, "word/document.xml", _DOCX_PART, paragraphs, language)
 
 
 def read_odt(content: bytes, name: str, language: str = "") -> Document:
     """The text of an OpenDocument text: body, tables, text boxes, notes, headers and footers."""
-    archive = Archive(content, name)
-    if "content.xml" not in archive.files:
-        raise UserError(f"{name}: no OpenDocument text: it lacks content.xml")
 
     def paragraphs(root: Any) -> Iterator[Mixed]:
         return (Mixed(element, _ODT) for element in root.iter(f"{_TEXT}p", f"{_TEXT}h"))
 
-    return _read(archive, re.compile(r"content\.xml|styles\.xml"), paragraphs, language)
+    return _read(content, name, "content.xml", _ODT_PART, paragraphs, language)
 
 
 def _read(
-    archive: Archive, parts: re.Pattern[str], paragraphs: Callable[[Any], Iterator[Any]], language: str
+    content: bytes,
+    name: str,
+    main: str,
+    parts: re.Pattern[str],
+    paragraphs: Callable[[Any], Iterator[Any]],
+    language: str,
 ) -> Document:
+    """The document of an archive, with ``main`` among its files."""
+    archive = Archive(content, name)
+    if main not in archive.files:
+        raise UserError(f"{name}: no document of this kind: it lacks {main}")
     roots = {
         part: parse_xml(content, f"{archive.name}, {part}")
         for part, content in archive.files.items()
@@ -76,45 +81,39 @@ class _Paragraph:
         self.held: list[Any] = []  # the wrapper, the format or the content of each tag
         self.plain = _most_frequent(element)
         self.tokens: list[Token] = []
-        self._format: tuple[bytes, int] | None = None
         self._read(element)
-        self._end_format()
 
     def _read(self, parent: Any) -> None:
-        for child in parent:
-            if child.tag == f"{_W}r":
-                self._read_run(child)
-            elif child.tag in _WRAPPERS:
-                self._end_format()
-                self._add("start", child)
-                index = len(self.held) - 1
-                self._read(child)
-                self._end_format()
-                self.tokens.append(Tag("end", index))
-            elif child.tag not in _DROPPED and child.tag != f"{_W}pPr":
-                is_mark = _local(child) in _MARKS
-                if not is_mark:
-                    self._end_format()
-                self._add("alone" if is_mark else "break", child)
+        kept = [child for child in parent if child.tag not in _DROPPED and child.tag != f"{_W}pPr"]
+        for key, children in groupby(kept, _key_of_run):
+            if key is None:
+                for child in children:
+                    self._read_other(child)
+                continue
+            runs, number = list(children), len(self.held)
+            if key != _key(self.plain):
+                self._add("start", runs[0].find(f"{_W}rPr"))
+            for run in runs:
+                self._read_run(run)
+            if key != _key(self.plain):
+                self.tokens.append(Tag("end", number))
+
+    def _read_other(self, child: Any) -> None:
+        if child.tag in _WRAPPERS:
+            number = len(self.held)
+            self._add("start", child)
+            self._read(child)
+            self.tokens.append(Tag("end", number))
+        else:
+            self._add("alone" if _local(child) in _MARKS else "break", child)
 
     def _read_run(self, run: Any) -> None:
-        format_of_run = run.find(f"{_W}rPr")
-        key = _key(format_of_run)
-        if self._format and self._format[0] != key:
-            self._end_format()
-        if key != _key(self.plain) and not self._format:
-            self._add("start", format_of_run)
-            self._format = key, len(self.held) - 1
+        own = run.find(f"{_W}rPr")
         for child in run:
             if child.tag == f"{_W}t":
                 self.tokens.append(child.text or "")
-            elif child is not format_of_run and child.tag not in _DROPPED:
-                self._add("alone" if _local(child) in _ALONE else "break", (format_of_run, child))
-
-    def _end_format(self) -> None:
-        if self._format:
-            self.tokens.append(Tag("end", self._format[1]))
-            self._format = None
+            elif child is not own and child.tag not in _DROPPED:
+                self._add("alone" if _local(child) in _ALONE else "break", (own, child))
 
     def _add(self, kind: Any, held: Any) -> None:
         self.tokens.append(Tag(kind, len(self.held)))
@@ -157,6 +156,11 @@ def _most_frequent(element: Any) -> Any:
         formats.setdefault(key, run.find(f"{_W}rPr"))
         counts[key] += sum(len(text.text or "") for text in run.findall(f"{_W}t"))
     return formats[max(counts, key=counts.__getitem__)] if counts else None
+
+
+def _key_of_run(child: Any) -> bytes | None:
+    """Runs side by side of one key have one format; what is no run has none."""
+    return _key(child.find(f"{_W}rPr")) if child.tag == f"{_W}r" else None
 
 
 def _key(format_of_run: Any) -> bytes:

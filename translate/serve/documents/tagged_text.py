@@ -28,23 +28,6 @@ _KEPT = _INLINE_KEPT | {"pre", "svg", "math"}
 _OTHER = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<!", ">"), ("<?", ">"))
 
 
-@dataclass(frozen=True)
-class TagRules:
-    """The meaning of XML tags; names are compared without their case.
-
-    Attributes:
-        splitting: elements that no sentence crosses.
-        non_splitting: elements that never do so.
-        ignored: elements whose content is not translated.
-        outline: whether elements side by side, with no text between them, split, too.
-    """
-
-    splitting: Collection[str] = ()
-    non_splitting: Collection[str] = ()
-    ignored: Collection[str] = ()
-    outline: bool = True
-
-
 @dataclass
 class _Piece:
     """A tag, a comment or a text."""
@@ -75,13 +58,13 @@ def read_html(content: bytes, name: str, language: str = "") -> Document:
     return spanned(text, parts, save, language)
 
 
-def read_tagged(text: str, language: str, rules: TagRules) -> Document:
-    """A text with XML tags; what is no tag stays text."""
+def read_tagged(text: str, language: str, ignored: Collection[str] = ()) -> Document:
+    """A text with XML tags; what is no tag, or is in an element that is ignored, stays as it is."""
     pieces = _pieces(text, is_html=False)
-    ignored = {name.lower() for name in rules.ignored}
+    names = {name.lower() for name in ignored}
     for piece in pieces:
-        piece.keep = piece.kind == "start" and piece.name in ignored
-    parts = _parts(text, pieces, _split_runs(text, pieces, rules), space="\xa0")
+        piece.keep = piece.kind == "start" and piece.name in names
+    parts = _parts(text, pieces, _split_runs(text, pieces), space="\xa0")
     return spanned(text, parts, str.encode, language)
 
 
@@ -160,31 +143,28 @@ def _may_be_inline(piece: _Piece) -> bool:
     return piece.kind == "text" or piece.name in _ALONE
 
 
-def _split_runs(text: str, pieces: Sequence[_Piece], rules: TagRules) -> list[tuple[int, int]]:
-    """(first, behind the last) piece of each stretch between tags that split."""
+def _split_runs(text: str, pieces: Sequence[_Piece]) -> list[tuple[int, int]]:
+    """(first, behind the last) piece of each stretch; elements that are not among text split."""
     parents: list[int | None] = []
+    with_text: set[int | None] = set()  # elements with text that is not in others
     path: list[int] = []
     kept = -1  # the end of an element that is not translated
+    splits: list[bool] = []  # may each piece split?
     for index, piece in enumerate(pieces):
-        if piece.kind == "end" and piece.partner is not None:
+        is_paired = piece.partner is not None
+        if piece.kind == "end" and is_paired:
             path.pop()
         parents.append(path[-1] if path else None)
-        if piece.kind == "start" and piece.partner is not None:
-            path.append(index)
-    with_text = {
-        parent
-        for piece, parent in zip(pieces, parents, strict=True)
-        if piece.kind == "text" and text[piece.start : piece.end].strip()
-    }
-    splitting, never = ({name.lower() for name in names} for names in (rules.splitting, rules.non_splitting))
-    inside: list[bool] = []
-    for index, (piece, parent) in enumerate(zip(pieces, parents, strict=True)):
-        is_tag = piece.partner is not None and index > kept and not piece.keep
+        splits.append(is_paired and index > kept and not piece.keep)
+        if piece.kind == "text" and text[piece.start : piece.end].strip():
+            with_text.add(parents[-1])
         if piece.keep and piece.partner is not None:
             kept = max(kept, piece.partner)
-        splits = piece.name in splitting or (rules.outline and parent not in with_text)
-        inside.append(not (is_tag and piece.name not in never and splits))
-    return _stretches(inside)
+        if piece.kind == "start" and is_paired:
+            path.append(index)
+    return _stretches(
+        [not (own and parent not in with_text) for own, parent in zip(splits, parents, strict=True)]
+    )
 
 
 def _stretches(inside: Sequence[bool]) -> list[tuple[int, int]]:

@@ -160,7 +160,11 @@ class Mixed:
         path = [element]
         for token in run:
             if isinstance(token, str):
-                self._text(path[-1], xml_text(token))
+                text, parent = xml_text(token), path[-1]
+                if len(parent):
+                    parent[-1].tail = (parent[-1].tail or "") + text
+                else:
+                    parent.text = (parent.text or "") + text
             elif token.kind == "end":
                 path.pop()
             elif token.kind == "start":
@@ -174,20 +178,6 @@ class Mixed:
         if copied:
             for child, tail in content:
                 child.tail = tail
-
-    def _text(self, parent: Any, text: str) -> None:
-        """Add text; the format may give several spaces an element of their own."""
-        if self.rules.spaces and "  " in text:
-            first, _, rest = text.partition("  ")
-            more = len(rest) - len(rest.lstrip(" ")) + 1
-            self._text(parent, f"{first} ")
-            element = parent.makeelement(self.rules.spaces, {self.rules.count: str(more)})
-            parent.append(element)
-            self._text(parent, rest.lstrip(" "))
-        elif len(parent):
-            parent[-1].tail = (parent[-1].tail or "") + text
-        else:
-            parent.text = (parent.text or "") + text
 
 
 def _count(written: str | None) -> int:

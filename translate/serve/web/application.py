@@ -57,14 +57,9 @@ def _shown(path: str, file: File) -> Operation:
     return Operation("GET", path, show, open=True)
 
 
-async def _health(asked: Asked) -> Response:
-    """Says that the process lives."""
-    return json_response({"status": "ok"})
-
-
 async def _ready(asked: Asked) -> Response:
-    """Says that requests are taken."""
-    return json_response({"status": "ready"})
+    """Says that the models are loaded and requests are taken."""
+    return json_response({"status": "ok"})
 
 
 async def _metrics(asked: Asked) -> Response:
@@ -140,27 +135,15 @@ def _table(schema: dict[str, Any]) -> Iterator[str]:
     yield "<ul>"
     for name, field in schema["properties"].items():
         default = "required" if name in schema.get("required", ()) else field.get("default")
-        told = (
-            f" (default: {default})" if default not in (None, "required") else " (required)" * bool(default)
-        )
-        yield f"<li><code>{for_html(name)}</code>: "
-        yield for_html(f"{_kind(field)}{told}. {field.get('description', '')}")
+        told = field.get("description", "") + (f" ({default})" if default not in (None, "", []) else "")
+        yield f"<li><code>{for_html(name)}</code> {for_html(told)}"
     yield "</ul>"
-
-
-def _kind(field: dict[str, Any]) -> str:
-    if "anyOf" in field:
-        return " or ".join(_kind(kind) for kind in field["anyOf"] if kind.get("type") != "null")
-    if "enum" in field:
-        return ", ".join(map(str, field["enum"]))
-    kind = str(field.get("type", ""))
-    return f"array of {_kind(field['items'])}" if kind == "array" and "items" in field else kind
 
 
 OPERATION = Api(
     "For those who run the server",
     (
-        Operation("GET", "/health", _health, open=True),
+        Operation("GET", "/health", _ready, open=True),
         Operation("GET", "/ready", _ready, open=True),
         Operation("GET", "/metrics", _metrics, open=True),
         Operation("GET", "/spec", _specification, open=True),

@@ -42,10 +42,6 @@ class Asked:
             self._fields = await read_fields(self.request, self.body)
         return self._fields
 
-    def note(self, texts: Sequence[str], **more: object) -> None:
-        """Say in the log how many texts it has, and their beginnings if texts are logged."""
-        self.noted |= {"texts": len(texts), **self.service.log.shown(texts), **more}
-
 
 @dataclass(frozen=True)
 class Operation:
@@ -155,7 +151,7 @@ class Endpoint:
         except ClientDisconnect:
             raise
         except asyncio.CancelledError:  # the server ends, and --drain seconds have passed
-            refusal = RefusalError(503, "the server stops; try again later", retry_after=2)
+            refusal = RefusalError.for_now(503, "the server stops; try again later", 2)
         except Exception as error:
             self.service.log.write(
                 "error", endpoint=self.name, error=shorten(f"{type(error).__name__}: {error}")
@@ -173,10 +169,10 @@ class Endpoint:
         if operation is None:
             allowed = ", ".join(self.operations)
             message = f"{shorten(request.method, 20)} is not allowed here; use {allowed}"
-            raise RefusalError(405, message, headers={"Allow": allowed})
+            raise RefusalError(405, message, {"Allow": allowed})
         if not operation.open and self.service.running > limits.requests:
             message = f"{limits.requests:,} requests are being answered; try again"
-            raise RefusalError(429, message, retry_after=1)
+            raise RefusalError.for_now(429, message, 1)
         return operation
 
 
@@ -208,11 +204,7 @@ async def _unless_gone(receive: Receive, work: Awaitable[None]) -> None:
         watching.cancel()
 
 
-def json_text(value: Any) -> str:
-    """JSON as every API writes it."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-
-
 def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """A response in JSON."""
-    return Response(json_text(value), status, headers, "application/json")
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return Response(text, status, headers, "application/json")

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Annotated, Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl
 
@@ -16,19 +17,8 @@ from translate.config.names import shorten
 Body = TypeVar("Body", bound=BaseModel)
 
 MAX_FIELDS = 5_000  # of a form or a query
+CLOSE = {"Connection": "close"}  # the rest of the request is not read
 NAME_LENGTH = 256  # characters of the name of a file
-CODES = {
-    400: "bad_request",
-    403: "wrong_key",
-    404: "not_found",
-    405: "wrong_method",
-    408: "too_slow",
-    413: "too_large",
-    415: "wrong_type",
-    429: "busy",
-    500: "internal",
-    503: "unavailable",
-}
 
 
 @dataclass(eq=False)
@@ -38,30 +28,22 @@ class RefusalError(Exception):
     Attributes:
         status: of HTTP.
         message: one sentence: what came, what was expected.
-        retry_after: seconds, if the client may try again.
-        headers: more of them.
-        close: whether the connection ends, since the rest of the request is not read.
+        headers: of the answer.
     """
 
     status: int
     message: str
-    retry_after: int | None = None
     headers: dict[str, str] = field(default_factory=dict)
-    close: bool = False
 
     @property
     def code(self) -> str:
         """A word for programs."""
-        return CODES.get(self.status, "error")
+        return HTTPStatus(self.status).name.lower()
 
-    def all_headers(self) -> dict[str, str]:
-        """The headers of the answer."""
-        found = dict(self.headers)
-        if self.retry_after is not None:
-            found["Retry-After"] = str(self.retry_after)
-        if self.close:
-            found["Connection"] = "close"
-        return found
+    @classmethod
+    def for_now(cls, status: int, message: str, seconds: int) -> "RefusalError":
+        """A refusal of a request that may come again."""
+        return cls(status, message, {"Retry-After": str(seconds)})
 
 
 class Upload(NamedTuple):
@@ -99,7 +81,7 @@ async def read_body(request: Request, most: int, seconds: float) -> bytes:
         ClientDisconnect: if it ends early.
     """
     told = request.headers.get("content-length", "0")
-    too_large = RefusalError(413, f"the body has more than {most:,} bytes; send less at a time", close=True)
+    too_large = RefusalError(413, f"the body has more than {most:,} bytes; send less at a time", CLOSE)
     if told.isascii() and told.isdigit() and int(told[:18]) > most:
         raise too_large
     body = bytearray()  # grows in place: a list of tiny parts would take many times their bytes
@@ -110,7 +92,7 @@ async def read_body(request: Request, most: int, seconds: float) -> bytes:
                 if len(body) > most:
                     raise too_large
     except TimeoutError as error:
-        raise RefusalError(408, f"the body did not arrive within {seconds:g} seconds", close=True) from error
+        raise RefusalError(408, f"the body did not arrive within {seconds:g} seconds", CLOSE) from error
     return bytes(body)
 
 

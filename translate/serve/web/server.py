@@ -29,9 +29,6 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client has connected."""
         super().connection_made(transport)
-        if len(self.connections) > MAX_CONNECTIONS:
-            transport.abort()
-            return
         self.loop.call_later(HEAD_SECONDS, self._check_head)
 
     def pause_writing(self) -> None:
@@ -71,13 +68,12 @@ def configured(application: ASGIApp | str, drain: int, workers: int = 1) -> uvic
         factory=isinstance(application, str),
         workers=workers,
         http=Connection,
-        ws="none",
         lifespan="on",
         loop="asyncio",
         log_config=None,
-        access_log=False,
         server_header=False,
         proxy_headers=False,
+        limit_concurrency=MAX_CONNECTIONS,
         h11_max_incomplete_event_size=MAX_HEAD,
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=drain,
