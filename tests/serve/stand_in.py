@@ -22,28 +22,16 @@ COUNTED = {
     ],
 }
 METHODS = ["attention", "erasure"]
-MODELS = [
-    {
-        "name": "demo",
-        "source": "en",
-        "target": "fr",
-        "methods": METHODS,
-        "layers": 2,
-        "heads": 2,
-        "choice": {"layer": 1, "heads": [0], "shift": 1},
-        "confidence": COUNTED,
-    },
-    {
-        "name": "right",
-        "source": "en",
-        "target": "he",
-        "methods": METHODS[:1],
-        "layers": 1,
-        "heads": 1,
-        "choice": {"layer": 0, "heads": [0], "shift": 0},
-        "confidence": None,
-    },
-]
+
+
+def model(name: str, target: str, methods: list[str], size: int, shift: int, counted: Any) -> dict[str, Any]:
+    """A model with as many layers as heads; the attention of the last layer was chosen."""
+    choice = {"layer": size - 1, "heads": [0], "shift": shift}
+    own = {"name": name, "source": "en", "target": target, "methods": methods, "confidence": counted}
+    return {**own, "layers": size, "heads": size, "choice": choice}
+
+
+MODELS = [model("demo", "fr", METHODS, 2, 1, COUNTED), model("right", "he", METHODS[:1], 1, 0, None)]
 SURE = {"je": 0.3, "toi": 1.0}
 HEBREW = {"I": "אני", "love": "אוהב", "you": "אותך"}
 

@@ -1,6 +1,5 @@
 """DeepL's interface, by hand and through its official client."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,6 @@ from tests.serve.client import Client
 from tests.serve.conftest import KEY
 from tests.serve.test_libretranslate import multipart
 from translate.serve.documents import read_tagged
-from translate.serve.glossaries import read_entries
-from translate.serve.web.keys import Keys
-from translate.serve.web.requests import RefusalError
 from translate.translator import Translator
 
 TEXT = "I love you ."
@@ -82,13 +78,6 @@ class TestOfficialClient:
         assert status.done
         assert status.billed_characters == 2 * len(TEXT)
 
-    def test_a_wrong_key_is_said(self, serve: Callable[..., Client]) -> None:
-        module = pytest.importorskip("deepl", reason="the extra clients is not installed")
-        client = serve(keys=Keys([KEY]))
-        assert module.Translator(KEY, server_url=client.url).translate_text(TEXT, target_lang="FR").text
-        with pytest.raises(module.AuthorizationException):
-            module.Translator("another-key-0123456789", server_url=client.url).get_usage()
-
 
 @pytest.mark.parametrize(
     ("fields", "status", "says"),
@@ -156,12 +145,6 @@ def test_a_wrong_glossary_is_refused(client: Client, fields: dict[str, str], say
     reply = client.ask("POST", "/v2/glossaries", given)
     assert reply.status == 400
     assert says in reply.json["message"]
-
-
-def test_entries_with_commas() -> None:
-    assert read_entries('"a, b",c\nd,e,en,fr\n', "csv") == {"a, b": "c", "d": "e"}
-    with pytest.raises(RefusalError):
-        read_entries("a\n", "csv")
 
 
 def test_a_document_is_its_owners(client: Client) -> None:

@@ -39,10 +39,6 @@ def shape(value: Any) -> Any:
     return "number" if isinstance(value, int | float) else type(value).__name__
 
 
-def test_there_are_examples() -> None:
-    assert len(EXAMPLES) == 4
-
-
 @pytest.mark.parametrize(("command", "shown"), EXAMPLES, ids=[command for command, _ in EXAMPLES])
 def test_the_answer_has_the_shape_that_the_page_shows(client: Client, command: str, shown: str) -> None:
     path, body, kind = request(command)
@@ -51,17 +47,8 @@ def test_the_answer_has_the_shape_that_the_page_shows(client: Client, command: s
     assert shape(reply.json) == shape(json.loads(shown))
 
 
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [
-        ("characters", "100,000"),
-        ("texts", "1,000"),
-        ("queue", "100,000"),
-        ("requests", "2,000"),
-        ("beam", "16"),
-    ],
-)
-def test_the_limits_are_those_of_the_table(option: str, value: str) -> None:
+@pytest.mark.parametrize("option", ["characters", "texts", "queue", "requests", "beam"])
+def test_the_limits_are_those_of_the_table(option: str) -> None:
     row = re.search(rf"^\| `--max-{option}`.*?\| ([\d,]+) \|", PAGE.read_text(), re.MULTILINE)
     assert row is not None
-    assert row[1] == value == f"{getattr(ServiceLimits(), option):,}"
+    assert row[1] == f"{getattr(ServiceLimits(), option):,}"

@@ -13,7 +13,7 @@ from translate.search import sources
 from translate.search.running import RunningBatch
 from translate.serve import engine as engine_module
 from translate.serve import lanes
-from translate.serve.calls import BULK_SENTENCES, Outcome, QueuedSentence, ServedCall
+from translate.serve.calls import Outcome, QueuedSentence, ServedCall
 from translate.serve.engine import BusyError, Engine
 from translate.serve.lanes import Feed, Lane, Party, Turns
 from translate.serve.monitoring import Metrics
@@ -107,25 +107,6 @@ def test_constraints_that_cannot_be_met_are_left_out_and_told(engine: Engine, tr
     (expected,) = narrow.translate(lines, constraints=phrases, beam_size=1)
     assert received.results[0].text == expected.text
     assert call.translation.warnings[UNMET] == narrow.warnings[UNMET]
-
-
-def test_options_that_cannot_share_a_batch_have_lanes_of_their_own(translator: Translator) -> None:
-    calls = [
-        new_call(translator, [LINE], **options)[0]
-        for options in (
-            {},
-            {"beam_size": 1},
-            {"alignments": True},
-            {"constraints": ["chien"]},
-            {"n_best": 2},
-            {"prefix": "je"},
-        )
-    ]
-    keys = [call.lane(call.jobs()) for call in calls]
-    assert len(set(keys[:4])) == 4
-    assert keys[4] == keys[5] == keys[0]
-    document, _ = new_call(translator, [LINE] * (BULK_SENTENCES + 1))
-    assert document.lane(document.jobs()).bulk
 
 
 def order(lane: Lane, size: int = 1) -> list[ServedCall]:

@@ -87,13 +87,6 @@ class TestByHand:
         assert found.count("<b>") == found.count("</b>") == 1
         assert found.endswith("</p><script>alert('I love you')</script>")
 
-    def test_lines_and_sentences_keep_their_places(self, client: Client, translator: Translator) -> None:
-        text = "I love you . A man sleeps .\n\n  You sleep ."
-        parts = translator.translate(["I love you .", "A man sleeps .", "You sleep ."])
-        one, two, three = (each.text for each in parts)
-        found = client.post("/translate", q=text, source="en", target="fr").json["translatedText"]
-        assert found == f"{one} {two}\n\n  {three}"
-
     def test_a_text_in_the_language_already_stays(self, client: Client) -> None:
         assert client.post("/translate", q=TEXT, source="en", target="en").json["translatedText"] == TEXT
 

@@ -145,18 +145,6 @@ def test_pointing_at_a_word_lights_its_partners(page: Browser) -> None:
 
 
 @in_chromium
-def test_the_cursor_in_the_text_lights_its_word(page: Browser) -> None:
-    type_text(page, "I love you")
-    until(page, TRANSLATION, "je aime toi")
-    page.hover("h1")
-    page.press("Home")
-    until(page, READING, "I is looked at by je 75 %")
-    assert page.run(SHARES.format("translation"))[0] == 0.75
-    page.press("End")
-    until(page, READING, "you is looked at by toi 100 %, aime 25 %")
-
-
-@in_chromium
 def test_a_word_is_chosen_and_the_rest_translated_anew(page: Browser, server: StandIn) -> None:
     type_text(page, TEXT)
     until(page, TRANSLATION, "je aime toi . les vertes pommes .")
@@ -174,23 +162,6 @@ def test_a_word_is_chosen_and_the_rest_translated_anew(page: Browser, server: St
     until(page, TRANSLATION, "je adore toi! . les vertes pommes .")
     until(page, READING, "adore looks at love 75 %, you 25 %")
     assert page.run("document.getElementById('text').value") == TEXT
-    assert mistakes(page) == []
-
-
-@in_chromium
-def test_a_word_that_is_pointed_at_while_an_answer_comes_is_lit_afterwards(
-    page: Browser, server: StandIn
-) -> None:
-    type_text(page, "I love you")
-    until(page, TRANSLATION, "je aime toi")
-    server.hold.clear()
-    page.click(SECOND)
-    page.hover("h1")
-    page.hover(SECOND)
-    server.hold.set()
-    until(page, OTHERS, ["aime", "adore", "<b>"])
-    until(page, SHARES.format("under"), [0, 0.75, 0.25])
-    assert page.run(READING).startswith("aime looks at love 75 %")
     assert mistakes(page) == []
 
 
@@ -265,18 +236,6 @@ def test_confidence_says_what_it_means(page: Browser) -> None:
         "[...document.querySelectorAll('#translation .piece')].map(e => e.style.getPropertyValue('--sure'))"
     )
     assert page.run(lines) == ["0", "0.7", "0.95"]
-
-
-@in_chromium
-def test_no_confidence_where_nobody_has_counted(page: Browser) -> None:
-    page.click("#show-confidence")
-    page.run("""(() => { const choice = document.getElementById("model");
-      choice.selectedIndex = 1; choice.dispatchEvent(new Event("change")); })()""")
-    type_text(page, "I love you")
-    until(page, TRANSLATION, "אני אוהב אותך")
-    assert page.run("document.getElementById('show-confidence').closest('label').hidden") is True
-    assert page.run("document.getElementById('confidence-note').hidden") is True
-    assert page.run("document.getElementById('translation').className.includes('confident')") is False
 
 
 @in_chromium
@@ -410,12 +369,3 @@ def test_axe_finds_no_violation(page: Browser, server: StandIn, scheme: str, wid
     open_everything(page, 3)
     assert violations(page) == []
     assert page.run("document.documentElement.scrollWidth") <= width
-
-
-@in_chromium
-def test_without_motion_nothing_moves(page: Browser) -> None:
-    page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": "reduce"}])
-    type_text(page, "I love")
-    until(page, TRANSLATION, "je aime")
-    duration = f"getComputedStyle(document.querySelector('{SECOND}')).transitionDuration"
-    assert page.run(duration) == "0s"

@@ -10,7 +10,6 @@ from tests.figures.browser import Browser, in_chromium
 from tests.serve.client import Client
 from tests.serve.conftest import KEY
 from tests.serve.test_live_page import (
-    READING,
     STATUS,
     TRANSLATION,
     mistakes,
@@ -63,32 +62,6 @@ def test_with_the_real_server(browser: Browser, client: Client, translator: Tran
     until(browser, TRANSLATION, anew.text)
     assert quote(TEXT).replace("%20", "+") in address
     assert browser.run(STATUS).startswith("Translated")
-    assert mistakes(browser) == []
-
-
-@in_chromium
-@pytest.mark.slow
-def test_several_sentences_keep_their_links(browser: Browser, client: Client, translator: Translator) -> None:
-    """Words of each sentence look at words of their own one, with the weights that the library gives."""
-    browser.call("Page.navigate", url="about:blank")
-    browser.call("Page.navigate", url=f"{client.url}/")
-    until(browser, "document.querySelectorAll('#model option').length", 1)
-    texts = [TEXT, "The old woman sees the dog ."]
-    type_text(browser, " ".join(texts))
-    expected = translator.translate(texts, alignments=True)
-    until(browser, TRANSLATION, " ".join(each.text for each in expected))
-    alignments = [each.alignment for each in expected if each.alignment is not None]
-    targets = [word for each in alignments for word in each.target_words]
-    assert (
-        browser.run("[...document.querySelectorAll('#translation .piece')].map(e => e.textContent)")
-        == targets
-    )
-    first = len(alignments[0].target_words)  # the first word of the second sentence
-    weights = alignments[1].weights[0]
-    best = int(weights.argmax())
-    browser.hover(f"#translation .piece:nth-of-type({first + 1})")
-    partner = f"{alignments[1].source_words[best]} {100 * weights[best]:.0f} %"
-    until(browser, f"{READING}.startsWith({json.dumps(f'{targets[first]} looks at {partner}')})", True)
     assert mistakes(browser) == []
 
 

@@ -47,15 +47,10 @@ class Engine:
         self._lock = threading.Lock()
         self._lanes: dict[LaneKey, Lane] = {}
         self._unfinished: dict[ServedCall, set[QueuedSentence]] = {}
-        self._pieces = 0
+        self.pieces = 0  # of sources, that wait or run
         self._stopped = False
         self._threads = threads
         self._pool = ThreadPoolExecutor(MAX_LANES * MAX_WORKERS, "translate")
-
-    @property
-    def pieces(self) -> int:
-        """Source pieces that wait or run."""
-        return self._pieces
 
     def submit(self, call: ServedCall) -> int:
         """Queue the sentences of a call and return how many they are; blank ones are none.
@@ -124,13 +119,13 @@ class Engine:
     def _admit(self, cost: int) -> None:
         if self._stopped:
             raise StoppedError
-        if self._pieces and self._pieces + cost > self.max_pieces:
+        if self.pieces and self.pieces + cost > self.max_pieces:
             raise BusyError
         self._count(cost)
 
     def _count(self, pieces: int) -> None:
-        self._pieces += pieces
-        self._metrics.queued.set(self._pieces)
+        self.pieces += pieces
+        self._metrics.queued.set(self.pieces)
 
     def _lane(self, key: LaneKey, call: ServedCall) -> Lane:
         """The lane of a key. The lock is held."""

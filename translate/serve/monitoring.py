@@ -6,7 +6,7 @@ import sys
 from datetime import UTC, datetime
 from typing import Any, TextIO, TypeVar
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 
 from translate.config.names import shorten
 
@@ -41,10 +41,6 @@ class Metrics:
         self.in_batch = metric(Gauge, "batch_sentences", "Sentences in running batches", "model")
         self.queued = metric(Gauge, "queued_pieces", "Source pieces that wait or run")
         self.running = metric(Gauge, "requests_running", "Requests without an answer")
-
-    def text(self) -> bytes:
-        """All of them, in the format of Prometheus."""
-        return generate_latest(self.registry)
 
 
 class Log(logging.Handler):

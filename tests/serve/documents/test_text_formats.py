@@ -86,11 +86,6 @@ def test_html() -> None:
         assert expected in written
 
 
-def test_html_moves_tags_with_their_words() -> None:
-    document = read("a.html", b"<p>the <b>green</b> apples</p>")
-    assert document.write(["les pommes <g2>vertes</g2>"]) == b"<p>les pommes <b>vertes</b></p>"
-
-
 def test_a_translation_is_no_html() -> None:
     document = read("a.html", b"<p>word</p>")
     assert document.write(["<script>x</script> & y"]) == b"<p>&lt;script&gt;x&lt;/script&gt; &amp; y</p>"
@@ -163,12 +158,6 @@ def test_another_reader_sees_the_same_captions() -> None:
     texts = [" ".join(caption.text.split()) for caption in after]
     assert texts == ["Poisson &amp; frites . Va vite !", "Fin"]
     assert written.startswith(VTT.partition("<v Bob>")[0])
-
-
-def test_lines_of_a_text_are_paragraphs() -> None:
-    document = read("a.txt", "\ufeffOne. Two <b>.\r\n\r\n12\nthree".encode())
-    assert len(document.sentences) == 3
-    assert document.write(shout(document.sentences)).decode() == "\ufeffONE. TWO <b>.\r\n\r\n12\nTHREE"
 
 
 @pytest.mark.parametrize(

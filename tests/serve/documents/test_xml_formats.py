@@ -237,13 +237,6 @@ def test_a_translation_that_xml_cannot_hold(name: str) -> None:
     assert "x\ufffdy\ufffd&lt;\ufffd".encode() in shown
 
 
-def test_an_encrypted_archive_is_refused() -> None:
-    content = bytearray(word("<w:p/>"))
-    content[content.index(b"PK\x01\x02") + 8] |= 1
-    with pytest.raises(UserError, match="encrypted"):
-        read("a.docx", bytes(content))
-
-
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_other_methods_of_packing_are_refused(method: int) -> None:
     out = io.BytesIO()

@@ -113,17 +113,15 @@ async def _languages(asked: Asked) -> Response:
     catalogue, kind = asked.service.catalogue, (await asked.fields()).get("type", "source")
     if kind not in ("source", "target"):
         raise RefusalError(400, "type: expected source or target")
-    if kind == "source":
-        return json_response(
-            [{"language": code.upper(), "name": language_name(code)} for code in catalogue.sources()]
-        )
-    return json_response(
-        [
-            {"language": variant, "name": language_name(code), "supports_formality": False}
-            for code in catalogue.targets()
-            for variant in VARIANTS.get(code, (code.upper(),))
-        ]
-    )
+    known = catalogue.sources() if kind == "source" else catalogue.targets()
+    variants = {} if kind == "source" else VARIANTS
+    more = {} if kind == "source" else {"supports_formality": False}
+    rows = [
+        {"language": shown, "name": language_name(code), **more}
+        for code in known
+        for shown in variants.get(code, (code.upper(),))
+    ]
+    return json_response(rows)
 
 
 async def _usage(asked: Asked) -> Response:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from starlette.responses import Response
 
 from translate.alignment.alignment import Alignment
@@ -14,10 +14,11 @@ from translate.serve.catalogue import Code, Served
 from translate.serve.service import Service, context_of
 from translate.serve.texts import Segmented, in_sentences, whole
 from translate.serve.web.endpoint import Api, Asked, Operation, json_response
-from translate.serve.web.requests import RefusalError, checked, read_object
+from translate.serve.web.requests import RefusalError, as_list, checked, read_object
 from translate.translation import TranslateOptions, Translation, TranslationCall
 
 Text = Annotated[str, Field(max_length=1 << 20)]
+OneOrMore = Annotated[list[Text], BeforeValidator(as_list), Field(description="a text, or several")]
 Model = Annotated[str, Field(min_length=1, max_length=60, description="name of a model; see /v1/models")]
 Method = Literal["attention", "gradient", "erasure", "norm"]
 Linked = tuple[Alignment, Sequence[float] | None]  # and the probability of each target word
@@ -38,7 +39,7 @@ class Weighing(BaseModel):
 class TranslateRequest(Weighing):
     """The body of ``POST /v1/translate``."""
 
-    text: Annotated[Text | list[Text], Field(description="one text, or several")]
+    text: OneOrMore
     alignments: Annotated[bool, Field(description="words, links and weights in the answer")] = True
     source: Code | None = None
     target: Code | None = None
@@ -53,8 +54,8 @@ class TranslateRequest(Weighing):
     @model_validator(mode="after")
     def _check_together(self) -> Self:
         """Some options are for one text, and others for one sentence."""
-        if self.alternatives_at is not None and not isinstance(self.text, str):
-            raise ValueError("alternatives_at: expected one text, got an array")
+        if self.alternatives_at is not None and len(self.text) != 1:
+            raise ValueError("alternatives_at: expected one text, got several")
         of_sentence: dict[str, Any] = {
             "n_best": 1,
             "prefix": None,
@@ -70,8 +71,8 @@ class TranslateRequest(Weighing):
 class AlignRequest(Weighing):
     """The body of ``POST /v1/align``."""
 
-    source: Annotated[Text | list[Text], Field(description="one text, or several")]
-    target: Annotated[Text | list[Text], Field(description="their translations")]
+    source: OneOrMore
+    target: OneOrMore
     source_language: Code | None = None
     target_language: Code | None = None
 
@@ -84,7 +85,7 @@ async def _models(asked: Asked) -> Response:
 async def _translate(asked: Asked) -> Response:
     """Translates a text or several, with links between the words."""
     body, service = checked(TranslateRequest, read_object(asked.body)), asked.service
-    texts = service.check_texts(_list(body.text))
+    texts = service.check_texts(body.text)
     served = service.catalogue.find(body.source, body.target, body.model)
     parts = [in_sentences(text, served.source) if body.split_sentences else whole(text) for text in texts]
     asked.noted |= {"texts": len(texts), "model": served.name}
@@ -94,7 +95,7 @@ async def _translate(asked: Asked) -> Response:
 async def _align(asked: Asked) -> Response:
     """Links the words of a text and a given translation."""
     body, service = checked(AlignRequest, read_object(asked.body)), asked.service
-    sources, targets = _list(body.source), _list(body.target)
+    sources, targets = body.source, body.target
     if len(sources) != len(targets):
         raise RefusalError(400, f"{len(sources)} sources but {len(targets)} targets; expected pairs")
     service.check_texts([*sources, *targets])
@@ -113,10 +114,6 @@ async def _align(asked: Asked) -> Response:
         for source, target, alignment, score in zip(sources, targets, alignments, scores, strict=True)
     ]
     return json_response({"translations": rows, "model": served.name})
-
-
-def _list(texts: str | list[str]) -> list[str]:
-    return [texts] if isinstance(texts, str) else texts
 
 
 async def _answer(

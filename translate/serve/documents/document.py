@@ -199,45 +199,27 @@ def join(parts: Sequence[Token]) -> list[Token]:
     pieces = Counter(part.number for part in parts if isinstance(part, Tag) and part.kind == "start")
     found: list[Token] = []
     for part in parts:
-        if isinstance(part, str):
-            _append(found, part)
-        elif pieces[part.number] > 1 and part.kind == "start" and _continues(found, part):
-            pieces[part.number] -= 1
-        elif pieces[part.number] > 1 and part.kind == "end" and found[-1] == Tag("start", part.number):
-            pieces[part.number] -= 1
-            found.pop()
-        else:
-            found.append(part)
-    return found
+        if isinstance(part, Tag) and pieces[part.number] > 1:
+            is_apart = part.kind == "start" and bool(found) and str(found[-1]).isspace()
+            before = found[-2:-1] if is_apart else found[-1:]
+            if before == [Tag("end" if part.kind == "start" else "start", part.number)]:
+                del found[-2 if is_apart else -1]
+                pieces[part.number] -= 1
+                continue
+        found.append(part)
+    return _merged(found)
 
 
-def _append(found: list[Token], text: str) -> None:
-    last = found[-1] if found else None
-    if isinstance(last, str):
-        found[-1] = last + text
-    elif text:
-        found.append(text)
-
-
-def _merged(tokens: Sequence[Token]) -> list[Token]:
+def _merged(tokens: Iterable[Token]) -> list[Token]:
     """The tokens, without empty texts or two texts side by side."""
     found: list[Token] = []
     for token in tokens:
-        if isinstance(token, str):
-            _append(found, token)
-        else:
+        last = found[-1] if found else None
+        if isinstance(token, str) and isinstance(last, str):
+            found[-1] = last + token
+        elif token:
             found.append(token)
     return found
-
-
-def _continues(found: list[Token], start: Tag) -> bool:
-    """Take away the end of the same element, if only white space is behind it."""
-    space = found.pop() if found and isinstance(found[-1], str) and found[-1].isspace() else ""
-    is_same = bool(found) and found[-1] == Tag("end", start.number)
-    if is_same:
-        found.pop()
-    _append(found, str(space))
-    return is_same
 
 
 def _name(tag: Tag) -> str:
@@ -258,13 +240,8 @@ def _parse(text: str) -> list[Token]:
 
 
 def _is_nested(tags: Sequence[Tag]) -> bool:
-    open_tags: list[int] = []
-    for tag in tags:
-        if tag.kind == "start":
-            open_tags.append(tag.number)
-        elif tag.kind == "end" and (not open_tags or open_tags.pop() != tag.number):
-            return False
-    return not open_tags
+    partners = pair_tags((tag.kind, str(tag.number)) for tag in tags)
+    return len(partners) == sum(tag.kind in ("start", "end") for tag in tags)
 
 
 @dataclass(frozen=True)

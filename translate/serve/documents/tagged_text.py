@@ -4,7 +4,7 @@ import html
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, groupby
 
 from translate.serve.documents.document import Document, Placed, TaggedText, decode, spanned
 from translate.text.markup import pair_tags
@@ -168,13 +168,11 @@ def _split_runs(text: str, pieces: Sequence[_Piece]) -> list[tuple[int, int]]:
 
 
 def _stretches(inside: Sequence[bool]) -> list[tuple[int, int]]:
-    found, start = [], None
-    for index, own in enumerate([*inside, False]):
-        if own and start is None:
-            start = index
-        elif not own and start is not None:
-            found.append((start, index))
-            start = None
+    found, end = [], 0
+    for own, group in groupby(inside):
+        start, end = end, end + len(list(group))
+        if own:
+            found.append((start, end))
     return found
 
 

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from itertools import groupby
 from typing import Any
 
+from prometheus_client import generate_latest
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
@@ -64,7 +65,8 @@ async def _ready(asked: Asked) -> Response:
 
 async def _metrics(asked: Asked) -> Response:
     """Counts and times for Prometheus."""
-    return Response(asked.service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+    text = generate_latest(asked.service.metrics.registry)
+    return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 async def _missing(asked: Asked) -> Response:

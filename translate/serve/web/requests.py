@@ -53,11 +53,12 @@ class Upload(NamedTuple):
     content: bytes
 
 
-def _as_list(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
+    """The value itself if it is a list, or else in one."""
     return value if isinstance(value, list) else [value]
 
 
-Texts = Annotated[list[Any], BeforeValidator(_as_list), Field(description="a text, or several")]
+Texts = Annotated[list[Any], BeforeValidator(as_list), Field(description="a text, or several")]
 
 
 class FormBody(BaseModel):
@@ -146,7 +147,7 @@ async def read_fields(request: Request, body: bytes) -> dict[str, Any]:
     for name, value in _pairs(request.url.query):
         in_query.setdefault(name, []).append(value)
     for name, values in in_query.items():
-        given = _as_list(fields.get(name, []))
+        given = as_list(fields.get(name, []))
         if more := [value for value in values if value not in given]:  # some clients send the same in both
             fields[name] = [*given, *more] if given or len(more) > 1 else more[0]
     return fields
