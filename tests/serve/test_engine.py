@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from tests.serve.client import Gate, eventually
-from translate.search import sources
 from translate.search.running import RunningBatch
 from translate.serve import engine as engine_module
 from translate.serve import lanes
@@ -137,27 +136,6 @@ def test_no_call_waits_for_ever(translator: Translator) -> None:
         lane.add(new_call(translator, [LINE])[0].jobs())
         taken += lane.next(1)[0].call is long
     assert taken >= 5
-
-
-def test_newcomers_keep_to_the_bounds_of_a_batch(
-    translator: Translator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What a decoder may keep of them, and what they may record, limits how many begin together."""
-    call = new_call(translator, [LONG] * 40, alignments=True)[0]
-    jobs = call.jobs()
-    key = call.lane(jobs)
-    weights, numbers = jobs[0].held(key.record)
-    steps = translator.search.longest(jobs[0].cost) * translator.search.beam_size
-    assert numbers == steps * translator.model.cached_numbers > 0
-    assert weights == jobs[0].cost * steps * len(translator.choice.heads)
-    for limit, each, most in (("MAX_CACHED", numbers, 5), ("MAX_RECORDED", weights, 3)):
-        lane = Lane(key)
-        lane.add(call.jobs())
-        assert len(lane.next(40)) == 40
-        lane.add(call.jobs())
-        with monkeypatch.context() as patch:
-            patch.setattr(sources, limit, most * each + each // 2)
-            assert len(lane.next(40)) == most
 
 
 def test_a_document_of_many_batches_is_translated_beside_sentences(

@@ -87,9 +87,6 @@ class TestByHand:
         assert found.count("<b>") == found.count("</b>") == 1
         assert found.endswith("</p><script>alert('I love you')</script>")
 
-    def test_a_text_in_the_language_already_stays(self, client: Client) -> None:
-        assert client.post("/translate", q=TEXT, source="en", target="en").json["translatedText"] == TEXT
-
     def test_languages_detection_and_settings(self, client: Client) -> None:
         assert client.ask("GET", "/languages").json == [
             {"code": "en", "name": "English", "targets": ["en", "fr"]},

@@ -191,26 +191,21 @@ def test_links_heads_and_methods(page: Browser) -> None:
     assert page.run("document.querySelectorAll('#ribbons path').length") == 5
     cells = "[...document.querySelectorAll('#matrix tbody td')].map(one => one.textContent)"
     assert page.run(cells) == ["75", "25", "0", "0", "75", "25", "0", "0", "100"]
+    assert "calibration chose: layer 1, head 0" in page.run(HINT)
+    assert "(shift 1)" in page.run(HINT)
     page.click("#methods label:nth-child(2) input")
     assert page.run("document.querySelectorAll('#heads canvas').length") == 6  # with means
+    titles = page.run("[...document.querySelectorAll('#methods .choice')].map(one => one.title)")
+    assert "when a source word is removed" in titles[2]
     type_text(page, "I love you .")
     until(page, "document.querySelectorAll('#matrix tbody tr').length", 4)
     assert mistakes(page) == []
 
 
 @in_chromium
-def test_warnings_are_told_and_methods_explained(page: Browser) -> None:
+def test_warnings_are_told(page: Browser) -> None:
     type_text(page, "I love \U0001f600 .")
     until(page, "document.getElementById('warnings').textContent", UNKNOWN)
-    page.click("#more")
-    until(page, "document.querySelectorAll('#methods input').length", 3)
-    assert "calibration chose: layer 1, head 0" in page.run(HINT)
-    assert "(shift 1)" in page.run(HINT)
-    page.click("#methods label:nth-child(3) input")
-    assert "when a source word is removed" in page.run(HINT)
-    titles = page.run("[...document.querySelectorAll('#methods .choice')].map(one => one.title)")
-    assert all(titles)
-    assert titles[2] == page.run(HINT)
     type_text(page, "I love")
     until(page, "document.getElementById('warnings').textContent", "")
 

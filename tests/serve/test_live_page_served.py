@@ -9,16 +9,7 @@ import pytest
 from tests.figures.browser import Browser, in_chromium
 from tests.serve.client import Client
 from tests.serve.conftest import KEY
-from tests.serve.test_live_page import (
-    STATUS,
-    TRANSLATION,
-    mistakes,
-    show_as,
-    type_text,
-    until,
-    violations,
-)
-from translate.serve.documents import FORMATS, read
+from tests.serve.test_live_page import STATUS, TRANSLATION, mistakes, show_as, type_text, until, violations
 from translate.serve.live_page import headers, live_files
 from translate.serve.web.keys import Keys
 from translate.translator import Translator
@@ -73,25 +64,6 @@ def test_axe_finds_no_violation_in_the_description(browser: Browser, client: Cli
     browser.call("Page.navigate", url=f"{client.url}/docs")
     until(browser, "document.querySelectorAll('h2').length > 3", True)
     assert violations(browser) == []
-
-
-@in_chromium
-@pytest.mark.slow
-def test_a_file_is_translated(browser: Browser, client: Client, translator: Translator) -> None:
-    browser.call("Page.navigate", url=f"{client.url}/")
-    until(browser, "document.getElementById('kinds').textContent", " ".join(FORMATS))
-    page = "<p>I love <b>you</b> .</p>"
-    browser.run(f"""(() => {{ const data = new DataTransfer();
-      data.items.add(new File([{json.dumps(page)}], "a.html"));
-      document.getElementById("source-box").dispatchEvent(
-        new DragEvent("drop", {{ dataTransfer: data, bubbles: true, cancelable: true }})); }})()""")
-    until(browser, STATUS, "Download the translation of a.html")
-    address = browser.run("document.querySelector('#status a').href")
-    assert address.startswith(f"{client.url}/download_file/")
-    document = read("a.html", page.encode(), "en")
-    expected = document.write([each.text for each in translator.translate(document.sentences, markup=True)])
-    assert client.ask("GET", address.removeprefix(client.url)).body == expected
-    assert mistakes(browser) == []
 
 
 @in_chromium

@@ -43,12 +43,6 @@ def test_an_element_across_sentences_is_cut_and_joined() -> None:
     assert apart == ["I saw ", *element(3, "him. "), "Ran ", *element(3, "he"), "."]
 
 
-def test_an_element_at_the_start_of_a_sentence_may_move() -> None:
-    tokens = [*element(0, "Green"), " apples."]
-    moved = translated(tokens, {"<g0>Green</g0> apples.": "Pommes <g0>vertes</g0>."})
-    assert moved == ["Pommes ", *element(0, "vertes"), "."]
-
-
 def test_a_break_ends_a_sentence() -> None:
     tokens = ["One two", Tag("break", 0), "three ", *element(1, "four", Tag("break", 2), "five")]
     assert sentences(tokens) == ["One two", "three <g1>four</g1>", "five"]

@@ -316,7 +316,7 @@ def document_of(parts: Iterable[Any], save: Callable[[list[Any]], bytes], langua
 
     Args:
         parts: those without a letter stay as they are.
-        save: gives the document, from what ``write`` has returned for each part.
+        save: gives the document, from what ``write`` has returned for every part.
         language: of the text.
     """
     found = [part for part in parts if has_letters(part.tokens)]
