@@ -5,13 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from translate.alignment.alignment import Alignment, AlignmentChoice
+from translate.alignment.alignment import AlignmentChoice
 from translate.alignment.calibrate import (
     THRESHOLDS,
     Direction,
     calibrate_directions,
     cross_agreement,
-    symmetrised,
 )
 from translate.alignment.evidence import PairWords
 from translate.alignment.pairs import EncodedPair
@@ -114,14 +113,6 @@ def test_cross_agreement_equals_loops():
                     if t >= 0:
                         back.add((number, s, t))
             assert found[f, k] == pytest.approx(2 * len(there & back) / (len(there) + len(back)))
-
-
-def test_symmetrised_links_are_source_and_target():
-    there = Alignment(["a", "b"], ["x", "y", "z"], np.array([[1, 0], [0.4, 0.6], [0, 1]]))
-    back = Alignment(["x", "y", "z"], ["a", "b"], np.array([[0.9, 0.1, 0], [0, 0.3, 0.7]]))
-    assert symmetrised([there], [back], "intersection") == [{(0, 0), (1, 2)}]
-    assert symmetrised([there], [back], "union") == [{(0, 0), (1, 1), (1, 2)}]
-    assert symmetrised([there], [back], "union", 0.3) == [{(0, 0), (0, 1), (1, 1), (1, 2)}]
 
 
 def test_pairs_must_be_the_same(fake_model):

@@ -8,36 +8,8 @@ import torch
 from torch import nn
 
 from tests.attention.cases import CASES, inputs
-from translate.attention import MultiHead, create, names
+from translate.attention import create, names
 from translate.attention.functional import masked_softmax
-
-
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
-@pytest.mark.parametrize("need_weights", [False, True])
-def test_multi_head_equals_torch(need_weights: bool, dtype: torch.dtype) -> None:
-    torch.manual_seed(1)
-    ours = MultiHead(12, 10, num_heads=3).to(dtype)
-    theirs = nn.MultiheadAttention(12, 3, kdim=10, vdim=10, batch_first=True).to(dtype)
-    keys, values = ours.key_value_projection.weight.chunk(2)
-    with torch.no_grad():
-        for bias in (ours.query_projection.bias, ours.key_value_projection.bias, ours.output_projection.bias):
-            bias.normal_()
-        theirs.q_proj_weight.copy_(ours.query_projection.weight)
-        theirs.k_proj_weight.copy_(keys)
-        theirs.v_proj_weight.copy_(values)
-        theirs.in_proj_bias.copy_(torch.cat([ours.query_projection.bias, ours.key_value_projection.bias]))
-        theirs.out_proj.weight.copy_(ours.output_projection.weight)
-        theirs.out_proj.bias.copy_(ours.output_projection.bias)
-    query, states = torch.randn(2, 5, 12, dtype=dtype), torch.randn(2, 7, 10, dtype=dtype)
-    mask = torch.arange(7) < torch.tensor([[7], [4]])
-    found, weights = ours(query, ours.prepare(states, mask), need_weights=need_weights)
-    expected, expected_weights = theirs(
-        query, states, states, key_padding_mask=~mask, average_attn_weights=False
-    )
-    tolerance = 1e-12 if dtype == torch.float64 else 1e-6
-    torch.testing.assert_close(found, expected, rtol=0, atol=tolerance)
-    if weights is not None:
-        torch.testing.assert_close(weights, expected_weights, rtol=0, atol=tolerance)
 
 
 @pytest.mark.parametrize("need_weights", [False, True])

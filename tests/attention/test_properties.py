@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from tests.attention.cases import CASES, SELVES, Case
-from translate.attention import Attention, Linear, names
+from translate.attention import Attention, names
 
 SUMS, HULL, KEYS, QUERIES = "rows sum to 1", "inside the hull", "keys in any order", "queries in any order"
 
@@ -192,12 +192,3 @@ def test_every_mechanism_is_asked() -> None:
     assert {
         CASES[key].name for rule in CHECKS for held in (True, False) for key in those(rule, held=held)
     } == set(names())
-
-
-def test_linear_attention_reads_the_sum_of_what_was_written() -> None:
-    """Schlag et al. 2021: the fast weights of n keys are the sum of n outer products."""
-    mechanism = Linear(11, 13, num_heads=1).double()
-    states = torch.randn(1, 5, 13, dtype=torch.float64)
-    whole = mechanism.prepare(states).written
-    parts = [mechanism.prepare(states[:, place : place + 1]).written for place in range(5)]
-    torch.testing.assert_close(whole, sum(parts), rtol=0, atol=1e-12)

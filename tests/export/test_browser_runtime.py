@@ -133,8 +133,3 @@ def test_a_file_that_is_no_package_is_refused(content: bytes | None, message: st
     with pytest.raises(UserError) as caught:
         read_runtime(path, print)
     assert str(caught.value).startswith(f"--runtime {path}: {message}")
-
-
-def test_a_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="expected a regular file"):
-        read_runtime(tmp_path, print)

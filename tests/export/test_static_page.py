@@ -190,24 +190,6 @@ def test_lines_have_the_texts_scores_and_weights_of_the_run(
 
 @in_chromium
 @pytest.mark.slow
-def test_every_head_of_a_pair(page: Browser, exported: tuple[Path, Translator]) -> None:
-    from translate.alignment.alignment import AlignmentChoice
-    from translate.alignment.methods import align
-
-    translator = exported[1]
-    source, target = "the cats sleep .", "les chats dorment ."
-    pair = translator.encode_pair(source, target)
-    for layer in range(translator.model.num_attention_layers):
-        heads = list(range(translator.model.num_attention_heads))
-        choice = AlignmentChoice(layer, tuple(heads), translator.choice.shift)
-        (wanted,) = align(translator.model, [pair], choice)
-        (found,) = ask(page, "/v1/align", source=[source], target=[target], layer=layer, heads=heads)
-        for row, ours in zip(found["weights"], wanted.weights.tolist(), strict=True):
-            assert row == pytest.approx(ours, abs=1e-4)
-
-
-@in_chromium
-@pytest.mark.slow
 def test_several_sentences_stay_where_they_were(page: Browser, exported: tuple[Path, Translator]) -> None:
     text = "\U0001f600 it rains.\n\n  You sleep! "
     (found,) = ask(page, "/v1/translate", text=text, split_sentences=True)

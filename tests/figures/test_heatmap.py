@@ -67,19 +67,6 @@ def test_words_values_and_titles_are_text_in_svg(tmp_path):
     assert texts.count("RNN") == texts.count("$x$") == 1
 
 
-def test_captions_say_what_is_shown(tmp_path):
-    named = Alignment(["I", "love", "you"], ["je", "t'"], WEIGHTS, method="attention, layer 2, heads 0, 3")
-    texts = _texts(draw([named, ALIGNMENT], tmp_path / "a.svg", titles=["RNN", "other"]))
-    for text in ("RNN", "other", "attention, layer 2, heads 0, 3", "weight"):  # the last one of the colours
-        assert texts.count(text) == 1
-    assert "attention, layer 2, heads 0, 3" in _texts(named.heatmap(tmp_path / "b.svg"))
-    pixels = imread(
-        Alignment(["a"], ["b"], np.ones((1, 1)), method="norm, " * 20).heatmap(tmp_path / "a.png")
-    )
-    for edge in (pixels[:, :8], pixels[:, -8:]):  # a caption far wider than its cells
-        assert (edge[..., :3] == 1).all()
-
-
 def test_a_sentence_from_right_to_left_runs_so_across_the_top(tmp_path):
     mirrored = Alignment(["שלום", "עולם", "יפה"], ["je", "t'"], WEIGHTS)
     down, across, pixels = _cells(draw([mirrored], tmp_path / "v.png", colour_map="viridis"), 2, 3)

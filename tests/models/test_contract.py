@@ -6,7 +6,6 @@ from torch import Tensor
 
 from tests.tiny_models import (
     CASES,
-    SOURCE_VOCABULARY,
     UNNORMALISED,
     padded,
     random_sources,
@@ -167,17 +166,3 @@ def test_training_draws_dropout_and_reaches_every_parameter(name: str) -> None:
             continue  # what it normalises is a query that nobody reads
         assert parameter.grad is not None, label
         assert torch.isfinite(parameter.grad).all(), label
-
-
-@pytest.mark.parametrize("backend", ["bahdanau", "luong", "transformer"])
-def test_tied_embeddings_are_one_matrix(backend: str) -> None:
-    tied = {"bahdanau": ["bahdanau-linear", "bahdanau-tied-deep"], "luong": ["luong-plain", "luong-deep"],
-            "transformer": ["transformer-rms", "transformer"]}[backend]  # fmt: skip
-    loose = tiny_model({"transformer": "transformer-post"}.get(backend, backend))
-    target, every = (tiny_model(name) for name in tied)
-    assert loose.output_weight is not loose.target_embedding.weight
-    assert loose.source_embedding.weight is not loose.target_embedding.weight
-    assert target.output_weight is target.target_embedding.weight
-    assert target.source_embedding.weight is not target.target_embedding.weight
-    assert target.source_embedding.weight.shape[0] == SOURCE_VOCABULARY
-    assert every.output_weight is every.target_embedding.weight is every.source_embedding.weight

@@ -12,42 +12,24 @@ B, D, R, C = 2, 5, 3, 4
 def loop_channel(gate: ChannelGate, grid: Tensor, inside: Tensor) -> Tensor:
     weights = []
     for picture, seen in zip(grid, inside[:, 0]):
-        cells = [(r, c) for r in range(R) for c in range(C) if seen[r, c]]
-        summaries = [[sum(picture[d, r, c] for r, c in cells) / len(cells) for d in range(D)]]
-        if gate.maximum:
-            summaries.append(
-                [max((picture[d, r, c] for r, c in cells), key=lambda each: each.item()) for d in range(D)]
-            )
-        energy = [gate.excite.bias[d] * 0 for d in range(D)]
-        for summary in summaries:
-            hidden = [
-                torch.relu(sum(w * x for w, x in zip(row, summary)) + b)
-                for row, b in zip(gate.squeeze.weight, gate.squeeze.bias)
-            ]
-            for d in range(D):
-                energy[d] = energy[d] + gate.excite.bias[d]
-                energy[d] = energy[d] + sum(w * x for w, x in zip(gate.excite.weight[d], hidden))
-        weights.append(torch.stack([1 / (1 + torch.exp(-each)) for each in energy]))
+        cells = picture[:, seen]  # (D, cells)
+        summaries = [cells.mean(1), cells.max(1).values][: 1 + gate.maximum]
+        hidden = [torch.relu(gate.squeeze.weight @ each + gate.squeeze.bias) for each in summaries]
+        weights.append(torch.sigmoid(torch.stack([gate.excite(each) for each in hidden]).sum(0)))
     return torch.stack(weights)
 
 
 def loop_spatial(gate: SpatialGate, grid: Tensor, inside: Tensor) -> Tensor:
     kernel, bias = gate.convolution.weight[0], gate.convolution.bias[0]
-    rows = []
-    for picture, seen in zip(grid, inside[:, 0]):
-        for r in range(R):
-            for c in range(C):
-                energy = bias
-                for i in range(-3, 4):
-                    for j in range(-3, 4):
-                        y, x = r + i, c + j
-                        if 0 <= y < R and 0 <= x < C and seen[y, x]:
-                            mean = sum(picture[:, y, x]) / D
-                            most = max(picture[:, y, x], key=lambda each: each.item())
-                            energy = energy + kernel[0, i + 3, j + 3] * mean + kernel[1, i + 3, j + 3] * most
-                weight = 1 / (1 + torch.exp(-energy))
-                rows.append(weight * picture[:, r, c] * float(seen[r, c]))
-    return torch.stack(rows).view(len(grid), R, C, D).permute(0, 3, 1, 2)
+    gated = torch.zeros_like(grid)
+    for b, y, x in inside[:, 0].nonzero().tolist():
+        energy = bias
+        for i, j in inside[b, 0].nonzero().tolist():
+            if max(abs(i - y), abs(j - x)) <= 3:
+                both = torch.stack([grid[b, :, i, j].mean(), grid[b, :, i, j].max()])
+                energy = energy + kernel[:, i - y + 3, j - x + 3] @ both
+        gated[b, :, y, x] = grid[b, :, y, x] * torch.sigmoid(energy)
+    return gated
 
 
 def oracle(gate, grid, inside):

@@ -47,58 +47,36 @@ def wave(position: int, width: int) -> list[float]:
     return [*map(math.sin, angles), *map(math.cos, angles)][:width]
 
 
-def pixel(image: Image, y: int, x: int, colour: int) -> float:
-    return (float(image.pixels[y, x, colour]) - 128) / 64
+def pixels(image: Image) -> Tensor:
+    return (torch.from_numpy(image.pixels).double() - 128) / 64  # (rows P, columns P, 3)
 
 
 def loop_patches(model: PatchEncoder, image: Image) -> list[Tensor]:
-    """E p of each patch, number by number."""
-    found = []
-    for row in range(image.rows):
-        for column in range(image.columns):
-            numbers = [
-                pixel(image, row * PATCH + y, column * PATCH + x, colour)
-                for y in range(PATCH)
-                for x in range(PATCH)
-                for colour in range(3)
-            ]
-            vector = torch.tensor(numbers, dtype=torch.float64)
-            found.append(
-                torch.stack([(line * vector).sum() for line in model.projection.weight])
-                + model.projection.bias
-            )
-    return found
+    """E p of each patch."""
+    rows = [row for band in pixels(image).split(PATCH) for row in band.split(PATCH, 1)]
+    return [model.projection.weight @ patch.flatten() + model.projection.bias for patch in rows]
 
 
 def loop_convolutions(model: ConvolutionalEncoder, image: Image) -> list[Tensor]:
     """Convolutions of stride 2 with the norm over channels and GELU, place by place."""
-    height, width = image.pixels.shape[:2]
-    maps = {
-        (y, x): torch.tensor([pixel(image, y, x, colour) for colour in range(3)], dtype=torch.float64)
-        for y in range(height)
-        for x in range(width)
-    }
-    last = len(model.convolutions) - 1
+    maps, last = pixels(image), len(model.convolutions) - 1
     for index, (convolution, norm) in enumerate(zip(model.convolutions, model.channel_norms)):
-        height, width, before = height // 2, width // 2, int(index == last)
-        maps = loop_convolution(maps, convolution, norm, height, width, stride=2, before=before)
-    near = loop_convolution(maps, model.neighbours, model.neighbour_norm, height, width, stride=1)
-    return [maps[y, x] + near[y, x] for y in range(height) for x in range(width)]
+        maps = loop_convolution(maps, convolution, norm, stride=2, before=int(index == last))
+    near = loop_convolution(maps, model.neighbours, model.neighbour_norm, stride=1, before=1)
+    return [*(maps + near).flatten(0, 1)]
 
 
-def loop_convolution(maps, convolution, norm, height: int, width: int, *, stride: int, before=1) -> dict:
-    new = {}
-    for y in range(height):
-        for x in range(width):
-            total = convolution.bias
-            for i in range(3):
-                for j in range(3):
-                    near = maps.get((stride * y + i - before, stride * x + j - before))
-                    if near is not None:
-                        total = total + convolution.weight[:, :, i, j] @ near
-            (value,) = loop_norm([total], norm)
-            new[y, x] = value * 0.5 * (1 + torch.erf(value / math.sqrt(2)))
-    return new
+def loop_convolution(maps: Tensor, convolution, norm, *, stride: int, before: int) -> Tensor:
+    padded = torch.nn.functional.pad(maps, (0, 0, before, 2, before, 2))
+    rows = []
+    for y in range(0, len(maps), stride):
+        for x in range(0, maps.shape[1], stride):
+            field = padded[y : y + 3, x : x + 3]
+            (value,) = loop_norm(
+                [torch.einsum("yxc,dcyx->d", field, convolution.weight) + convolution.bias], norm
+            )
+            rows.append(value * 0.5 * (1 + torch.erf(value / math.sqrt(2))))
+    return torch.stack(rows).unflatten(0, (len(maps) // stride, -1))
 
 
 def loop_norm(states: list[Tensor], norm: torch.nn.LayerNorm) -> list[Tensor]:

@@ -140,18 +140,6 @@ def test_phrases_go_along(name: str, entered: list[tuple[int, int]]) -> None:
             assert all(" ".join(map(str, phrase)) in pieces for phrase in request.phrases)
 
 
-def test_ensembles_go_along(entered: list[tuple[int, int]]) -> None:
-    models = [short_tempered(name) for name in BACKENDS]
-    groups = [random_sources(lengths, seed=seed) for seed, lengths in enumerate(LENGTHS)]
-    config = SearchConfig(beam_size=3, batch_size=6, **LIMITS)
-    found = together(models, groups, config)
-    assert entered
-    for sentence, hypotheses in zip((each for group in groups for each in group), found, strict=True):
-        source = torch.tensor([sentence])
-        others = [Reader(model, source, None) for model in models[1:]]
-        same([hypotheses], beam_search(models[0], source, None, config, others=others))
-
-
 def test_a_closed_supply_ends_the_search() -> None:
     supply = Supply(range(3))
 

@@ -12,7 +12,7 @@ import pytest
 
 from translate.errors import UserError
 from translate.text import lines
-from translate.text.lines import FIRST_BLOCK, MAX_CHARACTERS, MAX_LINE, gather, read_lines, user_path
+from translate.text.lines import FIRST_BLOCK, MAX_LINE, gather, read_lines, user_path
 
 
 def refusal(path: Path) -> str:
@@ -119,10 +119,3 @@ def test_a_lone_line_on_an_open_stream_is_given_away() -> None:
         written.put(text)
         assert next(blocks) == [text]
         assert time.monotonic() - began < 5.0  # a loaded machine is slow
-
-
-def test_long_lines_make_small_blocks() -> None:
-    ordinary, long = ["x" * 100] * 1024, ["x" * 600] * 300
-    assert max(len(block) for block in gather(ordinary * 2, wait=5.0)) == 1024
-    assert max(len(block) for block in gather(long, wait=5.0)) == 128
-    assert max(len(block) for block in gather(["x" * MAX_CHARACTERS] * 20, wait=5.0)) == 8

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from translate.alignment.alignment import Alignment, AlignmentChoice
+from translate.alignment.method_report import disputed_words
 from translate.alignment.methods import METHODS, align, attention_heads
 from translate.alignment.pairs import EncodedPair
 from translate.errors import UserError
@@ -107,14 +108,8 @@ def _views(alignments: Mapping[str, Alignment], heads: np.ndarray, first: str) -
 
 def _disputed(attention: Alignment, erasure: Alignment) -> dict[int, str]:
     """For each target word that attention and erasure link to different source words: a text that says so."""
-    one, other = (
-        {target: source for source, target in alignment.links(0)} for alignment in (attention, erasure)
-    )
+    words = attention.source_words
     return {
-        target: (
-            f"attention says {attention.source_words[one[target]]}, "
-            f"erasure {erasure.source_words[other[target]]}"
-        )
-        for target in sorted(one.keys() & other.keys())
-        if one[target] != other[target]
+        one.target: f"attention says {words[one.attention]}, erasure {words[one.erasure]}"
+        for one in disputed_words([attention], [erasure])
     }
