@@ -55,10 +55,9 @@ TARGETS = {"T": 1.4, "Rb": 2.0, "Rl": 1.8, "Rl gru": 1.8, "Rl gru wide": 1.8}
 
 
 class Measured(NamedTuple):
-    """One run: target tokens (without padding) a second, padding share of all tokens, peak memory."""
+    """One run: target tokens (without padding) a second, peak memory."""
 
     tokens_per_second: float
-    padding: float
     gibibytes: float
 
 
@@ -85,7 +84,7 @@ def ours(name: str, precision: str, data: Path, threads: int, steps: int) -> Mea
         process.send_signal(signal.SIGTERM)
         process.communicate()
         record = json.loads(lines[1])
-    return Measured(record["tokens_per_second"], record["padding"], memory)
+    return Measured(record["tokens_per_second"], memory)
 
 
 def _peak(process: int) -> float:
@@ -118,7 +117,7 @@ def peer(
     if not results:
         return f"failed: {(done.stderr.strip().splitlines() or ['no output'])[-1][:80]}"
     found: dict[str, Any] = json.loads(results[-1].removeprefix("RESULT "))
-    return Measured(found["tgt_tok_s"], found["pad_frac"], found["peak_rss_gb"])
+    return Measured(found["tgt_tok_s"], found["peak_rss_gb"])
 
 
 def medians_of(model: str, results: dict[tuple[str, str], list[Measured | str]]) -> dict[str, Measured]:
@@ -148,12 +147,12 @@ def rows_of(model: str, results: dict[tuple[str, str], list[Measured | str]]) ->
         if what != model:
             continue
         if who not in medians:
-            rows.append([model, who, str(found[0]), "", "", ""])
+            rows.append([model, who, str(found[0]), "", ""])
             continue
         one = medians[who]
         ratio = f"{mine / one.tokens_per_second:.2f}" if mine else ""
         shown = f"{one.tokens_per_second:,.0f}"
-        rows.append([model, who, shown, ratio, f"{100 * one.padding:.1f} %", f"{one.gibibytes:.2f}"])
+        rows.append([model, who, shown, ratio, f"{one.gibibytes:.2f}"])
     return rows
 
 
@@ -204,7 +203,7 @@ def main() -> None:
                         keep(name, model, precision, found)
     title = f"{torch.backends.cpu.get_cpu_capability()}, {threads} threads, torch {torch.__version__}"
     table = Table(title=title, title_justify="left")
-    for column in ("model", "who", "target tokens/s", "ours is times", "padding", "GiB"):
+    for column in ("model", "who", "target tokens/s", "ours is times", "GiB"):
         table.add_column(column)
     for model in arguments.models:
         for row in rows_of(model, results):

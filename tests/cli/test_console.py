@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from tests.cli.commands import Command
 from translate.cli import console
 from translate.cli.console import (
     Rate,
@@ -110,21 +109,6 @@ def test_sentences_that_python_read_as_ascii_are_utf_8() -> None:
     assert as_unicode(None) is None
     with pytest.raises(UserError, match="sentence 2 of the arguments: not UTF-8"):
         as_unicode(["a", "\udcff"])
-
-
-def test_a_deleted_working_directory_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, translate_command: Command
-) -> None:
-    (tmp_path / "gone").mkdir()
-    monkeypatch.chdir(tmp_path / "gone")
-    (tmp_path / "gone").rmdir()
-    for line in (["settings"], ["corpus", "--data", "grammar", "--out", "out"], ["text", "run", "a"]):
-        result = translate_command(*line)
-        assert result.code == 2
-        assert result.err.endswith(
-            "; the working directory does not exist any more: change to another one and try again\n"
-        )
-        assert result.err.count("\n") == 1
 
 
 def test_a_full_standard_output_is_named(

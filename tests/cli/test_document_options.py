@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from translate.cli.source_options import TextDocuments, contexts_of
+from translate.cli.evaluate import with_documents
+from translate.cli.source_options import TextDocuments
+from translate.cli.test_sets import EvaluationSet
 from translate.errors import UserError
 from translate.text.documents import ContextSize
 
@@ -54,24 +56,17 @@ def test_options_without_effect_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "ids"
     for options in (TextDocuments(document_ids=path), TextDocuments(no_context=True)):
         with pytest.raises(UserError, match="this run reads no previous sentences"):
-            options.most(READS_NONE, split_sentences=False)
+            options.most(READS_NONE)
     with pytest.raises(UserError, match="no effect with --no-context"):
-        TextDocuments(document_ids=path, no_context=True).most(READS, split_sentences=False)
-    with pytest.raises(UserError, match="no effect with --split-sentences"):
-        TextDocuments(document_ids=path).most(READS, split_sentences=True)
+        TextDocuments(document_ids=path, no_context=True).most(READS)
     with pytest.raises(UserError, match="reads no previous sentences"):
-        contexts_of(READS_NONE, [["a"]], [path], no_context=False)
-    with pytest.raises(UserError, match="leave one of them out"):
-        contexts_of(READS, [["a"]], [path], no_context=True)
+        with_documents(READS_NONE, [EvaluationSet("", ["a"], [["b"]])], [path])
 
 
 def test_contexts_of_test_sets(tmp_path: Path) -> None:
     path = tmp_path / "ids"
     path.write_text("x\nx\ny\n")
-    assert contexts_of(READS, [["a", "b", "c"]], [path], no_context=False) == [[[], ["a"], []]]
-    assert contexts_of(READS, [["a", "b"]], None, no_context=True) == [[[], []]]
-    assert contexts_of(READS, [["a"], ["b"]], None, no_context=False) == [None, None]
+    (found,) = with_documents(READS, [EvaluationSet("", ["a", "b", "c"], [])], [path])
+    assert found.context == [[], ["a"], []]
     with pytest.raises(UserError, match="3 ids of documents for 2 sentences"):
-        contexts_of(READS, [["a", "b"]], [path], no_context=False)
-    with pytest.raises(UserError, match="1 files for 2 test sets"):
-        contexts_of(READS, [["a"], ["b"]], [path], no_context=False)
+        with_documents(READS, [EvaluationSet("", ["a", "b"], [])], [path])

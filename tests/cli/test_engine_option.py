@@ -42,8 +42,6 @@ def test_who_translated_is_said(even_run: Path, translate_command: Command) -> N
     found = translate_command("text", even_run, *json_lines)
     assert "engine" not in json.loads(found.out)
     assert found.err == ""
-    split = translate_command("text", even_run, "--engine", "auto", "--split-sentences", *json_lines)
-    assert [part["engine"] for part in json.loads(split.out)["sentences"]] == ["ctranslate2"]
 
 
 def test_what_was_demanded_in_vain_is_an_error(
@@ -71,19 +69,3 @@ def test_evaluate_names_the_engine(even_run: Path, translate_command: Command, t
     found = translate_command("evaluate", even_run, "--engine", "auto", *files)
     assert json.loads(found.out) == {**plain, "engine": "ctranslate2"}
     assert found.err.startswith("note: CTranslate2 ")
-
-
-def test_align_translates_with_it(even_run: Path, translate_command: Command) -> None:
-    wanted = translate_command("align", even_run, SENTENCE)
-    found = translate_command("align", even_run, "--engine", "ctranslate2", SENTENCE)
-    assert found.out == wanted.out
-    assert found.err.startswith("note: CTranslate2 ")
-    given = (SENTENCE, "je t' aime .")
-    found = translate_command("align", even_run, "--engine", "ctranslate2", *given)
-    assert found.code == 2
-    assert "leave out --engine" in found.err
-    found = translate_command("align", even_run, "--engine", "auto", *given)
-    assert found.out == translate_command("align", even_run, *given).out
-    assert found.err == "note: torch aligns the pair, since its translation is given\n"
-    found = translate_command("align", even_run, "--engine", "auto", "--method", "gradient", SENTENCE)
-    assert "note: torch computes --method gradient, which is no attention\n" in found.err

@@ -81,35 +81,13 @@ def test_gold_links_add_the_alignment_error_rate(run: Path, files: Files, transl
     assert row["recall"] == pytest.approx(both / sure)
 
 
-@pytest.mark.slow
-def test_8_bits_cost_what_their_translations_lose(
-    run: Path, files: Files, translate_command: Command
-) -> None:
-    arguments = ("--source", files.source, "--reference", files.reference, "--int8", "--beam-size", 1)
-    row = json.loads(translate_command("evaluate", run, *arguments, "--json").out)
-    metric = sacrebleu.metrics.BLEU()
-    bleu = {}
-    for int8 in (False, True):
-        texts = translate.load(run, int8=int8).translate(files.lines("source"), beam_size=1)
-        bleu[int8] = metric.corpus_score([result.text for result in texts], [files.lines("reference")]).score
-    assert row["int8"]["bleu"] == pytest.approx(bleu[True])
-    assert row["int8"]["cost"] == pytest.approx(bleu[False] - bleu[True])
-    table = translate_command("evaluate", run, *arguments).out.splitlines()
-    cost = bleu[False] - bleu[True]
-    change = f"costs {cost:.2f}" if cost >= 0 else f"gains {-cost:.2f}"
-    assert table[-1] == f"int8 BLEU {bleu[True]:.2f}, which {change}"
-
-
 @pytest.mark.parametrize(
     ("source", "reference", "gold", "message"),
     [
         ("two.en", "one.fr", None, "two.en has 2 lines"),
-        ("two.en", "none.fr", None, "none.fr: no such file"),
         ("empty.en", "empty.en", None, "empty"),
         ("two.en", "two.fr", "one.gold", "one.gold: 1 lines of links for 2 source sentences"),
         ("two.en", "two.fr", "far.gold", "far.gold, line 2"),
-        ("two.en", "two.fr", "odd.gold", "odd.gold, line 1"),
-        ("two.en", "two.fr", "none.gold", "none.gold"),
         ("latin.fr", "two.fr", None, "latin.fr, line 1: not UTF-8"),
     ],
 )
@@ -186,7 +164,7 @@ def test_several_test_sets_and_references(
         (["--source", "{0}", "--reference", "{0}", "--gold", "{0}"], "--gold is for one test set"),
         (["--source", "{0}", "--reference", "{0}", "--out", "{0}"], "1 files of --out for 2 test sets"),
         (["--out", "none/file"], "there is no folder none"),
-        (["--int8", "--precision", "bfloat16"], "leave out --precision bfloat16"),
+        (["--documents", "{0}", "--documents", "{0}"], "2 files of --documents for 1 test sets"),
     ],
 )
 def test_options_that_do_not_fit(

@@ -54,7 +54,6 @@ MISTAKES = (
     "text --bem-size 3 x",
     "text runs/none a",
     "text runs/none a --seed 3",
-    "text runs/none a --split-sentences --align",
     "align runs/none a",
     "align runs/none a --out a.jpg",
     "align runs/none a --out a.txt --values",

@@ -1,4 +1,3 @@
-import io
 import json
 import os
 import random
@@ -9,7 +8,6 @@ import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -152,7 +150,6 @@ def test_json_lines(run: Path, translator: Translator, translate_command: Comman
     [
         (["--n-best", 3], "n_best: expected 1 to beam_size=2, got 3"),
         (["--beam-size", 0], "beam_size: expected 1 to 1,000, got 0"),
-        (["--device", "gpu"], "device: expected auto, cpu, cuda or cuda:N, got 'gpu'"),
         (["--threads", 0], "invalid value for '--threads'"),
         (["--temperature", 0.5], "--temperature is for samples: add --sample or --mbr N"),
         (["--sample", "--beam-size", 3], "--beam-size is for beam search, but --sample and --mbr draw"),
@@ -163,11 +160,6 @@ def test_json_lines(run: Path, translator: Translator, translate_command: Comman
         (["--mbr", 4, "--constraint", "chat"], "constraints: they need beam search"),
         (["--prefix", "\u65e5"], "prefix '\u65e5': '\u65e5' is not in the run's target vocabulary"),
         (["--constraint", " "], "constraint ' ': there is no word in it"),
-        (["--min-length", 9, "--max-length", 3], "min_length: 9 is more than max_length=3"),
-        (
-            ["--split-sentences", "--align"],
-            "--split-sentences joins the translations of several sentences: leave out --align",
-        ),
     ],
 )
 def test_impossible_options(
@@ -218,38 +210,12 @@ def test_prefix_constraint_samples_and_risk(run: Path, translate_command: Comman
     assert row["text"].split() == "".join(row["tokens"]).replace("\u2581", " ").split()
 
 
-def test_paragraphs_stay_paragraphs(run: Path, translator: Translator, translate_command: Command) -> None:
-    paragraphs = ["I love you. It rains. The cat sleeps.", "", "You love me."]
-    stdin = "\n".join(paragraphs).encode()
-    result = translate_command("text", run, "--split-sentences", stdin=stdin)
-    texts = [result.text for result in translator.translate(["I love you.", "It rains.", "The cat sleeps."])]
-    assert result.out.split("\n")[:2] == [" ".join(texts), ""]
-    assert result.out.count("\n") == 3
-    rows = translate_command(
-        "text", run, "--split-sentences", "--format", "jsonl", stdin=stdin
-    ).out.splitlines()
-    assert [len(json.loads(row)["sentences"]) for row in rows] == [3, 0, 1]
-
-
-@pytest.mark.parametrize(("option", "loaded"), [(("--int8",), {"int8": True})])
-def test_a_lower_precision_translates(
-    run: Path,
-    sentences: list[str],
-    translate_command: Command,
-    option: tuple[str, ...],
-    loaded: dict[str, Any],
+def test_int8_translates_as_the_library_does(
+    run: Path, sentences: list[str], translate_command: Command
 ) -> None:
-    """As the library does; how far rounding may go is tested in tests/models."""
-    exact, rounded = (
-        [
-            json.loads(row)
-            for row in translate_command("text", run, "--format", "jsonl", *each).out.splitlines()
-        ]
-        for each in (sentences, [*option, *sentences])
-    )
-    expected = translate.load(run, device="cpu", **loaded).translate(sentences)
-    assert [row["text"] for row in rounded] == [each.text for each in expected]
-    assert [row["score"] for row in rounded] != [row["score"] for row in exact]
+    """How far rounding may go is tested in tests/models."""
+    expected = [result.text for result in translate.load(run, int8=True).translate(sentences)]
+    assert translate_command("text", run, "--int8", *sentences).out.splitlines() == expected
 
 
 @pytest.mark.slow
@@ -312,24 +278,6 @@ def test_without_standard_input(
     assert "standard input is closed" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("arguments", "noted"), [([], True), (["-"], True), ([SENTENCE], False)])
-def test_a_terminal_is_told_what_the_command_waits_for(
-    run: Path,
-    translator: Translator,
-    arguments: list[str],
-    noted: bool,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    stdin = io.TextIOWrapper(io.BytesIO(f"{SENTENCE}\n".encode()))
-    monkeypatch.setattr(stdin, "isatty", lambda: True, raising=False)
-    monkeypatch.setattr(sys, "stdin", stdin)
-    assert run_command(["text", str(run), *arguments]) == 0
-    out, err = capsys.readouterr()
-    assert out == translator.translate([SENTENCE])[0].text + "\n"
-    assert err == ("note: type sentences, one a line; Ctrl-D ends the input\n" if noted else "")
-
-
 def test_a_dash_is_standard_input_and_a_file_name_is_pointed_out(
     run: Path, tmp_path: Path, translate_command: Command
 ) -> None:
@@ -350,26 +298,8 @@ def test_markup_alone_is_not_blank(run: Path, translate_command: Command) -> Non
     assert translate_command("text", run, "--markup", "<br/>", "{0}") == (0, "<br/>\n{0}\n", "")
 
 
-def test_runs_that_are_not_there(tmp_path: Path, translate_command: Command) -> None:
-    (tmp_path / "file").touch()
-    for run, message in (
-        (tmp_path / "none", "no such run directory"),
-        (tmp_path, "not a run directory"),
-        (tmp_path / "file", "a file, not a run directory"),
-    ):
-        result = translate_command("text", run, SENTENCE)
-        assert (result.code, result.out) == (2, "")
-        assert result.err.startswith(f"error: {run}: {message}")
-
-
 def test_a_run_that_is_written_wrong(run: Path, translate_command: Command) -> None:
-    similar, later = translate_command("text", f"{run}x", SENTENCE), translate_command("text", SENTENCE, run)
-    assert similar.err == f"error: {run}x: no such run directory; did you mean {run}?\n"
-    assert later.err == f"error: {SENTENCE}: no such run directory; the run comes first: {run}\n"
-
-
-def test_a_setting_is_no_sentence(run: Path, translate_command: Command) -> None:
-    result = translate_command("text", run, "training.max_steps=10", "x = 1")
-    assert result.code == 0
-    assert result.err.count("looks like a setting") == 1
-    assert "training.max_steps=10 looks like a setting of translate train" in result.err
+    assert (
+        translate_command("text", f"{run}x", SENTENCE).err
+        == f"error: {run}x: no such run directory; did you mean {run}?\n"
+    )

@@ -13,7 +13,7 @@ import pytest
 
 from tests.cli.commands import Command
 from translate.cli.console import input_lines
-from translate.cli.text import MAX_SENTENCES, Tolerant
+from translate.cli.text import Tolerant
 from translate.errors import LineError, UserError
 from translate.text import lines as lines_module
 from translate.translation import Translation
@@ -97,7 +97,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("failing")
 @pytest.mark.parametrize(
     "options",
-    [(), ("--align",), ("--n-best", 2), ("--format", "jsonl"), ("--format", "jsonl", "--split-sentences")],
+    [(), ("--align",), ("--n-best", 2), ("--format", "jsonl")],
 )
 def test_the_stream_goes_on(run: Path, translate_command: Command, options: tuple[object, ...]) -> None:
     result = translate_command("text", run, *options, stdin=STDIN)
@@ -127,15 +127,6 @@ def test_a_score_that_is_no_number_is_null(
     monkeypatch.setattr(Translator, "translate", unscored)
     result = translate_command("text", run, "--format", "jsonl", "I love you .")
     assert json.loads(result.out, parse_constant=pytest.fail)["score"] is None
-
-
-def test_a_paragraph_has_so_many_sentences_and_no_more(run: Path, translate_command: Command) -> None:
-    stdin = ("字字。" * (MAX_SENTENCES + 5)).encode()
-    result = translate_command(
-        "text", run, "--split-sentences", "--format", "jsonl", "--max-length", 1, stdin=stdin
-    )
-    assert len(json.loads(result.out)["sentences"]) == MAX_SENTENCES
-    assert f"warning: 1 sentence: line cut at {MAX_SENTENCES:,} sentences\n" in result.err
 
 
 @pytest.mark.parametrize("piece", [1, 7, 1 << 16])

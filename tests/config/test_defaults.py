@@ -88,11 +88,3 @@ def test_an_option_that_no_file_has_is_refused() -> None:
 
         @from_file("schedule/plateau.yaml")
         def construct(patients: int = YAML) -> None: ...
-
-
-@pytest.mark.parametrize("file", FILES)
-def test_every_option_of_a_file_belongs_to_its_class(file: str) -> None:
-    for node in nodes(choice_of(*file.removesuffix(".yaml").rsplit("/", 1))):
-        known = options_of(resolve_target(node["_target_"])).keys()
-        unknown = node.keys() - known - {"_target_", "_partial_", "name"}
-        assert unknown == set()

@@ -84,7 +84,7 @@ def test_collated_pairs() -> None:
     assert batch.target_mask.tolist() == [[True] * 5, [True] * 3 + [False] * 2, [True] * 2 + [False] * 3]
     assert batch.source.dtype == batch.target_in.dtype == batch.target_out.dtype == torch.int64
     assert batch.source_mask.dtype == batch.target_mask.dtype == torch.bool
-    assert (batch.indices, batch.num_tokens, batch.num_source_tokens) == ([1, 0, 2], 10, 7)
+    assert (batch.indices, batch.num_tokens) == ([1, 0, 2], 10)
 
 
 def _pieces(piece_words: list[int], num_words: int) -> Pieces:

@@ -71,13 +71,3 @@ def test_a_full_disk_is_told_and_the_last_good_checkpoint_named(tmp_path: Path, 
     assert "\n" not in str(told.value)
     assert load_state(tmp_path / "last") == {"step": 10}
     writer.wait()  # told once
-
-
-def test_another_mistake_is_no_full_disk(tmp_path: Path) -> None:
-    def fail(*arguments: Any, **options: Any) -> None:
-        raise TypeError("a mistake of ours")
-
-    writer = Writer(tmp_path, fail)
-    writer.submit(1, weights(1), {}, **OPTIONS)
-    with pytest.raises(TypeError, match="of ours"):
-        writer.wait()

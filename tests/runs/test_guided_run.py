@@ -8,7 +8,6 @@ import pytest
 
 import translate
 from tests.tiny_runs import overrides_of, train_tiny
-from translate.alignment.calibrate import symmetrised
 from translate.config.composer import compose
 from translate.config.data import data_config
 from translate.config.declare import plain
@@ -21,7 +20,7 @@ from translate.links.links import read_gold, swapped
 from translate.links.statistical import estimate_links
 from translate.links.symmetrise import majority
 from translate.runs.encoding import known_pairs
-from translate.runs.guided_run import guide, swap_sides, write_links
+from translate.runs.guided_run import guide, swap_sides
 from translate.runs.load import read_settings
 from translate.runs.run_directory import RunDirectory
 
@@ -103,8 +102,6 @@ def test_recipe_goes_on_where_it_ended(tmp_path: Path, capsys: pytest.CaptureFix
     votes = zip(there, back, counted, strict=True)
     expected = [majority(a.links(), swapped(b.links()), c) for a, b, c in votes]
     assert [gold.sure for gold in read_gold(out / "links.txt")] == expected
-    write_links(out / "forward", out / "backward", out / "other.txt", "grow-diag", settings["forward"])
-    assert [gold.sure for gold in read_gold(out / "other.txt")] == symmetrised(there, back, "grow-diag")
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()}
     capsys.readouterr()
     assert guide(config, out) == 0

@@ -55,15 +55,6 @@ def test_everything_is_there(tiny_runs: dict[str, Path], backend: str) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_the_stored_configuration_is_whole(tiny_runs: dict[str, Path], backend: str) -> None:
-    text = (tiny_runs[backend] / "config.yaml").read_text()
-    assert "${" not in text
-    assert "???" not in text
-    stored = OmegaConf.create(text)
-    assert (stored.model.name, stored.data.target_language, stored.training.max_steps) == (backend, "fr", 160)
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
 def test_the_scores_are_those_of_the_model(tiny_runs: dict[str, Path], backend: str) -> None:
     run = tiny_runs[backend]
     scores, test = read_json(run / "scores.json"), corpus_of(run).test
@@ -137,11 +128,9 @@ def test_the_card_tells_what_was_measured(tiny_runs: dict[str, Path], backend: s
         f"best at step {scores['best_step']} by bleu",
         "320 pieces, shared",
         str(AlignmentChoice.from_dict(alignment["choice"])),
-        f"chosen by aer on validation, AER {100 * alignment['validation_aer']:.2f} %",
         f"| {scores['test']['bleu']:.2f} | {scores['test']['chrf']:.2f} | {scores['test']['ter']:.2f} "
         f"| {100 * scores['test']['aer']:.2f} % |",
         scores["test"]["signature"],
-        f"torch {torch.__version__}",
         "train 1,000 with gold links, validation 11 with gold links, test 13 with gold links",
         f'translate text {run} "..."',
     ):
@@ -166,32 +155,28 @@ def test_tensorboard_holds_the_metrics(tiny_runs: dict[str, Path]) -> None:
 @pytest.mark.slow
 def test_training_never_sees_gold_links(tmp_path: Path) -> None:
     """Without them, the same weights come out."""
-    for name in ("with", "without"):
-        corpus = tmp_path / name
-        corpus.mkdir()
-        for split, text, other in (
-            ("train", "a b\nc d\ne f g\n" * 20, "x y\nz w\nu v t\n" * 20),
-            ("val", "a d\n", "x w\n"),
-        ):
-            (corpus / f"{split}.en").write_text(text)
-            (corpus / f"{split}.fr").write_text(other)
-    gold = tmp_path / "gold"
-    gold.write_text("0-1 1-0\n" * 60)
-    places = [
+    for split, text, other in (
+        ("train", "a b\nc d\ne f g\n" * 20, "x y\nz w\nu v t\n" * 20),
+        ("val", "a d\n", "x w\n"),
+    ):
+        (tmp_path / f"{split}.en").write_text(text)
+        (tmp_path / f"{split}.fr").write_text(other)
+    (tmp_path / "gold").write_text("0-1 1-0\n" * 60)
+    given = [
         "data=files",
         "data.source_language=en",
         "data.target_language=fr",
         "tokenizer.vocabulary_size=30",
     ]
+    given += [
+        f"data.{split}.{side}={tmp_path}/{file}.{language}"
+        for split, file in (("train", "train"), ("validation", "val"))
+        for side, language in (("source", "en"), ("target", "fr"))
+    ]
     weights = []
-    for name, more in (("with", [f"data.train.gold={gold}"]), ("without", [])):
-        paths = [
-            f"data.{split}.{side}={tmp_path / name}/{file}.{language}"
-            for split, file in (("train", "train"), ("validation", "val"))
-            for side, language in (("source", "en"), ("target", "fr"))
-        ]
-        assert train_tiny(tmp_path / f"run-{name}", "rnn_luong", *places, *paths, *more) == 0
-        weights.append(load_file(tmp_path / f"run-{name}" / "checkpoints" / "last" / "model.safetensors"))
+    for name, more in (("with", [f"data.train.gold={tmp_path}/gold"]), ("without", [])):
+        assert train_tiny(tmp_path / name, "rnn_luong", *given, *more) == 0
+        weights.append(load_file(tmp_path / name / "checkpoints" / "last" / "model.safetensors"))
     assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
 
 

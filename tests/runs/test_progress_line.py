@@ -16,7 +16,7 @@ from translate.training.update import StepReport
 
 def report(step: int, loss: float = 60.0, tokens: int = 20) -> StepReport:
     sums = torch.tensor(loss), torch.tensor(loss / 2)
-    return StepReport(step, *sums, tokens, 3 * tokens, 5 * tokens, torch.tensor(1.0), 2e-3)
+    return StepReport(step, *sums, tokens, torch.tensor(1.0), 2e-3)
 
 
 def test_means_are_over_the_tokens_of_the_window() -> None:
@@ -24,7 +24,7 @@ def test_means_are_over_the_tokens_of_the_window() -> None:
     window.add(report(1, loss=60.0, tokens=20))
     window.add(report(2, loss=30.0, tokens=10))
     means = window.means(63.0)
-    assert means == pytest.approx({"loss": 3.0, "nll": 1.5, "tokens_per_second": 10.0, "padding": 0.2})
+    assert means == pytest.approx({"loss": 3.0, "nll": 1.5, "tokens_per_second": 10.0})
     window.restart(63.0)
     window.add(report(3, loss=7.0, tokens=7))
     assert window.means(65.0)["loss"] == pytest.approx(1.0)
@@ -74,7 +74,7 @@ def test_plain_lines_in_a_file(capsys: pytest.CaptureFixture[str], monkeypatch: 
     assert len(lines) == 3
     pattern = (
         r"step 5  nll 1\.500  40 tokens/s  \d+:\d\d left  1\.50 GiB  epoch 0\.62  loss 3\.000  "
-        r"lr 2\.00e-03  padding 20\.0 %"
+        r"lr 2\.00e-03"
     )
     assert re.fullmatch(pattern, lines[0])
     assert lines[1] == "validation at step 7: [bleu] 3"

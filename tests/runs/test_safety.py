@@ -153,7 +153,7 @@ def test_what_is_left_of_a_run_that_was_killed_at_its_beginning_is_no_obstacle(t
     assert train_tiny(run, "rnn_luong", "training.max_steps=1") == 0
 
 
-def test_the_sentences_of_a_step_without_numbers_are_told(
+def test_steps_without_numbers_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = tmp_path / "run"
@@ -167,9 +167,8 @@ def test_the_sentences_of_a_step_without_numbers_are_told(
     with pytest.raises(UserError, match=r"^step [23]: loss .*\.non_finite=skip; there is no checkpoint"):
         train_tiny(run, "rnn_luong", *settings, "schedule.warmup=0")
     skip = ("training.non_finite=skip", "run.overwrite=true", "training.save_every=1")
-    with pytest.raises(UserError, match=r"so were the 9 steps before it.*; the last checkpoint is") as told:
+    with pytest.raises(UserError, match=r"so were the 9 steps before it.*; the last checkpoint is"):
         train_tiny(run, "rnn_luong", *settings, *skip, "schedule.warmup=0", "training.max_steps=20")
-    assert "; the first is '" in str(told.value)
     steps = [row["step"] for row in rows(run, "note")]
     assert steps == list(range(steps[0], steps[0] + 9))
     assert "not both finite" in capsys.readouterr().out
@@ -189,7 +188,7 @@ def test_the_encoded_corpus_comes_from_the_cache_and_trains_alike(
         raise AssertionError("it was encoded again")
 
     with monkeypatch.context() as patch:
-        patch.setattr(encoding, "_encode", refuse)
+        patch.setattr(encoding, "encode", refuse)
         assert train_tiny(tmp_path / "second", "rnn_luong", *settings, cache) == 0
         (found,) = (tmp_path / "cache" / "encoded").iterdir()
         assert f"encoded corpus from {found}" in capsys.readouterr().out
@@ -236,12 +235,3 @@ def test_a_cache_that_cannot_be_written_is_told(tmp_path: Path, capsys: pytest.C
     cache = f"runtime.cache={tmp_path}/file/cache"
     assert train_tiny(tmp_path / "run", "rnn_luong", "training.max_steps=1", cache) == 0
     assert "note: the encoded corpus cannot be kept in" in capsys.readouterr().out
-
-
-def test_worker_threads_flush_tiny_numbers_too() -> None:
-    program = (
-        "import torch; from translate.runs.runtime import use_runtime; use_runtime(torch.device('cpu'), 2); "
-        "tiny = torch.full((4_000_000,), 1e-38); print(int((tiny * 0.01 != 0).sum()))"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.stdout == "0\n", done.stderr

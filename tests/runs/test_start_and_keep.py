@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file
 
 import translate
-from tests.tiny_runs import COMMON, TRAINED, rows, train_tiny
+from tests.tiny_runs import COMMON, rows, train_tiny
 from translate.config.composer import compose
 from translate.config.data import TokenizerConfig
 from translate.errors import UserError
@@ -120,19 +120,6 @@ def test_the_mean_is_kept_only_if_it_is_better(tmp_path: Path, capsys: pytest.Ca
     tried = rows(run, "averaged")
     assert tried[0]["nll"] > rows(run, "validation")[-1]["nll"]
     assert os.readlink(run / "checkpoints" / "best") == "step-00000010"
-
-
-@pytest.mark.parametrize("metric", ["chrf", "ter"])
-def test_any_metric_chooses_the_best(metric: str, tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    settings = (*TRAINED, "training.max_steps=40", "training.validate_every=10", "training.keep_best=2")
-    assert train_tiny(run, "rnn_luong", *settings, f"training.best_metric={metric}") == 0
-    values = {row["step"]: (row[metric], row["nll"]) for row in rows(run, "validation")}
-    sign = -1 if metric == "chrf" else 1
-    ranked = sorted(values, key=lambda step: (sign * values[step][0], values[step][1], step))
-    assert os.readlink(run / "checkpoints" / "best") == f"step-{ranked[0]:08d}"
-    kept = {int(path.name[5:]) for path in (run / "checkpoints").glob("step-*")}
-    assert kept == {*ranked[:2], 40}
 
 
 def test_a_run_that_fails_at_its_first_step_does_not_block_its_name(

@@ -48,24 +48,16 @@ def change(run: Path, before: str, after: str) -> None:
     ("before", "after", "reason"),
     [
         ("encoder_layers: 1", "encoder_layers: 1000000000", "model.encoder_layers: expected 1 to 1,000"),
-        ("decoder_layers: 2", "decoder_layers: 0", "model.decoder_layers: expected 1 to 1,000, got 0"),
         ("  width: 24", "  width: 1000000000", "model.width: expected 1 to 65,536"),
-        ("num_heads: 3", "num_heads: 100000", "model.attention.num_heads: expected 1 to 1,024"),
         ("max_length: 1024", "max_length: 1000000000", "model.max_length: expected 1 to 1,000,000"),
         ("beam_size: 2", "beam_size: 1000000000", "search.beam_size: expected 1 to 1,000"),
         ("max_length_ratio: 2.0", "max_length_ratio: 1e9", "search.max_length_ratio: expected"),
-        ("max_length_ratio: 2.0", "max_length_ratio: 1.0e+308", "search.max_length_ratio: expected"),
-        ("max_length_extra: 20", "max_length_extra: 1000000000", "search.max_length_extra: expected"),
-        ("length_penalty: 1.0", "length_penalty: .inf", "search.length_penalty: expected -10 to 10"),
         ("  dropout: 0\n", "  dropout: 1.0e+308\n", "model.dropout: expected a number of at most"),
-        ("max_steps: 160", "max_steps: 1.0e+308", "training.max_steps: expected a number of at most"),
         ("max_steps: 160", f"max_steps: 0x{'f' * 5000}", "a number of over 1,000 digits"),
         ("max_steps: 160", f"max_steps: {'9' * 5000}", "not readable as YAML"),
         ("plugins: []", "plugins: 1", "run.plugins: expected a list"),
-        ("plugins: []", f"plugins: {{{'a' * 999}: 1}}", "run.plugins: expected a list"),
         ("  name: grammar", f"  name: {['x' * 999] * 99}", "data.name: expected text"),
         ("language: en", "language: en${oc.env:SECRET}", "data.source_language: expected a plain"),
-        ("language: en", "language: ${hydra:runtime.cwd}", "interpolation"),
         ("language: en", "language: &a [*a]", "alias"),
         ("language: en", f"language: {'[' * 100_000}", "nested too deeply"),
         ("  name: grammar", f"  {'y' * 999}: 1", "unknown key"),
@@ -79,7 +71,7 @@ def change(run: Path, before: str, after: str) -> None:
             "is not a class of translate",
         ),
     ],
-    ids=range(27),
+    ids=range(19),
 )
 def test_a_value_of_a_stranger_is_refused_by_its_path(
     stranger: Path, before: str, after: str, reason: str, monkeypatch: pytest.MonkeyPatch
@@ -200,16 +192,13 @@ def test_a_header_of_gibibytes_is_not_read(stranger: Path) -> None:
         {"layer": 0, "heads": ["x" * 9999], "shift": 0},
         {"layer": 0, "heads": list(range(9999)), "shift": 0},
         {"layer": 0, "heads": [10**9], "shift": 0},
-        {"layer": 0, "heads": [0] * 9999, "shift": 0},
         {"layer": 0, "heads": [0], "shift": [["x"] * 999]},
         {"layer": 0, "heads": [0], "shift": 0, "threshold": 1e308},
-        {"layer": 0, "heads": [0], "shift": 0, "threshold": "x" * 9999},
-        {"layer": 0, "heads": [0], "shift": 0, "threshold": None},
         {"x" * 9999: 1},
         [["x"]],
         None,
     ],
-    ids=range(12),
+    ids=range(9),
 )
 def test_a_stored_choice_of_a_stranger_is_checked(stranger: Path, choice: object) -> None:
     (stranger / "alignment.json").write_text(json.dumps({"choice": choice}))

@@ -1,6 +1,5 @@
 """Synthetic pairs, with a translator that turns words round, so that every pair is known."""
 
-import json
 import os
 import random
 import signal
@@ -62,9 +61,8 @@ def test_several_translations_of_a_line_are_written_once_each(tmp_path: Path) ->
     def both(block: list[str]) -> list[list[str]]:
         return [["b a", "", "c", " b a ", "a b"] for _ in block]
 
-    counts = made(["a b"], tmp_path / "out.jsonl", both, PairForm(("en", "fr"), True, ""))
-    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
-    assert rows == [{"en": "a b", "fr": "b a"}, {"en": "a b", "fr": "c"}]
+    counts = made(["a b"], tmp_path / "out.tsv", both, PairForm(("en", "fr"), True, ""))
+    assert (tmp_path / "out.tsv").read_text().splitlines() == ["en\tfr", "a b\tb a", "a b\tc"]
     assert (counts.translations, counts.pairs) == (5, 2)
     assert counts.dropped == {"empty": 1, "repeated": 1, "copied": 1}
 

@@ -157,12 +157,8 @@ def make_line(chance: random.Random, folder: Path, runs: Path) -> Case:
 def line_options(chance: random.Random) -> list[str]:
     """Options of `translate text` that go together."""
     options = ["--format", chance.choice(["text", "jsonl"])]
-    split = chance.random() < 0.15
-    if split:
-        options += ["--split-sentences"]
-    else:
-        for option in ("--align", "--markup", "--replace-unknown"):
-            options += [option] * (chance.random() < 0.4)
+    for option in ("--align", "--markup", "--replace-unknown"):
+        options += [option] * (chance.random() < 0.4)
     most = chance.choice([1, 2, 3, 5])
     if chance.random() < 0.2:
         options += chance.choice([["--sample"], ["--mbr", str(most)]])
@@ -172,7 +168,7 @@ def line_options(chance: random.Random) -> list[str]:
         given = ["--length-penalty=-3", "--length-normalisation=gnmt", "--coverage-penalty=0.5"]
         given += ["--no-repeat-ngram=2"]
     options += chance.choice([[], [chance.choice(given)]])
-    if not split and chance.random() < 0.3:
+    if chance.random() < 0.3:
         options += ["--n-best", str(chance.randint(1, most))]
     odd = ["--prefix=je", "--max-length=1", "--min-length=30", "--max-length-ratio=0", "--min-length-ratio=2"]
     return options + [chance.choice(odd)] * (chance.random() < 0.3)

@@ -68,12 +68,3 @@ def test_guided_loss_equals_plain_loops_and_has_its_gradient() -> None:
     (gradient,) = torch.autograd.grad(loss, scores)
     known = guide.sum(-1, keepdim=True)
     torch.testing.assert_close(gradient, known * rows - guide, rtol=1e-5, atol=1e-7)
-
-
-def test_guided_loss_of_shifted_rows_is_that_of_the_rows_that_read_a_piece() -> None:
-    generator = torch.Generator().manual_seed(4)
-    weights = torch.randn(1, 3, 4, generator=generator, dtype=torch.float64).softmax(-1)
-    guide = torch.zeros(1, 3, 4, dtype=torch.float64)
-    guide[0, 0, 2] = guide[0, 1, 3] = 1.0  # of y1 and y2; the third row is that of end-of-sentence
-    expected = -weights[0, 1, 2].log() - weights[0, 2, 3].log()
-    assert guided_alignment_loss(weights[:, 1:], guide).item() == pytest.approx(expected.item(), rel=1e-6)

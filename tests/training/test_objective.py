@@ -1,5 +1,3 @@
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -81,20 +79,14 @@ class Largest(TorchDispatchMode):
         return result
 
 
-@contextmanager
-def largest_tensor() -> Iterator[Largest]:
-    with Largest() as spy:
-        yield spy
-
-
 def test_the_scores_of_all_tokens_are_never_held(monkeypatch: pytest.MonkeyPatch) -> None:
     tokens, vocabulary, rows = 331, 97, 19
     monkeypatch.setattr(losses, "CHUNK_ELEMENTS", rows * vocabulary)
     leaves, targets = inputs(biased=True, tokens=tokens, vocabulary=vocabulary)
-    with largest_tensor() as spy:
+    with Largest() as spy:
         found(leaves, targets, 0.1).total.backward()
     assert spy.elements == max(rows * vocabulary, tokens * WIDTH)
-    with largest_tensor() as spy:  # the spy sees it where it is held
+    with Largest() as spy:  # the spy sees it where it is held
         expected(leaves, targets, 0.1)[0].backward()
     assert spy.elements == tokens * vocabulary
 

@@ -1,4 +1,3 @@
-import copy
 from typing import Any
 
 import numpy as np
@@ -48,27 +47,6 @@ def test_matrices_go_by_torch_s_muon_and_the_rest_by_its_adamw(
             each.step()
     for mine, other in zip(ours.parameters(), theirs.parameters(), strict=True):
         torch.testing.assert_close(mine, other, rtol=1e-4, atol=1e-6)
-
-
-def test_it_goes_on_from_its_state() -> None:
-    def build() -> tuple[Seq2Seq, Muon]:
-        model = tiny_model("luong", torch.float32)
-        return model, Muon(Muon.parameter_groups(model, 0.1), lr=0.01)
-
-    (whole, first), (parts, before) = build(), build()
-    for step in range(4):
-        gradients(whole, step)
-        first.step()
-    for step in range(2):
-        gradients(parts, step)
-        before.step()
-    after = Muon(Muon.parameter_groups(parts, 0.1), lr=0.01)
-    after.load_state_dict(before.state_dict())
-    for step in range(2, 4):
-        gradients(parts, step)
-        after.step()
-    for mine, other in zip(whole.parameters(), parts.parameters(), strict=True):
-        assert torch.equal(mine, other)
 
 
 @pytest.mark.parametrize("name", ["transformer", "transformer-post", "bahdanau", "luong"])
@@ -123,48 +101,13 @@ def test_singular_values_go_through_the_polynomial_and_singular_vectors_stay(
     torch.testing.assert_close(nearly_orthogonal(matrix, steps), expected, rtol=1e-4, atol=1e-5)
 
 
-def test_five_steps_bring_all_singular_values_near_one() -> None:
-    generator = torch.Generator().manual_seed(1)
-    left, right = (torch.linalg.qr(torch.randn(20, 20, generator=generator))[0] for _ in range(2))
-    matrix = left * torch.logspace(0, -1.5, 20) @ right
-    values = torch.linalg.svdvals(nearly_orthogonal(matrix))
-    assert values.min() > 0.6
-    assert values.max() < 1.3
-
-
-def test_only_matrices_with_a_gradient_move() -> None:
-    still, moved, other = (nn.Parameter(torch.ones(size)) for size in ((3, 5), (3, 5), (2, 2)))
-    still.grad = torch.zeros_like(still)
-    moved.grad = torch.randn(3, 5, generator=torch.Generator().manual_seed(1))
-    muon(still, moved, other, weight_decay=0.0).step()
-    assert torch.equal(still, torch.ones(3, 5))
-    assert torch.equal(other, torch.ones(2, 2))
-    assert not torch.equal(moved, torch.ones(3, 5))
-
-
-def test_matrices_move_as_by_torch_s_muon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.Tensor, "bfloat16", torch.Tensor.float)  # torch's Muon rounds, ours does not
-    weights = [nn.Parameter(torch.ones(4, 6)) for _ in range(2)]
-    options = {"lr": 0.1, "momentum": 0.9, "weight_decay": 0.2}
-    theirs = torch.optim.Muon([weights[0]], adjust_lr_fn="match_rms_adamw", **options)  # type: ignore[arg-type]
-    ours = muon(weights[1], **options)
-    for gradient in torch.randn(3, 4, 6, generator=torch.Generator().manual_seed(2)):
-        for weight, optimizer in zip(weights, (theirs, ours), strict=True):
-            weight.grad = gradient.clone()
-            optimizer.step()
-        ours.load_state_dict(copy.deepcopy(ours.state_dict()))
-    torch.testing.assert_close(weights[1], weights[0], rtol=1e-4, atol=1e-6)
-
-
 @pytest.mark.parametrize(
     ("setting", "value"),
     [
         ("lr", -1.0),
         ("weight_decay", -0.1),
         ("momentum", 1.0),
-        ("momentum", -0.1),
         ("ns_steps", 0),
-        ("ns_steps", 21),
     ],
 )
 def test_a_value_out_of_its_range_is_refused(setting: str, value: float) -> None:

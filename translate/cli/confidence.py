@@ -4,9 +4,7 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from translate.cli.options import AsJson, MachineOptions, Run, with_groups
+from translate.cli.options import AsJson, MachineOptions, Run, flag, option, with_groups
 from translate.errors import UserError
 
 EXAMPLES = """
@@ -20,13 +18,10 @@ Examples:
 def confidence(
     run: Run,
     *,
-    source: Annotated[Path | None, typer.Option(metavar="FILE", help="Source sentences, one a line.")] = None,
-    reference: Annotated[Path | None, typer.Option(metavar="FILE", help="Their translations.")] = None,
+    source: Annotated[Path | None, option("FILE", "Source sentences, one a line.")] = None,
+    reference: Annotated[Path | None, option("FILE", "Their translations.")] = None,
     data_from_run: Annotated[
-        bool,
-        typer.Option(
-            "--data-from-run", help="Read the files or download the corpus that the run names; trust it."
-        ),
+        bool, flag("--data-from-run", "Read the files or download the corpus that the run names; trust it.")
     ] = False,
     as_json: AsJson = False,
     machine: MachineOptions,

@@ -65,17 +65,17 @@ def print_notices() -> None:
     warnings.showwarning = show
 
 
-def print_system_error(error: OSError, hint: str = "") -> int:
+def print_system_error(error: OSError) -> int:
     """Print in one line what the system refused; returns the exit code.
 
     Files have their own messages, so an error without the name of one is of standard output.
     """
     if error.filename is not None:
-        print_error(f"{error.filename}: {error.strerror or error}{hint}")
+        print_error(f"{error.filename}: {error.strerror or error}")
     elif error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
         print_error(f"standard output: cannot be written ({error.strerror}); what was printed is incomplete")
     else:
-        print_error(f"{error.strerror or error}{hint}")
+        print_error(error.strerror or error)
     try:
         sys.stdout.flush()
     except OSError:

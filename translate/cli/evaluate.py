@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-import typer
-
 from translate.cli.console import print_warnings
 from translate.cli.options import (
     AsJson,
@@ -15,10 +13,12 @@ from translate.cli.options import (
     Run,
     TranslationMachine,
     check_place,
+    flag,
+    option,
     print_engine,
     with_groups,
 )
-from translate.cli.source_options import DocumentIds, NoContext, contexts_of
+from translate.cli.source_options import most_context, other_length
 from translate.cli.test_sets import EvaluationFiles, EvaluationSet, seen_line, seen_scores
 from translate.config.names import shown_path
 from translate.errors import UserError
@@ -32,7 +32,6 @@ Examples:
   translate evaluate runs/mine --source test.en --reference test.de
   translate evaluate runs/mine --source test.en --reference test.fr \\
       --gold test.gold --json
-  translate evaluate runs/mine --source test.en --reference test.de --int8
   translate evaluate runs/mine --source captions.en --reference captions.de \\
       --source law.en --reference law.de --lowercase
   translate evaluate runs/documents --source law.en --reference law.fr \\
@@ -47,12 +46,9 @@ class GoldOptions:
     PANEL: ClassVar = "Gold links"
 
     gold: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Gold links (i-j sure, ipj possible; or NAACL): adds AER."),
+        Path | None, option("FILE", "Gold links (i-j sure, ipj possible; or NAACL): adds AER.")
     ] = None
-    one_based: Annotated[
-        bool, typer.Option("--one-based", help="The gold links i-j count from 1, not from 0.")
-    ] = False
+    one_based: Annotated[bool, flag("--one-based", "The gold links i-j count from 1, not from 0.")] = False
 
     def __post_init__(self) -> None:
         if self.gold is None and self.one_based:
@@ -74,60 +70,35 @@ class GoldOptions:
 
 @dataclass(frozen=True)
 class ScoreOptions:
-    """Further scores, and the files that translations are written to."""
+    """The search, further scores, and files beside those of the test sets."""
 
     PANEL: ClassVar = "Scores"
 
     beam_size: BeamSize = None
     lowercase: Annotated[
-        bool,
-        typer.Option("--lowercase", help="Add BLEU of lower-cased tokens, which some publications report."),
+        bool, flag("--lowercase", "Add BLEU of lower-cased tokens, which some publications report.")
     ] = False
-    ambiguous: Annotated[
-        bool,
-        typer.Option(
-            "--ambiguous",
-            help="Add the share of exact translations among source sentences that have several references.",
-        ),
-    ] = False
-    int8: Annotated[
-        bool,
-        typer.Option("--int8", help="Translate with 8-bit layers too, and add the loss in BLEU."),
-    ] = False
-    out: Annotated[
+    documents: Annotated[
         list[Path] | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write the translations to this file; as many files as test sets, in the same order.",
+        option(
+            "FILE",
+            "The id of each sentence's document, for runs that read context; one file for every test set.",
         ),
     ] = None
+    out: Annotated[
+        list[Path] | None,
+        option("FILE", "Write the translations to this file; as many files as test sets, in the same order."),
+    ] = None
 
-    def check(self, machine: TranslationMachine, number: int) -> None:
-        """Raise :class:`UserError` for options that do not fit together; ``number`` is that of test sets."""
-        if self.int8 and machine.precision != "float32":
-            raise UserError(
-                f"evaluate: --int8 is compared with float32; leave out --precision {machine.precision}"
-            )
-        if self.out and len(self.out) != number:
-            raise UserError(f"evaluate: {len(self.out)} files of --out for {number} test sets; give as many")
+    def check(self, number: int) -> None:
+        """Raise :class:`UserError` for files that do not fit the ``number`` of test sets."""
+        for name, given in (("--documents", self.documents), ("--out", self.out)):
+            if given and len(given) != number:
+                raise UserError(
+                    f"evaluate: {len(given)} files of {name} for {number} test sets; give as many"
+                )
         for out in self.out or []:
             check_place(out)
-
-
-@dataclass(frozen=True)
-class DocumentOptions:
-    """The documents of test sets, for runs that read previous sentences."""
-
-    PANEL: ClassVar = "Documents"
-
-    documents: DocumentIds = None
-    no_context: NoContext = False
-
-    def read(self, translator: "Translator", tests: list[EvaluationSet]) -> list[EvaluationSet]:
-        """The test sets with the previous sentences of their sources; raises :class:`UserError`."""
-        sources = [test.source for test in tests]
-        found = contexts_of(translator, sources, self.documents, no_context=self.no_context)
-        return [replace(test, context=context) for test, context in zip(tests, found, strict=True)]
 
 
 @with_groups
@@ -138,7 +109,6 @@ def evaluate(
     links: GoldOptions,
     as_json: AsJson = False,
     scoring: ScoreOptions,
-    context: DocumentOptions,
     machine: TranslationMachine,
 ) -> None:
     """Translate test sets and score them: BLEU, chrF, TER, and AER with gold links.
@@ -149,19 +119,25 @@ def evaluate(
     count before the source words, give pointing (the greatest weight of a word lies in its region) and IoU,
     fractions from 0 to 1.
     """
-    scoring.check(machine, files.number)
+    from translate.alignment.regions import alignment_scores
+
+    scoring.check(files.number)
     tests = files.read()
     golds = links.read(tests)
     translator = machine.load(run)
     print_engine(translator.engine)
-    tests = context.read(translator, tests)
-    rounded = machine.load(run, int8=True) if scoring.int8 else None
+    if scoring.documents:
+        tests = with_documents(translator, tests, scoring.documents)
     rows = []
     outs: Sequence[Path | None] = scoring.out or [None] * len(tests)
     for test, out in zip(tests, outs, strict=True):
-        row = _row(run, translator, test, scoring, machine, rounded, out)
+        row = _row(run, translator, test, scoring, machine, out)
         if golds is not None:
-            row |= _alignment_scores(translator, test, golds, machine.batch_size)
+            batch, context = machine.batch_size, test.context
+            found = translator.align(
+                test.source, test.references[0], whitespace=True, batch_size=batch, context=context
+            )
+            row |= alignment_scores(found, golds)
         rows.append(row)
         if not as_json:
             print("\n".join(_table(test, row, headed=len(tests) > 1)))
@@ -171,20 +147,48 @@ def evaluate(
     print_warnings(translator)
 
 
+def with_documents(
+    translator: "Translator", tests: Sequence[EvaluationSet], files: Sequence[Path]
+) -> list[EvaluationSet]:
+    """The test sets with the previous sentences of their sources; raises :class:`UserError`.
+
+    Args:
+        files: the ids of documents of each test set.
+    """
+    from translate.text.documents import previous_sentences
+    from translate.text.lines import read_lines
+
+    most = most_context(translator, "--documents")
+    found = []
+    for path, test in zip(files, tests, strict=True):
+        ids = read_lines(path)
+        if len(ids) != len(test.source):
+            raise other_length(path, len(ids), f"{len(test.source):,} sentences")
+        found.append(replace(test, context=list(previous_sentences(test.source, most, ids))))
+    return found
+
+
 def _row(
     run: Path,
     translator: "Translator",
     test: EvaluationSet,
     scoring: ScoreOptions,
     machine: TranslationMachine,
-    rounded: "Translator | None",
     out: Path | None,
 ) -> dict[str, Any]:
     """The figures of one test set, by their names in JSON; writes the translations to ``out``."""
     from translate.evaluation.scores import corpus_scores, lowercased_bleu
+    from translate.runs.runtime import translate_all
     from translate.text.file_writing import write_text
 
-    texts, language = _translated(translator, test, scoring, machine), translator.languages[1]
+    results = translate_all(
+        translator,
+        test.source,
+        beam_size=scoring.beam_size,
+        batch_size=machine.batch_size,
+        context=test.context,
+    )
+    texts, language = [result.text for result in results], translator.languages[1]
     if out is not None:
         write_text(out, "".join(f"{text}\n" for text in texts))
     row: dict[str, Any] = {
@@ -199,69 +203,15 @@ def _row(
         bleu, signature = lowercased_bleu(texts, *test.references, target_language=language)
         row["bleu_lowercased"] = bleu
         row["signatures"] |= {"bleu_lowercased": signature}
-    if scoring.ambiguous:
-        row["ambiguous"] = _ambiguous_scores(test, texts)
-    if rounded is not None:
-        others = _translated(rounded, test, scoring, machine)
-        bleu = corpus_scores(others, *test.references, target_language=language).bleu
-        row["int8"] = {"bleu": bleu, "cost": row["bleu"] - bleu}
     return row
 
 
-def _translated(
-    translator: "Translator", test: EvaluationSet, scoring: ScoreOptions, machine: TranslationMachine
-) -> list[str]:
-    from translate.runs.runtime import parallel_search
-
-    with parallel_search(translator, len(test.source)):
-        results = translator.translate(
-            test.source, beam_size=scoring.beam_size, batch_size=machine.batch_size, context=test.context
-        )
-    return [result.text for result in results]
-
-
-def _alignment_scores(
-    translator: "Translator", test: EvaluationSet, golds: list["Gold"], batch_size: int | None
-) -> dict[str, float]:
-    from translate.alignment.regions import alignment_scores
-
-    aligned = translator.align(
-        test.source, test.references[0], whitespace=True, batch_size=batch_size, context=test.context
-    )
-    return alignment_scores(aligned, golds)
-
-
-def _ambiguous_scores(test: EvaluationSet, texts: list[str]) -> dict[str, float]:
-    from translate.corpora.images.line import sentences_of
-    from translate.evaluation.scores import ambiguous_scores
-
-    found = ambiguous_scores(sentences_of(test.source), texts, test.references[0])
-    if found is None:
-        raise UserError("evaluate: --ambiguous: no source sentence has several references here; leave it out")
-    return found._asdict()
-
-
 def _table(test: EvaluationSet, row: dict[str, Any], *, headed: bool) -> list[str]:
-    from translate.evaluation.scores import ambiguous_line
+    from translate.evaluation.scores import score_lines
 
     several = f", {len(test.references)} references" if len(test.references) > 1 else ""
     lines = [f"{shown_path(test.name)}: {len(test.source):,} sentences{several}"] if headed else []
-    names = {"bleu": "BLEU", "bleu_lowercased": "BLEU", "chrf": "chrF", "ter": "TER "}
-    lines += [
-        f"{title} {row[name]:.2f}   {row['signatures'][name]}" for name, title in names.items() if name in row
-    ]
+    lines += score_lines(row)
     if row.get("seen_in_training"):
         lines.append(seen_line(row, "the run's", len(test.source)))
-    if "ambiguous" in row:
-        lines.append(ambiguous_line(**row["ambiguous"]))
-    if "pointing" in row:
-        pointed = f"of {row['pointed_words']:,} words that name something in the picture"
-        lines.append(f"pointing {100 * row['pointing']:.2f} % {pointed}, IoU {100 * row['iou']:.2f} %")
-    if "aer" in row:
-        measures = f"precision {row['precision']:.4f}, recall {row['recall']:.4f}"
-        lines.append(f"AER  {100 * row['aer']:.2f} %   {measures} (error rate of the word links)")
-    if "int8" in row:
-        bleu, cost = row["int8"]["bleu"], row["int8"]["cost"]
-        change = f"costs {cost:.2f}" if cost >= 0 else f"gains {-cost:.2f}"
-        lines.append(f"int8 BLEU {bleu:.2f}, which {change}")
     return lines

@@ -3,10 +3,8 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
-
 from translate.cli.console import print_warning
-from translate.cli.options import Plugins, Run, Threads
+from translate.cli.options import Plugins, Run, Threads, option
 
 EXAMPLES = """
 Examples:
@@ -20,44 +18,38 @@ Examples:
 """
 Format = Annotated[
     Literal["bundle", "ctranslate2", "onnx", "huggingface", "page"],
-    typer.Option(
-        metavar="NAME",
-        help="ctranslate2, onnx, huggingface, page: a folder for any web host, which translates in the "
+    option(
+        "NAME",
+        "ctranslate2, onnx, huggingface, page: a folder for any web host, which translates in the "
         "reader's browser, or bundle: a run without the files that only training needs.",
     ),
 ]
 Quantization = Annotated[
     Literal["float32", "int8", "int8_float32", "int16", "float16", "bfloat16"] | None,
-    typer.Option(
-        metavar="TYPE",
-        help="How ctranslate2 stores the weights: float32 (the default), int8, int8_float32, int16, "
+    option(
+        "TYPE",
+        "How ctranslate2 stores the weights: float32 (the default), int8, int8_float32, int16, "
         "float16 or bfloat16.",
     ),
 ]
 Runtime = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="PATH",
-        help="For page: onnxruntime-web as npm packs it. Default: it is fetched.",
-    ),
+    Path | None, option("PATH", "For page: onnxruntime-web as npm packs it. Default: it is fetched.")
 ]
 
 
 def export(
     run: Run,
     format: Format,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to create.")],
+    out: Annotated[Path, option("DIR", "Folder to create.")],
     sentences: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Source sentences for the proof, one a line. Default: generated English ones; files that "
+        option(
+            "FILE",
+            "Source sentences for the proof, one a line. Default: generated English ones; files that "
             "the run names are not read.",
         ),
     ] = None,
-    num_sentences: Annotated[
-        int, typer.Option(min=1, metavar="N", help="How many of the sentences to translate.")
-    ] = 100,
+    num_sentences: Annotated[int, option("N", "How many of the sentences to translate.", min=1)] = 100,
     quantization: Quantization = None,
     runtime: Runtime = None,
     threads: Threads = None,

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from translate.cli.console import Rate, print_warnings
-from translate.cli.options import Run, check_place, languages_of, option, with_groups
+from translate.cli.options import Run, TranslationMachine, check_place, languages_of, option, with_groups
 from translate.cli.text import load_runs, options_of
 from translate.cli.text_options import (
     AlignmentOptions,
@@ -15,7 +15,6 @@ from translate.cli.text_options import (
     OutputOptions,
     SampleOptions,
     SearchOptions,
-    TextMachine,
 )
 from translate.config.names import shown_path
 from translate.errors import UserError
@@ -37,7 +36,7 @@ def file(
     out: Annotated[Path, option("FILE", "The translated file, of the same kind.")],
     search: SearchOptions,
     lengths: LengthOptions,
-    machine: TextMachine,
+    machine: TranslationMachine,
 ) -> None:
     """Translate a file: its text is translated sentence by sentence, and all else stays as it is.
 

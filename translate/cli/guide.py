@@ -1,12 +1,12 @@
 """``translate guide``: links from two models and a statistical aligner, taught to a third model."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from translate.cli.console import unbuffer_lines
-from translate.cli.options import Symmetrisation
+from translate.cli.options import option
 
 EXAMPLES = """
 Examples:
@@ -17,25 +17,15 @@ Examples:
 
 
 def guide(
-    out: Annotated[
-        Path,
-        typer.Option(metavar="DIR", help="Folder for the links and the runs forward, backward and guided."),
-    ],
+    out: Annotated[Path, option("DIR", "Folder for the links and the runs forward, backward and guided.")],
     overrides: Annotated[
         list[str] | None,
         typer.Argument(metavar="NAME=VALUE", help="Settings of all three runs, as of translate train."),
     ] = None,
-    symmetrise: Annotated[
-        Literal[Symmetrisation, "majority"],
-        typer.Option(
-            metavar="NAME",
-            help="How to combine the links of both directions: majority (links that two of three aligners "
-            "found; the third is a statistical aligner), intersection, union, grow-diag, grow-diag-final or "
-            "grow-diag-final-and.",
-        ),
-    ] = "majority",
 ) -> None:
     """Train both directions, align the corpus with them, and train a model guided by these links.
+
+    A link is one that two of three aligners found: both directions and a statistical aligner.
 
     An interrupted command continues when you start it again. The links guide the first head of the layer
     training.guided_layer (null: the middle layer). Their loss has the weight training.guided_alignment; if
@@ -47,6 +37,6 @@ def guide(
 
     unbuffer_lines()
     config = compose(overrides or [], check=check_config)
-    code = train_guided(config, out, symmetrisation=symmetrise)
+    code = train_guided(config, out)
     if code:
         raise SystemExit(code)

@@ -2,7 +2,6 @@
 
 import gc
 import importlib
-import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -121,7 +120,7 @@ def run(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except UserError as error:
-        print_error(f"{error}{_deleted_directory_hint()}")
+        print_error(error)
         return WRONG_USE
     except (KeyboardInterrupt, typer.Abort):
         print_error("interrupted")
@@ -130,7 +129,7 @@ def run(arguments: Sequence[str]) -> int:
         silence_stdout()
         return READER_GONE
     except OSError as error:  # a full disk, a folder that cannot be written
-        return print_system_error(error, _deleted_directory_hint())
+        return print_system_error(error)
     except MemoryError:
         print_error("not enough memory; give a smaller file, a smaller --batch-size or more memory")
         return SYSTEM_FAILED
@@ -141,15 +140,6 @@ def run(arguments: Sequence[str]) -> int:
             raise
         print_error(usage_message(error))
         return WRONG_USE
-
-
-def _deleted_directory_hint() -> str:
-    """A hint for the end of an error, where the working directory has been deleted."""
-    try:
-        os.getcwd()
-    except OSError:
-        return "; the working directory does not exist any more: change to another one and try again"
-    return ""
 
 
 def main() -> None:

@@ -32,26 +32,21 @@ def flag(name: str, help: str) -> Any:
 Symmetrisation = Literal["intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"]
 
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.")]
-Threads = Annotated[int | None, typer.Option(min=1, metavar="N", help="CPU threads. Default: torch chooses.")]
+Threads = Annotated[int | None, option("N", "CPU threads. Default: torch chooses.", min=1)]
 Plugins = Annotated[
     list[str] | None,
-    typer.Option(
-        "--plugin", metavar="MODULE", help="A Python module that the run needs; may be given several times."
-    ),
+    option("MODULE", "A Python module that the run needs; may be given several times.", "--plugin"),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+AsJson = Annotated[bool, flag("--json", "Print one JSON object.")]
 BeamSize = Annotated[
     int | None,
-    typer.Option(
-        metavar="N",
-        help="Hypotheses that the beam holds; 1 is greedy search. Default: search.beam_size of the run.",
-    ),
+    option("N", "Hypotheses that the beam holds; 1 is greedy search. Default: search.beam_size of the run."),
 ]
 Engine = Annotated[
     Literal["torch", "ctranslate2", "auto"],
-    typer.Option(
-        metavar="NAME",
-        help="What searches for translations: torch; ctranslate2, faster, for Transformers on the CPU; auto: "
+    option(
+        "NAME",
+        "What searches for translations: torch; ctranslate2, faster, for Transformers on the CPU; auto: "
         "ctranslate2 if it has every option that is given, otherwise torch.",
     ),
 ]
@@ -106,15 +101,14 @@ class MachineOptions:
 
     PANEL: ClassVar = "Machine"
 
-    device: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="cpu, cuda, cuda:1 ...; auto takes a GPU if there is one."),
-    ] = "auto"
+    device: Annotated[str, option("NAME", "cpu, cuda, cuda:1 ...; auto takes a GPU if there is one.")] = (
+        "auto"
+    )
     threads: Threads = None
     plugin: Plugins = None
 
-    def load(self, run: Path, *, int8: bool = False) -> "Translator":
-        """The translator of a run; with ``int8`` its linear layers compute in 8 bits."""
+    def load(self, run: Path) -> "Translator":
+        """The translator of a run."""
         from translate.runs.run_directory import check_is_run
 
         check_is_run(run)
@@ -122,15 +116,15 @@ class MachineOptions:
         from translate.runs.load import load
         from translate.runs.runtime import bfloat16_instructions, find_device, use_processor, use_runtime
 
-        precision, engine = getattr(self, "precision", "float32"), getattr(self, "engine", "torch")
         chosen = find_device(self.device)
         use_runtime(chosen, self.threads)
-        if precision == "bfloat16" and chosen.type == "cpu" and bfloat16_instructions() is None:
+        wanted = {
+            name: getattr(self, name) for name in ("precision", "engine", "int8") if hasattr(self, name)
+        }
+        no_bfloat16 = chosen.type == "cpu" and bfloat16_instructions() is None
+        if wanted.get("precision") == "bfloat16" and no_bfloat16:
             print_note("--precision bfloat16: this processor has no instructions for it; float32 is faster")
-        plugins = self.plugin or ()
-        translator = load(
-            run, device=self.device, plugins=plugins, int8=int8, precision=precision, engine=engine
-        )
+        translator = load(run, device=self.device, plugins=self.plugin or (), **wanted)
         use_processor(translator.model, chosen)
         _note_unfinished(run)
         return translator
@@ -142,9 +136,7 @@ class BatchMachine(MachineOptions):
 
     batch_size: Annotated[
         int | None,
-        typer.Option(
-            min=1, metavar="N", help="Sentences in a batch. Default: search.batch_size of the run, or memory."
-        ),
+        option("N", "Sentences in a batch. Default: search.batch_size of the run, or memory.", min=1),
     ] = None
 
 
@@ -154,26 +146,25 @@ class TranslationMachine(BatchMachine):
 
     precision: Annotated[
         str,
-        typer.Option(
-            metavar="NAME",
-            help="float32, bfloat16 or float16. On a CPU bfloat16 is for processors with instructions for it "
+        option(
+            "NAME",
+            "float32, bfloat16 or float16. On a CPU bfloat16 is for processors with instructions for it "
             "(see translate doctor), and float16 is slow.",
         ),
     ] = "float32"
     engine: Engine = "torch"
+    int8: Annotated[bool, flag("--int8", "Linear layers in 8 bits on the CPU: smaller, not exact.")] = False
 
 
 def _note_unfinished(run: Path) -> None:
-    """Say that a run is still training, or has not ended: its alignments are not calibrated yet."""
-    from translate.runs.run_directory import RunDirectory, holder_of
+    """Say that a run has not ended: its alignments are not calibrated yet."""
+    from translate.runs.run_directory import RunDirectory
 
-    holder, calibrated = holder_of(run), RunDirectory(run).alignment.exists()
-    heads = "its attention heads are not calibrated yet, so an alignment is the mean of all heads of a layer"
-    if holder is not None:
-        kept = "its attention heads were calibrated for an earlier checkpoint" if calibrated else heads
-        print_note(f"{run} is still training ({holder}): this is its best checkpoint so far, and {kept}")
-    elif not calibrated:
-        print_note(f"{run}: {heads}; translate align calibrate {run} chooses them")
+    if not RunDirectory(run).alignment.exists():
+        print_note(
+            f"{run}: its attention heads are not calibrated yet, so an alignment is the mean of all heads of "
+            f"a layer; translate align calibrate {run} chooses them when its training has ended"
+        )
 
 
 def print_engine(choice: "EngineChoice") -> None:

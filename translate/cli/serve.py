@@ -4,7 +4,6 @@ import ipaddress
 import json
 import os
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
@@ -14,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import typer
 
 from translate.cli.console import print_error, print_note
-from translate.cli.options import Engine, with_groups
-from translate.cli.text_options import TextMachine
+from translate.cli.options import Engine, TranslationMachine, with_groups
 from translate.errors import UserError
 from translate.serve.limits import ServiceLimits
 
@@ -110,7 +108,7 @@ class WorkOptions:
 
 
 @dataclass(frozen=True)
-class ServeMachine(TextMachine):
+class ServeMachine(TranslationMachine):
     """The options of ``translate text``; Transformers on the CPU are served by CTranslate2."""
 
     engine: Engine = "auto"
@@ -159,9 +157,7 @@ class ServerSettings:
             machine = replace(machine, threads=max(1, torch.get_num_threads() // self.work.workers))
         languages = read_languages(self.work.languages or (), list(named))
         keys = Keys() if self.key_file is None else Keys.read(Path(self.key_file))
-        models = open_catalogue(
-            named, languages, partial(machine.load, int8=machine.int8), machine.batch_size
-        )
+        models = open_catalogue(named, languages, machine.load, machine.batch_size)
         for served in models.models:
             if (note := served.translator.engine.note) is not None:
                 log.write("engine", model=served.name, note=note)

@@ -1,27 +1,16 @@
 """The options of sources that are more than sentences: documents and pictures."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
 
-from translate.cli.console import as_unicode, print_warning
 from translate.cli.options import flag, option
-from translate.config.names import shorten, shown_path
+from translate.config.names import shown_path
 from translate.errors import UserError
 
 if TYPE_CHECKING:
     from translate.translator import Translator
-
-DocumentIds = Annotated[
-    list[Path] | None,
-    option(
-        "FILE", "The id of each sentence's document, for runs that read context; one file for every test set."
-    ),
-]
-NoContext = Annotated[
-    bool, flag("--no-context", "Read every sentence without the previous ones of its document.")
-]
 
 
 class LineInDocument(NamedTuple):
@@ -45,15 +34,16 @@ class TextDocuments:
             "are one document, or several with blank lines between them.",
         ),
     ] = None
-    no_context: NoContext = False
+    no_context: Annotated[
+        bool, flag("--no-context", "Read every sentence without the previous ones of its document.")
+    ] = False
 
-    def most(self, translator: "Translator", *, split_sentences: bool) -> int:
+    def most(self, translator: "Translator") -> int:
         """How many previous sentences are read; raises :class:`UserError` for an option without effect."""
-        given = {"--document-ids": self.document_ids is not None, "--no-context": self.no_context}
-        reads = _checked_context(translator, given)
-        if self.document_ids is not None and (self.no_context or split_sentences):
-            other = "--no-context" if self.no_context else "--split-sentences"
-            raise UserError(f"--document-ids has no effect with {other}: leave one of them out")
+        given = {"--document-ids": self.document_ids, "--no-context": self.no_context}
+        reads = most_context(translator, *(name for name, value in given.items() if value))
+        if self.document_ids is not None and self.no_context:
+            raise UserError("--document-ids has no effect with --no-context: leave one of them out")
         return 0 if self.no_context else reads
 
     def follow(self, blocks: Iterable[list[str]], most: int) -> Iterator[list[LineInDocument]]:
@@ -70,7 +60,8 @@ class TextDocuments:
         for block in blocks:
             number += len(block)
             if ids is not None and number > len(ids):
-                raise self._other_length(len(ids), f"more than {number - 1:,}" if number > 1 else "more")
+                fewest = f"more than {number - 1:,}" if number > 1 else "more"
+                raise other_length(self.document_ids, len(ids), f"{fewest} lines")
             seen = [line.text for line in before]
             known = None if ids is None else ids[number - len(block) - len(seen) : number]
             found = list(previous_sentences([*seen, *block], most, known))[len(seen) :]
@@ -78,88 +69,28 @@ class TextDocuments:
             yield lines
             before = [*before, *lines][-most:] if most else []
         if ids is not None and number < len(ids):
-            raise self._other_length(len(ids), f"{number:,}")
-
-    def _other_length(self, ids: int, lines: str) -> UserError:
-        assert self.document_ids is not None
-        return _other_length(self.document_ids, ids, f"{lines} lines")
+            raise other_length(self.document_ids, len(ids), f"{number:,} lines")
 
 
-@dataclass(frozen=True)
-class PairContext:
-    """The document of one pair."""
+def most_context(translator: "Translator", *given: str) -> int:
+    """The most previous sentences that a run, or a member of an ensemble, reads.
 
-    PANEL: ClassVar = "Documents"
-
-    context: Annotated[
-        list[str] | None,
-        option(
-            "SENTENCE",
-            "A previous sentence of the document, for a run that reads them; several times, "
-            "in their order. A heatmap shows sentences and words.",
-            callback=as_unicode,
-        ),
-    ] = None
-
-
-def reads_context(translator: "Translator") -> int:
-    """The most previous sentences that a run, or a member of an ensemble, reads."""
-    return max(member.context.sentences for member in (translator, *translator.partners))
-
-
-def _checked_context(translator: "Translator", given: Mapping[str, bool]) -> int:
-    """The result of :func:`reads_context`; raises :class:`UserError` if options are given in vain."""
-    reads = reads_context(translator)
-    for name in (name for name, is_given in given.items() if is_given and not reads):
+    Raises:
+        UserError: if it reads none, and options that need them are ``given``.
+    """
+    reads = max(member.context.sentences for member in (translator, *translator.partners))
+    if given and not reads:
         raise UserError(
-            f"{name}: this run reads no previous sentences; expected one trained with data.context_sentences"
+            f"{given[0]}: this run reads no previous sentences; expected one trained with "
+            "data.context_sentences"
         )
     return reads
 
 
-def _other_length(path: Path, ids: int, sentences: str) -> UserError:
+def other_length(path: Path | None, ids: int, sentences: str) -> UserError:
     return UserError(
         f"{shown_path(path)}: {ids:,} ids of documents for {sentences}; expected as many lines as sentences"
     )
-
-
-def contexts_of(
-    translator: "Translator",
-    sources: Sequence[Sequence[str]],
-    files: Sequence[Path] | None,
-    *,
-    no_context: bool,
-) -> list[list[list[str]] | None]:
-    """The previous sentences of each source of several test sets; ``None`` if they are not known.
-
-    Args:
-        translator: of the run.
-        sources: of each test set.
-        files: the ids of documents of each.
-        no_context: whether none are wanted.
-
-    Raises:
-        UserError: for files that do not fit the sources, or that the run does not read.
-    """
-    from translate.text.documents import previous_sentences
-    from translate.text.lines import read_lines
-
-    most = _checked_context(translator, {"--documents": bool(files), "--no-context": no_context})
-    if files and no_context:
-        raise UserError("--documents has no effect with --no-context: leave one of them out")
-    if no_context:
-        return [[[] for _ in source] for source in sources]
-    if not files:
-        return [None for _ in sources]
-    if len(files) != len(sources):
-        raise UserError(f"--documents: {len(files)} files for {len(sources)} test sets; give as many")
-    found: list[list[list[str]] | None] = []
-    for path, source in zip(files, sources, strict=True):
-        ids = read_lines(path)
-        if len(ids) != len(source):
-            raise _other_length(path, len(ids), f"{len(source):,} sentences")
-        found.append(list(previous_sentences(source, most, ids)))
-    return found
 
 
 @dataclass(frozen=True)
@@ -201,37 +132,6 @@ class PictureInput:
             few = "1 sentence" if len(sentences) == 1 else f"{len(sentences)} sentences"
             raise UserError(f"--image: {len(names)} pictures for {few}; expected one, or as many")
         return [join_line(*pair) for pair in zip(names, sentences, strict=True)]
-
-
-@dataclass(frozen=True)
-class OnePicture:
-    """The picture of a single pair."""
-
-    PANEL: ClassVar = "Picture"
-
-    image: Annotated[
-        Path | None, option("FILE", "The picture that the run describes, or reads beside SOURCE.")
-    ] = None
-
-    def check(self, sentence: str | None) -> None:
-        """Raise :class:`UserError` if there is neither a picture nor a sentence."""
-        if self.image is None and sentence is None:
-            raise UserError(
-                "missing argument SOURCE: a source sentence, or the picture that a run describes (see "
-                "translate align pair --help)"
-            )
-
-    def line(self, translator: "Translator", sentence: str | None) -> str:
-        """The source line; raises :class:`UserError` if picture and sentence do not fit."""
-        from translate.corpora.images.line import is_unread
-
-        if self.image is None:
-            if sentence and is_unread(sentence, translator.reads):
-                print_warning(f"{shorten(sentence)} names a picture, but is read as words; use --image")
-            return sentence or ""
-        lines = PictureInput([self.image]).lines(translator, [sentence] if sentence else None)
-        assert lines is not None
-        return lines[0]
 
 
 def check_words_alone(what: str, translator: "Translator", source: str) -> None:

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-import typer
-
+from translate.cli.options import option
 from translate.errors import UserError
 
 
@@ -35,16 +34,13 @@ class EvaluationFiles:
     PANEL: ClassVar = "Test set"
 
     source: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE", help="Source sentences, one a line; give it again for another test set."
-        ),
+        list[Path] | None, option("FILE", "Source sentences, one a line; give it again for another test set.")
     ] = None
     reference: Annotated[
         list[Path] | None,
-        typer.Option(
-            metavar="FILE",
-            help="Their translations; give it again for another reference, or for the references of the "
+        option(
+            "FILE",
+            "Their translations; give it again for another reference, or for the references of the "
             "next --source.",
         ),
     ] = None

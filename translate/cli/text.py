@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -14,23 +13,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from translate.cli.console import Rate, as_unicode, input_lines, print_note, print_warning, print_warnings
-from translate.cli.options import Run, print_engine, with_groups
-from translate.cli.source_options import LineInDocument, PictureInput, TextDocuments, reads_context
+from translate.cli.options import Run, TranslationMachine, print_engine, with_groups
+from translate.cli.source_options import LineInDocument, PictureInput, TextDocuments, most_context
 from translate.cli.text_options import (
     AlignmentOptions,
     LengthOptions,
     OutputOptions,
     SampleOptions,
     SearchOptions,
-    TextMachine,
-    check_paragraphs,
     check_sampling,
-    check_whole_lines,
     search_config,
 )
 from translate.config.names import shorten, shown_path
 from translate.errors import LineError, UserError
-from translate.runs.run_directory import is_run
 
 if TYPE_CHECKING:
     from translate.translation import ScoredText, TranslateOptions, Translation
@@ -52,17 +47,10 @@ Examples:
   translate file runs/mine note.docx --out note.fr.docx
 """
 
-MAX_SENTENCES = 1000  # of a line with --split-sentences; the rest is not read
-SENTENCES_CUT = f"line cut at {MAX_SENTENCES:,} sentences"
-SETTING = re.compile(r"[a-z_]+(\.[a-z_]+)+=\S*")  # of translate train
-PICTURED = ("![", "scene:")  # beginnings of lines that name a picture
-UNREAD = "the name of a picture, which was translated as words"
 FAILED = 1  # the exit code if a line could not be translated
 
 # Some readers of lines also end a line at these.
 LINE_BREAKS = {character: f"\\u{ord(character):04x}" for character in "\x85\u2028\u2029"}
-
-Parts = list[tuple[str, "Translation"]]  # sentences with their translations
 
 
 @with_groups
@@ -84,7 +72,7 @@ def text(
     samples: SampleOptions,
     pictures: PictureInput,
     documents: TextDocuments,
-    machine: TextMachine,
+    machine: TranslationMachine,
 ) -> None:
     """Translate sentences, given as arguments or on standard input.
 
@@ -93,21 +81,17 @@ def text(
     search in the run's config.yaml.
 
     A run that reads previous sentences (data.context_sentences) takes the lines for one document; a blank
-    line ends it. With --split-sentences the sentences of a line are a document.
+    line ends it.
     """
     check_sampling(search, samples)
-    check_paragraphs(output, alignment)
-    if sentences and not run.exists() and is_run(Path(sentences[-1])):
-        raise UserError(f"{shorten(run)}: no such run directory; the run comes first: {sentences[-1]}")
     _refuse_file(run, sentences or [])
     translator = load_runs([run, *(search.ensemble or ())], machine)
     sentences = pictures.lines(translator, sentences)
-    check_whole_lines(translator, output)
     options = options_of(translator, output, alignment, search, lengths, samples, machine)
-    most = documents.most(translator, split_sentences=output.split_sentences)
+    most = documents.most(translator)
 
     tolerant = Tolerant(
-        partial(_translate, translator, options, most, split_sentences=output.split_sentences),
+        partial(_translate, translator, options),
         partial(_row, output, translator.engine.asked, align=alignment.align),
         translator.warnings,
         stream=sentences is None or sentences == ["-"],
@@ -124,9 +108,9 @@ def text(
     tolerant.end()
 
 
-def load_runs(runs: list[Path], machine: TextMachine) -> "Translator":
+def load_runs(runs: list[Path], machine: TranslationMachine) -> "Translator":
     """The translator of a run, or of an ensemble of several."""
-    translator, *others = (machine.load(run, int8=machine.int8) for run in runs)
+    translator, *others = (machine.load(run) for run in runs)
     return translator.join(others) if others else translator
 
 
@@ -137,14 +121,14 @@ def options_of(
     search: SearchOptions,
     lengths: LengthOptions,
     samples: SampleOptions,
-    machine: TextMachine,
+    machine: TranslationMachine,
 ) -> "TranslateOptions":
     """The options of every call; says which engine translates with them."""
     from translate.translation import TranslateOptions
 
     options = TranslateOptions(
         n_best=output.n_best,
-        alignments=alignment.align or (output.format == "jsonl" and not output.split_sentences),
+        alignments=alignment.align or output.format == "jsonl",
         batch_size=machine.batch_size,
         prefix=search.prefix,
         constraints=search.constraint or None,
@@ -166,11 +150,6 @@ def _blocks(sentences: list[str] | None, warnings: Counter[str], reads: str) -> 
                 f"for its lines write < {name}" if reads == "text" else f"write --image {name} for a picture"
             )
             print_warning(f"{name} is a file, but its name was translated; {hint}")
-        for sentence in filter(SETTING.fullmatch, sentences):
-            print_warning(
-                f"{shorten(sentence)} looks like a setting of translate train, but was translated; "
-                "the options of translate text begin with --"
-            )
         return iter([sentences])
     from translate.text.lines import gather
 
@@ -200,50 +179,14 @@ def _is_file(name: str) -> bool:
 
 
 def _translate(
-    translator: "Translator",
-    options: "TranslateOptions",
-    most: int,
-    block: list[LineInDocument],
-    *,
-    split_sentences: bool,
-) -> list[Parts]:
-    """For each line its sentences, each with its translation; the line itself unless sentences are split.
+    translator: "Translator", options: "TranslateOptions", block: list[LineInDocument]
+) -> list["Translation"]:
+    """The translation of each line of a block."""
+    from translate.runs.runtime import translate_all
 
-    Args:
-        most: previous sentences that are read.
-    """
-    from translate.runs.runtime import parallel_search
-
-    paragraphs = _split(translator, most, block) if split_sentences else [[line] for line in block]
-    lines = [line for paragraph in paragraphs for line in paragraph]
-    if named := [line.text for line in lines if line.text.lstrip().startswith(PICTURED)]:
-        from translate.corpora.images.line import is_unread
-
-        translator.warnings.update(UNREAD for name in named if is_unread(name, translator.reads))
-    context = [line.previous for line in lines] if reads_context(translator) else None
-    with parallel_search(translator, len(lines)):
-        found = translator.translate([line.text for line in lines], options=replace(options, context=context))
-    results = iter(found)
-    return [[(line.text, next(results)) for line in paragraph] for paragraph in paragraphs]
-
-
-def _split(translator: "Translator", most: int, block: list[LineInDocument]) -> list[list[LineInDocument]]:
-    """The sentences of each paragraph, which is a document of its own."""
-    from translate.text.documents import previous_sentences
-    from translate.text.sentences import split
-    from translate.translator import BLANK
-
-    paragraphs = []
-    for line in block:
-        sentences = [line.text[start:end] for start, end in split(line.text, translator.languages[0])]
-        if not sentences:
-            translator.warnings[BLANK] += 1
-        if len(sentences) > MAX_SENTENCES:
-            translator.warnings[SENTENCES_CUT] += 1
-        sentences = sentences[:MAX_SENTENCES]
-        pairs = zip(sentences, previous_sentences(sentences, most), strict=True)
-        paragraphs.append([LineInDocument(*pair) for pair in pairs])
-    return paragraphs
+    context = [line.previous for line in block] if most_context(translator) else None
+    lines = [line.text for line in block]
+    return translate_all(translator, lines, options=replace(options, context=context))
 
 
 @dataclass
@@ -313,21 +256,14 @@ class Tolerant:
 
 
 def _row(
-    output: OutputOptions, engine: str, line: LineInDocument, found: Parts | None, *, align: bool
+    output: OutputOptions, engine: str, line: LineInDocument, found: "Translation | None", *, align: bool
 ) -> str:
     """The row of a line; an empty one if it could not be translated.
 
     Args:
         engine: the one that the user asked for.
     """
-    if output.split_sentences:
-        parts = found or []
-        joined = " ".join(result.text for _, result in parts)
-        if output.format == "text":
-            return joined
-        rows = [{"source": source, **_scored(result), **_engine(result, engine)} for source, result in parts]
-        return _dump({"source": line.text, "text": joined, "sentences": rows})
-    result = found[0][1] if found else _nothing()
+    result = found or _nothing()
     if output.format == "jsonl":
         return _json(line.text, result, engine)
     texts = [candidate.text for candidate in result.n_best] or [result.text]

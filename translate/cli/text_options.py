@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import typer
 
 from translate.cli.console import as_unicode
-from translate.cli.options import TranslationMachine, flag, option
+from translate.cli.options import flag, option
 from translate.errors import UserError
 
 if TYPE_CHECKING:
     from translate.config.search import SearchConfig
-    from translate.translator import Translator
 
 
 @dataclass(frozen=True)
@@ -26,9 +25,6 @@ class OutputOptions:
         Literal["text", "jsonl"],
         typer.Option(help="text: one line for every sentence; jsonl: one JSON object."),
     ] = "text"
-    split_sentences: Annotated[
-        bool, flag("--split-sentences", "Take a line for a paragraph and translate its sentences one by one.")
-    ] = False
 
 
 @dataclass(frozen=True)
@@ -142,20 +138,6 @@ class SampleOptions:
     ] = None
 
 
-@dataclass(frozen=True)
-class TextMachine(TranslationMachine):
-    """The machine of other commands that translate, and 8-bit layers."""
-
-    int8: Annotated[
-        bool,
-        flag(
-            "--int8",
-            "Linear layers in 8 bits on the CPU: smaller, not exact. translate evaluate RUN --int8 "
-            "measures the loss in BLEU.",
-        ),
-    ] = False
-
-
 def check_sampling(search: SearchOptions, samples: SampleOptions) -> None:
     """Raise :class:`UserError` for options of samples without samples, or of the beam with samples."""
     if not samples.sample and samples.mbr is None:
@@ -168,21 +150,6 @@ def check_sampling(search: SearchOptions, samples: SampleOptions) -> None:
             raise UserError(
                 f"{_flag(name)} is for beam search, but --sample and --mbr draw samples: leave it out"
             )
-
-
-def check_paragraphs(output: OutputOptions, alignment: AlignmentOptions) -> None:
-    """Raise :class:`UserError` for options that need one translation a line."""
-    given = {"--align": alignment.align, "--markup": alignment.markup, "--n-best": output.n_best > 1}
-    for name in (name for name, value in given.items() if value and output.split_sentences):
-        raise UserError(f"--split-sentences joins the translations of several sentences: leave out {name}")
-
-
-def check_whole_lines(translator: "Translator", output: OutputOptions) -> None:
-    """Raise :class:`UserError` for sentences of a line if each line may have a picture."""
-    if output.split_sentences and translator.reads != "text":
-        raise UserError(
-            "--split-sentences: this run reads pictures, each of which goes with a whole line; leave it out"
-        )
 
 
 def search_config(

@@ -24,7 +24,6 @@ _NAMES: dict[Any, str] = {
     Path: "a path",
     type(None): "null",
 }
-_SPECIAL = re.compile(r"[^\w.-]")
 _BEYOND = ("greater_than_equal", "greater_than", "less_than_equal", "less_than")  # errors of pydantic
 _LIMITS: dict[type, tuple[str, str]] = {
     Ge: ("ge", "at least"),
@@ -185,9 +184,6 @@ def malformed(text: str, reason: str, choices: Mapping[str, list[str]]) -> str:
             elif text in options:
                 known = f"; did you mean {group}={text}?"
         return f"{shorten(text)!r}: an override is written name=value{known}"
-    name, _, value = text.partition("=")
-    if value.strip("<>") and not _SPECIAL.search(value.strip("<>")):  # a tag, as of a corpus
-        return f"{shorten(text)!r}: not a valid override; write \"{shorten(name)}='{shorten(value)}'\""
     quoting = "a value with special characters is quoted: \"name='a b, c'\""
     return f"{shorten(text)!r}: not a valid override ({shorten(reason)}); {quoting}"
 

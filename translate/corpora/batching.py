@@ -29,7 +29,6 @@ class Batch:
     target_mask: Tensor | None  # (B, T) bool, always on the CPU
     indices: list[int]  # of the pairs in the corpus
     num_tokens: int  # target tokens without padding
-    num_source_tokens: int
     guide: Tensor | None = None  # (B, T, S) wanted attention; rows sum to 1, or 0 where it is unknown
 
     def to(self, device: torch.device) -> "Batch":
@@ -100,7 +99,6 @@ def collate(corpus: EncodedCorpus, indices: Sequence[int]) -> Batch:
         target_mask,
         list(indices),
         sum(len(target) + 1 for target in targets),
-        sum(len(source) for source in sources),
         None if corpus.links is None else _guide(corpus.links, indices, sources, target_in.shape[1]),
     )
 

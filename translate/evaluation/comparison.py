@@ -6,8 +6,7 @@ difference depends on the choice of the sentences; neither knows how it depends 
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from translate.errors import UserError
 from translate.evaluation.scores import check_numbers, metrics_of
@@ -20,35 +19,10 @@ MAX_BYTES = 4 << 30
 _BYTES = {"bootstrap": 80, "randomisation": 10}
 
 
-@dataclass(frozen=True)
-class SystemScore:
-    """A system by one metric.
-
-    Attributes:
-        score: of the whole test set.
-        mean: of the resamples.
-        interval: half the 95 % interval around ``mean``.
-        p: test -> how likely a difference to the baseline as large as this one is by chance; 1 where there is
-            none. Empty for the baseline.
-    """
-
-    score: float
-    mean: float
-    interval: float
-    p: Mapping[str, float]
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Systems on one test set; the first one is the baseline.
-
-    Attributes:
-        scores: metric -> system -> its score.
-        signatures: metric -> test -> sacrebleu's signature, with the seed and the number of resamples.
-    """
-
-    scores: Mapping[str, Mapping[str, SystemScore]]
-    signatures: Mapping[str, Mapping[str, str]]
+Scores = dict[str, dict[str, dict[str, Any]]]  # metric -> system -> its figures
+Signatures = dict[
+    str, dict[str, str]
+]  # metric -> test -> sacrebleu's, with the seed and the number of resamples
 
 
 def compare(
@@ -59,8 +33,8 @@ def compare(
     ter: bool = False,
     samples: int = SAMPLES,
     trials: int = TRIALS,
-) -> Comparison:
-    """Score systems and test the difference of each to the first one, two-sided.
+) -> tuple[Scores, Signatures]:
+    """Score systems and test the difference of each to the first one, the baseline, two-sided.
 
     The seed is sacrebleu's: the environment variable ``SACREBLEU_SEED``, or 12345.
 
@@ -71,6 +45,11 @@ def compare(
         ter: whether TER, which takes longest, is tested beside BLEU and chrF.
         samples: bootstrap resamples.
         trials: of approximate randomisation.
+
+    Returns:
+        The ``score`` of each system by each metric, the 95 % ``interval`` of the resamples and, but for the
+        baseline, the ``difference`` to it and ``p``: for each test, how likely a difference as large as this
+        one is by chance; 1 where there is none. And the signatures.
 
     Raises:
         UserError: if the numbers of sentences differ, for a seed that is none, or if the arrays of sacrebleu
@@ -94,25 +73,24 @@ def compare(
         found[test] = {metric: columns[column] for metric, column in named.items()}
         signatures[test] = {metric: str(signs[column]) for metric, column in named.items()}
     scores = {metric: _joined(list(systems), found, metric) for metric in metrics}
-    return Comparison(
-        scores, {metric: {test: signatures[test][metric] for test in TESTS} for metric in metrics}
-    )
+    return scores, {metric: {test: signatures[test][metric] for test in TESTS} for metric in metrics}
 
 
 def _joined(
     names: Sequence[str], found: Mapping[str, Mapping[str, Any]], metric: str
-) -> dict[str, SystemScore]:
+) -> dict[str, dict[str, Any]]:
     """The results of both tests for one metric, by system."""
-    joined: dict[str, SystemScore] = {}
+    joined: dict[str, dict[str, Any]] = {}
     for index, name in enumerate(names):
         results = {test: found[test][metric][index] for test in TESTS}
         sampled = results["bootstrap"]
-        score, baseline = float(sampled.score), joined[names[0]].score if index else 0.0
-        # sacrebleu counts larger differences alone, so equal systems would differ significantly.
-        p = {}
-        for test, result in results.items() if index else ():
-            p[test] = 1.0 if score == baseline else float(result.p_value)
-        joined[name] = SystemScore(score, float(sampled.mean), float(sampled.ci), p)
+        score, mean, half = (float(value) for value in (sampled.score, sampled.mean, sampled.ci))
+        joined[name] = {"score": score, "interval": [mean - half, mean + half]}
+        if index:
+            difference = score - joined[names[0]]["score"]
+            # sacrebleu counts larger differences alone, so equal systems would differ significantly.
+            p = {test: float(result.p_value) if difference else 1.0 for test, result in results.items()}
+            joined[name] |= {"difference": difference, "p": p}
     return joined
 
 
@@ -136,14 +114,6 @@ def _check_size(sentences: int, numbers: Mapping[str, int]) -> None:
             )
 
 
-class Wins(NamedTuple):
-    """On how many sentences a system scores higher than, lower than and the same as the baseline."""
-
-    better: int
-    worse: int
-    equal: int
-
-
 def sentence_chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> list[float]:
     """The chrF (0 to 100) of each translation against its references, as sacrebleu defines it."""
     from sacrebleu.metrics import CHRF
@@ -165,8 +135,8 @@ def most_different(scores: Sequence[Sequence[float]], most: int) -> list[int]:
     return [index for index in order[:most] if spreads[index] > 0]
 
 
-def wins(scores: Sequence[float], baseline: Sequence[float]) -> Wins:
-    """On how many sentences ``scores`` are higher, lower and the same."""
+def wins(scores: Sequence[float], baseline: Sequence[float]) -> dict[str, int]:
+    """On how many sentences ``scores`` are better than those of the baseline, worse and equal."""
     pairs = list(zip(scores, baseline, strict=True))
     better, worse = sum(a > b for a, b in pairs), sum(a < b for a, b in pairs)
-    return Wins(better, worse, len(pairs) - better - worse)
+    return {"better": better, "worse": worse, "equal": len(pairs) - better - worse}

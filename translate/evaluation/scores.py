@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from translate.errors import UserError
 
@@ -23,7 +23,6 @@ class CorpusScores(NamedTuple):
 
 def bleu_score(hypotheses: Sequence[str], references: Sequence[str], *, target_language: str = "") -> float:
     """BLEU alone, for validation; raises the errors of :func:`corpus_scores`."""
-    check_numbers(hypotheses, [references])
     return _score(bleu_metric(target_language), hypotheses, [references])
 
 
@@ -45,7 +44,6 @@ def corpus_scores(
         UserError: if the numbers of translations and references differ, or there are none.
     """
     everything = [references, *further]
-    check_numbers(hypotheses, everything)
     metrics = metrics_of(target_language, ter=True)
     scores = {name: _score(metric, hypotheses, everything) for name, metric in metrics.items()}
     signatures = {name: str(metric.get_signature()) for name, metric in metrics.items()}
@@ -56,10 +54,8 @@ def lowercased_bleu(
     hypotheses: Sequence[str], references: Sequence[str], *further: Sequence[str], target_language: str = ""
 ) -> tuple[float, str]:
     """BLEU of lower-cased tokens, and its signature; arguments and errors of :func:`corpus_scores`."""
-    everything = [references, *further]
-    check_numbers(hypotheses, everything)
     metric = bleu_metric(target_language, lowercase=True)
-    return _score(metric, hypotheses, everything), str(metric.get_signature())
+    return _score(metric, hypotheses, [references, *further]), str(metric.get_signature())
 
 
 def metrics_of(target_language: str, *, ter: bool) -> Mapping[str, "Metric"]:
@@ -90,6 +86,7 @@ def check_numbers(hypotheses: Sequence[str], references: Sequence[Sequence[str]]
 def _score(metric: "Metric", hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> float:
     from sacrebleu.metrics import TER
 
+    check_numbers(hypotheses, references)
     score = float(metric.corpus_score(list(hypotheses), [list(lines) for lines in references]).score)
     # Rounding of the mean of logarithms in sacrebleu makes a perfect BLEU 100.00000000000004.
     return score if isinstance(metric, TER) else min(score, 100.0)
@@ -125,6 +122,21 @@ def ambiguous_scores(
     return Ambiguous(len(chosen), right / len(chosen), chance / len(chosen))
 
 
-def ambiguous_line(sentences: int, right: float, chance: float) -> str:
-    """The scores as a line for the terminal."""
-    return f"ambiguous sentences {100 * right:.2f} % of {sentences:,} right (chance {100 * chance:.2f} %)"
+def score_lines(scores: Mapping[str, Any]) -> list[str]:
+    """Scores of a test set, by their names in JSON, as lines for the terminal."""
+    titles = {"bleu": "BLEU", "bleu_lowercased": "BLEU", "chrf": "chrF", "ter": "TER "}
+    lines = [
+        f"{title} {scores[name]:.2f}   {scores['signatures'][name]}"
+        for name, title in titles.items()
+        if name in scores
+    ]
+    if found := scores.get("ambiguous"):
+        of = f"of {found['sentences']:,} right (chance {100 * found['chance']:.2f} %)"
+        lines.append(f"ambiguous sentences {100 * found['right']:.2f} % {of}")
+    if "pointing" in scores:
+        pointed = f"of {scores['pointed_words']:,} words that name something in the picture"
+        lines.append(f"pointing {100 * scores['pointing']:.2f} % {pointed}, IoU {100 * scores['iou']:.2f} %")
+    if "aer" in scores:
+        measures = f"precision {scores['precision']:.4f}, recall {scores['recall']:.4f}"
+        lines.append(f"AER  {100 * scores['aer']:.2f} %   {measures} (error rate of the word links)")
+    return lines

@@ -10,7 +10,7 @@ import torch
 from translate.config.names import did_you_mean, nearest
 from translate.config.settings import Settings
 from translate.config.targets import instantiate, resolve_target
-from translate.corpora.corpus import Corpus, Split
+from translate.corpora.corpus import Corpus
 from translate.corpora.document_rows import with_context
 from translate.corpora.encoded import EncodedCorpus
 from translate.corpora.images.image_tokenizer import with_images
@@ -31,7 +31,6 @@ from translate.training.stream import BatchStream
 from translate.training.update import Update
 from translate.training.weights import MovingAverage
 
-LONGEST = 80  # characters of a sentence in a message
 SHOWN = 5  # names in a message
 
 
@@ -81,7 +80,7 @@ def assemble(job: Job, corpus: Corpus, tokenizers: TokenizerPair, model: Seq2Seq
             forcing if forcing.decay else None,
             lambda step, epoch: world.from_main(lambda: job.limits.spent(step, epoch)),
         ),
-        build_step(settings, model, optimizer, corpus, parallel),
+        build_step(settings, model, optimizer, parallel),
     )
     return Assembly(training, whole_model, tokenizers)
 
@@ -105,7 +104,7 @@ def build_stream(
 
 
 def build_step(
-    settings: Settings, model: Seq2Seq, optimizer: torch.optim.Optimizer, corpus: Corpus, parallel: Parallel
+    settings: Settings, model: Seq2Seq, optimizer: torch.optim.Optimizer, parallel: Parallel
 ) -> Recovery:
     """The optimizer step, with its recovery from failures."""
     config = settings.training
@@ -124,14 +123,7 @@ def build_step(
         update,
         skip_non_finite=config.non_finite == "skip",
         lower_memory=config.out_of_memory == "lower",
-        text_of=lambda index: _pair(corpus.train, index),
     )
-
-
-def _pair(split: Split, index: int) -> str:
-    sides = (split.source[index], split.target[index])
-    shown = [side if len(side) <= LONGEST else f"{side[: LONGEST - 1]}…" for side in sides]
-    return " -> ".join(repr(side) for side in shown)
 
 
 def build_optimizer(settings: Settings, model: Seq2Seq) -> torch.optim.Optimizer:

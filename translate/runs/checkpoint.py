@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -73,7 +74,7 @@ def save_checkpoint(
             aside.mkdir()
             copies = {name: tensor.detach().contiguous().cpu() for name, tensor in weights.items()}
             save_weights(copies, aside / WEIGHTS)
-            _save_state(state, aside / STATE)
+            torch.save(dict(state), aside / STATE)
             if shards is not None:
                 shards.rename(aside / SHARDS)
             sums = [f"{_checksum(path)}  {path.relative_to(aside).as_posix()}\n" for path in _files(aside)]
@@ -119,16 +120,6 @@ def save_weights(weights: Mapping[str, Tensor], path: Path, metadata: dict[str, 
         raise OSError(int(number[1]), os.strerror(int(number[1])), str(path)) from error
 
 
-def _save_state(state: Mapping[str, Any], path: Path) -> None:
-    try:
-        with path.open("wb") as file:
-            torch.save(dict(state), file)
-    except RuntimeError as error:  # torch's own, while it closes a file that could not be written
-        if isinstance(error.__context__, OSError):
-            raise error.__context__ from error
-        raise
-
-
 def _checksum(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -151,7 +142,7 @@ def _prune(directory: Path, step: int, keep_last: int, keep_steps: Collection[in
 def load_weights(folder: Path) -> dict[str, Tensor]:
     """The weights of a checkpoint; raises :class:`UserError` if they are missing or damaged."""
     stored_weights(folder)
-    with _described(folder):
+    with _described(folder / WEIGHTS):
         weights = load_file(folder / WEIGHTS)
     _verify(folder / WEIGHTS)
     return weights
@@ -165,7 +156,7 @@ def stored_weights(folder: Path) -> dict[str, Stored]:
             numbers than this machine has memory for.
     """
     path = folder / WEIGHTS
-    with _described(folder):
+    with _described(folder / WEIGHTS):
         check_regular(path, root=folder.parent.parent)  # run/checkpoints/best
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
@@ -202,18 +193,18 @@ def check_fits(folder: Path, own: Mapping[str, Tensor]) -> None:
 
 
 @contextmanager
-def _described(folder: Path) -> Iterator[None]:
-    """Turn the errors of reading the weights into a :class:`UserError`."""
-    path = folder / WEIGHTS
+def _described(path: Path) -> Iterator[None]:
+    """Turn the errors of reading a file of a checkpoint into a :class:`UserError`."""
     try:
         yield
+    except UserError:
+        raise
     except FileNotFoundError as error:
-        hint = _others(folder) or "; has the run been trained?"
-        raise UserError(f"{path}: no such checkpoint{hint}") from error
-    except (SafetensorError, OSError, MemoryError) as error:
-        raise UserError(
-            f"{path}: the checkpoint is damaged or cut short ({shorten(error)}){_others(folder)}"
-        ) from error
+        hint = _others(path.parent) or "; has the run been trained?"
+        raise UserError(f"{path}: no such file of a checkpoint{hint}") from error
+    except Exception as error:  # torch raises many types for a damaged file
+        reason = f"the checkpoint is damaged or cut short ({shorten(error)})"
+        raise UserError(f"{path}: {reason}{_others(path.parent)}") from error
 
 
 def load_state(folder: Path) -> dict[str, Any]:
@@ -222,15 +213,9 @@ def load_state(folder: Path) -> dict[str, Any]:
     Raises :class:`UserError` if it, or the weights beside it, are missing or damaged.
     """
     path = folder / STATE
-    try:
+    with _described(path):
         check_regular(path, root=folder.parent.parent)
         state = dict(torch.load(path, map_location="cpu", weights_only=True))
-    except FileNotFoundError as error:
-        raise UserError(f"{path}: the state to resume from is missing{_others(folder)}") from error
-    except UserError:
-        raise
-    except Exception as error:  # torch raises many types for a damaged file
-        raise UserError(f"{path}: the checkpoint is damaged or cut short{_others(folder)}") from error
     for file in _files(folder):
         _verify(file)
     return state
@@ -269,37 +254,48 @@ def _others(folder: Path) -> str:
     return f"; there is also {before[-1]} ({resumes} goes on from there)"
 
 
-def snapshot(value: Any, copies: dict[int, torch.Tensor] | None = None) -> Any:
+def snapshot(value: Any) -> Any:
     """A copy on the CPU, which later steps do not change; a tensor that occurs twice is copied once."""
-    copies = {} if copies is None else copies
-    if isinstance(value, torch.Tensor):
-        if value.is_meta:  # stands for a tensor in shards
-            return value
-        if id(value) not in copies:
+    copies: dict[int, Tensor] = {}
+
+    def copy(name: str, tensor: Tensor) -> Tensor:
+        if tensor.is_meta:  # stands for a tensor in shards
+            return tensor
+        if id(tensor) not in copies:
             # A GPU synchronises here.
-            copies[id(value)] = value.detach().to("cpu", copy=True)
-        return copies[id(value)]
+            copies[id(tensor)] = tensor.detach().to("cpu", copy=True)
+        return copies[id(tensor)]
+
+    return map_tensors(value, copy)
+
+
+def map_tensors(value: Any, function: Callable[[str, Tensor], Tensor], name: str = "state") -> Any:
+    """A copy of nested dictionaries and lists, with ``function`` applied to each tensor and its name."""
+    if isinstance(value, Tensor):
+        return function(name, value)
     if isinstance(value, Mapping):
-        return {key: snapshot(item, copies) for key, item in value.items()}
+        return {key: map_tensors(item, function, f"{name}.{key}") for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)(snapshot(item, copies) for item in value)
+        return type(value)(map_tensors(item, function, f"{name}.{index}") for index, item in enumerate(value))
     return value
 
 
+@dataclass
 class Writer:
     """Writes one checkpoint at a time in a thread; training waits only for the previous one.
 
     A failure is raised by the next :meth:`submit`, :meth:`check` or :meth:`wait`, or at the end of the
     ``with`` block, which waits for the last checkpoint.
 
-    Args:
+    Attributes:
         directory: ``checkpoints`` of the run.
         write: writes one; tests replace :func:`save_checkpoint`.
     """
 
-    def __init__(self, directory: Path, write: Callable[..., object] = save_checkpoint) -> None:
-        self.directory = directory
-        self.write = write
+    directory: Path
+    write: Callable[..., object] = save_checkpoint
+
+    def __post_init__(self) -> None:
         self.pool = ThreadPoolExecutor(1, "checkpoint")
         self.written: Future[object] | None = None
 

@@ -7,6 +7,7 @@ import torch
 
 from translate.alignment.alignment import AlignmentChoice
 from translate.config.settings import Settings
+from translate.config.training import TrainingConfig
 from translate.corpora.corpus import Corpus
 from translate.corpora.local_files import check_present, check_readable
 from translate.errors import UserError
@@ -21,6 +22,7 @@ from translate.text.subword_sampling import SAMPLED_TYPES
 from translate.training.schedules import Schedule
 
 SMALL = 11  # pieces
+NO_WORDS = "patches are no words"
 WHOLE_MATRICES = ("Adafactor", "Muon")  # optimizers that need a matrix as a whole
 
 
@@ -132,15 +134,16 @@ def _check_pictures(settings: Settings, model: Seq2Seq) -> None:
             f"model.encoder.patch_size: got {size}, but the pictures are read with data.patch_size="
             f"{data.patch_size}; set data.patch_size alone, which the encoder follows"
         )
-    for name, is_set in (
-        ("guided_alignment", training.guided_alignment),
-        ("subword_sampling", training.subword_sampling),
-        ("augment", training.augment.changes),
-    ):
-        if is_set:
-            raise UserError(
-                f"training.{name}: expected none with data.read={data.read}: patches are no words"
-            )
+    if training.guided_alignment:
+        raise UserError(f"training.guided_alignment: expected none with data.read={data.read}: {NO_WORDS}")
+    _check_unchanged(training, f"data.read={data.read}: {NO_WORDS}")
+
+
+def _check_unchanged(training: TrainingConfig, reason: str) -> None:
+    """Raise :class:`UserError` if training changes its sentences, where it must not."""
+    given = {"subword_sampling": training.subword_sampling, "augment": training.augment.changes}
+    for name in (name for name, value in given.items() if value):
+        raise UserError(f"training.{name}: expected none with {reason}")
 
 
 def _check_context(settings: Settings, model: Seq2Seq) -> None:
@@ -162,12 +165,7 @@ def _check_context(settings: Settings, model: Seq2Seq) -> None:
             f"data.context_pieces={data.context_pieces}: the model has learned positions for {limit} pieces "
             f"(model.max_length), of which previous sentences may take half; expected at most {limit // 2}"
         )
-    given = {
-        "subword_sampling": training.subword_sampling is not None,
-        "augment": bool(training.augment.changes),
-    }
-    for name in (name for name, value in given.items() if value):
-        raise UserError(f"training.{name}: expected none with {where}: it changes single sentences")
+    _check_unchanged(training, f"{where}: it changes single sentences")
 
 
 def _check_recipe(settings: Settings, model: Seq2Seq) -> None:

@@ -32,30 +32,33 @@ from translate.text.subword_sampling import SpanEncoder, sample_corpus
 from translate.text.tokenizer import NO_WORD, UNK, Pieces, Tokenizer, TokenizerPair
 
 
-def encode(split: Split, tokenizers: TokenizerPair, path: Path | None = None) -> EncodedCorpus:
-    """A split as ids, in a file if it is large or has a ``path``; raises ``OSError`` if the disk is full."""
+def encode(
+    split: Split,
+    tokenizers: TokenizerPair,
+    path: Path | None = None,
+    linker: Linker | None = None,
+    *,
+    whitespace: bool = False,
+) -> EncodedCorpus:
+    """A split as ids, in a file if it is large or has a ``path``; raises ``OSError`` if the disk is full.
+
+    Args:
+        linker: gives the links of the pairs, if they are wanted.
+        whitespace: whether only white space separates the words that it links.
+    """
     if isinstance(tokenizers.source, ImageTokenizer):
         return EncodedCorpus(
             tokenizers.source.encode_sources(split.source),
             Ragged.of(tokenizers.target.encode_corpus(split.target)),
         )
     sides = tokenizers.source, tokenizers.target
-    blocks = (
-        [tokenizer.encode_corpus(lines) for tokenizer, lines in zip(sides, block, strict=True)]
-        for block in split.blocks()
-    )
-    return collect_encoded(blocks, path)
-
-
-def _encode_linked(
-    split: Split, tokenizers: TokenizerPair, linker: Linker, path: Path | None, *, whitespace: bool
-) -> EncodedCorpus:
-    """A split as ids, as by :func:`encode`, with the links of its pairs."""
-    sides = tokenizers.source, tokenizers.target
 
     def blocks() -> Iterator[list[list[list[int]]]]:
         begin = 0
         for block in split.blocks():
+            if linker is None:
+                yield [tokenizer.encode_corpus(lines) for tokenizer, lines in zip(sides, block, strict=True)]
+                continue
             source, target = (
                 [tokenizer.encode_words(line, whitespace=whitespace) for line in lines]
                 for tokenizer, lines in zip(sides, block, strict=True)
@@ -66,7 +69,7 @@ def _encode_linked(
             yield [[line.ids for line in source], [line.ids for line in target], packed]
             begin += len(packed)
 
-    return collect_encoded(blocks(), path, linked=True)
+    return collect_encoded(blocks(), path, linked=linker is not None)
 
 
 def _whitespace(settings: Settings, split: Split) -> bool:
@@ -85,45 +88,41 @@ def encode_training(settings: Settings, corpus: Corpus, tokenizers: TokenizerPai
     not cached.
     """
     config, split = settings.training, corpus.train
-    guided = config.needs_links
+    path = None
+    if config.guided_links is None and not isinstance(tokenizers.source, ImageTokenizer):  # it has its own
+        path = _cached_file(settings, corpus, tokenizers)
+    cached = None if path is None else read_encoded(path)
+    with nullcontext() if path is None or cached is not None else one_at_a_time(path):
+        if path is not None and cached is None:
+            cached = read_encoded(path)  # another process may just have written it
+        if cached is not None:
+            print(f"encoded corpus from {path}", flush=True)
+            return cached
+        linker = linker_of(settings, corpus, tokenizers) if config.needs_links else None
+        whitespace = _whitespace(settings, split)
+        if path is not None:
+            try:
+                return encode(split, tokenizers, path, linker, whitespace=whitespace)
+            except OSError as error:  # without the cache everything works, more slowly
+                reason = f"cannot be kept in {path.parent} ({error.strerror})"
+                print(f"note: the encoded corpus {reason}", flush=True)
+    with explain_write_errors("the system's folder of temporary files (TMPDIR)"):
+        return encode(split, tokenizers, None, linker, whitespace=whitespace)
+
+
+def _cached_file(settings: Settings, corpus: Corpus, tokenizers: TokenizerPair) -> Path | None:
+    """The file of the encoded corpus in the cache, if there is a cache."""
+    config, split = settings.training, corpus.train
     folder = cache_directory(settings.runtime.cache)
-    pictures = isinstance(tokenizers.source, ImageTokenizer)  # they have a cache of their own
-    if folder is None or config.guided_links is not None or pictures:
-        linker = linker_of(settings, corpus, tokenizers) if guided else None
-        return _encode_aside(settings, split, tokenizers, linker)
+    if folder is None:
+        return None
+    guided = config.needs_links
     known = known_pairs(settings, corpus, tokenizers) if guided and has_gaps(split) else None
     gold = [] if known is None else [repr((s, t, sorted(links))) for s, t, links in zip(*known, strict=True)]
     models = (tokenizers.source.model, tokenizers.target.model)
     way = guided and _way(split, config.guided_sample_links)
     kind = f"guided={way} tokenised={settings.data.tokenised} pairs={len(split)}"
-    path = folder / "encoded" / f"{fingerprint([kind, *models, split.fingerprint, *gold])}.arrow"
-    cached = read_encoded(path)
-    with nullcontext() if cached is not None else one_at_a_time(path):
-        cached = read_encoded(path) if cached is None else cached  # another process may just have written it
-        if cached is not None:
-            print(f"encoded corpus from {path}", flush=True)
-            return cached
-        linker = linker_of(settings, corpus, tokenizers) if guided else None
-        try:
-            return _encode(settings, split, tokenizers, linker, path)
-        except OSError as error:  # without the cache everything works, more slowly
-            print(f"note: the encoded corpus cannot be kept in {path.parent} ({error.strerror})", flush=True)
-    return _encode_aside(settings, split, tokenizers, linker)
-
-
-def _encode_aside(
-    settings: Settings, split: Split, tokenizers: TokenizerPair, linker: Linker | None
-) -> EncodedCorpus:
-    with explain_write_errors("the system's folder of temporary files (TMPDIR)"):
-        return _encode(settings, split, tokenizers, linker, None)
-
-
-def _encode(
-    settings: Settings, split: Split, tokenizers: TokenizerPair, linker: Linker | None, path: Path | None
-) -> EncodedCorpus:
-    if linker is None:
-        return encode(split, tokenizers, path)
-    return _encode_linked(split, tokenizers, linker, path, whitespace=_whitespace(settings, split))
+    return folder / "encoded" / f"{fingerprint([kind, *models, split.fingerprint, *gold])}.arrow"
 
 
 def linker_of(settings: Settings, corpus: Corpus, tokenizers: TokenizerPair) -> Linker:

@@ -8,7 +8,6 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from translate.alignment.alignment import Alignment
-from translate.alignment.calibrate import symmetrised
 from translate.config.data import SPLITS
 from translate.config.declare import plain
 from translate.config.settings import Settings, check_config
@@ -28,10 +27,9 @@ from translate.translator import Translator
 
 GARG_WEIGHT = 0.05  # of the loss on the attention: Garg et al. 2019, 5.3
 CHUNK = 2048  # pairs that are aligned at a time
-MAJORITY = "majority"  # of both directions and of links estimated by word alignment
 
 
-def guide(config: DictConfig, out: str | Path, *, symmetrisation: str = MAJORITY) -> int:
+def guide(config: DictConfig, out: str | Path) -> int:
     """Train both directions, align the training text with both, and train a run with guided alignment.
 
     Garg et al. 2019, 4.2. Finished parts are kept and an interrupted one is resumed, so the same call goes on
@@ -40,7 +38,6 @@ def guide(config: DictConfig, out: str | Path, *, symmetrisation: str = MAJORITY
     Args:
         config: of all three runs.
         out: folder of the runs ``forward``, ``backward`` and ``guided``, and of the links, ``links.txt``.
-        symmetrisation: combines the links of both directions: a name of :func:`symmetrise`, or ``majority``.
 
     Returns:
         The exit code of the training that ended early, or 0.
@@ -58,7 +55,7 @@ def guide(config: DictConfig, out: str | Path, *, symmetrisation: str = MAJORITY
     if links.exists():
         print(f"{links}: exists already", flush=True)
     else:
-        write_links(out / "forward", out / "backward", links, symmetrisation, check_config(config))
+        write_links(out / "forward", out / "backward", links, check_config(config))
     return _train(config, out / "guided", lambda values: _guided_by(values, links))
 
 
@@ -91,8 +88,8 @@ def _swap_section(data: dict[str, Any]) -> None:
             files["source"], files["target"] = files["target"], files["source"]
 
 
-def write_links(forward: Path, backward: Path, path: Path, symmetrisation: str, settings: Settings) -> None:
-    """Choose the attention of both runs, align their training text with it, and write symmetrised links.
+def write_links(forward: Path, backward: Path, path: Path, settings: Settings) -> None:
+    """Choose the attention of both runs, align their training text with it, and write the agreed links.
 
     With gold links each run chose when its training ended; without them, the agreement of both chooses now.
     The text is that of ``settings``, the user's, not what the runs name.
@@ -111,15 +108,9 @@ def write_links(forward: Path, backward: Path, path: Path, symmetrisation: str, 
             store(RunDirectory(run), choice, translator)
         print(f"the two directions agree on {100 * chosen[0]['agreement']:.1f} % of their links (F1)")
     print(f"aligning {len(corpus.train):,} training pairs in both directions", flush=True)
-    aligned = _aligned(there, back, corpus.train, whitespace=settings.data.tokenised)
-    if symmetrisation == MAJORITY:
-        whitespace = settings.data.tokenised
-        linker = estimated_linker(
-            settings, corpus, there.tokenizers, "the third opinion", whitespace=whitespace
-        )
-        links = _majority(aligned, linker)
-    else:
-        links = (found for both in aligned for found in symmetrised(*both, symmetrisation))
+    whitespace = settings.data.tokenised
+    linker = estimated_linker(settings, corpus, there.tokenizers, "the third opinion", whitespace=whitespace)
+    links = _majority(_aligned(there, back, corpus.train, whitespace=whitespace), linker)
     with aside(path) as new, new.open("w", encoding="utf-8") as file:
         for found in links:
             print(format_pharaoh(found), file=file)

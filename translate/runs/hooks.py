@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from types import FrameType
 
 from translate.config.training import TrainingConfig
@@ -73,10 +74,11 @@ def _handle(number: int, handler: object) -> None:
         signal.signal(number, handler)  # type: ignore[arg-type]
 
 
+@dataclass
 class Keeper:
     """Validates and saves at intervals, and once more when the run ends.
 
-    Args:
+    Attributes:
         config: of the training.
         writer: writes checkpoints, in the main process.
         validate: scores of the present model by metric name; empty without a validation split.
@@ -86,23 +88,13 @@ class Keeper:
         world: whose processes stop, validate and save together.
     """
 
-    def __init__(
-        self,
-        config: TrainingConfig,
-        writer: Writer,
-        validate: Callable[[], Mapping[str, float]],
-        report: Callable[[Progress, Mapping[str, float]], None],
-        limits: Limits,
-        signals: Signals,
-        world: World | None = None,
-    ) -> None:
-        self.config = config
-        self.writer = writer
-        self.validate = validate
-        self.report = report
-        self.limits = limits
-        self.signals = signals
-        self.world = world or World()
+    config: TrainingConfig
+    writer: Writer
+    validate: Callable[[], Mapping[str, float]]
+    report: Callable[[Progress, Mapping[str, float]], None]
+    limits: Limits
+    signals: Signals
+    world: World = field(default_factory=World)
 
     def __call__(self, training: Training, step_report: StepReport) -> str | None:
         """Validate or save if it is due; returns the reason to end, once the checkpoint is written."""
@@ -180,7 +172,7 @@ class Keeper:
                 state,
                 best=best,
                 keep_last=self.config.keep_last,
-                keep_steps=tuple(training.progress.best_steps),
+                keep_steps=tuple(step for *_, step in training.progress.best),
                 shards=shards,
             )
 

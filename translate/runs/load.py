@@ -15,7 +15,7 @@ from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.models.sizes import SizeLimit
 from translate.runs.checkpoint import check_fits, load_weights, stored_weights
-from translate.runs.run_directory import RunDirectory, check_is_run, holder_of
+from translate.runs.run_directory import RunDirectory, check_is_run
 from translate.runs.runtime import PRECISIONS, find_device
 from translate.search.ctranslate2.choosing import choose
 from translate.text.bounded import read_json, read_yaml
@@ -62,9 +62,12 @@ def load(
     directory = RunDirectory(Path(run))
     settings = read_settings(directory, plugins)
     chosen_device = find_device(device)
-    tokenizers = _tokenizers(directory, settings)
+    tokenizers = TokenizerPair.load(directory.tokenizer)
+    if settings.data.read != "text":
+        from translate.corpora.images.image_tokenizer import with_images  # and all that draws scenes
+
+        tokenizers = with_images(tokenizers, settings.data)
     folder = directory.best() if checkpoint == "best" else directory.checkpoints / checkpoint
-    _check_begun(directory, folder, settings)
     limit = SizeLimit([tensor.shape for tensor in stored_weights(folder).values()], str(folder))
     # The initial weights, which are replaced, draw random numbers.
     with torch.random.fork_rng(devices=[]), limit:
@@ -74,41 +77,15 @@ def load(
     model.eval()
     choice, kind = read_choice(directory, model), "int8" if int8 else precision
     chosen = choose(engine, model, tokenizers, settings.search, choice, chosen_device, kind)
-    _lay_out(model, chosen_device, kind)
-    languages = settings.data.source_language or "", settings.data.target_language or ""
-    context = ContextSize.of(settings.data)
-    return Translator(model, tokenizers, settings.search, choice, languages, engine=chosen, context=context)
-
-
-def _tokenizers(directory: RunDirectory, settings: Settings) -> TokenizerPair:
-    """Those of a run, which may read pictures."""
-    tokenizers = TokenizerPair.load(directory.tokenizer)
-    if settings.data.read == "text":
-        return tokenizers
-    from translate.corpora.images.image_tokenizer import with_images  # and all that draws scenes
-
-    return with_images(tokenizers, settings.data)
-
-
-def _lay_out(model: Seq2Seq, device: torch.device, kind: str) -> None:
-    """Move a model to its device, with numbers of a ``kind``: int8 or a precision."""
-    products = kind == "bfloat16" and device.type == "cpu"
-    model.to(device, torch.float32 if products else PRECISIONS.get(kind, torch.float32))
+    products = kind == "bfloat16" and chosen_device.type == "cpu"
+    model.to(chosen_device, torch.float32 if products else PRECISIONS.get(kind, torch.float32))
     if kind == "int8":
         model.replace_products(Int8Linear)
     elif products:
         model.replace_products(Bfloat16Linear)
-
-
-def _check_begun(directory: RunDirectory, folder: Path, settings: Settings) -> None:
-    """Raise :class:`UserError` if the run is being trained and has no checkpoint yet."""
-    holder = None if folder.exists() else holder_of(directory.path)
-    if holder is not None and not directory.has_checkpoint():
-        first = min(filter(None, (settings.training.save_every, settings.training.validate_every)))
-        raise UserError(
-            f"{directory.path}: the run is still training ({holder}); its first checkpoint comes at step "
-            f"{first:,}; try again then"
-        )
+    languages = settings.data.source_language or "", settings.data.target_language or ""
+    context = ContextSize.of(settings.data)
+    return Translator(model, tokenizers, settings.search, choice, languages, engine=chosen, context=context)
 
 
 def build_model(model: dict[str, Any], sizes: tuple[int, int], plugins: Sequence[str]) -> Seq2Seq:

@@ -2,7 +2,7 @@
 
 import tempfile
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,6 @@ from translate.training.update import StepReport
 from translate.version import __version__
 
 SHOWN = 5  # sentences of a validation
-LONGEST_DRAWN = 25  # words of a side in the figure, if any sentence is that short
 
 
 @dataclass(frozen=True)
@@ -36,11 +35,9 @@ class Sample:
 
 
 def sample_to_draw(samples: Iterable[Sample]) -> Sample | None:
-    """The first sample with words on both sides that is not long, or else the first with words."""
-    worded = [sample for sample in samples if sample.source.split() and sample.translation.split()]
-    lengths = [max(len(sample.source.split()), len(sample.translation.split())) for sample in worded]
-    fitting = [sample for sample, length in zip(worded, lengths) if length <= LONGEST_DRAWN]
-    return next(iter(fitting or worded), None)
+    """The first sample with words on both sides."""
+    worded = (sample for sample in samples if sample.source.split() and sample.translation.split())
+    return next(worded, None)
 
 
 class TensorBoard:
@@ -76,10 +73,11 @@ class TensorBoard:
             threading.excepthook = self._show_error
 
 
+@dataclass
 class Reporter:
     """Reports steps and validations, in the main process.
 
-    Args:
+    Attributes:
         settings: of the run.
         directory: of the run.
         line: on the terminal.
@@ -88,23 +86,16 @@ class Reporter:
         writes: whether this is the main process.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        directory: RunDirectory,
-        line: ProgressLine,
-        limits: Limits,
-        *,
-        start: int,
-        writes: bool = True,
-    ) -> None:
-        self.settings = settings
-        self.directory = directory
-        self.line = line
-        self.limits = limits
-        self.writes = writes
-        purge_step = start + 1 if start else None
-        self.board = TensorBoard(directory.tensorboard, purge_step=purge_step) if writes else None
+    settings: Settings
+    directory: RunDirectory
+    line: ProgressLine
+    limits: Limits
+    start: int
+    writes: bool = True
+
+    def __post_init__(self) -> None:
+        purge_step = self.start + 1 if self.start else None
+        self.board = TensorBoard(self.directory.tensorboard, purge_step=purge_step) if self.writes else None
 
     def log(self, training: Training, report: StepReport) -> None:
         """Log a step if it is due, and its notes; a hook of the loop."""
@@ -130,8 +121,9 @@ class Reporter:
         rows = [(sample.source, sample.reference, sample.translation) for sample in samples]
         if self.board is None or not rows:
             return
-        lines = ["| source | reference | translation |", "| --- | --- | --- |"]
-        lines += ["| " + " | ".join(for_markdown(cell) for cell in row) + " |" for row in rows]
+        lines = _table(
+            [["source", "reference", "translation"], *(list(map(for_markdown, row)) for row in rows)]
+        )
         self.board.writer.add_text("validation/translations", "\n".join(lines), progress.step)
         if alignment is not None and alignment.weights.size:
             from matplotlib.image import imread
@@ -230,35 +222,35 @@ def _facts(
         "versions": f"seq2seq-translate {__version__}, torch {torch.__version__}, "
         f"sentencepiece {sentencepiece.__version__}, sacrebleu {sacrebleu.__version__}",
     }
-    return [
-        "| | |",
-        "| --- | --- |",
-        *(f"| {name} | {for_markdown(value)} |" for name, value in rows.items()),
-    ]
+    return _table([["", ""], *([name, for_markdown(value)] for name, value in rows.items())])
 
 
 def _test_scores(test: dict[str, Any] | None) -> list[str]:
     if test is None:
         return ["The corpus has no test split."]
     titles = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER", "aer": "AER"}
-    names = [name for name in titles if name in test]
-    values = [f"{100 * test[name]:.2f} %" if name == "aer" else f"{test[name]:.2f}" for name in names]
-    return [
-        "| " + " | ".join(titles[name] for name in names) + " |",
-        "| " + " | ".join("---:" for _ in names) + " |",
-        "| " + " | ".join(values) + " |",
+    shown = [name for name in titles if name in test]
+    values = [f"{100 * test[name]:.2f} %" if name == "aer" else f"{test[name]:.2f}" for name in shown]
+    lines = [
+        *_table([[titles[name] for name in shown], values]),
         "",
         f"Beam {test['beam_size']}, length penalty {test['length_penalty']} (exponent of the length, end of "
         f"sentence included); BLEU signature `{test['signature']}`.",
-        *_scores_by_corpus(test.get("corpora", {})),
     ]
+    if corpora := test.get("corpora", {}):
+        rows = [
+            [
+                for_markdown(name),
+                f"{own['pairs']:,}",
+                *(f"{own[metric]:.2f}" for metric in ("bleu", "chrf", "ter")),
+            ]
+            for name, own in corpora.items()
+        ]
+        lines += ["", *_table([["corpus", "pairs", "BLEU", "chrF", "TER"], *rows])]
+    return lines
 
 
-def _scores_by_corpus(corpora: dict[str, dict[str, float]]) -> list[str]:
-    if not corpora:
-        return []
-    rows = []
-    for name, own in corpora.items():
-        values = " | ".join(f"{own[metric]:.2f}" for metric in ("bleu", "chrf", "ter"))
-        rows.append(f"| {for_markdown(name)} | {own['pairs']:,} | {values} |")
-    return ["", "| corpus | pairs | BLEU | chrF | TER |", "| --- | ---: | ---: | ---: | ---: |", *rows]
+def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """A table in Markdown, whose first row is its head."""
+    head, *rest = (f"| {' | '.join(row)} |" for row in rows)
+    return [head, "|" + " --- |" * len(rows[0]), *rest]

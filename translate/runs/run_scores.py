@@ -1,7 +1,7 @@
 """Scoring a model: on the validation split while it trains, on the test split when it has been trained."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from translate.corpora.batching import collate, plan_batches
 from translate.corpora.corpus import Corpus, Split
 from translate.corpora.document_rows import split_context, with_context
 from translate.corpora.images.line import sentences_of
-from translate.evaluation import ambiguous_line, ambiguous_scores, bleu_score, corpus_scores
+from translate.evaluation.scores import ambiguous_scores, bleu_score, corpus_scores, score_lines
 from translate.models.seq2seq import evaluation_mode
 from translate.runs.calibration import choose_alignment, pairs_of_corpus, store
 from translate.runs.checkpoint import WEIGHTS, load_weights, save_weights
@@ -26,7 +26,7 @@ from translate.runs.hooks import goodness
 from translate.runs.load import load_into
 from translate.runs.reports import SHOWN, Sample, sample_to_draw, write_card
 from translate.runs.run_directory import RunDirectory, point, step_folders
-from translate.runs.runtime import parallel_search
+from translate.runs.runtime import translate_all
 from translate.runs.terminal_lines import closing_lines, score_line
 from translate.text.file_writing import aside, write_text
 from translate.training.loop import Progress
@@ -36,12 +36,15 @@ from translate.translator import Translator
 from translate.version import __version__
 
 
-def rows_by_corpus(corpora: Sequence[str]) -> dict[str, list[int]]:
-    """The rows of each corpus."""
-    found: dict[str, list[int]] = {}
-    for row, name in enumerate(corpora):
-        found.setdefault(name, []).append(row)
-    return found
+def by_corpus(
+    split: Split, texts: Sequence[str], references: Sequence[str]
+) -> Iterator[tuple[str, list[str], list[str]]]:
+    """The translations and references of each corpus of a mixture, with its name."""
+    rows: dict[str, list[int]] = {}
+    for row, name in enumerate((split.corpora or ())[: len(texts)]):
+        rows.setdefault(name, []).append(row)
+    for name, own in rows.items():
+        yield name, [texts[row] for row in own], [references[row] for row in own]
 
 
 @dataclass
@@ -89,14 +92,11 @@ class Validation:
         scores = {"nll": nll}
         language = self.settings.data.target_language or ""
         scores["bleu"] = bleu_score(texts, self.target, target_language=language)
-        if split.corpora is not None:
-            for name, rows in rows_by_corpus(split.corpora[: len(self.source)]).items():
-                sides = [texts[row] for row in rows], [self.target[row] for row in rows]
-                scores[f"bleu_{name}"] = bleu_score(*sides, target_language=language)
+        for name, *sides in by_corpus(split, texts, self.target):
+            scores[f"bleu_{name}"] = bleu_score(*sides, target_language=language)
         metric = self.settings.training.best_metric
         if metric in ("chrf", "ter"):
-            found_all = corpus_scores(texts, self.target, target_language=language)
-            scores[metric] = getattr(found_all, metric)
+            scores[metric] = getattr(corpus_scores(texts, self.target, target_language=language), metric)
         choice = self.translator.choice
         if self.gold:
             count = len(self.gold)
@@ -135,8 +135,7 @@ class Validation:
         rank, size = self.world.rank, self.world.size
         context = None if self.context is None else self.context[rank::size]
         sources = self.source[rank::size]
-        with parallel_search(self.translator, len(sources)):
-            results = self.translator.translate(sources, beam_size=1, context=context)
+        results = translate_all(self.translator, sources, beam_size=1, context=context)
         mine = [result.text for result in results]
         texts = [""] * len(self.source)
         for rank, share in enumerate(self.world.gather(mine)):
@@ -202,7 +201,7 @@ def finish(
     write_card(settings, corpus, translator.tokenizers, chosen, scores, directory)
     # Last: a run that has its scores has everything.
     write_text(directory.scores, json.dumps(scores, indent=2) + "\n")
-    for line in score_lines(scores.get("test", {})):
+    for line in final_lines(scores.get("test")):
         print(line, flush=True)
     for kind, count in translator.warnings.items():
         print(f"warning: {count:,} sentences: {kind}", flush=True)
@@ -217,24 +216,18 @@ def score_split(translator: Translator, split: Split, *, ambiguous: bool = False
     references.
     """
     context = split_context(split, translator.context.sentences)
-    with parallel_search(translator, len(split)):
-        texts = [result.text for result in translator.translate(split.source, context=context)]
-    found = corpus_scores(texts, split.target, target_language=translator.languages[1])
+    texts = [result.text for result in translate_all(translator, split.source, context=context)]
+    language = translator.languages[1]
+    found = corpus_scores(texts, split.target, target_language=language)
     scores: dict[str, Any] = {
-        "bleu": found.bleu,
-        "chrf": found.chrf,
-        "ter": found.ter,
-        "signature": found.signature,
+        **{name: getattr(found, name) for name in ("bleu", "chrf", "ter", "signature", "signatures")},
         "beam_size": translator.search.beam_size,
         "length_penalty": translator.search.length_penalty,
     }
-    if split.corpora is not None:
-        scores["corpora"] = {}
-        for name, rows in rows_by_corpus(split.corpora).items():
-            sides = [texts[row] for row in rows], [split.target[row] for row in rows]
-            own = corpus_scores(*sides, target_language=translator.languages[1])
-            values = {"pairs": len(rows), "bleu": own.bleu, "chrf": own.chrf, "ter": own.ter}
-            scores["corpora"][name] = values
+    for name, own, references in by_corpus(split, texts, split.target):
+        of_corpus = corpus_scores(own, references, target_language=language)
+        values = {metric: getattr(of_corpus, metric) for metric in ("bleu", "chrf", "ter")}
+        scores.setdefault("corpora", {})[name] = {"pairs": len(own), **values}
     if ambiguous and (riddles := ambiguous_scores(sentences_of(split.source), texts, split.target)):
         scores["ambiguous"] = riddles._asdict()
     if split.gold is not None:
@@ -245,25 +238,14 @@ def score_split(translator: Translator, split: Split, *, ambiguous: bool = False
     return scores
 
 
-def score_lines(scores: dict[str, Any]) -> list[str]:
+def final_lines(scores: dict[str, Any] | None) -> list[str]:
     """Test scores for the terminal."""
-    if not scores:
+    if scores is None:
         return ["no test split: no final scores"]
-    lines = [
-        f"test: BLEU {scores['bleu']:.2f}  chrF {scores['chrf']:.2f}  TER {scores['ter']:.2f}  "
-        f"(beam {scores['beam_size']}, length penalty {scores['length_penalty']})",
-        f"BLEU signature {scores['signature']}",
-    ]
+    lines = [f"test: {line}" for line in score_lines(scores)]
     for name, own in scores.get("corpora", {}).items():
         values = f"BLEU {own['bleu']:.2f}  chrF {own['chrf']:.2f}  TER {own['ter']:.2f}"
         lines.append(f"test of {name}: {values}  ({own['pairs']:,} pairs)")
-    if "aer" in scores:
-        lines.insert(1, f"test: AER {100 * scores['aer']:.2f} %")
-    if "pointing" in scores:
-        pointing = f"pointing {100 * scores['pointing']:.2f} % of {scores['pointed_words']:,} words"
-        lines.insert(1, f"test: {pointing}, IoU {100 * scores['iou']:.2f} %")
-    if "ambiguous" in scores:
-        lines.insert(1, f"test: {ambiguous_line(**scores['ambiguous'])}")
     return lines
 
 

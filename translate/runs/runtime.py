@@ -7,9 +7,9 @@ program.
 import ctypes
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -19,6 +19,7 @@ from translate.models import Seq2Seq
 from translate.search import MAX_WORKERS
 
 if TYPE_CHECKING:
+    from translate.translation import Translation
     from translate.translator import Translator
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -91,6 +92,12 @@ def parallel_search(translator: "Translator", num_sentences: int) -> Iterator[No
     finally:
         torch.set_num_threads(threads)
         translator.workers = 1
+
+
+def translate_all(translator: "Translator", sentences: Sequence[str], **options: Any) -> "list[Translation]":
+    """Translate as :meth:`Translator.translate` does, with several workers on a CPU."""
+    with parallel_search(translator, len(sentences)):
+        return translator.translate(sentences, **options)
 
 
 def bfloat16_instructions() -> str | None:

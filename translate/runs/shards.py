@@ -8,7 +8,7 @@ format would run code of the file.
 import shutil
 import tempfile
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from translate.errors import UserError
-from translate.runs.checkpoint import SHARDS
+from translate.runs.checkpoint import SHARDS, map_tensors
 from translate.text.file_writing import PREFIX
 from translate.training.parallel import World, is_spread
 from translate.training.update import Update
@@ -41,7 +41,7 @@ def write_shards(
         parts[name] = tensor
         return torch.empty(tensor.shape, dtype=tensor.dtype, device="meta")
 
-    rest = _map_tensors(state, cut)
+    rest = map_tensors(state, cut)
     if not parts:
         return rest, None
     import torch.distributed.checkpoint as dcp  # a second, for which a single process does not wait
@@ -80,7 +80,7 @@ def read_shards(folder: Path, state: dict[str, Any], update: Update) -> dict[str
             missing[name] = empty(*tensor.shape, dtype=tensor.dtype, device_mesh=mesh, placements=[Shard(0)])
         return missing[name]
 
-    state = _map_tensors(state, make)
+    state = map_tensors(state, make)
     if missing:
         import torch.distributed.checkpoint as dcp
         from torch.distributed.checkpoint.hf_storage import HuggingFaceStorageReader
@@ -120,16 +120,3 @@ def _like(tensor: Tensor, own: Tensor) -> Tensor:
     from torch.distributed.tensor import distribute_tensor
 
     return distribute_tensor(tensor.to(own.device), own.device_mesh, own.placements, src_data_rank=None)
-
-
-def _map_tensors(value: Any, function: Callable[[str, Tensor], Tensor], name: str = "state") -> Any:
-    """A copy of nested dictionaries and lists, with ``function`` applied to each tensor and its name."""
-    if isinstance(value, Tensor):
-        return function(name, value)
-    if isinstance(value, Mapping):
-        return {key: _map_tensors(item, function, f"{name}.{key}") for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(
-            _map_tensors(item, function, f"{name}.{index}") for index, item in enumerate(value)
-        )
-    return value

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,6 @@ from translate.text.file_writing import aside, explain_write_errors, write_text
 
 BLOCK = 1024  # lines that are translated together
 PLAN = "plan.json"
-TABLES = (".tsv", ".jsonl")
 LINES = {"blank": "blank", "repeated": "repeated", "too_long": "too long for a run"}
 DROPPED = {"empty": "empty", "copied": "equal to their line", "repeated": "repeated"}
 _SPACES = re.compile(r"\s+")
@@ -89,8 +89,8 @@ class PairForm:
 
 def check_free(out: Path) -> None:
     """Raise :class:`UserError` unless ``out`` can become a table of pairs."""
-    if out.suffix.lower() not in TABLES:
-        raise UserError(f"{shown_path(out)}: expected a table of pairs, FILE{' or FILE'.join(TABLES)}")
+    if out.suffix.lower() != ".tsv":
+        raise UserError(f"{shown_path(out)}: expected a table of pairs, FILE.tsv")
     if out.exists():
         raise UserError(f"{shown_path(out)}: exists already; remove it, or choose another name")
 
@@ -110,7 +110,7 @@ def synthesise(
     Args:
         lines: monolingual text, a column if it is large. Lines that are blank, repeated or not readable are
             skipped and counted.
-        out: a table, ``.tsv`` or ``.jsonl``.
+        out: a table, ``.tsv``.
         form: how pairs are written.
         translate: the translations of each line of a block, of which equal ones give one pair. It must give
             the same ones for the same block.
@@ -190,14 +190,8 @@ def _reason(line: str, translation: str, found: set[str]) -> str | None:
 
 def _write(pairs: Iterable[tuple[str, str]], out: Path, languages: tuple[str, str]) -> None:
     with aside(out) as new, new.open("w", encoding="utf-8", newline="\n") as file:
-        if out.suffix.lower() == ".tsv":
-            print(*languages, sep="\t", file=file)
-        for pair in pairs:
-            if out.suffix.lower() == ".tsv":
-                print(*pair, sep="\t", file=file)
-            else:
-                row = dict(zip(languages, pair, strict=True))
-                print(json.dumps(row, ensure_ascii=False), file=file)
+        for row in chain([languages], pairs):
+            print(*row, sep="\t", file=file)
 
 
 @contextmanager

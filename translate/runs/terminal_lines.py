@@ -11,11 +11,9 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from translate.attention import Attention
 from translate.config.settings import Settings
 from translate.config.training import TrainingConfig
 from translate.corpora.split import Split
-from translate.models import Seq2Seq
 from translate.runs.run_directory import RunDirectory
 from translate.training.loop import Progress, Training
 from translate.training.update import StepReport
@@ -81,7 +79,6 @@ class ProgressLine:
             f"epoch {epoch:.2f}",
             f"loss {means['loss']:.3f}",
             f"lr {report.learning_rate:.2e}",
-            f"padding {100 * means['padding']:.1f} %",
         ]
         return "  ".join(filter(None, parts))
 
@@ -155,23 +152,10 @@ def start_lines(
         f"{kept}, {len(model.output_weight):,} target pieces",
         f"{training.stream.epoch_length():,} batches an epoch of at most {settings.training.batch_tokens:,} "
         f"target tokens{steps}; device {device}{threads}, {precision}{processes}",
-        f"attention {kernels(model)}",
         f"run directory {directory.path}",
         "nll: the negative log-likelihood of a target piece (a word or a part of one)"
         f"{links if has_gold else ''}; lower is better",
     ]
-
-
-def kernels(model: Seq2Seq) -> str:
-    """The attention mechanisms of a model, with the kernel of each."""
-    found: dict[str, dict[str, None]] = {}
-    for name, module in model.named_modules():
-        if isinstance(module, Attention):
-            inside = name.startswith("encoder") or "self_attention" in name
-            where = "within a side" if inside else "to the source"
-            mechanism = type(module).__name__.removeprefix("FSDP")
-            found.setdefault(where, {})[f"{mechanism} (kernel {module.kernel})"] = None
-    return "; ".join(f"{where}: {', '.join(found[where])}" for where in sorted(found))
 
 
 def closing_lines(
@@ -186,13 +170,10 @@ def closing_lines(
         "target tokens": f"{progress.tokens:,}, {scores['tokens_per_second']:,.0f} a second",
         "time": f"{clock(progress.seconds)} ({clock(progress.validation_seconds)} of it in validation)",
     }
-    if progress.padded_tokens:
-        padding = 1 - (progress.tokens + progress.source_tokens) / progress.padded_tokens
-        rows["padding"] = f"{100 * padding:.1f} %"
-    if progress.best is not None:
+    if progress.best:
         metric = settings.training.best_metric
-        shown = [score_text(metric, abs(progress.best))]
-        likelihood = progress.best_likelihoods[0]
+        value, likelihood, _ = progress.best[0]
+        shown = [score_text(metric, abs(value))]
         if metric != "nll" and math.isfinite(likelihood):
             shown.append(score_text("nll", -likelihood))
         rows["best validation"] = f"{', '.join(shown)} at step {progress.best_step:,}"

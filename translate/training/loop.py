@@ -30,16 +30,13 @@ class Progress:
     batch: int = 0  # batches of this block that are done
     block: int = 0  # of this epoch
     tokens: int = 0  # target tokens, padding excluded
-    source_tokens: int = 0
-    padded_tokens: int = 0  # of both sides, padding included
     seconds: float = 0.0  # of training and validation, over all processes that worked on the run in turn
     validation_seconds: float = 0.0  # the part of them spent in validation
     elapsed: float = 0.0  # seconds from the start of these processes, reading the corpus included
-    best: float | None = None  # value of training.best_metric; larger is better
     best_step: int = 0
-    best_steps: list[int] = field(default_factory=list)  # the training.keep_best best steps, best first
-    best_values: list[float] = field(default_factory=list)  # their values of the metric
-    best_likelihoods: list[float] = field(default_factory=list)  # theirs, nats a token; larger is better
+    # Of the training.keep_best best validations, best first: the value of training.best_metric and the
+    # log-likelihood in nats a token, of both of which a larger one is better, and the step.
+    best: list[tuple[float, float, int]] = field(default_factory=list)
     waited: int = 0  # validations since the best one
     finished: str | None = None  # why the run ended, if it did
 
@@ -51,25 +48,20 @@ class Progress:
         """Count the step of a report."""
         self.step = report.step
         self.tokens += report.num_tokens
-        self.source_tokens += report.num_source_tokens
-        self.padded_tokens += report.padded_tokens
 
     def beats_best(self, value: float, likelihood: float) -> bool:
         """Whether a validation is better than the best so far; if equal, the likelihood decides."""
-        return not self.best_values or (value, likelihood) > (self.best_values[0], self.best_likelihoods[0])
+        return not self.best or (value, likelihood) > self.best[0][:2]
 
     def rank(self, value: float, likelihood: float, *, keep: int) -> bool:
         """Rank the validation of this step among the ``keep`` best; returns whether it is the best."""
         improved = self.beats_best(value, likelihood)
         if improved:
-            self.best, self.best_step = value, self.step
-        ranked = [*zip(self.best_values, self.best_likelihoods, self.best_steps, strict=True)]
-        ranked = [entry for entry in ranked if entry[2] != self.step]  # validated before an interruption
+            self.best_step = self.step
+        ranked = [entry for entry in self.best if entry[2] != self.step]  # validated before an interruption
         ranked.append((value, likelihood, self.step))
         ranked.sort(key=lambda entry: entry[:2], reverse=True)  # stable: of equals the earlier one is better
-        kept = ranked[:keep]
-        self.best_values, self.best_likelihoods = [entry[0] for entry in kept], [entry[1] for entry in kept]
-        self.best_steps = [entry[2] for entry in kept]
+        self.best = ranked[:keep]
         return improved
 
     def state_dict(self) -> dict[str, Any]:
@@ -81,20 +73,20 @@ class Progress:
         return cls(**state)
 
 
+@dataclass
 class Limits:
     """Ends a run after a number of steps, of epochs, or of seconds.
 
     Without a number of steps or epochs the time is the length of the run: the seconds of all processes that
     work on it in turn count together. Else it is that of this process, whose successor goes on.
 
-    Args:
+    Attributes:
         config: of the training.
         began: when this process began.
     """
 
-    def __init__(self, config: TrainingConfig, *, began: float) -> None:
-        self.config = config
-        self.began = began
+    config: TrainingConfig
+    began: float
 
     @property
     def by_time(self) -> bool:
@@ -146,22 +138,18 @@ class Window:
         loss: label-smoothed, summed; stays on the device until it is read.
         likelihood: negative log-likelihood, summed.
         tokens: of the target.
-        source_tokens: of the source.
-        padded_tokens: of both sides, padding included.
     """
 
     began: float = 0.0
     loss: Tensor | float = 0.0
     likelihood: Tensor | float = 0.0
     tokens: int = 0
-    source_tokens: int = 0
-    padded_tokens: int = 0
 
     def restart(self, training_seconds: float) -> None:
         """Empty the window; the next step is its first."""
         self.began = training_seconds
         self.loss = self.likelihood = 0.0
-        self.tokens = self.source_tokens = self.padded_tokens = 0
+        self.tokens = 0
 
     def add(self, report: StepReport) -> None:
         """Count the step of a report."""
@@ -169,17 +157,14 @@ class Window:
         self.loss = _on(self.loss, device) + report.loss
         self.likelihood = _on(self.likelihood, device) + report.likelihood
         self.tokens += report.num_tokens
-        self.source_tokens += report.num_source_tokens
-        self.padded_tokens += report.padded_tokens
 
     def means(self, training_seconds: float) -> dict[str, float]:
-        """Loss (label-smoothed) and likelihood in nats a target token, speed, and the share of padding."""
+        """Loss (label-smoothed) and likelihood in nats a target token, and speed."""
         tokens = max(1, self.tokens)  # none if all steps were skipped
         return {
             "loss": float(self.loss) / tokens,
             "nll": float(self.likelihood) / tokens,
             "tokens_per_second": self.tokens / max(1e-9, training_seconds - self.began),
-            "padding": 1 - (self.tokens + self.source_tokens) / max(1, self.padded_tokens),
         }
 
 

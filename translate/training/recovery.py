@@ -1,46 +1,38 @@
 """Recovery from steps that fail: out of memory, numbers that are not finite, overflow of float16."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import torch
 
 from translate.corpora.batching import Batch
 from translate.errors import UserError
-from translate.training.losses import LossTerms, batch_loss, by_tensor
+from translate.training.losses import by_tensor
 from translate.training.update import NotFiniteError, StepReport, Update
 
 MAX_SKIPPED = 10  # steps in a row; beyond that more than a few sentences must be wrong
-SHOWN = 8  # pairs named in a message
-TRIED = 512  # pairs whose loss is computed one by one
 OUT_OF_MEMORY = ("out of memory", "not enough memory", "can't allocate memory")
 
 
+@dataclass
 class Recovery:
     """Takes the steps of an :class:`Update`, and decides what happens when one fails.
 
-    Args:
+    Attributes:
         update: takes the steps.
         skip_non_finite: skip a step whose loss or gradient is not finite, instead of ending the run.
         lower_memory: compute batches that do not fit into memory in parts, instead of ending the run.
-        text_of: the sentences of a pair by its index in the corpus, for messages.
+        part_tokens: most target tokens computed at a time, once memory has run out.
+        skipped: steps in a row whose loss or gradient was not finite.
     """
 
-    def __init__(
-        self,
-        update: Update,
-        *,
-        skip_non_finite: bool = False,
-        lower_memory: bool = False,
-        text_of: Callable[[int], str] | None = None,
-    ) -> None:
-        self.update = update
-        self.skip_non_finite = skip_non_finite
-        self.lower_memory = lower_memory
-        self.text_of = text_of
-        self.part_tokens: int | None = None  # most target tokens computed at a time, once memory has run out
-        self.skipped = 0  # steps in a row whose loss or gradient was not finite
+    update: Update
+    _: KW_ONLY
+    skip_non_finite: bool = False
+    lower_memory: bool = False
+    part_tokens: int | None = None
+    skipped: int = 0
 
     def __call__(
         self, batches: Sequence[Batch], step: int, *, num_tokens: int | None = None, spare: bool = False
@@ -66,7 +58,7 @@ class Recovery:
                 return report._replace(notes=notes)
             # Outside the except clauses nothing holds the tensors of the failed attempt any more.
             if failed is not None:
-                report = self._skip(failed, batches)
+                report = self._skip(failed)
                 return report._replace(notes=notes + report.notes)
             notes = (self._lower(step),)
 
@@ -78,25 +70,27 @@ class Recovery:
         update.optimizer.zero_grad(set_to_none=True)
         if update.device.type == "cuda":
             torch.cuda.empty_cache()
-        if not self.lower_memory or len(failed.target_in) == 1:
-            raise UserError(describe_out_of_memory(step, failed, alone=update.parallel.engine is None))
-        tokens = failed.target_in.numel()
+        count, length = failed.target_in.shape
+        tokens = count * length
+        if not self.lower_memory or count == 1:
+            alone = update.parallel.engine is None
+            lower = ", or training.out_of_memory=lower to compute such batches in parts" if alone else ""
+            raise UserError(
+                f"step {step}: out of memory at a batch of {count} pairs, {failed.source.shape[1]} source "
+                f"and {length} target tokens each; try training.batch_tokens={max(1, tokens // 2)} (with "
+                f"twice the training.accumulate the steps stay as large){lower}"
+            )
         self.part_tokens = max(1, tokens // 2)
         return (
             f"step {step}: out of memory at {tokens:,} target tokens, padding included; from now on "
             f"batches are computed in parts of at most {self.part_tokens:,} target tokens"
         )
 
-    def _skip(self, report: StepReport, batches: Sequence[Batch]) -> StepReport:
+    def _skip(self, report: StepReport) -> StepReport:
         """Leave out a step with numbers that are not finite, or raise :class:`UserError`."""
         scaler, optimizer = self.update.scaler, self.update.optimizer
-        nothing = report._replace(
-            loss=torch.zeros_like(report.loss),
-            likelihood=torch.zeros_like(report.likelihood),
-            num_tokens=0,
-            num_source_tokens=0,
-            padded_tokens=0,
-        )
+        zero = torch.zeros_like(report.loss)
+        nothing = report._replace(loss=zero, likelihood=zero, num_tokens=0)
         if scaler.is_enabled() and scaler.get_scale() > 1 and torch.isfinite(report.loss):
             scaler.step(optimizer)  # takes no step: it has seen the overflow
             scaler.update()
@@ -107,39 +101,16 @@ class Recovery:
         if scaler.is_enabled():
             scaler.update()
         loss, norm = report.loss.item() / report.num_tokens, report.gradient_norm.item()
-        message = describe_not_finite(report.step, loss, norm, self._blamed(batches), self.text_of)
+        message = (
+            f"step {report.step}: loss {loss:.4g} and gradient norm {norm:.4g} are not both finite, so the "
+            "step was not taken"
+        )
         self.skipped += 1
         if not self.skip_non_finite:
             raise UserError(f"{message}; lower optimizer.lr, or skip such steps: training.non_finite=skip")
         if self.skipped == MAX_SKIPPED:
             raise UserError(f"{message}; so were the {MAX_SKIPPED - 1} steps before it; lower optimizer.lr")
         return nothing._replace(notes=(message,))
-
-    def _blamed(self, batches: Sequence[Batch]) -> list[int]:
-        """The indices in the corpus of the pairs of a step whose loss, without dropout, is not finite.
-
-        If there are none, the gradient or a dropout mask is to blame, and all pairs are returned. So they are
-        with several processes: the loss of a single pair is not among the computations for which these
-        exchange anything.
-        """
-        pairs = [index for batch in batches for index in batch.indices]
-        if self.update.parallel.engine is not None:
-            shares = self.update.parallel.world.gather(pairs)
-            return list(dict.fromkeys(pair for share in shares for pair in share))
-        if len(pairs) > TRIED:
-            return pairs
-        singles = [rows_of(batch, row, row + 1) for batch in batches for row in range(len(batch.indices))]
-        odd = [not self._loss_is_finite(single) for single in singles]
-        return [pair for pair, is_odd in zip(pairs, odd, strict=True) if is_odd] or pairs
-
-    def _loss_is_finite(self, batch: Batch) -> bool:
-        update = self.update
-        update.model.eval()
-        terms = LossTerms(label_smoothing=update.terms.label_smoothing)
-        with torch.no_grad():
-            loss = batch_loss(update.model, batch.to(update.device), terms, update.precision)
-        update.model.train()
-        return bool(torch.isfinite(loss.total))
 
     def state_dict(self) -> dict[str, Any]:
         return {"part_tokens": self.part_tokens, "skipped": self.skipped}
@@ -154,12 +125,9 @@ class Recovery:
 def rows_of(batch: Batch, first: int, last: int) -> Batch:
     """The pairs ``first`` to ``last`` (excluded) of a batch, padded as it is."""
     cut = by_tensor(batch, lambda tensor: tensor[first:last])
-    sources, targets = (
-        ids.shape[:2].numel() if mask is None else int(mask.sum())
-        for ids, mask in ((cut.source, cut.source_mask), (cut.target_in, cut.target_mask))
-    )
-    indices = batch.indices[first:last]
-    return replace(cut, indices=indices, num_tokens=targets, num_source_tokens=sources)
+    mask = cut.target_mask
+    targets = cut.target_in.numel() if mask is None else int(mask.sum())
+    return replace(cut, indices=batch.indices[first:last], num_tokens=targets)
 
 
 def parts(batch: Batch, batch_tokens: int | None) -> Iterator[Batch]:
@@ -178,40 +146,3 @@ def is_out_of_memory(error: BaseException) -> bool:
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
         return True
     return isinstance(error, RuntimeError) and any(phrase in str(error) for phrase in OUT_OF_MEMORY)
-
-
-def describe_out_of_memory(step: int, batch: Batch, *, alone: bool = True) -> str:
-    """The batch that did not fit, and what to try; a process that is ``alone`` may compute it in parts."""
-    count, length = batch.target_in.shape
-    half = max(1, count * length // 2)
-    lower = ", or training.out_of_memory=lower to compute such batches in parts" if alone else ""
-    return (
-        f"step {step}: out of memory at a batch of {count} pairs, {batch.source.shape[1]} source and "
-        f"{length} target tokens each; try training.batch_tokens={half} (with twice the training.accumulate "
-        f"the steps stay as large){lower}"
-    )
-
-
-def describe_not_finite(
-    step: int,
-    loss: float,
-    norm: float,
-    pairs: Sequence[int],
-    text_of: Callable[[int], str] | None = None,
-) -> str:
-    """The step and the pairs of the corpus whose loss or gradient is not finite.
-
-    Args:
-        step: optimizer step.
-        loss: nats a token.
-        norm: of the gradient.
-        pairs: those to blame.
-        text_of: the sentences of a pair, by its index in the corpus.
-    """
-    shown = ", ".join(str(pair + 1) for pair in pairs[:SHOWN])  # as an editor counts lines
-    more = f" and {len(pairs) - SHOWN} more" if len(pairs) > SHOWN else ""
-    first = f"; the first is {text_of(pairs[0])}" if text_of else ""
-    return (
-        f"step {step}: loss {loss:.4g} and gradient norm {norm:.4g} are not both finite, so the step was not "
-        f"taken (training pairs {shown}{more}, counted after filtering{first})"
-    )

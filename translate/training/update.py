@@ -1,6 +1,7 @@
 """One optimizer step: forward, backward, clip, step, average."""
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -22,8 +23,6 @@ class StepReport(NamedTuple):
     loss: Tensor  # label-smoothed, nats, summed
     likelihood: Tensor  # negative log-likelihood, nats, summed
     num_tokens: int
-    num_source_tokens: int
-    padded_tokens: int  # of both sides, padding included
     gradient_norm: Tensor
     learning_rate: float
     notes: tuple[str, ...] = ()  # for the user
@@ -37,19 +36,11 @@ class NotFiniteError(Exception):
         self.report = report
 
 
-class Sums(NamedTuple):
-    """Over the batches of a step."""
-
-    loss: Tensor
-    likelihood: Tensor
-    source_tokens: int
-    padded_tokens: int
-
-
+@dataclass
 class Update:
     """Takes optimizer steps on a model.
 
-    Args:
+    Attributes:
         model: on its device.
         optimizer: its learning rates are set by the caller, before each step.
         terms: of the loss.
@@ -59,27 +50,19 @@ class Update:
         parallel: from :func:`parallelise`, if several processes train the model.
     """
 
-    def __init__(
-        self,
-        model: Seq2Seq,
-        optimizer: torch.optim.Optimizer,
-        terms: LossTerms,
-        *,
-        clip_norm: float | None = None,
-        average: MovingAverage | None = None,
-        precision: torch.dtype = torch.float32,
-        parallel: Parallel | None = None,
-    ) -> None:
-        self.model = model
-        self.optimizer = optimizer
-        self.terms = terms
-        self.clip_norm = clip_norm
-        self.average = average
-        self.precision = precision
-        self.parallel = parallel or Parallel()
-        self.parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    model: Seq2Seq
+    optimizer: torch.optim.Optimizer
+    terms: LossTerms
+    _: KW_ONLY
+    clip_norm: float | None = None
+    average: MovingAverage | None = None
+    precision: torch.dtype = torch.float32
+    parallel: Parallel = field(default_factory=Parallel)
+
+    def __post_init__(self) -> None:
+        self.parameters = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
         self.device = self.parameters[0].device
-        self.scaler = torch.amp.GradScaler(self.device.type, enabled=precision == torch.float16)
+        self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.precision == torch.float16)
         self.current: Batch | None = None  # in its forward or backward pass
 
     def __call__(
@@ -98,12 +81,15 @@ class Update:
         """
         self.model.train()
         num_tokens = num_tokens or sum(batch.num_tokens for batch in batches)
-        sums = self._forward_backward(batches, num_tokens, spare=spare)
+        loss, likelihood = self._forward_backward(batches, num_tokens, spare=spare)
         self.scaler.unscale_(self.optimizer)
         norm = whole(nn.utils.clip_grad_norm_(self.parameters, self.clip_norm or float("inf")))
-        sums, finite = self._over_processes(sums, torch.isfinite(norm))
+        finite = torch.isfinite(norm)
+        if self.parallel.world.size > 1:
+            totals = self.parallel.world.add(torch.stack([loss, likelihood, ~finite]).double())
+            loss, likelihood, finite = totals[0], totals[1], totals[2] == 0
         rate = self.optimizer.param_groups[0]["lr"]
-        report = StepReport(step, sums.loss, sums.likelihood, num_tokens, *sums[2:], norm.detach(), rate)
+        report = StepReport(step, loss, likelihood, num_tokens, norm.detach(), rate)
         if not finite:  # a GPU synchronises here
             raise NotFiniteError(report)
         self.scaler.step(self.optimizer)
@@ -113,10 +99,12 @@ class Update:
             self.average.update(step)
         return report
 
-    def _forward_backward(self, batches: Sequence[Batch], num_tokens: int, *, spare: bool) -> Sums:
+    def _forward_backward(
+        self, batches: Sequence[Batch], num_tokens: int, *, spare: bool
+    ) -> tuple[Tensor, Tensor]:
+        """The loss and the likelihood of the batches of this process, summed."""
         loss_sum = torch.zeros((), device=self.device)
         likelihood = torch.zeros((), device=self.device)
-        source_tokens = padded_tokens = 0
         for number, batch in enumerate(batches, 1):
             self.current = batch
             last = number == len(batches)
@@ -130,20 +118,8 @@ class Update:
             if counts:
                 loss_sum += loss.total.detach()
                 likelihood += loss.likelihood
-                source_tokens += batch.num_source_tokens
-                padded_tokens += batch.source.shape[:2].numel() + batch.target_in.numel()
         self.current = None
-        return Sums(loss_sum, likelihood, source_tokens, padded_tokens)
-
-    def _over_processes(self, sums: Sums, finite: Tensor) -> tuple[Sums, Tensor]:
-        """Sums over all processes, and whether the gradients of all are finite."""
-        if self.parallel.world.size == 1:
-            return sums, finite
-        counts = torch.tensor([sums.source_tokens, sums.padded_tokens], device=self.device)
-        totals = torch.cat([torch.stack([sums.loss, sums.likelihood, ~finite]).double(), counts])
-        self.parallel.world.add(totals)
-        source_tokens, padded_tokens = (int(count) for count in totals[3:])
-        return Sums(totals[0], totals[1], source_tokens, padded_tokens), totals[2] == 0
+        return loss_sum, likelihood
 
     def state_dict(self) -> dict[str, Any]:
         """The state that the next step depends on, except data order, schedules and random numbers."""

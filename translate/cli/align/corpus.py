@@ -5,26 +5,19 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from translate.cli.align.options import (
     CHUNK,
     LINKS,
     TABLES,
     LinkOptions,
-    SourceFile,
-    Target,
-    TargetFile,
     Threshold,
     WeightOptions,
     check_effect,
     check_out,
-    check_threshold,
-    translated,
     write,
     write_lines,
 )
-from translate.cli.console import Rate, as_unicode
+from translate.cli.console import Rate
 from translate.cli.options import BatchMachine, Run, Symmetrisation, option, with_groups
 from translate.config.names import shown_path
 from translate.errors import UserError
@@ -68,8 +61,7 @@ def corpus(
     from translate.corpora.local_files import pair_of
 
     check_out(out, (*LINKS, *TABLES))
-    check_effect(out, {"--threshold": links.threshold is not None}, (*LINKS, *TABLES))
-    check_effect(out, {"--weights": links.weights}, LINKS)
+    check_effect(out, {"--weights": links.weights})
     split = pair_of(source, target)
     translator = machine.load(run)
     rate = Rate(unit="pairs", total=len(split), quiet_meanwhile=out is not None)
@@ -81,15 +73,10 @@ def corpus(
 @with_groups
 def symmetrise(
     run: Run,
-    sentence: Annotated[
-        str | None,
-        typer.Argument(metavar="SOURCE", help="A source sentence, instead of files.", callback=as_unicode),
-    ] = None,
-    translation: Target = None,
+    source: Annotated[Path, option("FILE", "Source sentences, one a line.")],
+    target: Annotated[Path, option("FILE", "Their translations.")],
     *,
     reverse: Annotated[Path, option("RUN", "Run of the opposite direction.")],
-    source: SourceFile = None,
-    target: TargetFile = None,
     out: Annotated[Path | None, option("FILE", "File of links (.txt). Default: standard output.")] = None,
     heuristic: Annotated[
         Symmetrisation,
@@ -103,29 +90,16 @@ def symmetrise(
     weighting: WeightOptions,
     machine: BatchMachine,
 ) -> None:
-    """Align with two runs of opposite directions, and combine their links into one set.
-
-    Give the files of a corpus, or a single SOURCE sentence with or without its TARGET.
-    """
+    """Align with two runs of opposite directions, and combine their links into one set."""
     from translate.corpora.local_files import pair_of
 
-    if (sentence is None) == (source is None and target is None) or (source is None) != (target is None):
-        raise UserError("align symmetrise: give either a sentence, or --source FILE and --target FILE")
     check_out(out, LINKS)
-    check_threshold(threshold)
-    split = None if source is None or target is None else pair_of(source, target)
+    split = pair_of(source, target)
     translators = machine.load(run), machine.load(reverse)
     _check_readers((run, reverse), translators)
-    if split is None:
-        assert sentence is not None
-        (best, *_), _ = translated(translators[0], sentence, translation)
-        pairs: Iterable[tuple[str, str]] = [(sentence, best.text)]
-    else:
-        pairs = zip(split.source, split.target, strict=True)
-    total = 1 if split is None else len(split)
-    rate = Rate(unit="pairs", total=total, quiet_meanwhile=out is not None)
-    lines = _combined_links(translators, pairs, heuristic, threshold, weighting, machine)
-    write_lines(rate.of(lines), out)
+    rate = Rate(unit="pairs", total=len(split), quiet_meanwhile=out is not None)
+    pairs = zip(split.source, split.target, strict=True)
+    write_lines(rate.of(_combined_links(translators, pairs, heuristic, threshold, weighting, machine)), out)
 
 
 def _check_readers(runs: tuple[Path, Path], translators: tuple["Translator", "Translator"]) -> None:

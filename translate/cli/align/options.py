@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import typer
 
 from translate.cli.console import as_unicode, print_note
-from translate.cli.options import BatchMachine, Engine, check_place, flag, option
+from translate.cli.options import BatchMachine, check_place, flag, option
 from translate.config.names import shorten, shown_path
 from translate.errors import UserError
 
@@ -25,14 +25,30 @@ PICTURES = (".png", ".pdf", ".svg")
 PAGE = ".html"
 CHUNK = 2048  # pairs of a corpus in memory at a time
 
-Source = Annotated[
-    str,
-    typer.Argument(
-        metavar="SOURCE",
-        help="A source sentence, or the picture that a run describes; for files see translate align corpus.",
-        callback=as_unicode,
-    ),
-]
+# The files that each of these options has an effect on.
+EFFECTS = {
+    "--threshold": (*LINKS, *TABLES),
+    "--weights": LINKS,
+    "--values": PICTURES,
+    "--colours": PICTURES,
+    "--links": (*PICTURES, PAGE),
+}
+
+
+def known_colours(name: str | None) -> str | None:
+    """A colour map that exists; a callback of typer, which raises :class:`UserError` for another one."""
+    if name is not None:
+        from translate.figures.figure import find_colour_map  # matplotlib is slow to import
+
+        find_colour_map(name)
+    return name
+
+
+SOURCE = typer.Argument(
+    metavar="SOURCE",
+    help="A source sentence, or the picture that a run describes; for files see translate align corpus.",
+    callback=as_unicode,
+)
 Target = Annotated[
     str | None,
     typer.Argument(
@@ -48,36 +64,17 @@ Threshold = Annotated[
         "W",
         "Link all weights from W on; 0: only the largest weight of each target word. Default: the "
         "choice of the run.",
+        min=0,
+        max=1,
     ),
+]
+Colours = Annotated[
+    str | None,
+    option("NAME", "Colour map: gray (the default), gray_r, viridis, cividis ...", callback=known_colours),
 ]
 Whitespace = Annotated[
     bool, flag("--whitespace", "Split words only at white space, as tokenised corpora do.")
 ]
-
-
-@dataclass(frozen=True)
-class PairMachine(BatchMachine):
-    """The machine of other subcommands, and the engine that translates the source."""
-
-    engine: Engine = "torch"
-
-    def check(self, target: str | None, method: str) -> None:
-        """Say what torch computes although another engine was asked for.
-
-        Raises:
-            UserError: if CTranslate2 was demanded where there is nothing to translate.
-        """
-        if self.engine == "torch":
-            return
-        if target is not None and self.engine == "ctranslate2":
-            raise UserError(
-                "align: --engine ctranslate2 translates the source, but its translation is given, which one "
-                "pass of torch aligns: leave out --engine"
-            )
-        if target is not None:
-            print_note("torch aligns the pair, since its translation is given")
-        elif method != "attention":
-            print_note(f"torch computes --method {method}, which is no attention")
 
 
 @dataclass(frozen=True)
@@ -97,24 +94,17 @@ class WeightOptions:
     whitespace: Whitespace = False
 
     def align(
-        self,
-        translator: "Translator",
-        pairs: Iterable[tuple[str, str]],
-        machine: BatchMachine,
-        previous: Sequence[str] | None = None,
+        self, translator: "Translator", pairs: Iterable[tuple[str, str]], machine: BatchMachine
     ) -> Iterator["Alignment"]:
-        """The alignment of each pair, in chunks; ``previous`` are the sentences before a single one."""
-        note_context(translator, known=previous is not None)
+        """The alignment of each pair, in chunks."""
+        note_context(translator)
         iterator = iter(pairs)
         while chunk := list(islice(iterator, CHUNK)):
-            sources, targets = zip(*chunk, strict=True)
             yield from translator.align(
-                sources,
-                targets,
+                *zip(*chunk, strict=True),
                 method=self.method,
                 whitespace=self.whitespace,
                 batch_size=machine.batch_size,
-                context=None if previous is None else [previous],
             )
 
 
@@ -127,9 +117,6 @@ class LinkOptions:
     threshold: Threshold = None
     weights: Annotated[bool, flag("--weights", "Write each link with its weight: 0-0:0.9412.")] = False
 
-    def __post_init__(self) -> None:
-        check_threshold(self.threshold)
-
 
 @dataclass(frozen=True)
 class PictureOptions:
@@ -139,27 +126,17 @@ class PictureOptions:
 
     values: Annotated[bool, flag("--values", "Write each weight into its cell.")] = False
     links: Annotated[str | None, option("LINKS", "Frame the cells of known links: '0-0 1-2 2p1'.")] = None
-    colours: Annotated[
-        str | None, option("NAME", "Colour map: gray (the default), gray_r, viridis, cividis ...")
-    ] = None
-
-    def __post_init__(self) -> None:
-        check_colours(self.colours)
+    colours: Colours = None
 
     @property
     def colour_map(self) -> str:
         return self.colours or "gray"
 
-    def check_no_matrix(self, out: Path) -> None:
-        """Raise :class:`UserError` for options of a matrix, which a run of pictures does not draw."""
-        given = {"--values": self.values, "--links": self.links, "--colours": self.colours}
-        for name in (name for name, value in given.items() if value):
-            raise UserError(f"align: {name} has no effect on {out}, which shows regions")
-
-    def check_no_links(self, out: Path) -> None:
-        """Raise :class:`UserError` for links, which count the words of one sentence."""
-        if self.links is not None:
-            raise UserError(f"align: --links has no effect on {out}, which shows several sentences")
+    def check_unused(self, out: Path, what: str, *names: str) -> None:
+        """Raise :class:`UserError` if one of the options is given for a picture that has no place for it."""
+        for name in names:
+            if getattr(self, name):
+                raise UserError(f"align: --{name} has no effect on {out}, which shows {what}")
 
     def known_links(self, alignment: "Alignment") -> "Gold | None":
         """The links of ``--links``; raises :class:`UserError` if they do not fit the words."""
@@ -171,24 +148,10 @@ class PictureOptions:
         return parse_gold(self.links, where="--links", source_length=S, target_length=T)
 
 
-def note_context(translator: "Translator", *, known: bool) -> None:
-    """Say so if a run reads previous sentences that are not ``known``."""
-    if translator.context.sentences and not known:
+def note_context(translator: "Translator") -> None:
+    """Say so if a run reads previous sentences, which are not given."""
+    if translator.context.sentences:
         print_note("this run reads previous sentences of a document, but the pairs are aligned without them")
-
-
-def check_threshold(threshold: float | None) -> None:
-    """Raise :class:`UserError` unless the threshold is a weight or not given."""
-    if threshold is not None and not 0 <= threshold <= 1:
-        raise UserError(f"align: --threshold is {threshold}; expected a number from 0 to 1")
-
-
-def check_colours(name: str | None) -> None:
-    """Raise :class:`UserError` for a colour map that does not exist."""
-    if name is not None:
-        from translate.figures.figure import find_colour_map  # matplotlib is slow to import
-
-        find_colour_map(name)
 
 
 def translated(
@@ -196,7 +159,7 @@ def translated(
     source: str,
     target: str | None,
     n_best: int = 1,
-    previous: Sequence[str] | None = None,
+    context: Sequence[Sequence[str]] | None = None,
 ) -> tuple[list["ScoredText"], "Alignment | None"]:
     """The given translation; without one the model's own, best first, and the alignment of the best.
 
@@ -206,7 +169,6 @@ def translated(
 
     if target is not None:
         return [ScoredText(target, 0.0)], None
-    context = None if previous is None else [previous]
     (result,) = translator.translate([source], alignments=True, n_best=n_best, context=context)
     print(result.text)
     others = (other for other in result.n_best[1:] if other.text)
@@ -228,18 +190,13 @@ def check_out(out: Path | None, extensions: tuple[str, ...]) -> None:
     check_place(out)
 
 
-def check_effect(out: Path | None, given: Mapping[str, bool], extensions: tuple[str, ...]) -> None:
-    """Raise :class:`UserError` if an option is given that has no effect on the file.
-
-    Args:
-        given: for every option, whether the user gave it.
-        extensions: the files that these options are for.
-    """
-    for name in (name for name, is_given in given.items() if is_given):
-        if extension(out) not in extensions:
+def check_effect(out: Path | None, given: Mapping[str, object]) -> None:
+    """Raise :class:`UserError` if one of the options of ``EFFECTS`` is given that has none on the file."""
+    for name, value in given.items():
+        if value is not None and value is not False and extension(out) not in EFFECTS[name]:
             where = "standard output" if out is None else shown_path(out)
             raise UserError(
-                f"align: {name} has no effect on {where}; it is for {', '.join(extensions)} files"
+                f"align: {name} has no effect on {where}; it is for {', '.join(EFFECTS[name])} files"
             )
 
 
@@ -247,12 +204,12 @@ def write(alignments: Iterable["Alignment"], out: Path | None, links: LinkOption
     """Print links, or write links or weights to a file and say so in one line."""
     from translate.alignment.formats import write_alignments
 
-    if out is None:
-        for alignment in alignments:
-            print(alignment.pharaoh(links.threshold, weights=links.weights))
-        return
-    write_alignments(alignments, out, threshold=links.threshold, weights=links.weights)
-    print(f"{'links' if extension(out) in LINKS else 'weights'} written to {out}")
+    if extension(out) in LINKS:
+        lines = (alignment.pharaoh(links.threshold, weights=links.weights) for alignment in alignments)
+        write_lines(lines, out)
+    elif out is not None:
+        write_alignments(alignments, out, threshold=links.threshold, weights=links.weights)
+        print(f"weights written to {out}")
 
 
 def write_lines(lines: Iterable[str], out: Path | None) -> None:

@@ -4,22 +4,19 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from translate.cli.align.options import (
     LINKS,
     PAGE,
     PICTURES,
+    SOURCE,
     TABLES,
+    Colours,
     LinkOptions,
-    PairMachine,
     PictureFile,
     PictureOptions,
-    Source,
     Target,
     WeightOptions,
     Whitespace,
-    check_colours,
     check_effect,
     check_out,
     extension,
@@ -33,17 +30,14 @@ from translate.cli.options import (
     Run,
     check_languages,
     option,
-    print_engine,
     run_names,
     with_groups,
 )
-from translate.cli.source_options import OnePicture, PairContext, check_words_alone
+from translate.cli.source_options import PictureInput, check_words_alone
 from translate.config.names import shown_path
 from translate.errors import UserError
 
 if TYPE_CHECKING:
-    from translate.alignment.alignment import Alignment
-    from translate.translation import ScoredText
     from translate.translator import Translator
 
 EXAMPLES = {
@@ -69,22 +63,13 @@ Example:
 }
 
 
-SourceOrImage = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="SOURCE",
-        help="A source sentence, or the picture that a run describes (or --image); for files see "
-        "translate align corpus.",
-        callback=as_unicode,
-    ),
-]
 ALTERNATIVES = 3  # the model's own translations on a page, at most
 
 
 @with_groups
 def pair(
     run: Run,
-    source: SourceOrImage = None,
+    source: Annotated[str | None, SOURCE] = None,
     target: Target = None,
     *,
     out: Annotated[
@@ -98,40 +83,76 @@ def pair(
     weighting: WeightOptions,
     links: LinkOptions,
     picture: PictureOptions,
-    pictures: OnePicture,
-    documents: PairContext,
-    machine: PairMachine,
+    pictures: PictureInput,
+    context: Annotated[
+        list[str] | None,
+        option(
+            "SENTENCE",
+            "A previous sentence of the document, for a run that reads them; several times, "
+            "in their order. A heatmap shows sentences and words.",
+            callback=as_unicode,
+        ),
+    ] = None,
+    machine: BatchMachine,
 ) -> None:
     """Show the alignment of one sentence pair as links, weights, a heatmap or a page.
 
     Without TARGET the model translates SOURCE, and the translation is printed first.
     """
-    pictures.check(source)
+    if source is None and not pictures.image:
+        raise UserError(
+            "missing argument SOURCE: a source sentence, or the picture that a run describes (see "
+            "translate align pair --help)"
+        )
     check_out(out, (*PICTURES, PAGE, *LINKS, *TABLES))
-    check_effect(out, {"--threshold": links.threshold is not None}, (*LINKS, *TABLES))
-    check_effect(out, {"--weights": links.weights}, LINKS)
-    check_effect(out, {"--values": picture.values, "--colours": picture.colours is not None}, PICTURES)
-    check_effect(out, {"--links": picture.links is not None}, (*PICTURES, PAGE))
-    machine.check(target, weighting.method)
+    check_effect(out, {"--threshold": links.threshold, "--weights": links.weights, "--links": picture.links})
+    check_effect(out, {"--values": picture.values, "--colours": picture.colours})
     translator = machine.load(run)
-    context = documents.context
     _check_context(translator, context, out)
-    _check_other_file(out, source, pictures.image)
-    line = pictures.line(translator, source)
-    if target is None:
-        print_engine(translator.engine)
+    for name in (*(pictures.image or ()), source):
+        if out is not None and name and os.path.exists(name) and out.exists() and os.path.samefile(name, out):
+            raise UserError(f"--out {shown_path(out)}: is the picture that is read; choose another name")
+    (line,) = pictures.lines(translator, [source] if source else None) or [source or ""]
     wanted = min(ALTERNATIVES, translator.search.beam_size) if extension(out) == PAGE else 1
-    candidates, alignment = translated(translator, line, target, wanted, context or ())
+    candidates, alignment = translated(translator, line, target, wanted, [context or ()])
+    best = candidates[0].text
     if context and out is not None and extension(out) in PICTURES:
-        _draw_document(translator, (line, candidates[0].text), context, out, weighting, picture)
+        picture.check_unused(out, "several sentences", "links")
+        document = translator.align_document(
+            line, best, context, method=weighting.method, whitespace=weighting.whitespace
+        )
+        drawn = document.draw(out, values=picture.values, colour_map=picture.colour_map)
+        print(f"heatmap of {len(document.starts)} sentences written to {drawn}")
         return
     if alignment is None or weighting != WeightOptions():
-        (alignment,) = weighting.align(translator, [(line, candidates[0].text)], machine, context or ())
+        (alignment,) = translator.align(
+            [line],
+            [best],
+            method=weighting.method,
+            whitespace=weighting.whitespace,
+            batch_size=machine.batch_size,
+            context=[context or ()],
+        )
     if out is not None and alignment.picture is not None and extension(out) in (PAGE, *PICTURES):
-        picture.check_no_matrix(out)
+        picture.check_unused(out, "regions", "values", "links", "colours")
         print(f"picture written to {alignment.heatmap(out)}")
     elif out is not None and extension(out) == PAGE:
-        _write_page(translator, line, candidates, alignment, out, weighting, picture, run.resolve().name)
+        from translate.alignment.views import page_of
+
+        page = page_of(
+            translator.model,
+            [
+                translator.encode_pair(line, candidate.text, whitespace=weighting.whitespace)
+                for candidate in candidates
+            ],
+            translator.choice,
+            scores=[candidate.score for candidate in candidates] if len(candidates) > 1 else None,
+            gold=picture.known_links(alignment),
+            first=weighting.method,
+            languages=translator.languages,
+            note=run.resolve().name,
+        )
+        print(f"page written to {page.write(out)}")
     elif out is not None and extension(out) in PICTURES:
         gold = picture.known_links(alignment)
         drawn = alignment.heatmap(out, values=picture.values, gold=gold, colour_map=picture.colour_map)
@@ -139,15 +160,6 @@ def pair(
     else:
         write([alignment], out, links)
     print_warnings(translator)
-
-
-def _check_other_file(out: Path | None, source: str | None, picture: Path | None) -> None:
-    """Raise :class:`UserError` if what is written would replace the picture that is read."""
-    read = [name for name in (picture, source) if name]
-    if out is None or not out.exists():
-        return
-    if any(os.path.exists(name) and os.path.samefile(name, out) for name in read):
-        raise UserError(f"--out {shown_path(out)}: is the picture that is read; choose another name")
 
 
 def _check_context(translator: "Translator", context: list[str] | None, out: Path | None) -> None:
@@ -158,58 +170,14 @@ def _check_context(translator: "Translator", context: list[str] | None, out: Pat
         print_note("this run reads previous sentences of a document; --context SENTENCE gives them")
 
 
-def _draw_document(
-    translator: "Translator",
-    pair: tuple[str, str],
-    context: list[str],
-    out: Path,
-    weighting: WeightOptions,
-    picture: PictureOptions,
-) -> None:
-    picture.check_no_links(out)
-    document = translator.align_document(
-        *pair, context, method=weighting.method, whitespace=weighting.whitespace
-    )
-    drawn = document.draw(out, values=picture.values, colour_map=picture.colour_map)
-    print(f"heatmap of {len(document.starts)} sentences written to {drawn}")
-
-
-def _write_page(
-    translator: "Translator",
-    source: str,
-    candidates: list["ScoredText"],
-    alignment: "Alignment",
-    out: Path,
-    weighting: WeightOptions,
-    picture: PictureOptions,
-    name: str,
-) -> None:
-    from translate.alignment.views import page_of
-
-    page = page_of(
-        translator.model,
-        [
-            translator.encode_pair(source, candidate.text, whitespace=weighting.whitespace)
-            for candidate in candidates
-        ],
-        translator.choice,
-        scores=[candidate.score for candidate in candidates] if len(candidates) > 1 else None,
-        gold=picture.known_links(alignment),
-        first=weighting.method,
-        languages=translator.languages,
-        note=name,
-    )
-    print(f"page written to {page.write(out)}")
-
-
 @with_groups
 def heads(
     run: Run,
-    source: Source,
+    source: Annotated[str, SOURCE],
     target: Target = None,
     *,
     out: PictureFile,
-    colours: Annotated[str, option("NAME", "Colour map: gray, gray_r, viridis, cividis ...")] = "gray",
+    colours: Colours = None,
     whitespace: Whitespace = False,
     machine: MachineOptions,
 ) -> None:
@@ -220,19 +188,18 @@ def heads(
     from translate.alignment.views import draw_heads_of
 
     check_out(out, PICTURES)
-    check_colours(colours)
     translator = machine.load(run)
     check_words_alone("align heads", translator, source)
     (best, *_), _ = translated(translator, source, target)
     pair = translator.encode_pair(source, best.text, whitespace=whitespace)
-    drawn = draw_heads_of(translator.model, pair, translator.choice, out, colour_map=colours)
+    drawn = draw_heads_of(translator.model, pair, translator.choice, out, colour_map=colours or "gray")
     print(f"heads written to {drawn}")
 
 
 @with_groups
 def compare(
     run: Run,
-    source: Source,
+    source: Annotated[str, SOURCE],
     target: Target = None,
     *,
     beside: Annotated[

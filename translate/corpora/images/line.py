@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from translate.config.data import MAX_PATCHES
-from translate.corpora.images.scenes import PREFIX
 
 _LINE = re.compile(r"!\[[^\]]*\]\(([^()]*)\)[ \t]*(.*)", re.DOTALL)
 _CODED = {sign: f"%{ord(sign):02X}" for sign in "%()\n\r\t\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029<>"}
@@ -52,21 +51,6 @@ def split_line(line: str) -> SourceLine:
 def sentences_of(lines: Sequence[str]) -> list[str]:
     """The sentences of source lines, without their images."""
     return [split_line(line).sentence for line in lines]
-
-
-def is_unread(line: str, reads: str) -> bool:
-    """Whether a line names an image that a model takes for words.
-
-    Args:
-        line: of the source.
-        reads: the model's ``data.read``: text, picture or both.
-    """
-    line = line.strip()
-    if reads == "picture" or not line.startswith(("![", PREFIX)):
-        return False
-    if line.startswith(PREFIX):
-        return len(line.split()) == 1
-    return reads == "text" and _LINE.fullmatch(line) is not None
 
 
 def most_words(line: str) -> int:
