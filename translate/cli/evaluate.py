@@ -119,8 +119,6 @@ def evaluate(
     count before the source words, give pointing (the greatest weight of a word lies in its region) and IoU,
     fractions from 0 to 1.
     """
-    from translate.alignment.regions import alignment_scores
-
     scoring.check(files.number)
     tests = files.read()
     golds = links.read(tests)
@@ -133,6 +131,8 @@ def evaluate(
     for test, out in zip(tests, outs, strict=True):
         row = _row(run, translator, test, scoring, machine, out)
         if golds is not None:
+            from translate.alignment.regions import alignment_scores
+
             batch, context = machine.batch_size, test.context
             found = translator.align(
                 test.source, test.references[0], whitespace=True, batch_size=batch, context=context
