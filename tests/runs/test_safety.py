@@ -12,6 +12,7 @@ import pytest
 
 from tests.disks import largest_file
 from tests.tiny_runs import files, overrides_of, rows, train_tiny
+from translate.cli.main import run as run_command
 from translate.corpora.caches import one_at_a_time
 from translate.errors import UserError
 from translate.figures import plots
@@ -205,7 +206,7 @@ def test_the_encoded_corpus_comes_from_the_cache_and_trains_alike(
 def test_runs_side_by_side_encode_their_corpus_once(tmp_path: Path) -> None:
     """The second waits for the first, here a thread that holds the lock, and reads what it has written."""
     settings = ["training.guided_alignment=1", "training.max_steps=1", f"runtime.cache={tmp_path}/cache"]
-    assert train_tiny(tmp_path / "first", "rnn_luong", *settings) == 0
+    assert run_command(["train", *overrides_of(tmp_path / "first", "rnn_luong", *settings)]) == 0
     (found,) = (tmp_path / "cache" / "encoded").iterdir()
     content = found.read_bytes()
     found.unlink()
