@@ -1,15 +1,13 @@
-"""Reads and writes alignments: Pharaoh links, JSON, and JSON lines."""
+"""Writes alignments: Pharaoh links, JSON, and JSON lines."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
 from translate.alignment.alignment import Alignment
-from translate.config.names import shorten, shown_path
 from translate.errors import UserError
-from translate.text.bounded import check_regular
 from translate.text.file_writing import aside
 
 LINKS = (".txt", ".pharaoh", ".links")
@@ -49,34 +47,6 @@ def write_alignments(
     return path
 
 
-def read_alignments(path: str | Path) -> list[Alignment]:
-    """Read `.json` or `.jsonl` of `write_alignments`; raises UserError for anything else.
-
-    A file that somebody else wrote may be read: it runs no code, and blocks or nests to no end.
-    """
-    path = Path(path)
-    suffix = path.suffix.lower()
-    read: Mapping[str, Callable[[Path], list[Alignment]]] = {
-        ".json": _read_json,
-        ".jsonl": lambda path: [Alignment.from_dict(json.loads(line)) for line in _text_lines(path)],
-    }
-    if suffix not in read:
-        raise UserError(f"{path}: expected one of {', '.join(read)}, got {path.suffix or 'no extension'}")
-    try:
-        check_regular(path)
-        return read[suffix](path)
-    except UserError as error:
-        raise UserError(_unreadable(path, error)) from error
-    except RecursionError as error:
-        raise UserError(_unreadable(path, "nested too deeply")) from error
-    except (OSError, ValueError, KeyError, TypeError, MemoryError) as error:
-        raise UserError(_unreadable(path, error)) from error
-
-
-def _unreadable(path: Path, reason: object) -> str:
-    return f"{shown_path(path)}: cannot be read as alignments ({shorten(reason, 300)})"
-
-
 def _write_lines(
     alignments: Iterable[Alignment], file: TextIO, suffix: str, threshold: float | None, *, weights: bool
 ) -> None:
@@ -91,12 +61,3 @@ def _dictionary(alignment: Alignment, threshold: float | None) -> dict[str, Any]
     if threshold is not None:
         alignment = replace(alignment, threshold=threshold)
     return alignment.to_dict()
-
-
-def _read_json(path: Path) -> list[Alignment]:
-    content = json.loads(path.read_text(encoding="utf-8"))
-    return [Alignment.from_dict(values) for values in (content if isinstance(content, list) else [content])]
-
-
-def _text_lines(path: Path) -> list[str]:
-    return path.read_text(encoding="utf-8").removesuffix("\n").split("\n")

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+import torch
+import torch.nn.functional as F
 
 from translate.corpora.images.patches import Image
 from translate.errors import UserError
@@ -130,14 +132,8 @@ def glow(image: Image, weights: np.ndarray) -> np.ndarray:
 
 def _enlarge(values: np.ndarray, size: int) -> np.ndarray:
     """Bilinear interpolation of patches (R, C) to pixels (R size, C size)."""
-    for axis in (0, 1):
-        count = values.shape[axis]
-        middles = np.clip((np.arange(count * size) + 0.5) / size - 0.5, 0, count - 1)
-        low = np.floor(middles).astype(int)
-        high = np.minimum(low + 1, count - 1)
-        part = np.expand_dims(middles - low, 1 - axis)
-        values = values.take(low, axis) * (1 - part) + values.take(high, axis) * part
-    return values
+    maps = torch.from_numpy(values.astype(np.float64))[None, None]
+    return F.interpolate(maps, scale_factor=size, mode="bilinear")[0, 0].numpy()
 
 
 def draw_regions(
