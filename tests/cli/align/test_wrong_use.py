@@ -37,7 +37,7 @@ CASES: dict[str, list[tuple[list[str], str]]] = {
         (["--source", "short.en", "--target", "long.fr"], "short.en has 1 line"),
         (["--source", "latin.fr", "--target", "long.fr"], "latin.fr, line 2: not UTF-8"),
         ([*CORPUS, "--out", "a.html"], "a.html: expected one of .txt, .pharaoh"),
-        ([*CORPUS, "--out", "a.tsv", "--weights"], f"--weights {NO_EFFECT} a.tsv"),
+        ([*CORPUS, "--out", "a.json", "--weights"], f"--weights {NO_EFFECT} a.json"),
     ],
     "heads": [
         ([*PAIR], "missing option --out: picture to write: .png, .pdf or .svg"),
