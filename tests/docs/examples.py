@@ -43,6 +43,8 @@ NOT_RUN = {
     "pip install": "installs from a package index",
     "tensorboard": "serves pages until it is interrupted",
     "translate export RUN --format page": "fetches 33 MB, or needs them; tests/export has tests of it",
+    "translate import": "fetches a model of the hub; tests/export has tests of it",
+    "translate text runs/opus-en-de": "needs that model",
     "npm pack": "fetches from the package index of Node",
     "python3 -m http.server": "serves until it is interrupted",
     "translate serve": "serves until it is interrupted; its options and answers have tests of their own",

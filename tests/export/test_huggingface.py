@@ -45,7 +45,7 @@ def test_every_piece_has_the_same_probability(
     ("options", "refused"),
     [
         ({"norm": "rms"}, "model.norm=rms (it has layer)"),
-        ({"feedforward": "swiglu"}, "model.feedforward=swiglu (it has relu, gelu)"),
+        ({"feedforward": "swiglu"}, "model.feedforward=swiglu (it has relu, gelu, swish)"),
         ({"tie": "target"}, "model.tie=target (it has all where model.pre_norm=true)"),
     ],
 )

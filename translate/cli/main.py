@@ -23,10 +23,10 @@ from translate.cli.usage import Command, CommandGroup, usage_message
 from translate.errors import UserError
 from translate.version import __version__
 
-# In the order of `translate --help`. A command is a function in a module of its name; a command with
-# subcommands is a package with their modules by name in SUBCOMMANDS and a function that describes it. Either
-# may have EXAMPLES (of each command, if there are several), CONTEXT_SETTINGS for typer, and a GROUP class. No
-# module imports torch at its top.
+# In the order of `translate --help`. A command is a function in a module of its name, but see KEYWORDS; one
+# with subcommands is a package with their modules by name in SUBCOMMANDS and a function that describes it.
+# Either may have EXAMPLES (of each command, if there are several), CONTEXT_SETTINGS for typer, and a GROUP
+# class. No module imports torch at its top.
 COMMANDS = (
     "train",
     "resume",
@@ -37,6 +37,7 @@ COMMANDS = (
     "align",
     "evaluate",
     "compare",
+    "import",
     "export",
     "serve",
     "prepare",
@@ -45,7 +46,7 @@ COMMANDS = (
     "settings",
     "doctor",
 )
-
+KEYWORDS = {"import": "import_model"}  # names that Python keeps for itself
 
 # Objects between two searches for cycles: importing torch makes hundreds of thousands, which stay.
 GARBAGE = 50_000
@@ -77,7 +78,7 @@ def build_app(only: str | None = None) -> typer.Typer:
     app.callback()(_options)
     for name in COMMANDS:
         if only in (None, name):
-            _add(app, f"translate.cli.{name}", name)
+            _add(app, f"translate.cli.{KEYWORDS.get(name, name)}", name)
     return app
 
 
@@ -93,7 +94,7 @@ def _typer(group: type[CommandGroup], *, add_completion: bool = False) -> typer.
 def _add(app: typer.Typer, path: str, name: str) -> None:
     """Add a command of the module ``path`` to the application, with its subcommands if it has any."""
     module: Any = importlib.import_module(path)
-    function, examples = getattr(module, name), getattr(module, "EXAMPLES", None)
+    function, examples = getattr(module, KEYWORDS.get(name, name)), getattr(module, "EXAMPLES", None)
     if isinstance(examples, dict):
         examples = examples[name]
     if not hasattr(module, "SUBCOMMANDS"):

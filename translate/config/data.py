@@ -18,7 +18,8 @@ MAX_PATCHES = 1 << 12  # of a picture: 64 rows and columns
 SCENE_SIDE = 48  # pixels
 NUM_SPECIAL = 4  # padding, unknown, begin and end of sentence
 RESERVED = ("<pad>", "<unk>", "<s>", "</s>")  # their names
-TAG = re.compile(r"<[\w:.+-]{1,40}>")  # of a corpus of a mixture, before its sources
+# Before a source: the corpus of a mixture, or the language that Marian's models translate to.
+TAG = re.compile(r"<[\w:.+-]{1,40}>|>>[\w:.+-]{1,40}<<")
 BESIDE = (".gold", ".pictures", ".documents")  # files that any corpus may have beside its own
 FILE = "data/_base.yaml"
 Generated = Annotated[int, Ge(0), Le(10_000_000)]  # pairs of the grammar, which are held in memory

@@ -28,7 +28,7 @@ LONGEST_PLACEHOLDERS = 2  # of a pair
 SHORTEST_TYPO = 4  # letters of a word that may get a typing error
 TRIES = 8  # places that are looked at for a phrase
 DRAWN = ("merge", "copies", "terms", "placeholders", "tags", "uppercase", "titlecase")
-_TAG = re.compile(r"<[^\s<>/]+>(?=\s)")
+_TAG = re.compile(r"(<[^\s<>/]+>|>>[^\s<>/]+<<)(?=\s)")
 
 
 class PairToken(NamedTuple):

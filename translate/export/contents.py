@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import groupby
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from translate.alignment.alignment import Alignment, AlignmentChoice
@@ -116,6 +117,14 @@ def require(package: str, export_format: str) -> Any:
             f"pip install 'seq2seq-translate[{EXTRA}]'"
         )
     return importlib.import_module(package)
+
+
+def check_new(out: Path) -> None:
+    """Raise :class:`UserError` unless ``out`` can become a new folder."""
+    if out.exists():
+        raise UserError(f"{out}: exists already; choose another folder")
+    if not out.parent.is_dir():
+        raise UserError(f"{out}: there is no folder {out.parent}")
 
 
 def vocabulary(tokenizer: Tokenizer) -> list[str]:

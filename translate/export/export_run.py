@@ -10,7 +10,7 @@ from translate.corpora.corpus import load_corpus
 from translate.corpora.images.scene_corpus import generate_scenes, pair_of
 from translate.errors import UserError
 from translate.export import ctranslate2, huggingface, onnx, static_page
-from translate.export.contents import Contents, Engine, Proof, Rendered, prove
+from translate.export.contents import Contents, Engine, Proof, Rendered, check_new, prove
 from translate.export.export_card import write_card
 from translate.grammar.generator import generate
 from translate.runs.checkpoint import WEIGHTS, save_weights
@@ -60,7 +60,7 @@ def export_run(
     """
     run, out = Path(run), Path(out)
     _check_options(export_format, quantization, runtime)
-    _check_new(out)
+    check_new(out)
     directory = RunDirectory(run)
     sources = None if sentences is None else _first_lines(Path(sentences), num_sentences)
     translator = load(run, device="cpu", plugins=plugins)
@@ -109,13 +109,6 @@ def _check_text_alone(export_format: str, translator: Translator, report: Callab
         raise UserError(
             f"--format {export_format}: it reads text alone, and the run reads pictures; use bundle"
         )
-
-
-def _check_new(out: Path) -> None:
-    if out.exists():
-        raise UserError(f"{out}: exists already; choose another folder")
-    if not out.parent.is_dir():
-        raise UserError(f"{out}: there is no folder {out.parent}")
 
 
 def _write(

@@ -1,7 +1,7 @@
 """Exports a Transformer as a Hugging Face model: Marian for post-norm models, Pegasus for pre-norm models.
 
-Both are the Transformer of Vaswani et al. 2017 with the same names of weights. Their sinusoids have other
-wave lengths than ours, so our positions are stored with the weights. The tokenizer is Marian's.
+Both are the Transformer of Vaswani et al. 2017 with the same names of weights. Positions are stored with the
+weights, since our sinusoids have other wave lengths than theirs. The tokenizer is Marian's.
 """
 
 import json
@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from translate.attention import MultiHead
+from translate.config.data import TAG
 from translate.export.contents import (
     Contents,
     Engine,
@@ -35,7 +36,7 @@ from translate.search.ctranslate2.conversion import (
     tie_of,
     transformer_of,
 )
-from translate.text.tokenizer import BOS, EOS, PAD, UNK
+from translate.text.tokenizer import BOS, EOS, PAD, SPACE, UNK
 from translate.text.words import tokenise
 
 FORMAT = "huggingface"
@@ -72,8 +73,7 @@ def export(contents: Contents, directory: Path) -> Engine:
         eos_token_id=EOS,
         pad_token_id=PAD,
     ).save_pretrained(directory)
-    weights = dict(_weights(contents, model))
-    save_weights(weights, directory / "model.safetensors", {"format": "pt"})
+    save_weights(_weights(contents, model), directory / "model.safetensors", {"format": "pt"})
     _write_tokenizer(contents, directory)
     return _engine(library, contents, directory)
 
@@ -83,9 +83,9 @@ def _refuse(model: Transformer) -> None:
     refuse_attentions(model, refusals)
     refusals.unless(norm_of(model) == "layer", "model.norm", norm_of(model), "layer")
     kind = model.source_positions.kind
-    refusals.unless(kind != "rotary", "model.positions", kind, "sinusoidal, learned, none")
+    refusals.unless(kind != "rotary", "model.positions", kind, "sinusoidal, marian, learned, none")
     feedforward = model.decoder[0].feedforward.kind
-    refusals.unless(feedforward != "swiglu", "model.feedforward", feedforward, "relu, gelu")
+    refusals.unless(feedforward != "swiglu", "model.feedforward", feedforward, "relu, gelu, swish")
     tie = tie_of(model)
     ties = "all where model.pre_norm=true"
     refusals.unless(tie == "all" or not pre_norm_of(model), "model.tie", tie, ties)
@@ -131,25 +131,41 @@ def _num_positions(contents: Contents, model: Transformer) -> int:
     return max(contents.longest_source, contents.longest_target)
 
 
-def _weights(contents: Contents, model: Transformer) -> Iterator[tuple[str, Tensor]]:
-    """All weights under their names in both architectures."""
-    if tie_of(model) == "all":
-        yield "model.shared.weight", model.source_embedding.weight
+def _weights(contents: Contents, model: Transformer) -> dict[str, Tensor]:
+    """Copies of all weights, zeros for biases that the model lacks, and tables of the positions."""
+    found = {name: tensor.clone() for name, tensor in named_weights(model)}
+    found.setdefault("final_logits_bias", torch.zeros(1, len(model.output_weight)))
+    for name in [name for name in found if name.endswith("_proj.weight")]:
+        found.setdefault(name.removesuffix("weight") + "bias", torch.zeros(len(found[name])))
+    for side, positions in (("encoder", model.source_positions), ("decoder", model.target_positions)):
+        table = position_table(positions, _num_positions(contents, model), model.width)
+        found[f"model.{side}.embed_positions.weight"] = table.clone()
+    return found
+
+
+def named_weights(model: Transformer) -> Iterator[tuple[str, Tensor]]:
+    """The model's own numbers, without gradients, under their names in both architectures.
+
+    They share the model's memory, so that whoever reads such a model writes into them.
+    """
+    tie = tie_of(model)
+    if tie == "all":
+        yield "model.shared.weight", model.source_embedding.weight.detach()
     else:
-        yield "model.encoder.embed_tokens.weight", model.source_embedding.weight
-        yield "model.decoder.embed_tokens.weight", model.target_embedding.weight
-    if tie_of(model) == "none":
-        yield "lm_head.weight", model.output_weight
-    yield "final_logits_bias", torch.zeros(1, len(model.output_weight))
+        yield "model.encoder.embed_tokens.weight", model.source_embedding.weight.detach()
+        yield "model.decoder.embed_tokens.weight", model.target_embedding.weight.detach()
+    if tie == "none":
+        yield "lm_head.weight", model.output_weight.detach()
+    if model.output_bias is not None:
+        yield "final_logits_bias", model.output_bias.detach().unsqueeze(0)
     for side, positions, layers, norm in (
         ("encoder", model.source_positions, model.encoder, model.encoder_norm),
         ("decoder", model.target_positions, model.decoder, model.decoder_norm),
     ):
         name = f"model.{side}"
-        table = position_table(positions, _num_positions(contents, model), model.width)
-        yield f"{name}.embed_positions.weight", table
-        if pre_norm_of(model):
-            yield from _named(f"{name}.layer_norm", norm)
+        if positions.kind == "learned":
+            yield f"{name}.embed_positions.weight", positions.table.detach()
+        yield from _named(f"{name}.layer_norm", norm)  # none after the last norm of a post-norm layer
         for index, layer in enumerate(layers):
             yield from _layer_weights(f"{name}.layers.{index}", layer)
 
@@ -167,17 +183,12 @@ def _layer_weights(name: str, layer: Layer) -> Iterator[tuple[str, Tensor]]:
 
 
 def _attention_weights(name: str, attention: MultiHead) -> Iterator[tuple[str, Tensor]]:
-    memory = attention.key_value_projection
-    biases = (None, None) if memory.bias is None else memory.bias.chunk(2)
-    parts = {
-        "q_proj": (attention.query_projection.weight, attention.query_projection.bias),
-        "k_proj": (memory.weight.chunk(2)[0], biases[0]),
-        "v_proj": (memory.weight.chunk(2)[1], biases[1]),
-        "out_proj": (attention.output_projection.weight, attention.output_projection.bias),
-    }
-    for part, (weight, bias) in parts.items():
-        yield f"{name}.{part}.weight", weight.detach().clone()
-        yield f"{name}.{part}.bias", torch.zeros(len(weight)) if bias is None else bias.detach().clone()
+    yield from _named(f"{name}.q_proj", attention.query_projection)
+    for part, parameter in attention.key_value_projection.named_parameters():
+        keys, values = parameter.detach().chunk(2)
+        yield f"{name}.k_proj.{part}", keys
+        yield f"{name}.v_proj.{part}", values
+    yield from _named(f"{name}.out_proj", attention.output_projection)
 
 
 def _named(name: str, module: nn.Module) -> Iterator[tuple[str, Tensor]]:
@@ -193,7 +204,7 @@ def _write_tokenizer(contents: Contents, directory: Path) -> None:
         (directory / f"{side}.spm").write_bytes(tokenizer.model)
         name = "vocab" if side == "source" else "target_vocab"
         if side == "source" or not tokenizers.shared:
-            ids = {piece: i for i, piece in enumerate(vocabulary(tokenizer))}
+            ids = {without_space(piece): i for i, piece in enumerate(vocabulary(tokenizer))}
             text = json.dumps(ids, ensure_ascii=False, indent=0)
             (directory / f"{name}.json").write_text(text + "\n", encoding="utf-8")
     pieces = vocabulary(tokenizers.source)
@@ -202,6 +213,7 @@ def _write_tokenizer(contents: Contents, directory: Path) -> None:
         "source_lang": contents.languages[0] or None,
         "target_lang": contents.languages[1] or None,
         "separate_vocabs": not tokenizers.shared,
+        "tokenised": tokenizers.source.tokenised,  # for `translate import`
         "model_max_length": contents.longest_source,
         "clean_up_tokenization_spaces": False,
         "unk_token": pieces[UNK],
@@ -210,6 +222,12 @@ def _write_tokenizer(contents: Contents, directory: Path) -> None:
     }
     text = json.dumps(description, indent=2)
     (directory / "tokenizer_config.json").write_text(text + "\n", encoding="utf-8")
+
+
+def without_space(piece: str) -> str:
+    """A piece as the vocabulary of Marian's tokenizer has it: tags of languages without their space."""
+    tag = piece.removeprefix(SPACE)
+    return tag if TAG.fullmatch(tag) else piece
 
 
 def _engine(library: Any, contents: Contents, directory: Path) -> Engine:

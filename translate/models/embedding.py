@@ -5,7 +5,8 @@ import math
 import torch
 from torch import Tensor, nn
 
-POSITIONS = ("sinusoidal", "learned", "rotary", "none")
+POSITIONS = ("sinusoidal", "marian", "learned", "rotary", "none")
+SINUSOIDS = ("sinusoidal", "marian")
 TIES = ("none", "target", "all")
 
 
@@ -37,17 +38,20 @@ def positions_from(start: int | Tensor, length: int, device: torch.device) -> Te
     return torch.arange(start, start + length, device=device)
 
 
-def sinusoids(start: int | Tensor, length: int, width: int, device: torch.device) -> Tensor:
+def sinusoids(
+    start: int | Tensor, length: int, width: int, device: torch.device, kind: str = "sinusoidal"
+) -> Tensor:
     """Sine and cosine of geometrically growing wave lengths: Vaswani et al. 2017, 3.5. -> (L, D).
 
     For starts (B,) it is (B, L, D). As in tensor2tensor all sines come before all cosines, and the longest
-    wave is reached exactly.
+    wave is reached exactly; ``marian`` has the wave lengths of the paper, rounded once, as Marian does.
     """
-    position = positions_from(start, length, device).float().unsqueeze(-1)
     half = (width + 1) // 2
-    frequency = torch.exp(torch.arange(half, device=device) * (-math.log(10_000.0) / max(1, half - 1)))
-    angle = position * frequency
-    return torch.cat([angle.sin(), angle.cos()], dim=-1)[..., :width]
+    precision, steps = (torch.float64, half) if kind == "marian" else (torch.float32, max(1, half - 1))
+    position = positions_from(start, length, device).to(precision).unsqueeze(-1)
+    numbers = torch.arange(half, device=device, dtype=precision)
+    angle = position * torch.exp(numbers * (-math.log(10_000.0) / steps))
+    return torch.cat([angle.sin(), angle.cos()], dim=-1)[..., :width].float()
 
 
 def rotate(states: Tensor, start: int | Tensor = 0) -> Tensor:
@@ -87,8 +91,8 @@ class Positions(nn.Module):
             ValueError: past a learned table.
         """
         length, width = states.shape[-2:]
-        if self.kind == "sinusoidal":
-            return states + sinusoids(start, length, width, states.device).to(states.dtype)
+        if self.kind in SINUSOIDS:
+            return states + sinusoids(start, length, width, states.device, self.kind).to(states.dtype)
         if self.kind == "learned":
             end = (int(start.max()) if isinstance(start, Tensor) else start) + length
             if end > self.max_length:

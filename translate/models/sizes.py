@@ -78,6 +78,7 @@ def check_mechanism(mechanism: Attention, widths: Widths) -> None:
 
 # Functions that make a tensor of a size that a configuration sets, before anything is written into it.
 _FACTORIES = {torch.empty, torch.zeros, torch.ones, torch.full, torch.rand, torch.randn}
+_INITIALISERS = {torch.Tensor.uniform_, torch.Tensor.normal_}
 _SLACK = 1 << 20  # numbers of tables that are computed and not stored
 _TIMES = 3  # some parameters are made and then replaced by shared ones
 
@@ -85,7 +86,8 @@ _TIMES = 3  # some parameters are made and then replaced by shared ones
 class SizeLimit(TorchFunctionMode):
     """Inside this context (of this thread), tensors may be made for a model of ``shapes``, but no more.
 
-    A stranger may have written the configuration of a model.
+    A stranger may have written the configuration of a model. The random numbers of its parameters are not
+    drawn, since the weights replace them.
 
     Args:
         shapes: of the weights that will be loaded.
@@ -111,6 +113,8 @@ class SizeLimit(TorchFunctionMode):
     ) -> Any:
         if func in _FACTORIES:
             self._take(_size_of(args, kwargs or {}))
+        if func in _INITIALISERS and isinstance(args[0], nn.Parameter):
+            return args[0]
         return func(*args, **(kwargs or {}))
 
     def _take(self, numbers: int) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
+import torch
 from torch import Tensor, nn
 
 from translate.attention import Attention, LayerCache, MultiHead, PathCache
@@ -52,14 +53,16 @@ class EmbeddingOptions:
     """The options of a Transformer's embeddings.
 
     Attributes:
-        positions: ``sinusoidal``, ``learned``, ``rotary`` or ``none``.
+        positions: ``sinusoidal``, ``marian``, ``learned``, ``rotary`` or ``none``.
         max_length: number of learned positions.
         tie: ``all`` (one matrix for both embeddings and the output), ``target`` or ``none``.
+        output_bias: whether the scores of the pieces have a bias.
     """
 
     positions: str = YAML
     max_length: NumPositions = YAML
     tie: str = YAML
+    output_bias: bool = YAML
 
 
 SIZES, LAYER, EMBEDDING = TransformerSizes(), LayerOptions(), EmbeddingOptions()
@@ -107,7 +110,7 @@ class Transformer(Seq2Seq):
         self.output_weight = new_output(
             target_vocabulary, width, None if embedding.tie == "none" else self.target_embedding
         )
-        self.output_bias = None
+        self.output_bias = nn.Parameter(torch.zeros(target_vocabulary)) if embedding.output_bias else None
         self.source_positions = Positions("none" if encoder else positions, width, max_length)
         self.target_positions = Positions(positions, width, max_length)
         self.dropout = Dropout(layer.dropout)

@@ -15,7 +15,8 @@ from translate.models.embedding import rotate
 from translate.models.seq2seq import Encoded, attend_beside, beams
 
 NORMS: dict[str, Callable[[int], nn.Module]] = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}
-FEEDFORWARDS = ("relu", "gelu", "swiglu")
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "swish": F.silu}
+FEEDFORWARDS = (*ACTIVATIONS, "swiglu")
 
 
 @option_group
@@ -26,7 +27,7 @@ class LayerOptions:
 
     Attributes:
         feedforward_size: width inside the feed-forward part.
-        feedforward: ``relu``, ``gelu`` or ``swiglu``.
+        feedforward: ``relu``, ``gelu``, ``swish`` or ``swiglu``.
         dropout: probability, on what each part adds.
         feedforward_dropout: probability, inside the feed-forward part.
         norm: ``layer`` or ``rms``.
@@ -63,7 +64,7 @@ class FeedForward(nn.Module):
             gate, hidden = hidden.chunk(2, dim=-1)
             hidden = F.silu(gate) * hidden
         else:
-            hidden = F.relu(hidden) if self.kind == "relu" else F.gelu(hidden)
+            hidden = ACTIVATIONS[self.kind](hidden)
         return self.outer(self.dropout(hidden))
 
 

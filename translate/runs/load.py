@@ -69,7 +69,7 @@ def load(
         tokenizers = with_images(tokenizers, settings.data)
     folder = directory.best() if checkpoint == "best" else directory.checkpoints / checkpoint
     limit = SizeLimit([tensor.shape for tensor in stored_weights(folder).values()], str(folder))
-    # The initial weights, which are replaced, draw random numbers.
+    # The initial weights, which are replaced, may draw random numbers.
     with torch.random.fork_rng(devices=[]), limit:
         model = build_model(settings.model, vocabulary_sizes(tokenizers), settings.run.plugins)
     load_into(model, folder)
@@ -199,9 +199,14 @@ def load_into(model: Seq2Seq, folder: Path) -> None:
     own = model_tensors(model)
     check_fits(folder, own)
     weights = load_weights(folder)
+    parameters = dict(model.named_parameters())
     for name, tensor in own.items():
-        tensor.copy_(weights[name])
-    harmed = first_non_finite(own)
+        stored = weights[name]
+        if name in parameters and (stored.dtype, stored.device) == (tensor.dtype, tensor.device):
+            parameters[name].data = stored  # mapped from the file, not copied
+        else:
+            tensor.copy_(stored)
+    harmed = first_non_finite(model_tensors(model))
     if harmed is not None:
         raise UserError(
             f"{folder}: {harmed} holds NaN or infinite numbers, with which nothing can be translated; load "

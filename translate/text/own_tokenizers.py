@@ -44,7 +44,12 @@ def _read(path: str) -> bytes:
         raise UserError(f"{where}: no such file") from error
     except ValueError as error:
         raise UserError(f"{where}: no SentencePiece model; expected a file that spm_train wrote") from error
-    _put_special_first(model, where)
+    trained = model.trainer_spec
+    ids = [trained.pad_id, trained.unk_id, trained.bos_id, trained.eos_id]
+    others = [p for number, p in enumerate(model.pieces) if number not in ids and p.piece not in RESERVED]
+    if not others:
+        raise UserError(f"{where}: no SentencePiece model (it has no pieces)")
+    put_special_first(model, others)
     try:
         content = bytes(model.SerializeToString())
         Tokenizer(content)
@@ -53,13 +58,9 @@ def _read(path: str) -> bytes:
     return content
 
 
-def _put_special_first(model: Any, where: str) -> None:
-    """Give a model our special pieces in our order, those that it lacks among them; the others follow."""
+def put_special_first(model: Any, others: Sequence[Any]) -> None:
+    """Give a model our special pieces in our order; the ``others`` follow."""
     trained = model.trainer_spec
-    ids = [trained.pad_id, trained.unk_id, trained.bos_id, trained.eos_id]
-    others = [p for number, p in enumerate(model.pieces) if number not in ids and p.piece not in RESERVED]
-    if not others:
-        raise UserError(f"{where}: no SentencePiece model (it has no pieces)")
     del model.pieces[:]
     for number, name in enumerate(RESERVED):
         model.pieces.add(piece=name, score=0.0, type=UNKNOWN_PIECE if number == UNK else CONTROL)

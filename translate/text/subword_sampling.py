@@ -12,10 +12,9 @@ from itertools import accumulate, pairwise
 import numpy as np
 import sentencepiece
 
-from translate.text.tokenizer import UNK, Pieces, Tokenizer
+from translate.text.tokenizer import SPACE, UNK, Pieces, Tokenizer
 from translate.text.words import Word, assign
 
-SPACE = "\u2581"  # how SentencePiece writes the space before a word
 SAMPLED_TYPES = ("unigram", "bpe")  # types of SentencePiece models with more than one way to cut a word
 NUM_BEST = 32  # segmentations of a sentence among which a unigram model draws
 UNKNOWN_PENALTY = 10.0  # below the score of the least likely piece, as in SentencePiece

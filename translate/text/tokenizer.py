@@ -22,6 +22,7 @@ from translate.text.words import Word, assign, joined_words, split_tagged, split
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 MODEL_TYPES = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}  # by SentencePiece's number
 UNKNOWN = "⁇"  # the text of an unknown piece
+SPACE = "\u2581"  # how SentencePiece writes the space before a word
 LONGEST_PIECE = 16  # characters of a piece at most, SentencePiece's default
 WORDS_A_PIECE = 4  # on average at most, in scripts whose characters are words
 MAX_TRAINING_SENTENCES = 5_000_000
@@ -88,9 +89,9 @@ class Tokenizer:
 
     @cached_property
     def tags(self) -> tuple[str, ...]:
-        """The tags that a mixture puts before sentences, such as ``<own>``; they are the first pieces."""
-        others = range(EOS + 1, len(self))
-        pieces = (self._processor.id_to_piece(i) for i in others if not self._processor.is_byte(i))
+        """The tags before sentences, such as ``<own>`` or ``>>fra<<``; they are the first pieces."""
+        others = (i for i in range(EOS + 1, len(self)) if not self._processor.is_byte(i))
+        pieces = (self._processor.id_to_piece(i).removeprefix(SPACE) for i in others)
         return tuple(itertools.takewhile(TAG.fullmatch, pieces))
 
     def encode(self, text: str) -> list[int]:
@@ -125,7 +126,7 @@ class Tokenizer:
 
     def only_unknown(self, ids: Sequence[int]) -> bool:
         """Whether all pieces are unknown or white space."""
-        return all(i == UNK or piece == "\u2581" for i, piece in zip(ids, self.pieces(ids), strict=True))
+        return all(i == UNK or piece == SPACE for i, piece in zip(ids, self.pieces(ids), strict=True))
 
     def ids(self, pieces: Sequence[str]) -> list[int]:
         """The inverse of :meth:`pieces`; other texts become the unknown piece."""

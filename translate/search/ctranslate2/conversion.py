@@ -17,7 +17,7 @@ from translate.attention import MultiHead
 from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq, Transformer
-from translate.models.embedding import Positions, sinusoids
+from translate.models.embedding import SINUSOIDS, Positions, sinusoids
 from translate.models.transformer_layer import FeedForward, Layer
 from translate.text.tokenizer import BOS, EOS, UNK, TokenizerPair
 
@@ -125,8 +125,8 @@ def position_table(positions: Positions, length: int, width: int) -> Tensor:
     """Vectors of positions 0 to ``length`` - 1: (L, D), fewer if fewer are learned, zero without any."""
     if positions.kind == "learned":
         return positions.table.detach()[:length]
-    if positions.kind == "sinusoidal":
-        return sinusoids(0, length, width, torch.device("cpu"))
+    if positions.kind in SINUSOIDS:
+        return sinusoids(0, length, width, torch.device("cpu"), positions.kind)
     return torch.zeros(length, width)
 
 
@@ -173,7 +173,8 @@ def _specification(library: Any, run: Convertible) -> Any:
     specs, model = library.specs, run.model
     feedforward = model.decoder[0].feedforward
     activations = library.specs.common_spec.Activation
-    activation = {"relu": activations.RELU, "gelu": activations.GELU, "swiglu": activations.SWISH}
+    swish = activations.SWISH
+    activation = {"relu": activations.RELU, "gelu": activations.GELU, "swish": swish, "swiglu": swish}
     options = {
         "pre_norm": pre_norm_of(model),
         "activation": activation[feedforward.kind],
@@ -197,6 +198,8 @@ def _specification(library: Any, run: Convertible) -> Any:
     _place(encoder, model.source_positions, run.longest_source, model.width)
     _place(decoder, model.target_positions, run.longest_target, model.width)
     decoder.projection.weight = _array(model.output_weight)
+    if model.output_bias is not None:
+        decoder.projection.bias = _array(model.output_bias)
     for side, layers, norm in (
         (encoder, model.encoder, model.encoder_norm),
         (decoder, model.decoder, model.decoder_norm),

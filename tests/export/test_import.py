@@ -1,0 +1,296 @@
+"""Pretrained models as runs: the same pieces, logits and translations as in ``transformers``."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+import translate
+from tests.export.contents import SOURCES, TARGETS, of_transformer
+from tests.export.marian import TAGS, make_marian
+from translate.corpora.batching import pad
+from translate.errors import UserError
+from translate.export import huggingface
+from translate.export.import_run import import_run
+from translate.export.pretrained import read_pretrained
+from translate.export.pretrained_tokenizer import read_tokenizers
+from translate.runs.load import read_settings
+from translate.runs.run_directory import RunDirectory
+from translate.text.tokenizer import BOS, EOS, UNKNOWN
+from translate.training.weights import model_tensors
+
+TEXTS = [*SOURCES, "é, ça va?", f"{TAGS[1]} you laugh", "  two   spaces "]
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any, Any]:
+    """The folder of a model with one vocabulary, the model and its tokenizer."""
+    folder = tmp_path_factory.mktemp("models") / "marian"
+    return folder, *make_marian(folder)
+
+
+@pytest.fixture(scope="module")
+def marian(shared: tuple[Path, Any, Any]) -> Path:
+    return shared[0]
+
+
+@pytest.fixture(scope="module", params=["shared", "separate"])
+def pretrained(
+    request: pytest.FixtureRequest, shared: tuple[Path, Any, Any], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Any, ...]:
+    """A model and its tokenizer, the run that it became, and the numbers of its pieces here."""
+    folder, out = tmp_path_factory.mktemp("models") / "marian", tmp_path_factory.mktemp("runs") / "run"
+    if request.param == "shared":
+        folder, model, tokenizer = shared
+    else:
+        model, tokenizer = make_marian(folder, separate=True)
+    pieces = read_tokenizers(read_pretrained(str(folder)))
+    return model, tokenizer, imported(folder, out), pieces
+
+
+def imported(folder: Path, out: Path) -> Any:
+    import_run(str(folder), out, report=lambda line: None)
+    return translate.load(out, device="cpu")
+
+
+def test_texts_are_cut_alike(pretrained: tuple[Any, ...]) -> None:
+    _, tokenizer, run, pieces = pretrained
+    for text in TEXTS:
+        wanted = tokenizer(text)["input_ids"][:-1]
+        found = run.tokenizers.source.encode(text)
+        assert [pieces.source.rows[i] for i in found] == wanted
+        assert run.tokenizers.source.encode_words(text).ids == found
+    for text in TARGETS:
+        found = run.tokenizers.target.encode(text)
+        wanted = tokenizer(text_target=text)["input_ids"][:-1]
+        assert [pieces.target.rows[i] for i in found] == wanted
+        assert run.tokenizers.target.decode(found) == text
+
+
+def test_logits_of_a_padded_batch_are_equal(pretrained: tuple[Any, ...]) -> None:
+    model, _, run, pieces = pretrained
+    source, mask = pad([[*run.tokenizers.source.encode(text), EOS] for text in SOURCES])
+    target, visible = pad([[BOS, *run.tokenizers.target.encode(text)] for text in TARGETS])
+    rows, columns = torch.tensor(pieces.source.rows), torch.tensor(pieces.target.rows)
+    with torch.no_grad():
+        wanted = model(rows[source], mask.long(), columns[target]).logits[..., columns]
+        found = run.model.logits(run.model(source, mask, target))
+    assert found[..., pieces.target.never].max() < -80
+    found[..., pieces.target.never] = wanted[..., pieces.target.never]
+    torch.testing.assert_close(found[visible], wanted[visible], rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_translations_are_those_of_generate(pretrained: tuple[Any, ...], beam_size: int) -> None:
+    model, tokenizer, run, _ = pretrained
+    texts = [text for text in SOURCES if text]
+    found = [result.text for result in run.translate(texts, beam_size=beam_size)]
+    for text, translation in zip(texts, found, strict=True):
+        source = tokenizer([text], return_tensors="pt")
+        generated = model.generate(**source, num_beams=beam_size, max_length=64, early_stopping=True)
+        wanted = tokenizer.decode(generated[0], skip_special_tokens=True)  # without unknown pieces
+        assert wanted.split() == translation.replace(UNKNOWN, "").split()
+
+
+def test_ctranslate2_translates_alike(marian: Path, tmp_path: Path) -> None:
+    pytest.importorskip("ctranslate2")
+    ours = imported(marian, tmp_path / "run").translate(SOURCES)
+    theirs = translate.load(tmp_path / "run", device="cpu", engine="ctranslate2").translate(SOURCES)
+    assert [result.text for result in ours] == [result.text for result in theirs]
+    assert [result.score for result in ours] == pytest.approx([result.score for result in theirs], abs=1e-5)
+
+
+def test_tags_of_languages_are_words_before_the_sentence(marian: Path, tmp_path: Path) -> None:
+    run = imported(marian, tmp_path / "run")
+    assert run.tokenizers.source.tags == TAGS
+    (result,) = run.translate([f"{TAGS[1]} I love you ."], alignments=True)
+    assert result.alignment.source_words == [TAGS[1], "I", "love", "you", "."]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"pre_norm": False, "tie": "none", "positions": "learned", "max_length": 64}, {"tie": "all"}],
+    ids=str,
+)
+def test_an_export_of_ours_comes_back_to_the_bit(options: dict[str, Any], tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    contents = of_transformer(**options)
+    huggingface.export(contents, tmp_path / "out")
+    run = imported(tmp_path / "out", tmp_path / "run")
+    before, after = model_tensors(contents.model), model_tensors(run.model)
+    assert before.keys() == after.keys()
+    assert all(torch.equal(before[name], after[name]) for name in before)
+    for text in SOURCES:
+        assert run.tokenizers.source.encode(text) == contents.tokenizers.source.encode(text)
+    source = torch.tensor([contents.encode(SOURCES[0])])
+    target = torch.tensor([[BOS, 7, 5, 8]])
+    logits = [model.logits(model(source, None, target)) for model in (contents.model, run.model)]
+    assert torch.equal(*logits)
+
+
+def test_an_imported_model_is_exported_again(marian: Path, tmp_path: Path) -> None:
+    imported(marian, tmp_path / "run")
+    from translate.export.export_run import export_run
+
+    sentences = tmp_path / "sentences"
+    sentences.write_text("I love you .\nyou\n", encoding="utf-8")
+    options: dict[str, Any] = {"sentences": sentences, "report": lambda line: None}
+    proof = export_run(tmp_path / "run", "huggingface", tmp_path / "hf", **options)
+    assert proof.differing == 0
+    again = imported(tmp_path / "hf", tmp_path / "again")
+    assert again.tokenizers.source.tags == TAGS
+
+
+class Code:
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str]]:
+        return os.mkdir, ("planted",)
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_weights_of_torch_are_read_without_running_code(
+    zipped: bool, marian: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = Path(shutil.copytree(marian, tmp_path / "copy"))
+    weights: dict[str, Any] = load_file(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+    file = folder / "pytorch_model.bin"
+    torch.save(weights, file, _use_new_zipfile_serialization=zipped)
+    plain, other = imported(marian, tmp_path / "plain"), imported(folder, tmp_path / "run")
+    assert all(
+        torch.equal(*pair)
+        for pair in zip(model_tensors(plain.model).values(), model_tensors(other.model).values())
+    )
+    torch.save({**weights, "more": Code()}, file, _use_new_zipfile_serialization=zipped)
+    assert "code of strangers is not run" in refused(folder, tmp_path / "new")
+    assert not Path("planted").exists()
+
+
+def refused(model: Path | str, out: Path) -> str:
+    """The one sentence that refuses a model, which leaves nothing behind."""
+    before = sorted(out.parent.iterdir())
+    with pytest.raises(UserError) as told:
+        import_run(str(model), out, report=lambda line: None)
+    assert sorted(out.parent.iterdir()) == before
+    assert "\n" not in str(told.value)
+    return str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("file", "changes", "message"),
+    [
+        (
+            "config.json",
+            {"model_type": "t5", "architectures": ["T5Model"]},
+            "its architecture is t5 (T5Model)",
+        ),
+        (
+            "config.json",
+            {"activation_function": "gelu_new"},
+            "activation_function=gelu_new (it has relu, gelu",
+        ),
+        ("config.json", {"scale_embedding": False}, "scale_embedding=False (it has true)"),
+        ("config.json", {"decoder_ffn_dim": 19}, "decoder_ffn_dim=19 (it has the encoder's 34)"),
+        ("config.json", {"d_model": "${oc.env:HOME}"}, "d_model: expected a number"),
+        ("config.json", {"d_model": 30}, "24), expected (48, 30) by its configuration"),
+        ("config.json", {"encoder_layers": 3}, "model.encoder.layers.2"),
+        ("config.json", {"encoder_layers": 1}, "model.encoder.layers.1"),
+        ("config.json", {"vocab_size": 10**12}, "expected a number for each piece"),
+        ("config.json", {"pad_token_id": 1000}, "has no piece for pad_token_id=1000"),
+        ("vocab.json", {"more": 10**6}, "expected a number for each piece"),
+        ("vocab.json", {"more": [1]}, "expected pieces with their numbers"),
+    ],
+    ids=str,
+)
+def test_what_does_not_fit_is_named(
+    file: str, changes: dict[str, Any], message: str, marian: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(marian, tmp_path / "copy"))
+    values = json.loads((folder / file).read_text(encoding="utf-8"))
+    (folder / file).write_text(json.dumps(values | changes), encoding="utf-8")
+    assert message in refused(folder, tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("config.json", None, "no model; expected a folder in the layout"),
+        ("model.safetensors", None, "no weights; expected model.safetensors or pytorch_model.bin"),
+        ("model.safetensors", b"cut short", "damaged or cut short"),
+        ("source.spm", None, "no such file; expected the SentencePiece model of"),
+        ("target.spm", b"\xffno message", "no SentencePiece model"),
+        ("vocab.json", b'{"a": 0, "</s>": 1, "<unk>": 2}', "of the SentencePiece models, such as"),
+        ("vocab.json", b"[]", "expected names and values"),
+    ],
+    ids=str,
+)
+def test_missing_and_damaged_files_are_named(
+    file: str, content: bytes | None, message: str, marian: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(marian, tmp_path / "copy"))
+    (folder / file).unlink()
+    if content is not None:
+        (folder / file).write_bytes(content)
+    if content and content.startswith(b'{"a"'):
+        values = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        special = {"pad_token_id": 0, "decoder_start_token_id": 0, "eos_token_id": 1}
+        (folder / "config.json").write_text(json.dumps(values | special), encoding="utf-8")
+    assert message in refused(folder, tmp_path / "run")
+
+
+def test_weights_that_are_not_finite_are_refused(marian: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(marian, tmp_path / "copy"))
+    weights = load_file(folder / "model.safetensors")
+    weights["model.shared.weight"][5, 3] = torch.nan
+    save_file(weights, folder / "model.safetensors")
+    assert "NaN or infinite numbers" in refused(folder, tmp_path / "run")
+
+
+def test_names_of_the_hub_are_found_in_its_cache(
+    marian: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    constants = pytest.importorskip("huggingface_hub").constants
+    cache = tmp_path / "cache"
+    commit = "0123456789abcdef" * 2 + "01234567"
+    repository = cache / "models--Some-One--opus-mt-en-fr"
+    (repository / "refs").mkdir(parents=True)
+    (repository / "refs" / "main").write_text(commit)
+    (repository / "blobs").mkdir()
+    (repository / "snapshots" / commit).mkdir(parents=True)
+    for path in marian.iterdir():
+        shutil.copy(path, repository / "blobs" / path.name)
+        (repository / "snapshots" / commit / path.name).symlink_to(f"../../blobs/{path.name}")
+    card = "---\nlanguage: [en, fr]\nlicense: cc-by-4.0\n---\n# text\nlicense: none\n"
+    (repository / "snapshots" / commit / "README.md").write_text(card)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(cache))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    import_run("Some-One/opus-mt-en-fr", tmp_path / "run", report=lambda line: None)
+    card = (tmp_path / "run" / "README.md").read_text(encoding="utf-8")
+    assert "Translates en to fr." in card
+    assert commit in card
+    assert "| licence | cc-by-4.0 |" in card
+    for name in ("Some-One/another", "Some-One"):
+        assert "no such folder" in refused(name, tmp_path / "new")
+
+
+def test_the_command_writes_a_run_that_others_take(
+    marian: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from translate.cli.main import run
+
+    out = tmp_path / "run"
+    assert run(["import", str(marian), "--out", str(out)]) == 0
+    assert f"run written to {out}" in capsys.readouterr().out
+    assert run(["text", str(out), "I love you .", "--align"]) == 0
+    assert capsys.readouterr().out
+    settings = read_settings(RunDirectory(out))
+    assert (settings.model["positions"], settings.model["pre_norm"]) == ("marian", False)
+    assert settings.search.beam_size == 4
+    assert run(["import", str(marian), "--out", str(out)]) == 2
+    assert "exists already" in capsys.readouterr().err
