@@ -114,7 +114,7 @@ class Keeper:
     def conclude(self, training: Training) -> str | None:
         """Validate and save a run that was interrupted at its last step; ``None`` if it has steps left."""
         reason = self.limits.end(self.limits.reached(training.progress))
-        if reason is None:
+        if reason is None or training.progress.step == 0:  # however short its time, a run takes a step
             return None
         training.start_clock()
         return self._validate_and_save(training, reason)
