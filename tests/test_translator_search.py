@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from tests.test_translator import SEARCH, SOURCES, build, tokenizers  # noqa: F401 (a fixture)
+from tests.tiny_models import BACKENDS
 from translate.alignment.alignment import AlignmentChoice
 from translate.alignment.methods import align
 from translate.alignment.pairs import EncodedPair
@@ -75,9 +76,8 @@ def test_batches_have_like_lengths_and_a_limit(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sampled", [False, True])
-@pytest.mark.parametrize("beam_size", [1, 3])
-@pytest.mark.parametrize("name", ["transformer", "bahdanau", "luong"])
+@pytest.mark.parametrize(("beam_size", "sampled"), [(1, False), (3, False), (1, True)])
+@pytest.mark.parametrize("name", BACKENDS)
 def test_recorded_alignments_are_those_of_teacher_forcing(
     tokenizers: TokenizerPair,  # noqa: F811
     name: str,
@@ -164,5 +164,5 @@ def test_options_are_the_keywords(tokenizers: TokenizerPair) -> None:  # noqa: F
     assert translator.translate(SOURCES, options=options, constraints=None) == translator.translate(
         SOURCES, prefix="les", batch_size=2
     )
-    with pytest.raises(TypeError, match="prefixes"):
+    with pytest.raises(UserError, match="prefixes"):
         translator.translate(SOURCES, prefixes="les")

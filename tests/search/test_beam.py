@@ -87,10 +87,10 @@ def test_a_beam_as_wide_as_all_sequences_is_exhaustive(name: str, penalty: float
         )
 
 
-@pytest.mark.parametrize("penalty", [0.0, 1.0, 0.7])
 @pytest.mark.parametrize("name", CASES)
 @torch.no_grad()
-def test_scores_equal_rescoring_and_are_in_order(name: str, penalty: float) -> None:
+def test_scores_equal_rescoring_and_are_in_order(name: str) -> None:
+    penalty = 0.7
     model = short_tempered(name, torch.float32)
     sources = random_sources(LENGTHS)
     found = search(

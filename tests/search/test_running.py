@@ -1,6 +1,7 @@
 """Sentences that enter and leave a running batch at any step against each sentence searched alone."""
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import pytest
@@ -80,9 +81,10 @@ def same(found: Sequence[list[Hypothesis]], expected: Sequence[list[Hypothesis]]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("eager", [False, True])
-@pytest.mark.parametrize("beam_size", [1, 3])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    ("name", "beam_size", "eager"),
+    [*((name, 3, True) for name in CASES), *product(BACKENDS, [1], [True, False])],
+)
 def test_entering_changes_nothing(
     name: str, beam_size: int, entered: list[tuple[int, int]], *, eager: bool
 ) -> None:
