@@ -90,7 +90,7 @@ class TestOfficialClient:
         ({"text": [TEXT], **PAIR, "split_sentences": "2"}, 400, "split_sentences"),
         ({"text": [TEXT], **PAIR, "glossary_id": "x"}, 404, "glossary"),
         ({"text": [TEXT], **PAIR, "splitting_tags": "p"}, 400, "splitting_tags: this server finds out"),
-        ({"text": [7], **PAIR}, 400, "no string"),
+        ({"text": [7], **PAIR}, 400, "text: Input should be a valid string"),
         ({"text": ["a" * 5_001], **PAIR}, 413, "5,000"),
         ({"text": [TEXT], **PAIR, "tag_handling": "xml", "ignore_tags": [7]}, 400, "ignore_tags"),
     ],

@@ -12,7 +12,7 @@ from tests.serve.client import Gate, eventually
 from translate.search.running import RunningBatch
 from translate.serve import engine as engine_module
 from translate.serve import lanes
-from translate.serve.calls import Outcome, QueuedSentence, ServedCall
+from translate.serve.calls import QueuedSentence, ServedCall
 from translate.serve.engine import BusyError, Engine
 from translate.serve.lanes import Feed, Lane, Party, Turns
 from translate.serve.monitoring import Metrics
@@ -23,17 +23,21 @@ LINE, LONG = "I love you .", "the old woman sees the dog and the cat and the man
 
 
 class Received:
-    """Keeps what a call is told."""
+    """What is done of a call."""
 
-    def __init__(self) -> None:
-        self.results: dict[int, Translation] = {}
-        self.errors: list[Exception] = []
+    def __init__(self, call: ServedCall) -> None:
+        self._call, self._blank = call, list(call.results)
 
-    def tell(self, outcome: Outcome) -> None:
-        if isinstance(outcome, Exception):
-            self.errors.append(outcome)
-        else:
-            self.results[outcome[0]] = outcome[1]
+    @property
+    def results(self) -> dict[int, Translation]:
+        both = enumerate(zip(self._call.results, self._blank, strict=True))
+        return {index: result for index, (result, blank) in both if result is not blank}
+
+    @property
+    def errors(self) -> list[BaseException]:
+        future = self._call.future
+        error = future.exception() if future.done() else None
+        return [] if error is None else [error]
 
 
 def texts_of(received: Received, count: int) -> list[str]:
@@ -50,9 +54,8 @@ def engine() -> Iterator[Engine]:
 
 
 def new_call(translator: Translator, lines: Sequence[str], **options: Any) -> tuple[ServedCall, Received]:
-    received = Received()
-    begun = replace(translator, warnings=Counter()).begin(lines, **options)
-    return ServedCall("tiny", begun, received.tell), received
+    call = ServedCall("tiny", replace(translator, warnings=Counter()).begin(lines, **options))
+    return call, Received(call)
 
 
 def test_the_queue_is_bounded_in_pieces(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,8 @@
 """Calls: the sentences of requests, on their way through a running batch and back to the event loop."""
 
-import asyncio
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from translate.config.search import SearchConfig
@@ -11,9 +10,6 @@ from translate.search import Record, Request
 from translate.translation import Translation, TranslationCall
 
 BULK_SENTENCES, BULK_PIECES = 16, 1024  # a call with more of either is a document
-
-
-Outcome = tuple[int, Translation] | Exception  # a sentence of a call is done; an exception ends the call
 
 
 @dataclass(frozen=True)
@@ -36,14 +32,18 @@ class ServedCall:
     Attributes:
         model: the name of its run or ensemble.
         translation: the sentences as the models read them, and all that their translation needs.
-        tell: gets every outcome; threads of the engine call it.
+        results: of the sentences that are done; empty ones for the others.
+        future: all results, or the error that has ended the call.
         cancelled: whether nobody waits for the rest any more.
     """
 
     model: str
     translation: TranslationCall
-    tell: Callable[[Outcome], None]
+    future: "Future[list[Translation]]" = field(default_factory=Future)
     cancelled: bool = False
+
+    def __post_init__(self) -> None:
+        self.results = self.translation.blank()
 
     def jobs(self) -> "list[QueuedSentence]":
         """The sentences that are not blank, as the queue takes them."""
@@ -100,44 +100,3 @@ class QueuedSentence:
         steps = call.config.longest(self.cost) * call.config.beam_size
         heads = 0 if record is None or record.heads is None else len(record.heads)
         return self.cost * steps * heads, steps * call.models[0].cached_numbers
-
-
-class Pending:
-    """The translations of a call as the event loop sees them.
-
-    Args:
-        call: whose translations they are.
-    """
-
-    def __init__(self, call: TranslationCall) -> None:
-        self.results = call.blank()
-        self._loop = asyncio.get_running_loop()
-        self._missing = {index for index, sentence in enumerate(call.pieces) if sentence.ids}
-        self._error: Exception | None = None
-        self._changed = asyncio.Event()
-
-    def tell(self, outcome: Outcome) -> None:
-        """Take an outcome from a thread of the engine."""
-        with suppress(RuntimeError):  # the loop has ended
-            self._loop.call_soon_threadsafe(self._take, outcome)
-
-    async def all(self) -> list[Translation]:
-        """All translations, in order.
-
-        Raises:
-            Exception: the error that ended the call.
-        """
-        while self._error is None and self._missing:
-            self._changed.clear()
-            await self._changed.wait()
-        if self._error is not None:
-            raise self._error
-        return self.results
-
-    def _take(self, outcome: Outcome) -> None:
-        if isinstance(outcome, Exception):
-            self._error = outcome
-        else:
-            index, self.results[index] = outcome
-            self._missing.discard(index)
-        self._changed.set()

@@ -45,22 +45,14 @@ class Served:
         }
 
 
+@dataclass(frozen=True)
 class Catalogue:
-    """All models; of several for the same languages, the first one translates unless another is named.
+    """All models, in the order of the command line.
 
-    Args:
-        models: in the order of the command line.
-
-    Raises:
-        UserError: for two models of the same name.
+    Of several for the same languages, the first one translates unless another is named.
     """
 
-    def __init__(self, models: Sequence[Served]) -> None:
-        self.models = tuple(models)
-        names = [served.name for served in models]
-        for name in names:
-            if names.count(name) > 1:
-                raise UserError(f"two models are called {shorten(name)}; give each a name: NAME=RUN")
+    models: Sequence[Served]
 
     def sources(self) -> list[str]:
         """The codes of all source languages."""

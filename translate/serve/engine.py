@@ -2,7 +2,8 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import InvalidStateError, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from typing import TypeVar
 
@@ -52,8 +53,8 @@ class Engine:
         self._threads = threads
         self._pool = ThreadPoolExecutor(MAX_LANES * MAX_WORKERS, "translate")
 
-    def submit(self, call: ServedCall) -> int:
-        """Queue the sentences of a call and return how many they are; blank ones are none.
+    def submit(self, call: ServedCall) -> None:
+        """Queue the sentences of a call that are not blank.
 
         Raises:
             BusyError: if the queue has no room for them.
@@ -62,13 +63,13 @@ class Engine:
         jobs = call.jobs()
         cost = sum(job.cost for job in jobs)
         if not jobs:
-            return 0
+            call.future.set_result(call.results)
+            return
         with self._lock:
             self._admit(cost)
             self._unfinished[call] = set(jobs)
             self._lane(call.lane(jobs), call).add(jobs)
             self._start_threads()
-        return len(jobs)
 
     def calculate(self, cost: int, function: Callable[[], Result]) -> Result:
         """Compute something without a search, in turn with the batches, in the thread of the caller.
@@ -114,7 +115,8 @@ class Engine:
 
     def _fail(self, call: ServedCall, error: Exception) -> None:
         self.cancel(call)
-        call.tell(error)
+        with suppress(InvalidStateError):  # nobody waits any more
+            call.future.set_exception(error)
 
     def _admit(self, cost: int) -> None:
         if self._stopped:
@@ -220,20 +222,20 @@ class Engine:
             self._fail(call, error)
             return
         call.translation.warn(UNMET, not job.met)
-        self._done(job)
         self._metrics.pieces.labels(call.model, "source").inc(job.cost)
         self._metrics.pieces.labels(call.model, "target").inc(len(result.tokens) + 1)
-        call.tell((job.index, result))
-
-    def _done(self, job: QueuedSentence) -> None:
+        call.results[job.index] = result
         with self._lock:
-            jobs = self._unfinished.get(job.call)
-            if jobs is None or job not in jobs:
+            jobs = self._unfinished.get(call, set())
+            if job not in jobs:
                 return
             jobs.discard(job)
-            if not jobs:
-                del self._unfinished[job.call]
             self._count(-job.cost)
+            if jobs:
+                return
+            del self._unfinished[call]
+        with suppress(InvalidStateError):  # nobody waits any more
+            call.future.set_result(call.results)
 
     def _failed(self, feed: Feed, error: Exception) -> None:
         """Give each sentence of a batch that failed another try, alone; end the calls whose second it was."""

@@ -171,7 +171,12 @@ class Feed(Supply[list[QueuedSentence]]):
 
     def take(self) -> list[QueuedSentence] | None:
         """The next sentences, up to the room in the batch; ``None`` if nobody waits."""
-        jobs = self._next()
+        bulk = self.lane.key.bulk
+        with self._lane_lock:
+            waits = any(job.failures for job in self.live) or not (bulk or self._lets_in(len(self.lane)))
+            # Sentences of documents begin together, in a batch of their own.
+            most = self.lane.size - (0 if bulk else len(self.live))
+            jobs = [] if waits else self.lane.next(most, alone=not self.live)
         self._gave_none = not jobs
         now = time.monotonic()
         for job in jobs:
@@ -179,17 +184,6 @@ class Feed(Supply[list[QueuedSentence]]):
         self.live.update(jobs)
         self._metrics.in_batch.labels(self.lane.key.model).inc(len(jobs))
         return jobs or None
-
-    def _next(self) -> list[QueuedSentence]:
-        if any(job.failures for job in self.live):
-            return []
-        bulk = self.lane.key.bulk
-        with self._lane_lock:
-            if not bulk and not self._lets_in(len(self.lane)):
-                return []
-            # Sentences of documents begin together, in a batch of their own.
-            most = self.lane.size - (0 if bulk else len(self.live))
-            return self.lane.next(most, alone=not self.live)
 
     def _lets_in(self, waiting: int) -> bool:
         """Whether sentences that wait enter now."""

@@ -35,13 +35,11 @@ def identify(text: str, among: Iterable[str]) -> tuple[str, float]:
         text: its first ``MAX_CHARACTERS`` characters are read.
         among: codes such as ``en`` or ``pt-BR``; of codes with one language the first is found.
     Raises:
-        UserError: if no codes are given, or if the package ``py3langid`` is missing.
+        UserError: if the package ``py3langid`` is missing.
     """
     codes: dict[str, str] = {}  # of the identifier -> as given
     for code in among:
         codes.setdefault(code.replace("_", "-").partition("-")[0].casefold(), code)
-    if not codes:
-        raise UserError("language identification: expected at least one language to choose from")
     start = text[:MAX_CHARACTERS]
     identifier = _identifier(tuple(sorted(codes)))
     if identifier is None or not any(map(str.isalpha, start)):

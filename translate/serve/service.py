@@ -3,8 +3,8 @@
 import asyncio
 import math
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import torch
 
 from translate.errors import UserError
-from translate.serve.calls import Pending, ServedCall
+from translate.serve.calls import ServedCall
 from translate.serve.catalogue import Catalogue, Served
 from translate.serve.engine import BusyError, Engine, StoppedError
 from translate.serve.limits import ServiceLimits, needed_bytes
@@ -70,25 +70,14 @@ class Service:
         self.running += change
         self.metrics.running.set(self.running)
 
-    def check_texts(self, texts: Sequence[object]) -> list[str]:
-        """The texts of a request, if they are within the limits.
-
-        Raises:
-            RefusalError: if they are no strings, too many, too long, or hold halves of characters.
-        """
+    def check_texts(self, texts: list[str]) -> list[str]:
+        """The texts of a request; raises :class:`RefusalError` if they are too many or too long."""
         if len(texts) > self.limits.texts:
             raise RefusalError(
                 413, f"{len(texts):,} texts; expected at most {self.limits.texts:,} in one request"
             )
-        found: list[str] = []
-        for number, text in enumerate(texts, 1):
-            if not isinstance(text, str):
-                raise RefusalError(400, f"text {number} is no string")
-            if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
-                raise RefusalError(400, f"text {number} has half of a character (a lone surrogate)")
-            found.append(text)
-        self.check_size(sum(map(len, found)), self.limits.characters)
-        return found
+        self.check_size(sum(map(len, texts)), self.limits.characters)
+        return texts
 
     def check_size(self, characters: int, most: int) -> None:
         """Raise :class:`RefusalError` for more characters than one request may have."""
@@ -119,11 +108,9 @@ class Service:
         if translator.search.sample:
             options = replace(options, search=replace(translator.search, sample=False))
         begin = partial(translator.begin, sentences, options=options)
-        try:
+        with refusing():
             small = sum(map(len, sentences)) <= SMALL
             call = begin() if small else await asyncio.to_thread(begin)
-        except UserError as error:
-            raise RefusalError(400, str(error)) from error
         pieces = [
             (len(own.ids) + 1, request.length + 1)
             for own, request in zip(call.pieces, call.requests, strict=True)
@@ -140,28 +127,19 @@ class Service:
         )
         return call
 
-    @asynccontextmanager
-    async def search(self, served: Served, call: TranslationCall) -> AsyncIterator[Pending]:
-        """Sentences on their way through the batch; they leave it when the block ends.
+    async def search(self, served: Served, call: TranslationCall) -> list[Translation]:
+        """All translations, in order; sentences leave the batch if nobody waits for them any more.
 
         Raises:
             RefusalError: if the queue is full, or the server stops.
         """
-        pending = Pending(call)
-        queued = ServedCall(served.name, call, pending.tell)
+        queued = ServedCall(served.name, call)
         with refusing():
             self.engine.submit(queued)
             try:
-                yield pending
+                return await asyncio.wrap_future(queued.future)
             finally:
                 self.engine.cancel(queued)
-
-    async def translate(
-        self, served: Served, sentences: Sequence[str], options: TranslateOptions
-    ) -> list[Translation]:
-        """All translations; see :meth:`begin`."""
-        async with self.search(served, await self.begin(served, sentences, options)) as pending:
-            return await pending.all()
 
     async def calculate(self, cost: int, function: Callable[..., Result], *arguments: Any) -> Result:
         """The result of a function that computes, in turn with the batches.
@@ -174,17 +152,16 @@ class Service:
             RefusalError: if the queue is full, or for what is impossible.
         """
         with refusing():
-            try:
-                return await asyncio.to_thread(self.engine.calculate, cost, partial(function, *arguments))
-            except UserError as error:
-                raise RefusalError(400, str(error)) from error
+            return await asyncio.to_thread(self.engine.calculate, cost, partial(function, *arguments))
 
 
 @contextmanager
 def refusing() -> Iterator[None]:
-    """Turn what the engine raises into a :class:`RefusalError`."""
+    """Turn errors of the user and of the engine into a :class:`RefusalError`."""
     try:
         yield
+    except UserError as error:
+        raise RefusalError(400, str(error)) from error
     except BusyError as error:
         raise RefusalError.for_now(429, "the queue is full; try again in a few seconds", 5) from error
     except StoppedError as error:

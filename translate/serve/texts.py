@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from translate.errors import UserError
 from translate.serve.catalogue import Served
 from translate.serve.documents import FORMATS, Document, read, read_html
-from translate.serve.service import Service, context_of
+from translate.serve.service import Service, context_of, refusing
 from translate.serve.store import new_name
 from translate.serve.web.requests import RefusalError, Upload
 from translate.text.sentences import split
@@ -107,7 +106,8 @@ async def translate_parts(
         markup=any(isinstance(part, Document) for part in parts),
         context=context_of(served, (part.sentences for part in parts)),
     )
-    results = iter(await service.translate(served, sentences, options))
+    call = await service.begin(served, sentences, options)
+    results = iter(await service.search(served, call))
     return [Translated(part, [next(results) for _ in part.sentences]) for part in parts]
 
 
@@ -136,12 +136,10 @@ def read_text(read: Callable[[], Document]) -> Document:
     Raises:
         RefusalError: if it is damaged, or has too many sentences.
     """
-    try:
+    with refusing():
         document = read()
         _ = document.sentences
-        return document
-    except UserError as error:
-        raise RefusalError(400, str(error)) from error
+    return document
 
 
 def read_part(text: str, language: str, *, html: bool) -> Part:

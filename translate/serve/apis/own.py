@@ -130,8 +130,7 @@ async def _answer(
         context=context_of(served, (text.sentences for text in texts)),
     )
     call = await service.begin(served, sentences, options)
-    async with service.search(served, call) as pending:
-        results = await pending.all()
+    results = await service.search(served, call)
     linked = await _link(service, served, body, call, results)
     rows, first = [], 0
     for text in texts:

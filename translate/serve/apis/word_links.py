@@ -8,11 +8,10 @@ from translate.alignment.alignment import Alignment, AlignmentChoice
 from translate.alignment.methods import align
 from translate.alignment.pairs import EncodedPair, check_lengths
 from translate.alignment.transfer import word_spans
-from translate.errors import UserError
 from translate.search import Request
 from translate.serve.catalogue import Served
 from translate.serve.limits import needed_bytes
-from translate.serve.service import Service
+from translate.serve.service import Service, refusing
 from translate.serve.web.requests import RefusalError
 from translate.serve.word_confidence import next_pieces, word_probabilities
 from translate.text.markup import MARKUP
@@ -82,15 +81,13 @@ async def weigh(
 ) -> list[Alignment]:
     """The alignments of pairs, by teacher forcing."""
     model, choice = served.translator.model, served.translator.choice
-    try:
+    with refusing():
         if layer is not None or heads is not None:
             layer = choice.layer if layer is None else layer
             heads = range(model.num_attention_heads) if heads is None else heads
             choice = AlignmentChoice(layer, tuple(heads), choice.shift)
         choice.check(model)
         check_lengths(model, pairs)
-    except UserError as error:
-        raise RefusalError(400, str(error)) from error
     sizes = [(len(pair.source_ids), len(pair.target_ids) + 1) for pair in pairs]
     service.check_memory(needed_bytes(sizes, heads=len(choice.heads)))
     passes = [len(pair.target_ids) if method in SLOW else 1 for pair in pairs]
@@ -134,8 +131,8 @@ async def alternatives(
     tried = await service.begin(served, [call.marked[0].text] * len(firsts), options)
     requests = [Request([*prefix, piece]) for piece in firsts]
     # With a prefix, torch searches.
-    async with service.search(served, replace(tried, requests=requests, engine=None)) as pending:
-        found = [target.ids(result.tokens) for result in await pending.all()] + [ids]
+    continued = await service.search(served, replace(tried, requests=requests, engine=None))
+    found = [target.ids(result.tokens) for result in continued] + [ids]
     pairs = [EncodedPair.of(call.pieces[0], target.decode_words(own)[1]) for own in found]
     shares = await confidences(service, served, pairs, [[side] * len(found) for side in read])
     best: dict[str, float] = {}

@@ -93,13 +93,13 @@ class _Unit(Mixed):
         super().__init__(source, rules)
         self.target, self.full = target, full
 
-    def write(self, run: Sequence[Token], into: Any = None, *, copied: bool = True) -> None:
+    def write(self, run: Sequence[Token], into: Any = None) -> None:
         """Make a run the target, which holds copies of the elements of the source."""
         if self.target is None:
             self.target = self.element.makeelement(f"{self.full}target")
             _after(self.element, self.full).addnext(self.target)
             self.target.tail = self.element.tail
-        super().write(run, self.target, copied=copied)
+        super().write(run, self.target)
 
 
 def _units(root: Any, full: str) -> Iterator[tuple[Any, Any]]:

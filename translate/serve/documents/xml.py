@@ -142,13 +142,12 @@ class Mixed:
                 self.tokens.append(Tag("break" if child.tag in self.rules.breaks else "alone", index))
             self.tokens.append(child.tail or "")
 
-    def write(self, run: Sequence[Token], into: Any = None, *, copied: bool = False) -> None:
+    def write(self, run: Sequence[Token], into: Any = None) -> None:
         """Put a translation in place of the content.
 
         Args:
             run: the translation.
             into: the element that gets it; the one that was read by default.
-            copied: leave the elements where they are, and put copies of them.
         """
         element = self.element if into is None else into
         content = [(child, child.tail) for child in self.held]
@@ -174,10 +173,9 @@ class Mixed:
                 path.append(new)
             else:
                 held = self.held[token.number]
-                path[-1].append(deepcopy(held) if copied else held)
-        if copied:
-            for child, tail in content:
-                child.tail = tail
+                path[-1].append(deepcopy(held))
+        for child, tail in content:
+            child.tail = tail
 
 
 def _count(written: str | None) -> int:

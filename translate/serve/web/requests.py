@@ -58,7 +58,7 @@ def as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-Texts = Annotated[list[Any], BeforeValidator(as_list), Field(description="a text, or several")]
+Texts = Annotated[list[str], BeforeValidator(as_list), Field(description="a text, or several")]
 
 
 class FormBody(BaseModel):
@@ -144,7 +144,11 @@ async def read_fields(request: Request, body: bytes) -> dict[str, Any]:
     elif body.strip():
         raise RefusalError(415, "expected a body in application/json, a form or a multipart form")
     in_query: dict[str, list[str]] = {}
-    for name, value in _pairs(request.url.query):
+    try:
+        pairs = parse_qsl(request.url.query, True, max_num_fields=MAX_FIELDS, errors="strict")
+    except ValueError as error:
+        raise RefusalError(400, "the query is not UTF-8, or has too many fields") from error
+    for name, value in pairs:
         in_query.setdefault(name, []).append(value)
     for name, values in in_query.items():
         given = as_list(fields.get(name, []))
@@ -169,13 +173,6 @@ async def _read_form(request: Request, body: bytes) -> dict[str, Any]:
     except Exception as error:  # starlette hides the parser's error in one of its own
         raise RefusalError(400, "the form is damaged; expected fields and at most one file") from error
     return {name: values if len(values) > 1 else values[0] for name, values in found.items()}
-
-
-def _pairs(query: str) -> list[tuple[str, str]]:
-    try:
-        return parse_qsl(query, keep_blank_values=True, max_num_fields=MAX_FIELDS, errors="strict")
-    except ValueError as error:
-        raise RefusalError(400, "the query is not UTF-8, or has too many fields") from error
 
 
 def _no_constant(name: str) -> Any:
