@@ -14,7 +14,7 @@ POLICY = (
 _ASSETS = resources.files("translate.serve") / "assets"
 OWN = [path.name for path in _ASSETS.iterdir() if path.name not in ("index.html", "request.js")]
 _NO_SCRIPT = 'This page needs JavaScript; <a href="docs">programs can use the server</a> without it.'
-_TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
+_TYPES = {"/": "text/html", "html": "text/html", "css": "text/css", "js": "text/javascript"}
 
 
 class File(NamedTuple):
@@ -34,7 +34,10 @@ def live_files() -> dict[str, File]:
     texts = {"/": index_text(noscript=_NO_SCRIPT, placeholder="Type or paste text, or drop a file")}
     texts |= {f"/{path}": text for path, text in shared_files().items()}
     texts["/assets/request.js"] = _text("request.js")
-    return {path: File(text.encode(), _type(path)) for path, text in texts.items()}
+    return {
+        path: File(text.encode(), f"{_TYPES[path.rpartition('.')[2]]}; charset=utf-8")
+        for path, text in texts.items()
+    }
 
 
 def index_text(*, noscript: str, placeholder: str, policy: str = "", status: str = "") -> str:
@@ -69,8 +72,3 @@ def headers() -> dict[str, str]:
 
 def _text(name: str) -> str:
     return (_ASSETS / name).read_text(encoding="utf-8")
-
-
-def _type(path: str) -> str:
-    suffix = "html" if path == "/" else path.rpartition(".")[2]
-    return f"{_TYPES[suffix]}; charset=utf-8"

@@ -63,12 +63,8 @@ class Service:
         self.documents = Store(self.folder / "documents")
         self.glossaries = Store(self.folder / "glossaries", MAX_GLOSSARIES + 1, 1 << 30, math.inf)
         self.running = 0  # requests without an answer
+        self.metrics.running.set_function(lambda: self.running)
         self.background: set[asyncio.Task[None]] = set()  # documents, translated after the answer
-
-    def count_running(self, change: int) -> None:
-        """Count requests that have no answer yet."""
-        self.running += change
-        self.metrics.running.set(self.running)
 
     def check_texts(self, texts: list[str]) -> list[str]:
         """The texts of a request; raises :class:`RefusalError` if they are too many or too long."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from translate.serve.catalogue import Served
-from translate.serve.documents import FORMATS, Document, read, read_html
+from translate.serve.documents import FORMATS, Document, read, read_html, read_tagged
 from translate.serve.service import Service, context_of, refusing
 from translate.serve.store import new_name
 from translate.serve.web.requests import RefusalError, Upload
@@ -142,10 +142,12 @@ def read_text(read: Callable[[], Document]) -> Document:
     return document
 
 
-def read_part(text: str, language: str, *, html: bool) -> Part:
-    """A text of a request, as HTML or as plain text."""
-    if html:
+def read_part(text: str, language: str, tags: str | None, ignored: Sequence[str] = ()) -> Part:
+    """A text of a request: plain, or with the tags of html or xml."""
+    if tags == "html":
         return read_text(lambda: read_html(text.encode(), "the text", language))
+    if tags == "xml":
+        return read_text(lambda: read_tagged(text, language, ignored))
     return in_sentences(text, language)
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -123,7 +124,7 @@ def count(
     for pair, probabilities, reference in zip(pairs, shares, references, strict=True):
         left = Counter(word.text for word in target.encode_words(reference).words)
         for word, probability in zip(pair.target_words, probabilities, strict=True):
-            band = _band(probability)
+            band = bisect_right(EDGES[1:-1], probability)
             words[band] += 1
             if left[word]:
                 left[word] -= 1
@@ -155,10 +156,6 @@ def stored(run: Path, model: Seq2Seq) -> Confidence | None:
             f"{place}: damaged ({shorten(error)}); delete it, or count again with translate confidence"
         ) from error
     return replace(found, model="") if found.model == _fingerprint(model) else None
-
-
-def _band(probability: float) -> int:
-    return max(index for index, edge in enumerate(EDGES[:-1]) if probability >= edge or not index)
 
 
 def _fingerprint(model: Seq2Seq) -> str:

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 from starlette.responses import Response
 
 from translate.serve.catalogue import Code, Served
-from translate.serve.documents import Document, read_tagged
+from translate.serve.documents import Document
 from translate.serve.glossaries import Glossary, add_glossary, find_glossary, read_entries
 from translate.serve.languages import identify, language_name
 from translate.serve.service import Service
@@ -20,7 +20,6 @@ from translate.serve.texts import (
     file_response,
     read_file,
     read_part,
-    read_text,
     translate_by_language,
     translate_file,
     whole,
@@ -239,8 +238,6 @@ def _glossary(body: DeepLBody, service: Service) -> Glossary | None:
     if body.glossary_id is None:
         return None
     glossary = find_glossary(service, body.glossary_id)
-    if body.source_lang is None:
-        raise RefusalError(400, "source_lang: a glossary needs it")
     if (body.source_lang, body.target_lang) != (glossary.source, glossary.target):
         raise RefusalError(400, f"glossary_id: it is for {glossary.source} to {glossary.target}")
     return glossary
@@ -256,13 +253,11 @@ def _source(service: Service, body: DeepLBody, text: str, glossary: Glossary | N
 
 def _part(body: DeepLTexts, text: str, language: str) -> Part:
     """A text of a request, read as its options say."""
-    if body.tag_handling == "xml":
-        return read_text(lambda: read_tagged(text, language, body.ignore_tags))
-    if body.split_sentences == "0" and body.tag_handling is None:
+    if body.tag_handling is None and body.split_sentences == "0":
         return whole(text)
-    if body.split_sentences == "nonewlines" and body.tag_handling is None:
+    if body.tag_handling is None and body.split_sentences == "nonewlines":
         text = text.replace("\r\n", " ").replace("\n", " ")
-    return read_part(text, language, html=body.tag_handling == "html")
+    return read_part(text, language, body.tag_handling, body.ignore_tags)
 
 
 def _refuse(refusal: RefusalError) -> Response:

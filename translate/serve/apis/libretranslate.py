@@ -46,12 +46,11 @@ async def _translate(asked: Asked) -> Response:
     if target not in service.catalogue.languages():
         raise RefusalError(400, f"{target[:20]} is not supported")
 
-    is_html = body.format == "html"
-    others = 0 if is_html else body.alternatives
+    others = 0 if body.format == "html" else body.alternatives
     # A text that is in the target language already stays.
     chosen = [index for index, (code, _) in enumerate(sources) if code != target]
     codes = [sources[index][0] for index in chosen]
-    parts = [read_part(texts[index], sources[index][0], html=is_html) for index in chosen]
+    parts = [read_part(texts[index], sources[index][0], body.format) for index in chosen]
     translated = await translate_by_language(service, parts, codes, target, n_best=1 + others)
     found = {index: (text, list[str]()) for index, text in enumerate(texts)}
     found |= {index: (part.text, part.others(others)) for index, part in zip(chosen, translated, strict=True)}

@@ -164,12 +164,9 @@ async def _link(
         alignments = [*await weigh(service, served, pairs, body.method, body.layer, body.heads)]
     scores: Sequence[list[float] | None] = [None] * len(results)
     if body.confidence:
-        read = [[source.ids for source in call.pieces], *call.others]
-        scores = await confidences(service, served, pairs, read)
-    return [
-        None if alignment is None else (alignment, score)
-        for alignment, score in zip(alignments, scores, strict=True)
-    ]
+        scores = await confidences(service, served, pairs, [[own.ids for own in call.pieces], *call.others])
+    both = zip(alignments, scores, strict=True)
+    return [None if alignment is None else (alignment, score) for alignment, score in both]
 
 
 def _row(

@@ -43,9 +43,7 @@ def build_application(service: Service) -> ASGIApp:
     missing = {method: Operation(method, "", _missing) for method in ("GET", "POST", "PUT", "DELETE")}
     routes.append(Route("/{path:path}", Endpoint(service, "other", page, missing)))
     # No cookie is read, so any page may ask what any program may.
-    anybody = Middleware(
-        CORSMiddleware, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"], max_age=600
-    )
+    anybody = Middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"])
     return Starlette(routes=routes, middleware=[anybody], lifespan=lifespan)
 
 
@@ -84,7 +82,6 @@ async def _specification(asked: Asked) -> Response:
         "openapi": "3.1.0",
         "info": {"title": "translate", "version": __version__, "description": "Translations with links"},
         "paths": paths,
-        "components": {"securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}}},
     }
     return json_response(description)
 
@@ -95,12 +92,11 @@ def _described(api: Api, operation: Operation) -> dict[str, Any]:
         responses |= {"400": "what is wrong", "413": "too large"}
         responses |= {"429": "busy; Retry-After says for how long"}
     names = [part[1:-1] for part in operation.path.split("/") if part.startswith("{")]
-    string = {"in": "path", "required": True, "schema": {"type": "string"}}
     found: dict[str, Any] = {
         "summary": _summary(operation),
         "tags": [api.name],
         "operationId": re.sub(r"\W+", "_", f"{operation.method.lower()}{operation.path}"),
-        "parameters": [{"name": name, **string} for name in names],
+        "parameters": [{"name": name, "in": "path", "required": True} for name in names],
         "responses": {status: {"description": text} for status, text in responses.items()},
     }
     if operation.body is not None:

@@ -115,13 +115,13 @@ class Endpoint:
             noted["status"] = message.get("status", noted["status"])
             await send(message)
 
-        service.count_running(1)
+        service.running += 1
         try:
             await self._answer(scope, receive, noting, noted)
         except ClientDisconnect:
             noted["status"] = GONE
         finally:
-            service.count_running(-1)
+            service.running -= 1
             seconds = time.monotonic() - began
             if not any(operation.open for operation in self.operations.values()):
                 service.metrics.requests.labels(self.name, str(noted["status"])).inc()

@@ -3,7 +3,6 @@
 import asyncio
 import signal
 import socket
-from types import FrameType
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -87,11 +86,8 @@ def run_server(config: uvicorn.Config, listener: socket.socket) -> None:
     Raises:
         KeyboardInterrupt: if it was interrupted.
     """
-
-    def end(sign: int, frame: FrameType | None) -> None:
-        """uvicorn raises the signal again when it has drained; the process then ends with 0."""
-
-    signal.signal(signal.SIGTERM, end)
+    # uvicorn raises the signal again when it has drained; the process then ends with 0.
+    signal.signal(signal.SIGTERM, lambda *_: None)
     uvicorn.Server(config).run([listener])
 
 
