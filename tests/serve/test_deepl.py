@@ -102,14 +102,8 @@ def test_errors_have_a_message(client: Client, fields: dict[str, Any], status: i
 
 
 def test_options_that_change_nothing_are_accepted(client: Client, expected: str) -> None:
-    reply = client.post(
-        "/v2/translate",
-        text=[TEXT],
-        target_lang="fr",
-        formality="prefer_more",
-        context="a letter",
-        preserve_formatting=True,
-    )
+    more = {"formality": "prefer_more", "context": "a letter", "preserve_formatting": True}
+    reply = client.post("/v2/translate", text=[TEXT], target_lang="fr", **more)
     assert reply.json["translations"][0]["text"] == expected
 
 

@@ -1,6 +1,5 @@
 """CTranslate2 in a server: the texts of ``translate text --engine auto``; torch does what it cannot."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,7 +12,7 @@ pytest.importorskip("ctranslate2", reason="the extra export is not installed")
 
 from tests.serve.client import Client, eventually, running
 from tests.serve.conftest import LIMITS
-from tests.serve.test_engine import LINE, LONG, new_call, texts_of
+from tests.serve.test_engine import LINE, new_call, texts_of
 from translate.errors import UserError
 from translate.grammar.generator import generate
 from translate.runs.load import load
@@ -96,16 +95,6 @@ def test_torch_translates_with_options_that_it_lacks(
     assert received.results[0].engine == "torch"
 
 
-def test_a_cancelled_call_leaves_the_queue(engine: Engine, automatic: Translator) -> None:
-    document, _ = new_call(automatic, [LONG] * 300)
-    other, received = new_call(automatic, [LINE])
-    engine.submit(document)
-    engine.submit(other)
-    engine.cancel(document)
-    assert texts_of(received, 1) == [automatic.translate([LINE])[0].text]
-    eventually(lambda: not engine.pieces and not engine._lanes, "an idle engine")
-
-
 @pytest.fixture(scope="module")
 def client(automatic: Translator) -> Iterator[Client]:
     found, end = running(Catalogue([Served("tiny", "en", "fr", automatic)]), LIMITS, Keys(), 5.0)
@@ -118,18 +107,6 @@ def test_an_answer_says_which_engine_wrote_it(client: Client, automatic: Transla
     for fields, engine in (({}, "ctranslate2"), ({"prefix": "je"}, "torch"), ({"beam_size": 1}, None)):
         (row,) = client.post("/v1/translate", text=line, **fields).json["translations"]
         assert engine in (None, row["engine"])
-
-
-def test_alternatives_are_found_beside_ctranslate2(client: Client) -> None:
-    reply = client.post("/v1/translate", text=LINE, alternatives_at=0)
-    assert reply.status == 200, json.loads(reply.body)
-    (row,) = reply.json["translations"]
-    assert row["target_words"][0]["text"] in [each["text"] for each in row["alternatives"]]
-
-
-def test_a_run_that_torch_translates_says_nothing(serve: Any) -> None:
-    (row,) = serve().post("/v1/translate", text=LINE).json["translations"]
-    assert "engine" not in row
 
 
 def test_demanded_ctranslate2_refuses_what_it_cannot_do(automatic: Translator) -> None:

@@ -36,23 +36,18 @@ def refused(client: Client, body: Any, path: str = "/v1/translate", **headers: s
         (b'{"text": NaN}', 400, "not JSON"),
         (b"[" * 9_000 + b"]" * 9_000, 400, "expected a"),
         (b'"text"', 400, "a JSON string"),
-        (b"[]", 400, "a JSON array"),
-        (b"7", 400, "a JSON number"),
         ({}, 400, "text: Field required"),
         ({"text": [["a"]]}, 400, "text"),
         ({**TEXT, "txet": "a"}, 400, "txet: there is no such field"),
         ({**TEXT, "beam_size": "5"}, 400, "beam_size"),
-        ({**TEXT, "beam_size": 0}, 400, "beam_size"),
         ({**TEXT, "beam_size": 9}, 400, "beam_size: expected 1 to 8"),
         ({**TEXT, "n_best": 3, "beam_size": 2}, 400, "n_best"),
         ({**TEXT, "source": "zz"}, 400, "zz is not supported"),
         ({**TEXT, "target": "en"}, 400, "en is not supported"),
-        ({**TEXT, "source": ""}, 400, "source"),
         ({**TEXT, "model": "other"}, 400, "model: other is not supported"),
         ({**TEXT, "method": "magic"}, 400, "method"),
         ({**TEXT, "layer": 7}, 400, "layer"),
         ({**TEXT, "heads": [5]}, 400, "head"),
-        ({**TEXT, "heads": [0, 0]}, 400, "heads"),
         ({**TEXT, "prefix": ""}, 400, "prefix"),
         ({**TEXT, "prefix": "\U0001f600"}, 400, "vocabulary"),
         ({**TEXT, "constraints": ["le"] * 21}, 400, "constraints"),
@@ -123,15 +118,12 @@ def test_what_may_need_too_much_memory_is_refused_before_it_is_searched(
 ) -> None:
     """Whatever the options; the sentence has the limit."""
     client = serve(limits=MEMORY)
+    assert client.post("/v1/translate", text="you sleep .").status == 200
     monkeypatch.setattr(client.service.engine, "submit", None)
     monkeypatch.setattr(client.service.engine, "calculate", None)
     reply = client.ask("POST", path, fields)
     assert reply.status == (400 if path == "/translate" else 413), reply.body
     assert b"MiB of memory; expected at most 0.2: send less text" in reply.body
-
-
-def test_within_the_memory_it_is_answered(serve: Callable[..., Client]) -> None:
-    assert serve(limits=MEMORY).post("/v1/translate", text="the old woman sees the dog .").status == 200
 
 
 def test_the_needed_memory_is_that_of_all_answers_and_of_the_largest_search() -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.figures.browser import Browser, in_chromium
 from tests.serve.client import Client
 from tests.serve.conftest import KEY
-from tests.serve.test_live_page import STATUS, TRANSLATION, mistakes, show_as, type_text, until, violations
+from tests.serve.test_live_page import STATUS, TRANSLATION, mistakes, type_text, until
 from translate.serve.live_page import headers, live_files
 from translate.serve.web.keys import Keys
 from translate.translator import Translator
@@ -54,16 +54,6 @@ def test_with_the_real_server(browser: Browser, client: Client, translator: Tran
     assert quote(TEXT).replace("%20", "+") in address
     assert browser.run(STATUS).startswith("Translated")
     assert mistakes(browser) == []
-
-
-@in_chromium
-@pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_violation_in_the_description(browser: Browser, client: Client, scheme: str) -> None:
-    show_as(browser, scheme, 390)
-    browser.call("Page.navigate", url=f"{client.url}/docs")
-    until(browser, "document.querySelectorAll('h2').length > 3", True)
-    assert violations(browser) == []
 
 
 @in_chromium

@@ -31,10 +31,3 @@ def test_the_oldest_make_room(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["", "..", "../x", "a", "A" * 32, f"{'a' * 32}.exe/..", None, 7, ["a"]])
 def test_a_name_is_no_path(tmp_path: Path, name: object) -> None:
     assert Store(tmp_path).get(name) is None
-
-
-@pytest.mark.parametrize("suffix", ["docx", "", "../../x", "é" * 9, "tar.gz\n"])
-def test_a_new_name_is_one_that_is_found(tmp_path: Path, suffix: str) -> None:
-    name = new_name(suffix)
-    Store(tmp_path).put(name, {})
-    assert Store(tmp_path).get(name) == ({}, b"")

@@ -3,8 +3,6 @@
 import json
 import shutil
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +11,7 @@ from tests.cli.commands import run as run_command
 from tests.serve.client import Client
 from translate.errors import UserError
 from translate.runs.load import load
-from translate.serve.catalogue import Catalogue, Served, open_catalogue
+from translate.serve.catalogue import open_catalogue
 from translate.serve.word_confidence import EDGES, FILE, Band, Confidence, count, store, stored
 from translate.translator import Translator
 
@@ -74,15 +72,6 @@ def test_a_damaged_file_is_told(copied: Path, translator: Translator, content: s
     (copied / FILE).write_text(content)
     with pytest.raises(UserError, match="damaged"):
         stored(copied, translator.model)
-
-
-def test_clients_learn_what_was_counted(serve: Callable[..., Client], translator: Translator) -> None:
-    served = Served("tiny", "en", "fr", translator)
-    client = serve(models=Catalogue([served, replace(served, name="counted", confidence=FOUND)]))
-    first, second = client.ask("GET", "/v1/models").json["models"]
-    assert first["confidence"] is None
-    assert (second["confidence"]["split"], second["confidence"]["pairs"]) == ("dev", 4)
-    assert second["confidence"]["bands"][0] == {"start": 0.0, "end": 0.5, "words": 3, "right": 1}
 
 
 def test_the_command(copied: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -49,13 +49,6 @@ def test_a_break_ends_a_sentence() -> None:
     assert translated(tokens, {}) == tokens
 
 
-@pytest.mark.parametrize("text", ["", " ", "12 + 3", "…", "<x1/>"])
-def test_nothing_to_translate(text: str) -> None:
-    tokens: list[Token] = [text, *element(0, "3 "), "4"] if text != "<x1/>" else [Tag("alone", 1)]
-    assert sentences(tokens) == []
-    assert "".join(map(str, translated(tokens, {}))) == "".join(map(str, tokens))
-
-
 def test_text_that_looks_like_markup_stays_text() -> None:
     tokens = ["Write <b>x</b> or <g0> and <x0/> <!-- in ", *element(0, "HTML"), "."]
     (sentence,) = sentences(tokens)
