@@ -26,7 +26,7 @@ class ServiceLimits:
 
     characters: int = 100_000
     texts: int = 1_000
-    memory: int = 1 << 30
+    memory: int = 512 << 20
     body: int = 1 << 20
     file: int = 10 << 20
     queue: int = 100_000
