@@ -58,11 +58,10 @@ def short_tempered(name: str, dtype: torch.dtype = torch.float64, seed: int = 2,
 @torch.no_grad()
 def test_a_beam_of_one_is_greedy_search(name: str) -> None:
     sources = random_sources(LENGTHS)
-    for seed in (2, 3):
-        model = short_tempered(name, seed=seed)
-        found = search(model, sources, beam_size=1, max_length_ratio=1.5, max_length_extra=3)
-        for source, hypotheses in zip(sources, found, strict=True):
-            assert [each.ids for each in hypotheses] == [greedy(model, source, int(1.5 * len(source)) + 3)]
+    model = short_tempered(name)
+    found = search(model, sources, beam_size=1, max_length_ratio=1.5, max_length_extra=3)
+    for source, hypotheses in zip(sources, found, strict=True):
+        assert [each.ids for each in hypotheses] == [greedy(model, source, int(1.5 * len(source)) + 3)]
 
 
 @pytest.mark.parametrize("penalty", [0.0, 1.0, 0.6])

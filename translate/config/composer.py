@@ -83,6 +83,7 @@ class Composer:
             for file in (file for pattern in PATTERNS for file in folder.glob(pattern)):
                 _check_file(file)
         self._parsed: dict[str, Override] = {}
+        self._chosen: dict[tuple[str, ...], dict[str, str]] = {}  # of compositions so far
         with self._hydra() as loader:
             self.parser = OverridesParser.create(config_loader=loader)
 
@@ -115,8 +116,10 @@ class Composer:
 
     def chosen(self, overrides: Sequence[str] = ()) -> dict[str, str]:
         """The choice of each group, for example ``model/attention: additive``."""
-        found = self._composed(self.complete(overrides)).hydra.runtime.choices
-        return {str(group): str(choice) for group, choice in found.items() if choice is not None}
+        completed = self.complete(overrides)
+        if tuple(completed) not in self._chosen:
+            self._composed(completed)
+        return self._chosen[tuple(completed)]
 
     def jobs(self, overrides: Sequence[str]) -> list[list[str]]:
         """The overrides of each job of a sweep (``model=a,b`` are two), at most ``MAX_CHECKED_JOBS``.
@@ -189,6 +192,10 @@ class Composer:
         with self._in_one_sentence(), self._hydra():
             config = hydra.compose(self.config_name, given, return_hydra_config=True)
             HydraConfig.instance().set_config(config)  # for ${hydra:...} in files of the user
+            choices = {
+                str(group): str(choice) for group, choice in config.hydra.runtime.choices.items() if choice
+            }
+            self._chosen[tuple(overrides)] = choices
             return config
 
     def _parse(self, text: str) -> Override:
