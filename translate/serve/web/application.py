@@ -1,6 +1,7 @@
 """The ASGI application: every path of every API, and their description at ``/spec`` and ``/docs``."""
 
 import asyncio
+import json
 import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -89,24 +90,19 @@ async def _specification(asked: Asked) -> Response:
 def _described(api: Api, operation: Operation) -> dict[str, Any]:
     responses = {"200": "the answer"}
     if operation.method == "POST":
-        responses |= {"400": "what is wrong", "413": "too large"}
-        responses |= {"429": "busy; Retry-After says for how long"}
+        responses |= {"400": "what is wrong", "413": "too large", "429": "busy; see Retry-After"}
     names = [part[1:-1] for part in operation.path.split("/") if part.startswith("{")]
     found: dict[str, Any] = {
-        "summary": _summary(operation),
+        "summary": (operation.handler.__doc__ or "").split("\n")[0],
         "tags": [api.name],
         "operationId": re.sub(r"\W+", "_", f"{operation.method.lower()}{operation.path}"),
         "parameters": [{"name": name, "in": "path", "required": True} for name in names],
         "responses": {status: {"description": text} for status, text in responses.items()},
     }
     if operation.body is not None:
-        schema = operation.body.model_json_schema()
-        found["requestBody"] = {"content": {"application/json": {"schema": schema}}}
+        content = {"application/json": {"schema": operation.body.model_json_schema()}}
+        found["requestBody"] = {"content": content}
     return found
-
-
-def _summary(operation: Operation) -> str:
-    return (operation.handler.__doc__ or "").split("\n")[0]
 
 
 async def _page(asked: Asked) -> Response:
@@ -122,7 +118,7 @@ def _parts() -> Iterator[str]:
         yield f"<section><h2>{for_html(api.name)}</h2>"
         for operation in api.operations:
             yield f"<h3><code>{operation.method} {for_html(operation.path)}</code></h3>"
-            yield f"<p>{for_html(_summary(operation))}</p>"
+            yield f"<p>{for_html(operation.handler.__doc__ or '')}</p>"
             if operation.body is not None:
                 yield from _table(operation.body.model_json_schema())
         yield "</section>"
@@ -132,8 +128,9 @@ def _parts() -> Iterator[str]:
 def _table(schema: dict[str, Any]) -> Iterator[str]:
     yield "<ul>"
     for name, field in schema["properties"].items():
-        default = "required" if name in schema.get("required", ()) else field.get("default")
-        told = field.get("description", "") + (f" ({default})" if default not in (None, "", []) else "")
+        default = "required" if name in schema.get("required", ()) else json.dumps(field.get("default"))
+        told = " ".join(kind.get("description", "") for kind in (field, *field.get("anyOf", ()))).strip()
+        told += f" ({default})" if default not in ("null", "[]") else ""
         yield f"<li><code>{for_html(name)}</code> {for_html(told)}"
     yield "</ul>"
 
