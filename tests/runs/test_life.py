@@ -227,8 +227,8 @@ def test_time_ends_a_run_with_its_scores(tmp_path: Path, capsys: pytest.CaptureF
     run = tmp_path / "run"
     assert train_tiny(run, "transformer", "training.max_steps=null", "training.max_time=0.001") == 0
     assert "training ended: max_time" in capsys.readouterr().out
-    assert read_json(run / "scores.json")["steps"] == 1
-    assert [row["step"] for row in rows(run, "validation")] == [1]
+    steps = read_json(run / "scores.json")["steps"]  # none, if the corpus took all the time
+    assert [row["step"] for row in rows(run, "validation")] == [steps]
     assert load_state(run / "checkpoints" / "last")["progress"]["finished"] == "max_time"
 
 
