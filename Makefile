@@ -32,14 +32,14 @@ $(BIN)/translate: pyproject.toml .ci/constraints.txt
 install: $(BIN)/translate
 	@test -z "$(strip $(EXTRAS))" || $(PIP) -e '.[$(strip $(EXTRAS))]'
 
-$(VENV)/.dev: $(BIN)/translate
+$(VENV)/.dev: pyproject.toml .ci/constraints.txt | $(BIN)/translate
 	@echo "installing what the tests need into $(VENV), once; this takes a minute or two"
 	@$(PIP) -e '.[dev]'
 	@touch $@
 
 # Clients in JavaScript that the tests let speak to the server, and axe-core for its page. Without npm their
 # tests are skipped.
-$(VENV)/node: $(VENV)/.dev .ci/node/package-lock.json
+$(VENV)/node: .ci/node/package-lock.json | $(VENV)/.dev
 	@mkdir -p $@
 	@cp .ci/node/package.json .ci/node/package-lock.json $@
 	@npm ci --prefix $@ --ignore-scripts --no-audit --no-fund --silent || \
