@@ -78,7 +78,10 @@ def check_mechanism(mechanism: Attention, widths: Widths) -> None:
 
 # Functions that make a tensor of a size that a configuration sets, before anything is written into it.
 _FACTORIES = {torch.empty, torch.zeros, torch.ones, torch.full, torch.rand, torch.randn}
-_INITIALISERS = {torch.Tensor.uniform_, torch.Tensor.normal_}
+_INITIALISERS = {
+    *(torch.Tensor.uniform_, torch.Tensor.normal_),
+    *(nn.init.uniform_, nn.init.normal_, nn.init.kaiming_uniform_),
+}
 _SLACK = 1 << 20  # numbers of tables that are computed and not stored
 _TIMES = 3  # some parameters are made and then replaced by shared ones
 
@@ -113,8 +116,10 @@ class SizeLimit(TorchFunctionMode):
     ) -> Any:
         if func in _FACTORIES:
             self._take(_size_of(args, kwargs or {}))
-        if func in _INITIALISERS and isinstance(args[0], nn.Parameter):
-            return args[0]
+        if func in _INITIALISERS:
+            parameter = args[0] if args else (kwargs or {})["tensor"]
+            if isinstance(parameter, nn.Parameter):
+                return parameter
         return func(*args, **(kwargs or {}))
 
     def _take(self, numbers: int) -> None:
