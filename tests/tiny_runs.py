@@ -80,7 +80,7 @@ def _chosen(choices: tuple[str, ...]) -> DictConfig:
 
 def composed(overrides: list[str]) -> DictConfig:
     """The checked configuration; Hydra, which takes another third of a tiny training's time, only chooses."""
-    choices = tuple(override for override in overrides if "." not in override.partition("=")[0])
+    choices = tuple(text for text in overrides if text[0] in "+~" or "." not in text.partition("=")[0])
     values = OmegaConf.from_dotlist([override for override in overrides if override not in choices])
     config = deepcopy(_chosen(choices))
     OmegaConf.set_struct(config, False)
