@@ -1,4 +1,4 @@
-"""What a run without an experiment chooses for its corpus and its time; whatever is given stays.
+"""Recipes: a run without an experiment chooses what suits its corpus and its time; whatever is given stays.
 
 The numbers come from trials on four corpora of 5,000 to 400,000 pairs: docs/experiments/2026-11-recipes.md.
 """
@@ -170,7 +170,7 @@ def seconds_of(steps: int | None, epochs: int | None, seconds: float | None, *, 
 
 
 def described(task: Task, limits: Mapping[str, Any], chosen: Mapping[str, Any]) -> list[str]:
-    """What was chosen and why, as it is given on the command line."""
+    """The lines that tell what was chosen, as it is given on the command line."""
     ends = ", ".join(f"{name}={value:g}" for name, value in limits.items() if value is not None)
     lines = [f"chosen for {task.pairs:,} training pairs and {ends}, but for what you give:"]
     for section in ("model", "tokenizer", "training"):

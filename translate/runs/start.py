@@ -10,7 +10,7 @@ from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError  # type: ignore[import-untyped]
 
 from translate.config.declare import plain
-from translate.config.names import listed, shorten
+from translate.config.names import shorten, shown_path
 from translate.config.settings import Settings, check_config
 from translate.config.training import RuntimeConfig
 from translate.corpora.augmentation import Augmenter
@@ -78,7 +78,8 @@ def make_tokenizers(settings: Settings, corpus: Corpus) -> TokenizerPair:
     config, tokenised = settings.tokenizer, settings.data.tokenised
     if config.paths:
         tokenizers = read_own(config, tokenised=tokenised, symbols=corpus.tags)
-        print(f"tokenizer.path: {listed(config.paths)}; only tokenizer.shared counts beside it", flush=True)
+        paths = ", ".join(map(shown_path, config.paths))
+        print(f"tokenizer.path: {paths}; only tokenizer.shared counts beside it", flush=True)
         return tokenizers
     augmenter = Augmenter(settings.training.augment, tokenised)
     source, target = (
