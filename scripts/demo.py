@@ -70,7 +70,7 @@ def train(folders: dict[str, Path], overrides: list[str]) -> None:
     """
     if not any(override.startswith("runtime.threads=") for override in overrides):
         overrides = [*overrides, "runtime.threads=1"]
-    print("Three models are trained side by side, one thread each: five to six minutes on two cores.")
+    print("Three models are trained side by side, one thread each: about four minutes on two cores.")
     processes = {backend: start(backend, run, overrides) for backend, run in folders.items()}
     readers = [threading.Thread(target=show_output, args=running) for running in processes.items()]
     for reader in readers:
