@@ -1,5 +1,6 @@
 """``translate serve``: HTTP APIs over runs, and the page to translate in."""
 
+import gc
 import ipaddress
 import json
 import os
@@ -162,6 +163,7 @@ class ServerSettings:
             if (note := served.translator.engine.note) is not None:
                 log.write("engine", model=served.name, note=note)
         service = Service(models, self.limits.bounds(), keys, log, Path(self.folder))
+        gc.freeze()  # the models stay to the end; no collection visits them
         log.write("ready", models=[served.name for served in models.models])
         return build_application(service)
 

@@ -49,6 +49,7 @@ class Engine:
         self._lanes: dict[LaneKey, Lane] = {}
         self._unfinished: dict[ServedCall, set[QueuedSentence]] = {}
         self.pieces = 0  # of sources, that wait or run
+        metrics.queued.set_function(lambda: self.pieces)
         self._stopped = False
         self._threads = threads
         self._pool = ThreadPoolExecutor(MAX_LANES * MAX_WORKERS, "translate")
@@ -89,14 +90,14 @@ class Engine:
                 return function()
         finally:
             with self._lock:
-                self._count(-cost)
+                self.pieces -= cost
 
     def cancel(self, call: ServedCall) -> None:
         """Give a call up: its sentences leave the queue, and the batch at its next step."""
         call.cancelled = True
         with self._lock:
             jobs = self._unfinished.pop(call, set())
-            self._count(-sum(job.cost for job in jobs))
+            self.pieces -= sum(job.cost for job in jobs)
         if jobs:
             self._metrics.cancelled.labels(call.model).inc(len(jobs))
 
@@ -123,11 +124,7 @@ class Engine:
             raise StoppedError
         if self.pieces and self.pieces + cost > self.max_pieces:
             raise BusyError
-        self._count(cost)
-
-    def _count(self, pieces: int) -> None:
-        self.pieces += pieces
-        self._metrics.queued.set(self.pieces)
+        self.pieces += cost
 
     def _lane(self, key: LaneKey, call: ServedCall) -> Lane:
         """The lane of a key. The lock is held."""
@@ -230,7 +227,7 @@ class Engine:
             if job not in jobs:
                 return
             jobs.discard(job)
-            self._count(-job.cost)
+            self.pieces -= job.cost
             if jobs:
                 return
             del self._unfinished[call]

@@ -178,9 +178,9 @@ class Feed(Supply[list[QueuedSentence]]):
             most = self.lane.size - (0 if bulk else len(self.live))
             jobs = [] if waits else self.lane.next(most, alone=not self.live)
         self._gave_none = not jobs
-        now = time.monotonic()
+        now, waiting = time.monotonic(), self._metrics.waiting.labels(self.lane.key.model)
         for job in jobs:
-            self._metrics.waiting.labels(self.lane.key.model).observe(now - job.arrived)
+            waiting.observe(now - job.arrived)
         self.live.update(jobs)
         self._metrics.in_batch.labels(self.lane.key.model).inc(len(jobs))
         return jobs or None

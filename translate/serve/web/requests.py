@@ -82,19 +82,22 @@ async def read_body(request: Request, most: int, seconds: float) -> bytes:
         ClientDisconnect: if it ends early.
     """
     told = request.headers.get("content-length", "0")
-    too_large = RefusalError(413, f"the body has more than {most:,} bytes; send less at a time", CLOSE)
     if told.isascii() and told.isdigit() and int(told[:18]) > most:
-        raise too_large
+        raise _too_large(most)
     body = bytearray()  # grows in place: a list of tiny parts would take many times their bytes
     try:
         async with asyncio.timeout(seconds):
             async for part in request.stream():
                 body += part
                 if len(body) > most:
-                    raise too_large
+                    raise _too_large(most)
     except TimeoutError as error:
         raise RefusalError(408, f"the body did not arrive within {seconds:g} seconds", CLOSE) from error
     return bytes(body)
+
+
+def _too_large(most: int) -> RefusalError:
+    return RefusalError(413, f"the body has more than {most:,} bytes; send less at a time", CLOSE)
 
 
 def checked(shape: type[Body], fields: dict[str, Any]) -> Body:
@@ -145,7 +148,8 @@ async def read_fields(request: Request, body: bytes) -> dict[str, Any]:
         raise RefusalError(415, "expected a body in application/json, a form or a multipart form")
     in_query: dict[str, list[str]] = {}
     try:
-        pairs = parse_qsl(request.url.query, True, max_num_fields=MAX_FIELDS, errors="strict")
+        query = request.scope["query_string"].decode()
+        pairs = parse_qsl(query, True, max_num_fields=MAX_FIELDS, errors="strict")
     except ValueError as error:
         raise RefusalError(400, "the query is not UTF-8, or has too many fields") from error
     for name, value in pairs:
