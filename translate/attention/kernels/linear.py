@@ -34,7 +34,8 @@ class Int8Linear(nn.Module):
         self.out_features, self.in_features = weight.shape
         weight = weight.detach().float()
         # 127 steps on both sides, not 128: without VNNI, sums of pairs of products must fit into 16 bits.
-        scales = weight.abs().amax(1).clamp_min(1e-8).double() / 127
+        low, high = weight.aminmax(dim=1)  # not abs(): a copy of a large vocabulary's weights
+        scales = torch.maximum(high, -low).clamp_min(1e-8).double() / 127
         zeros = torch.zeros(len(scales), dtype=torch.int64)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # torch announces that these functions will move
