@@ -179,7 +179,7 @@ def main() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from translate.runs.runtime import bfloat16_instructions
+    from translate.attention.kernels.linear import bfloat16_instructions
 
     results: dict[tuple[str, str], list[Measured | str]] = {}
 

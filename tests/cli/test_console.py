@@ -132,6 +132,6 @@ def test_bfloat16_on_a_processor_without_it_is_told(
     monkeypatch: pytest.MonkeyPatch,
     engine: str | None,
 ) -> None:
-    monkeypatch.setattr("translate.runs.runtime.bfloat16_instructions", lambda: engine)
+    monkeypatch.setattr("translate.attention.kernels.linear.bfloat16_instructions", lambda: engine)
     TranslationMachine("cpu", precision="bfloat16").load(tiny_runs["transformer"])
     assert ("no instructions for it" in capsys.readouterr().err) == (engine is None)

@@ -23,7 +23,8 @@ def doctor() -> None:
     from rich.table import Table
 
     from translate.attention.kernels.fused import kernels
-    from translate.runs.runtime import bfloat16_instructions, float32_instructions
+    from translate.attention.kernels.linear import bfloat16_instructions
+    from translate.runs.runtime import float32_instructions
 
     console = Console(highlight=False)
     table = Table("package", "version", title="versions", title_justify="left")

@@ -113,8 +113,9 @@ class MachineOptions:
 
         check_is_run(run)
         # Imported here, so that a wrong option does not wait for torch.
+        from translate.attention.kernels.linear import bfloat16_instructions
         from translate.runs.load import load
-        from translate.runs.runtime import bfloat16_instructions, find_device, use_processor, use_runtime
+        from translate.runs.runtime import find_device, use_processor, use_runtime
 
         chosen = find_device(self.device)
         use_runtime(chosen, self.threads)

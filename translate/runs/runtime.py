@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from translate.attention.kernels.linear import bfloat16_instructions
 from translate.config.training import RuntimeConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq
@@ -98,12 +99,6 @@ def translate_all(translator: "Translator", sentences: Sequence[str], **options:
     """Translate as :meth:`Translator.translate` does, with several workers on a CPU."""
     with parallel_search(translator, len(sentences)):
         return translator.translate(sentences, **options)
-
-
-def bfloat16_instructions() -> str | None:
-    """The processor's instructions for matrix products in bfloat16: AMX, AVX-512 or ``None``."""
-    has = torch.cpu.get_capabilities()
-    return "AMX" if has.get("amx_bf16") else "AVX-512" if has.get("avx512_bf16") else None
 
 
 def float32_instructions() -> str | None:

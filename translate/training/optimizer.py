@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from translate.attention.kernels.linear import bfloat16_instructions
 from translate.config.files import YAML, from_file
 from translate.models import Seq2Seq
 
@@ -37,7 +38,7 @@ class Muon(torch.optim.Optimizer):
     A step of Muon goes in the direction of the nearest matrix whose singular values are all alike, scaled as
     in Liu et al. 2025, so that both parts share rate and decay. It computes as :class:`torch.optim.Muon` does
     with ``adjust_lr_fn="match_rms_adamw"``. That one's products are in bfloat16, 25 times slower on
-    processors without instructions for it; here they are in float32 on a CPU.
+    processors without instructions for it; there they are in float32 here.
 
     Args:
         params: groups of :meth:`parameter_groups`.
@@ -132,9 +133,9 @@ def nearly_orthogonal(matrix: Tensor, steps: int = 5) -> Tensor:
     """(m, n), with the singular vectors of ``matrix`` (m, n) and singular values near 1.
 
     By ``steps`` iterations of Newton and Schulz with a polynomial of degree 5 (Jordan et al. 2024), in
-    float32, or on a GPU in bfloat16.
+    bfloat16, or in float32 on a CPU without instructions for it.
     """
-    found = matrix.bfloat16() if matrix.is_cuda else matrix.float()
+    found = matrix.bfloat16() if matrix.is_cuda or bfloat16_instructions() else matrix.float()
     tall = found.shape[0] > found.shape[1]
     if tall:
         found = found.T

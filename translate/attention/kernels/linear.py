@@ -6,12 +6,20 @@ product gains nothing from fewer bits on a CPU, and loses digits. The plain form
 
 import warnings
 from collections.abc import Callable
+from functools import cache
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translate.errors import UserError
+
+
+@cache
+def bfloat16_instructions() -> str | None:
+    """The processor's instructions for matrix products in bfloat16: AMX, AVX-512 or ``None``."""
+    has = torch.cpu.get_capabilities()
+    return "AMX" if has.get("amx_bf16") else "AVX-512" if has.get("avx512_bf16") else None
 
 
 class Int8Linear(nn.Module):
