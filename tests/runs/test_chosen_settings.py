@@ -24,18 +24,22 @@ def command(folder: Path, *overrides: str) -> int:
     return train(composer.compose(given), free_settings(names, composer.chosen(given)))
 
 
+GROUPS = {"model": "transformer", "optimizer": "adam", "schedule": "inverse_square_root"}
+
+
 def test_what_is_given_is_not_chosen():
-    everything = free_settings([], {"model": "transformer"})
-    assert {"optimizer", "schedule", "training.max_time", "model.width"} <= everything
-    given = ["optimizer.lr", "schedule", "model.width", "training.max_steps", "tokenizer"]
-    free = free_settings(given, {"model": "transformer"})
-    assert everything - free == {"optimizer", "schedule", "model.width", "training.max_steps"}
-    tuned = free_settings(["training.start_from", "training.max_steps"], {"model": "transformer"})
+    everything = free_settings([], GROUPS)
+    assert {"optimizer.lr", "schedule.warmup", "training.max_time", "model.width"} <= everything
+    free = free_settings(["optimizer.lr", "model.width", "training.max_steps", "tokenizer"], GROUPS)
+    assert everything - free == {"optimizer.lr", "model.width", "training.max_steps"}
+    for whole in ("optimizer", "optimizer._target_", "optimizer.fused"):  # Muon has no such member
+        free = free_settings([whole], GROUPS)
+        assert {name for name in everything if name.startswith("optimizer.")} == everything - free
+    tuned = free_settings(["training.start_from", "training.max_steps"], GROUPS)
     assert not any(name.startswith(("model.", "tokenizer.")) for name in tuned)
-    own = free_settings(["tokenizer.path"], {"model": "transformer"})
-    assert everything - own == {"tokenizer.vocabulary_size"}
-    assert free_settings([], {"experiment": "demo", "model": "transformer"}) == frozenset()
-    assert not any(name.startswith("model.") for name in free_settings([], {"model": "mine"}))
+    assert everything - free_settings(["tokenizer.path"], GROUPS) == {"tokenizer.vocabulary_size"}
+    assert free_settings([], {**GROUPS, "experiment": "demo"}) == frozenset()
+    assert not any(name.startswith("model.") for name in free_settings([], {**GROUPS, "model": "mine"}))
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -51,7 +55,8 @@ def test_every_choice_is_a_valid_setting(backend: str, pairs: int, seconds: floa
 @pytest.mark.slow
 def test_a_run_chooses_says_so_and_goes_on_with_its_choices(tmp_path: Path, capsys):
     run = tmp_path / "run"
-    assert command(run, "training.max_steps=2", "model.width=16", "training.ema=null") == 0
+    given = ["model.width=16", "training.ema=null", "schedule.warmup=1"]
+    assert command(run, "training.max_steps=2", *given) == 0
     output = capsys.readouterr().out
     settings = read_settings(RunDirectory(run))
     assert "chosen for 40 training pairs and training.max_steps=2" in output
@@ -61,8 +66,8 @@ def test_a_run_chooses_says_so_and_goes_on_with_its_choices(tmp_path: Path, caps
     assert settings.training.ema is None
     assert settings.training.max_steps == 2
     assert settings.optimizer["_target_"].endswith("Muon")
-    more = ["training.max_steps=4", "model.width=16", "training.ema=null", "training.resume=true"]
-    assert command(run, *more) == 0
+    assert (settings.schedule["_target_"][-6:], settings.schedule["warmup"]) == ("Linear", 1)
+    assert command(run, "training.max_steps=4", "training.resume=true", *given) == 0
     assert "resumed at step 2" in capsys.readouterr().out
 
 

@@ -110,7 +110,12 @@ def train(
         _run_hydra(options, overrides)
         free = _free(overrides, composer.chosen(overrides), options.config_name) if options.cfg else ()
         if free and options.cfg == "job":
-            print(f"# chosen for the corpus and the time when the training starts: {', '.join(sorted(free))}")
+            from translate.runs.recipes import SECTIONS
+
+            shown = {name.split(".")[0] if name.startswith(SECTIONS) else name for name in free}
+            print(
+                f"# chosen for the corpus and the time when the training starts: {', '.join(sorted(shown))}"
+            )
     else:  # Hydra would compose the same configuration again, and do nothing else
         run_job(config, _free(overrides, composer.chosen(overrides), options.config_name), _keys(overrides))
 

@@ -26,9 +26,8 @@ SPEED = 6_000  # target tokens a second there
 SHORT = 240  # seconds, in which a small model learns more than a large one
 STEP = 0.2  # seconds of a step there
 
-# What a recipe may choose: settings, and sections as wholes.
 LENGTH = ("training.max_steps", "training.max_epochs", "training.max_time")
-SECTIONS = ("optimizer", "schedule")
+SECTIONS = ("optimizer", "schedule")  # that are chosen as wholes
 
 
 class Task(NamedTuple):
@@ -46,33 +45,32 @@ class Task(NamedTuple):
 
 
 def transformer(task: Task) -> dict[str, Any]:
-    """In minutes a small model by Muon, which learns in half of Adam's steps; then a larger one by Adam."""
+    """In minutes a small model, then a larger one; by Muon, which learns in half of Adam's steps or fewer."""
     short = task.seconds < SHORT
     width, feedforward, layers = (128, 256, 2) if short else (256, 1024, 3)
-    muon = choice_of("optimizer", "muon") | {"lr": 6e-3, "ns_steps": 3}
     return {
         "model.width": width,
         "model.feedforward_size": feedforward,
         "model.encoder_layers": layers,
         "model.decoder_layers": layers,
-        "model.positions": "rotary" if short else "sinusoidal",
+        "model.positions": "rotary",
         "model.dropout": dropout(task),
-        "optimizer": muon if short else adam(2e-3),
+        "optimizer": choice_of("optimizer", "muon") | {"lr": 6e-3, "ns_steps": 3},
     }
 
 
 def rnn_bahdanau(task: Task) -> dict[str, Any]:
     """The sizes of the files, and an attention that knows the last word."""
-    return {"model.word_in_query": True, "model.dropout": dropout(task), "optimizer": adam(4e-3)}
+    return {
+        "model.word_in_query": True,
+        "model.dropout": dropout(task),
+        "optimizer": choice_of("optimizer", "adam") | {"lr": 4e-3},
+    }
 
 
 def rnn_luong(task: Task) -> dict[str, Any]:
     """The sizes of the files."""
-    return {"model.dropout": dropout(task), "optimizer": adam(4e-3)}
-
-
-def adam(rate: float) -> dict[str, Any]:
-    return choice_of("optimizer", "adam") | {"lr": rate}
+    return {"model.dropout": dropout(task), "optimizer": choice_of("optimizer", "adam") | {"lr": 4e-3}}
 
 
 def dropout(task: Task) -> float:
@@ -114,7 +112,13 @@ def free_settings(given: Iterable[str], groups: Mapping[str, str | None]) -> fro
     if groups.get("experiment") is not None:
         return frozenset()
     given, task = set(given), Task(1, 1.0, 1.0)
-    names = {*LENGTH, *common(task), *BACKENDS.get(str(groups.get("model")), no_backend)(task)}
+    recipe = common(task) | BACKENDS.get(str(groups.get("model")), no_backend)(task)
+    names = {*LENGTH, *recipe} - {*SECTIONS}
+    for section in recipe.keys() & SECTIONS:
+        members = {f"{section}.{member}" for member in recipe[section] if member != "_target_"}
+        if {key for key in given if key.split(".")[0] == section} <= members:
+            names |= {f"{section}.{member}" for member in choice_of(section, str(groups[section]))}
+            names |= {f"{section}._target_", *members}
     if "training.start_from" in given:  # that run has a model and a tokenizer
         names = {name for name in names if not name.startswith(("model.", "tokenizer."))}
     if "tokenizer.path" in given:
@@ -130,12 +134,16 @@ def as_before(config: DictConfig, free: Collection[str]) -> DictConfig:
     if not (free and config.training.resume and directory.has_checkpoint()):
         return config
     stored = OmegaConf.create(stored_config(directory, config.run.plugins))
-    return with_settings(config, {name: OmegaConf.select(stored, name) for name in free})
+    parts = (name.split(".") for name in free)
+    return with_settings(config, {f"{a}.{b}": stored[a][b] for a, b in parts if b in stored[a]}, free)
 
 
-def with_settings(config: DictConfig, values: Mapping[str, Any]) -> DictConfig:
-    """The configuration with other values at dotted names."""
+def with_settings(config: DictConfig, values: Mapping[str, Any], free: Collection[str] = ()) -> DictConfig:
+    """The configuration with other values at dotted names; a section as a whole loses what is free."""
     config = copy.deepcopy(config)
+    for section in SECTIONS:
+        kept = {name: value for name, value in config[section].items() if f"{section}.{name}" not in free}
+        OmegaConf.update(config, section, kept, merge=False)
     for name, value in values.items():
         OmegaConf.update(config, name, value, merge=False, force_add=True)
     return config
@@ -153,10 +161,13 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
     tokens = max(1.0, len(target) * PIECES * sum(words) / len(words))
     task = Task(len(target), tokens, seconds_of(*limits.values(), tokens=tokens))
     backend = BACKENDS.get(str(config.model.get("name")), no_backend)
-    chosen = {name: value for name, value in (common(task) | backend(task)).items() if name in free}
+    recipe = common(task) | backend(task)
+    for section in recipe.keys() & SECTIONS:
+        recipe |= {f"{section}.{member}": value for member, value in recipe.pop(section).items()}
+    chosen = {name: value for name, value in recipe.items() if name in free}
     if config.data.read != "text" or config.data.context_sentences:
         chosen.pop("training.guided_alignment", None)  # for the links of words in single sentences
-    return with_settings(config, limits | chosen), described(task, limits, chosen)
+    return with_settings(config, limits | chosen, free), described(task, limits, chosen)
 
 
 def seconds_of(steps: int | None, epochs: int | None, seconds: float | None, *, tokens: float) -> float:
@@ -177,8 +188,9 @@ def described(task: Task, limits: Mapping[str, Any], chosen: Mapping[str, Any]) 
         values = [f"{name}={value}" for name, value in chosen.items() if name.startswith(f"{section}.")]
         lines += ["  " + " ".join(values)] if values else []
     for section in SECTIONS:
-        if section in chosen:
-            kind = chosen[section]["_target_"].rsplit(".", 1)[-1]
-            rest = (f"{name}={value}" for name, value in chosen[section].items() if name != "_target_")
+        members = {name: value for name, value in chosen.items() if name.startswith(f"{section}.")}
+        if members:
+            kind = members.pop(f"{section}._target_").rsplit(".", 1)[-1]
+            rest = (f"{name.split('.')[1]}={value}" for name, value in members.items())
             lines.append(f"  {section} {kind}: {' '.join(rest)}")
     return lines
