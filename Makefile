@@ -9,7 +9,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TEST_JOBS) --dist works
 # package index has one.
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check -c .ci/constraints.txt
 
-.PHONY: help install node demo test test-fast lint types notebook clean
+.PHONY: help install node demo test test-fast lint types notebook docs clean
 
 help:
 	@echo "make demo       train the three backends on the embedded corpus and draw their alignments"
@@ -17,6 +17,7 @@ help:
 	@echo "make test-fast  run the tests that are not marked slow (about a minute and a half on 2 cores)"
 	@echo "make lint       check the style alone; make types checks the types alone"
 	@echo "make notebook   write the notebook from its script"
+	@echo "make docs       build the site of the documentation in build/docs (a minute; warnings are errors)"
 	@echo "make install    create $(VENV) and install into it, EXTRAS=serve,export,prepare with these packages;"
 	@echo "                the other targets install what they need"
 	@echo "make clean      remove $(VENV), the caches and runs/demo"
@@ -50,8 +51,8 @@ demo: $(BIN)/translate
 	@$(BIN)/python scripts/demo.py
 
 lint: $(VENV)/.dev
-	@$(BIN)/ruff check translate tests scripts notebooks
-	@$(BIN)/ruff format --check translate tests scripts notebooks
+	@$(BIN)/ruff check translate tests scripts notebooks docs
+	@$(BIN)/ruff format --check translate tests scripts notebooks docs
 
 types: $(VENV)/.dev
 	@$(BIN)/mypy
@@ -65,5 +66,14 @@ test-fast: $(VENV)/.dev
 notebook: $(VENV)/.dev
 	@$(BIN)/python scripts/notebook.py notebooks/attention_by_hand.py
 
+$(VENV)/.docs: pyproject.toml .ci/constraints.txt | $(BIN)/translate
+	@echo "installing what the site needs into $(VENV), once"
+	@$(PIP) -e '.[docs]'
+	@touch $@
+
+docs: $(VENV)/.docs
+	@$(BIN)/python -m sphinx -q -E -W --keep-going -c docs . build/docs
+	@echo "build/docs/index.html is the site; it needs no network"
+
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis runs/demo
+	rm -rf build/docs $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis runs/demo

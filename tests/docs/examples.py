@@ -39,6 +39,7 @@ HUB = ("multi30k", "iwslt2017", "wmt14", "opus_books", "opus100")
 NOT_RUN = {
     "make demo": "trains for minutes; its commands are tested as experiments, its figures by hand",
     "make test": "would run these tests again",
+    "make install": "installs from a package index",
     "source .venv/bin/activate": "changes the reader's shell",
     "pip install": "installs from a package index",
     "tensorboard": "serves pages until it is interrupted",
@@ -60,6 +61,7 @@ GIVEN = {
     "states, mask = torch.randn(2, 5, 512), torch.ones(2, 5, dtype=torch.bool)\n"
     "query = torch.randn(2, 3, 256)\n"
 }
+PASSIVE = ("text", "{eval-rst}")  # languages of blocks in which nothing runs
 # Commands whose `translate train` part is composed and checked, but not run.
 COMPOSED = {
     "torchrun": "starts several processes",
@@ -83,7 +85,7 @@ def blocks(page: Path) -> Iterator[Block]:
     lines: list[str] = []
     language, start = "", None
     for number, line in enumerate(page.read_text(encoding="utf-8").split("\n"), start=1):
-        fence = re.fullmatch(r"\s*```(\w*)\s*", line)
+        fence = re.fullmatch(r"\s*```(\w*|\{eval-rst\})\s*", line)
         if fence and start is None:
             language, start, lines = fence[1], number + 1, []
         elif fence and start is not None:
@@ -129,7 +131,7 @@ class Reader:
         language = block.language
         if not language and block.text.startswith("$ "):
             language = "console"
-        if language != "text":
+        if language not in PASSIVE:
             where = f"{block.page.name}:{block.line}"
             assert language in follow, f"{where}: the language {language!r} is not known"
             follow[language](block)

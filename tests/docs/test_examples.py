@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.examples import PAGES, ROOT, Block, Reader, blocks, furnish
+from tests.docs.examples import PAGES, PASSIVE, ROOT, Block, Reader, blocks, furnish
 from tests.tiny_runs import shared_run
 from translate.attention import contract
 
@@ -32,7 +32,7 @@ def examples_in(block: Block) -> int:
         return sum(bool(line.partition("#")[0].strip()) for line in lines)
     if block.language == "console" or (not block.language and lines[0].startswith("$ ")):
         return sum(line.startswith("$ ") for line in lines)
-    return int(block.language != "text")
+    return int(block.language not in PASSIVE)
 
 
 @pytest.mark.slow

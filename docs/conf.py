@@ -1,0 +1,74 @@
+"""The site of `make docs`: the Markdown of this repository as it stands, and the public Python names.
+
+Pages hold plain relative links, as the repository's host shows them. The chapters of the site are the
+headings and links of index.md, so that the place of a page stands in one file.
+"""
+
+import re
+import shutil
+from pathlib import Path
+
+import typer.main
+from sphinx.application import Sphinx
+from typer.cli import get_docs_for_click
+
+from translate.cli.main import build_app
+from translate.version import __version__
+
+ROOT = Path(__file__).parents[1]
+MAPS = ("docs/index", "docs/experiments/README")  # the pages whose links are the chapters of the site
+
+project, release = "translate", __version__
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+root_doc = MAPS[0]
+include_patterns = ["docs/**", "data/README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
+exclude_patterns = [".*", "build", "runs", "tests", "translate", "scripts", "conf", "notebooks"]
+myst_heading_anchors = 3
+autodoc_member_order = "bysource"
+autodoc_typehints = "description"
+html_theme = "furo"
+html_title = f"translate {release}"
+html_copy_source = False
+highlight_language = "text"
+
+
+def add_chapters(app: Sphinx, page: str, source: list[str]) -> None:
+    """Add a table of contents to a map: a chapter for each heading, with the pages that it links to."""
+    if page not in MAPS:
+        return
+    folder, seen = (ROOT / page).parent, set()
+    for section in re.split(r"^#+ ", source[0], flags=re.MULTILINE)[1:]:
+        pages = []
+        for name in re.findall(r"\(([\w./-]+\.md)\)", section):
+            target = (folder / name).resolve().relative_to(ROOT).with_suffix("").as_posix()
+            inside = page == root_doc or target.startswith("docs/experiments/")
+            if target not in seen and inside:
+                seen.add(target)
+                pages.append(f"/{target}")
+        if pages:
+            entries = "\n".join([f":caption: {section.splitlines()[0]}", ":hidden:", "", *pages])
+            source[0] += f"\n```{{toctree}}\n{entries}\n```\n"
+
+
+def add_commands(app: Sphinx, page: str, source: list[str]) -> None:
+    """Add every option of every command to their page, as typer documents them."""
+    if page == "docs/commands":
+        command = typer.main.get_command(build_app())
+        context = typer.Context(command, info_name="translate")
+        _, _, text = get_docs_for_click(obj=command, ctx=context, name="translate").partition("**Commands**:")
+        escaped = re.sub("(`[^`]*`)|<", lambda found: found[1] or "&lt;", text[text.index("## ") :])
+        source[0] += f"\n{escaped}"
+
+
+def finish(app: Sphinx, error: Exception | None) -> None:
+    """Add the pictures that HTML names, and a first page that leads to the map."""
+    if error is None and app.builder.name == "html":
+        shutil.copytree(ROOT / "docs" / "pictures", app.outdir / "docs" / "pictures", dirs_exist_ok=True)
+        first = f'<meta http-equiv="refresh" content="0; url={root_doc}.html"><title>{project}</title>'
+        (app.outdir / "index.html").write_text(f"<!doctype html>{first}\n", encoding="utf-8")
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("source-read", add_chapters)
+    app.connect("source-read", add_commands)
+    app.connect("build-finished", finish)
