@@ -69,7 +69,7 @@ def test_several_runs_and_samples_forward(
         (["--out", "out.tsv", "--top-k", "3"], "--top-k is for samples"),
         (["--out", "out.tsv", "--n-best", "9"], "beam"),
         (["--out", "out.tsv", "--source", "none.en"], "none.en: no such file"),
-        (["--out", "out.tsv", "--source", "news.fr"], "news.fr: by its name a text in fr, and transformer"),
+        (["--out", "out.tsv", "--source", "news.fr"], "news.fr: by its name a text in fr, where one in en"),
     ],
 )
 def test_wrong_use(

@@ -41,6 +41,12 @@ def test_what_composes_is_listed_with_the_same_value(translate_command: Command)
         assert listed[path] == composed[section][name]
 
 
+def test_a_setting_is_found_by_its_own_name(translate_command: Command) -> None:
+    code, shown, _ = translate_command("settings", "beam_size")
+    assert code == 0
+    assert [line for line in shown.splitlines() if " = " in line] == ["  search.beam_size = 5"]
+
+
 def test_model_and_mechanism_may_be_chosen(translate_command: Command) -> None:
     out = translate_command("settings", "model", "model=rnn_bahdanau", "model/attention=coverage").out
     assert "model.attention.max_fertility = 2.0" in out
@@ -51,7 +57,7 @@ def test_model_and_mechanism_may_be_chosen(translate_command: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["trainig"], "trainig: no such section; did you mean training? (there are data, tokenizer, "),
+        (["trainig"], "trainig: no such section or setting; did you mean training? (sections are data, "),
         (["model", "model=rnn_lung"], "model=rnn_lung: no such choice; did you mean model=rnn_luong?"),
         (["--jsn"], "no such option --jsn of translate settings; did you mean --json?"),
     ],

@@ -15,6 +15,7 @@ from tests.tiny_runs import overrides_of
 from translate.cli import main
 from translate.cli.train import file_suffix
 from translate.config.composer import Composer
+from translate.config.names import shorten
 from translate.errors import UserError
 
 
@@ -111,6 +112,13 @@ def test_long_suffixes_stay_short_and_apart():
             ["--config", "my.yaml"],
             "my.yaml: settings are given as NAME=VALUE, or in a file DIR/experiment/my.yaml with ",
         ),
+        (["--max-time", "60"], "--max-time: no such option of translate train; settings are given as NAME="),
+        (["training.max_time", "=60"], "'training.max_time': an override is written name=value, without spa"),
+        (
+            ["training.max_time=10m"],
+            "training.max_time: expected a number or null, got '10m'; a time is a number of seconds: 600",
+        ),
+        ([__file__], f"{shorten(__file__)}: files of sentences are given as data=files data.train.source="),
         (["--experimental-rerun", "x.pkl"], "--experimental-rerun: no such option of translate train"),
         (["--config-dir", "nowhere"], "nowhere: no such folder of configuration files"),
     ],

@@ -42,6 +42,17 @@ from translate.cli.main import run
             "no such option --gold of translate align corpus; it belongs to translate align calibrate and "
             "report (see translate align corpus --help)",
         ),
+        ("score runs/mine", "no such command 'score'; did you mean evaluate? (see translate --help)"),
+        (
+            "evaluate --run runs/mine",
+            "no such option --run of translate evaluate; RUN stands without a name: translate evaluate RUN "
+            "(see translate evaluate --help)",
+        ),
+        (
+            "evaluate runs/mine a.en",
+            "got unexpected extra argument(s) (a.en); files are given by name, as --source FILE "
+            "(see translate evaluate --help)",
+        ),
         ("text", "missing argument RUN: run directory (see translate text --help)"),
         (
             "evaluate runs/mine --source a",

@@ -96,7 +96,7 @@ def test_tables(tmp_path: Path, form: str) -> None:
     assert (corpus.source_language, corpus.target_language) == ("fr", "en")
     wrong = message(train={"source": source}, source_field="fra", target_field="en")
     assert "no field 'fra'; did you mean fr?" in wrong
-    assert "fields of the sentences are not known" in message(train={"source": source})
+    assert "which columns hold the sentences is not known" in message(train={"source": source})
 
 
 def test_nested_fields(tmp_path: Path) -> None:
@@ -121,6 +121,14 @@ def test_lengths_differ(tmp_path: Path) -> None:
     text = message(train=pair(tmp_path, SOURCE, TARGET[:-2]))
     assert "train.en has 7 lines" in text
     assert "train.fr has 5" in text
+
+
+def test_one_file_on_both_sides_and_swapped_sides(tmp_path: Path) -> None:
+    files = pair(tmp_path, SOURCE, TARGET)
+    twice = message(train={"source": files["source"], "target": files["source"]})
+    assert twice.endswith("train.en is both source and target")
+    swapped = {"source": files["target"], "target": files["source"]}
+    assert "by its name a text in fr, where one in en is expected" in message(train=files, validation=swapped)
 
 
 def test_not_utf8_names_file_and_line(tmp_path: Path) -> None:

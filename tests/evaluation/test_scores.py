@@ -7,6 +7,7 @@ from translate.evaluation.scores import (
     bleu_score,
     corpus_scores,
     lowercased_bleu,
+    too_short,
 )
 
 REFERENCES = ["The cat sits on the mat, quietly.", "It's raining in the old town again today."]
@@ -35,9 +36,17 @@ def test_case_counts_and_languages_have_their_tokenizer() -> None:
     hypotheses, references = ["我喜欢猫和狗。"], ["我喜欢狗和猫。"]
     chinese = corpus_scores(hypotheses, references, target_language="zh")
     assert "tok:zh" in chinese.signature
-    assert "tok:char" in corpus_scores(hypotheses, references, target_language="ja").signature
+    for language in ("ja", "th", "ko-KR"):
+        assert "tok:char" in corpus_scores(hypotheses, references, target_language=language).signature
     assert bleu_score(hypotheses, references, target_language="zh") == chinese.bleu
     assert chinese.bleu != bleu_score(hypotheses, references)
+
+
+def test_lines_of_three_words_are_too_short_for_bleu() -> None:
+    assert bleu_score(["a b c"], ["a b c"]) == 0
+    assert too_short(["a b c", "d"], target_language="en")
+    assert not too_short(["a b c", "a b c d"], target_language="en")
+    assert not too_short(["我喜欢狗和猫。"], target_language="zh")
 
 
 @pytest.mark.parametrize("score", [bleu_score, corpus_scores])

@@ -60,6 +60,7 @@ def test_a_run_chooses_says_so_and_goes_on_with_its_choices(tmp_path: Path, caps
     output = capsys.readouterr().out
     settings = read_settings(RunDirectory(run))
     assert "chosen for 40 training pairs and training.max_steps=2" in output
+    assert "note: from fewer than 1,000 pairs a model learns these and little else" in output
     assert f"model.encoder_layers={settings.model['encoder_layers']}" in output
     assert settings.model["width"] == 16
     assert "model.width" not in output

@@ -30,7 +30,6 @@ from translate.cli.text_options import (
     check_sampling,
     search_config,
 )
-from translate.config.names import shown_path
 from translate.errors import UserError
 
 if TYPE_CHECKING:
@@ -150,14 +149,11 @@ def _plan(
 
 def _check_language(source: Path, run: str, languages: tuple[str, str]) -> None:
     """Say the direction; raise :class:`UserError` if the name of the text tells the run's other language."""
+    from translate.corpora.local_files import check_language
+
     reads, writes = languages
     if reads and writes:
-        endings = source.name.split(".")[1:]
-        if writes in endings and reads not in endings:
-            raise UserError(
-                f"{shown_path(source)}: by its name a text in {writes}, and {run} translates from {reads} to "
-                f"{writes}; take a run from {writes} to {reads}, or give the file another name"
-            )
+        check_language(source, reads, writes, f"take a run from {writes} to {reads}")
         print_note(f"{run} translates from {reads} to {writes}")
 
 

@@ -119,10 +119,15 @@ def evaluate(
     count before the source words, give pointing (the greatest weight of a word lies in its region) and IoU,
     fractions from 0 to 1.
     """
+    from translate.corpora.local_files import check_language
+
     scoring.check(files.number)
     tests = files.read()
     golds = links.read(tests)
     translator = machine.load(run)
+    for test in tests:
+        if all(translator.languages):
+            check_language(test.name, *translator.languages, "--source and --reference may be swapped")
     print_engine(translator.engine)
     if scoring.documents:
         tests = with_documents(translator, tests, scoring.documents)
@@ -140,7 +145,7 @@ def evaluate(
             row |= alignment_scores(found, golds)
         rows.append(row)
         if not as_json:
-            print("\n".join(_table(test, row, headed=len(tests) > 1)))
+            print("\n".join(_table(test, row, translator.languages[1], headed=len(tests) > 1)))
     if as_json:
         named = [{"name": test.name, **row} for test, row in zip(tests, rows, strict=True)]
         print(json.dumps(rows[0] if len(tests) == 1 else {"test_sets": named}))
@@ -206,12 +211,14 @@ def _row(
     return row
 
 
-def _table(test: EvaluationSet, row: dict[str, Any], *, headed: bool) -> list[str]:
-    from translate.evaluation.scores import score_lines
+def _table(test: EvaluationSet, row: dict[str, Any], language: str, *, headed: bool) -> list[str]:
+    from translate.evaluation.scores import TOO_SHORT, score_lines, too_short
 
     several = f", {len(test.references)} references" if len(test.references) > 1 else ""
     lines = [f"{shown_path(test.name)}: {len(test.source):,} sentences{several}"] if headed else []
     lines += score_lines(row)
+    if too_short(*test.references, target_language=language):
+        lines.append(TOO_SHORT)
     if row.get("seen_in_training"):
         lines.append(seen_line(row, "the run's", len(test.source)))
     return lines

@@ -221,7 +221,8 @@ def _parse(arguments: Sequence[str]) -> Namespace:
 
             raise UserError(own_file_hint(file or next(iter(options.overrides), name)))
         near = nearest(name, (flag for flags in (*SWITCHES, *VALUES) for flag in flags))
-        raise UserError(f"{shorten(option)}: no such option of translate train{did_you_mean(near)}")
+        hint = did_you_mean(near) or "; settings are given as NAME=VALUE, see translate settings"
+        raise UserError(f"{shorten(option)}: no such option of translate train{hint}")
     given = [f"--{mode}" for mode in ("multirun", "cfg", "info") if getattr(options, mode)]
     if len(given) > 1:
         raise UserError(f"{' and '.join(given)} exclude each other")

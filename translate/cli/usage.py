@@ -29,6 +29,7 @@ OTHER_NAMES = {
     "--master": "--spark",
     "--symmetrise": "--heuristic",
 }
+OTHER_COMMANDS = {"translate": "text", "score": "evaluate", "test": "evaluate", "continue": "resume"}
 
 
 class _PlainHelp:
@@ -84,7 +85,9 @@ class CommandGroup(_PlainHelp, TyperGroup):
 
     def resolve_command(self, context: Any, arguments: list[str]) -> Any:
         if arguments[0] not in self.commands and not context.resilient_parsing:  # of completion
-            hint = did_you_mean(nearest(arguments[0], self.commands))
+            other_name = OTHER_COMMANDS.get(arguments[0])
+            near = other_name if other_name in self.commands else nearest(arguments[0], self.commands)
+            hint = did_you_mean(near)
             raise UserError(
                 f"no such command {shorten(arguments[0])!r}{hint} (see {context.command_path} --help)"
             )
@@ -109,6 +112,8 @@ def usage_message(error: Any) -> str:
         message = _no_such_option(error.option_name, context)
     elif hasattr(error, "param_type") and getattr(error, "param", None) is not None:
         message = _missing(error.param)
+    elif "unexpected extra argument" in message and context and "--source" in _options(context.command):
+        message += "; files are given by name, as --source FILE"
     return f"{message[:1].lower()}{message[1:].rstrip('.')} (see {path} --help)"
 
 
@@ -125,6 +130,8 @@ def _no_such_option(name: str, context: Any) -> str:
         *others, last = owners
         return f"{message}; it belongs to {group_path} {', '.join(others) + ' and ' if others else ''}{last}"
     own = _options(context.command)
+    if (argument := name.lstrip("-").upper()) in [param.metavar for param in context.command.params]:
+        return f"{message}; {argument} stands without a name: {path} {argument}"
     other_name = OTHER_NAMES.get(name.replace("_", "-"))
     return message + did_you_mean(other_name if other_name in own else nearest(name, own))
 

@@ -25,6 +25,8 @@ _NAMES: dict[Any, str] = {
     type(None): "null",
 }
 _BEYOND = ("greater_than_equal", "greater_than", "less_than_equal", "less_than")  # errors of pydantic
+_TIME = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*(s|m|min|h)")
+_SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600}
 _LIMITS: dict[type, tuple[str, str]] = {
     Ge: ("ge", "at least"),
     Gt: ("gt", "more than"),
@@ -141,6 +143,8 @@ def _refused(annotation: Any, got: Any) -> str:
         is_list = (get_origin(kind) or kind) in (list, tuple, set, frozenset)
         if is_list and isinstance(got, str | int | float):
             hint = f"; write [{shorten(str(got))}]"
+        if kind is float and isinstance(got, str) and (time := _TIME.fullmatch(got)):
+            hint = f"; a time is a number of seconds: {float(time[1]) * _SECONDS[time[2]]:g}"
         if get_origin(kind) is tuple and isinstance(got, list | tuple) and ... not in items:
             return f"expected {len(items)} values, got {len(got)}: {show(list(got))}"
     return f"expected {expected(annotation)}, got {show(got)}{hint}"
@@ -176,8 +180,15 @@ def malformed(text: str, reason: str, choices: Mapping[str, list[str]]) -> str:
     """The message for an override that Hydra cannot read."""
     if text.endswith((".yaml", ".yml")) and "=" not in text:
         return own_file_hint(text)
+    if "=" not in text and Path(text).is_file():
+        return (
+            f"{shorten(text)}: files of sentences are given as data=files data.train.source=FILE "
+            "data.train.target=FILE"
+        )
     if "=" not in text and not text.startswith("~"):
         known = " (for example model=transformer)"
+        if text.split(".")[0] in choices:
+            known = f", without spaces (for example {shorten(text)}=VALUE)"
         for group, options in choices.items():
             if text == group:
                 known = f" (for example {group}={options[0]})"

@@ -20,7 +20,7 @@ from translate.text.words import UNSPACED
 
 REASONS = {
     "empty": "with an empty side",
-    "too_long": "longer than data.max_length",
+    "too_long": "with more words than data.max_length",
     "length_ratio": "over data.max_length_ratio",
     "identical": "with source equal to target",
     "duplicate": "repeated",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from translate.config.data import SPLITS, DataConfig, FileSplit, members_of
-from translate.config.names import did_you_mean, listed, nearest, shorten
+from translate.config.names import cut, did_you_mean, listed, nearest, shorten
 from translate.corpora.document_rows import beside, numbered
 from translate.corpora.split import RawCorpus, Split, SplitReader
 from translate.corpora.tables import SUFFIXES, Table, is_table, pick, read_table
@@ -44,6 +44,8 @@ def load_files(data: DataConfig) -> RawCorpus:
     splits = {}
     for name, files in given.items():
         source = user_path(files.source)
+        if files.target is not None:
+            _check_sides(name, files, languages)
         if files.target is None:
             splits[name] = table_reader([source], data, *languages)
         elif data.document_field is None:
@@ -62,6 +64,28 @@ def language_of(path: str) -> str | None:
     while len(parts) > 1 and parts[-1].lower() in _NO_LANGUAGE:
         parts.pop()
     return parts[-1] if len(parts) > 1 and _LANGUAGE.fullmatch(parts[-1]) else None
+
+
+def check_language(path: str | Path, wanted: str, other: str, advice: str) -> None:
+    """Raise ``UserError`` if the name of a text tells the other language of a pair, as ``news.fr`` does."""
+    endings = Path(path).name.split(".")[1:]
+    if other in endings and wanted not in endings:
+        raise UserError(
+            f"{_short(path)}: by its name a text in {other}, where one in {wanted} is expected; {advice}, or "
+            "give the file another name"
+        )
+
+
+def _check_sides(split: str, files: FileSplit, languages: tuple[str, str]) -> None:
+    """Raise ``UserError`` if the sides of a split are one file, or swapped."""
+    if files.source == files.target:
+        hint = f"; without data.{split}.target it is a table" if is_table(Path(str(files.source))) else ""
+        raise UserError(f"data.{split}: {_short(files.source)} is both source and target{hint}")
+    for side, path, both in (
+        ("source", files.source, languages),
+        ("target", files.target, languages[::-1]),
+    ):
+        check_language(str(path), *both, f"give another data.{split}.{side}")
 
 
 def pair_of(source: str | Path, target: str | Path) -> Split:
@@ -180,9 +204,9 @@ def _languages(data: DataConfig) -> tuple[str, str]:
     target = target or (data.target_field or "").split(".")[-1]
     if not source or not target:
         raise UserError(
-            f"{_short(data.train.source)}: the fields of the sentences are not known; give "
-            "data.source_language and data.target_language, or data.source_field and data.target_field; it "
-            f"has {listed(read_table(user_path(str(data.train.source))).names)}"
+            f"{_short(data.train.source)}: which columns hold the sentences is not known; give "
+            "data.source_field and data.target_field; its columns (of a TSV, the first line names them) are "
+            f"{listed(cut(name, 40) for name in read_table(user_path(str(data.train.source))).names)}"
         )
     return source, target
 

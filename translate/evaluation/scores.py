@@ -11,6 +11,11 @@ if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
 
 
+# Characters are the words of BLEU in languages that write no spaces.
+TOKENIZERS = {"zh": "zh", **dict.fromkeys(("ja", "ko", "th", "lo", "km", "my"), "char")}
+TOO_SHORT = "note: BLEU counts four words in a row, which no reference has; go by chrF"
+
+
 class CorpusScores(NamedTuple):
     """Scores from 0 to 100. ``ter`` is an error rate, so lower is better, and it may exceed 100."""
 
@@ -70,8 +75,17 @@ def bleu_metric(target_language: str, *, lowercase: bool = False) -> "BLEU":
     from sacrebleu.metrics import BLEU  # 0.1 s, for which a mistake in a configuration does not wait
 
     # `force` suppresses sacrebleu's warning about tokenised references on standard error.
-    tokenizer = {"zh": "zh", "ja": "char", "ko": "char"}.get(target_language, "13a")
-    return BLEU(tokenize=tokenizer, lowercase=lowercase, force=True)
+    return BLEU(tokenize=_tokenizer(target_language), lowercase=lowercase, force=True)
+
+
+def _tokenizer(language: str) -> str:
+    return TOKENIZERS.get(language.lower().replace("_", "-").partition("-")[0], "13a")
+
+
+def too_short(*references: Sequence[str], target_language: str) -> bool:
+    """Whether BLEU is 0 whatever the translations: no reference has four words in a row."""
+    spaced = _tokenizer(target_language) == "13a"
+    return spaced and all(len(line.split()) < 4 for lines in references for line in lines)
 
 
 def check_numbers(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> None:

@@ -35,7 +35,7 @@ from translate.runs.start import is_finished, resume, start, state_to_resume
 from translate.runs.terminal_lines import ProgressLine, start_lines
 from translate.text.documents import ContextSize
 from translate.text.file_writing import not_written
-from translate.training.loop import Limits, Progress, Training, fit
+from translate.training.loop import MAX_TIME, Limits, Progress, Training, fit
 from translate.training.parallel import connected, copy_whole, disconnect, local_device, was_restarted
 from translate.translator import Translator
 
@@ -97,6 +97,9 @@ def live(job: Job, config: DictConfig, free: Collection[str] = ()) -> int:
                 print(interrupted_line(reason, training.progress, job), flush=True)
                 return EXIT_CODES[reason]
             print(f"training ended: {reason}", flush=True)
+            if reason == MAX_TIME and training.progress.epoch == 0 and job.limits.by_time:
+                more = f"{resume_command(job)} training.max_time=SECONDS"
+                print(f"note: the time was too short to read every pair once; give more: {more}", flush=True)
         disconnect()
         if job.world.is_main:
             finish(job.settings, training.progress, translator, corpus, job.directory)
@@ -166,10 +169,15 @@ def kept(directory: RunDirectory) -> Iterator[None]:
         raise UserError(f"{where}: {not_written(error)}; {left}") from error
 
 
+def resume_command(job: Job) -> str:
+    """The command that goes on with a run."""
+    return f"translate resume {shlex.quote(str(job.directory.path))}"
+
+
 def interrupted_line(reason: str, progress: Progress, job: Job) -> str:
     """Says that a signal ended the run, and gives the command that goes on."""
     at = f"{reason} at step {progress.step:,}"
-    goes_on = f"translate resume {shlex.quote(str(job.directory.path))}"
+    goes_on = resume_command(job)
     if job.limits.end(job.limits.reached(progress)) is None and progress.finished is None:
         return f"{at}: saved; go on with: {goes_on}"
     return f"{at}, the last one: saved; this scores the run: {goes_on}"

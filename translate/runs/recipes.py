@@ -25,6 +25,7 @@ GPU = 30.0  # times as fast as that, about
 SPEED = 6_000  # target tokens a second there
 SHORT = 240  # seconds, in which a small model learns more than a large one
 STEP = 0.2  # seconds of a step there
+FEW = 1_000  # pairs; a user with fewer is told what to expect
 
 LENGTH = ("training.max_steps", "training.max_epochs", "training.max_time")
 SECTIONS = ("optimizer", "schedule")  # that are chosen as wholes
@@ -156,8 +157,10 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
         limits["training.max_steps"] = None
         if limits["training.max_epochs"] is None and "training.max_time" in free:
             limits["training.max_time"] = 60.0 * MINUTES
+    from translate.corpora.filters import count_words
+
     target = corpus.train.target
-    words = [len(line.split()) for line in islice(target, SAMPLE)]
+    words = [count_words(line) for line in islice(target, SAMPLE)]
     tokens = max(1.0, len(target) * PIECES * sum(words) / len(words))
     task = Task(len(target), tokens, seconds_of(*limits.values(), tokens=tokens))
     backend = BACKENDS.get(str(config.model.get("name")), no_backend)
@@ -183,7 +186,8 @@ def seconds_of(steps: int | None, epochs: int | None, seconds: float | None, *, 
 def described(task: Task, limits: Mapping[str, Any], chosen: Mapping[str, Any]) -> list[str]:
     """The lines that tell what was chosen, as it is given on the command line."""
     ends = ", ".join(f"{name}={value:g}" for name, value in limits.items() if value is not None)
-    lines = [f"chosen for {task.pairs:,} training pairs and {ends}, but for what you give:"]
+    pairs = f"{task.pairs:,} training pair{'s' * (task.pairs != 1)}"
+    lines = [f"chosen for {pairs} and {ends}, but for what you give:"]
     for section in ("model", "tokenizer", "training"):
         values = [f"{name}={value}" for name, value in chosen.items() if name.startswith(f"{section}.")]
         lines += ["  " + " ".join(values)] if values else []
@@ -193,4 +197,9 @@ def described(task: Task, limits: Mapping[str, Any], chosen: Mapping[str, Any]) 
             kind = members.pop(f"{section}._target_").rsplit(".", 1)[-1]
             rest = (f"{name.split('.')[1]}={value}" for name, value in members.items())
             lines.append(f"  {section} {kind}: {' '.join(rest)}")
+    if task.pairs < FEW:
+        lines.append(
+            f"note: from fewer than {FEW:,} pairs a model learns these and little else; it takes some "
+            "thousands to translate other sentences"
+        )
     return lines

@@ -182,7 +182,9 @@ def is_run(path: Path) -> bool:
 
 
 def _neighbour(path: Path) -> str | None:
-    """The run beside a missing one whose name is most like its own."""
+    """The run of this name in ``runs``, or the one beside a missing one whose name is most like its own."""
+    if is_run(inside := Path("runs", path)):
+        return str(inside)
     with suppress(OSError):
         beside = islice(path.parent.iterdir(), MOST_NEIGHBOURS)
         near = nearest(path.name, [folder.name for folder in beside if is_run(folder)])

@@ -204,7 +204,7 @@ def finish(
     for line in final_lines(scores.get("test")):
         print(line, flush=True)
     for kind, count in translator.warnings.items():
-        print(f"warning: {count:,} sentences: {kind}", flush=True)
+        print(f"warning: {count:,} sentence{'s' * (count != 1)}: {kind}", flush=True)
     print(f"model card {directory.card}", flush=True)
     print(*closing_lines(settings, progress, scores, directory), sep="\n", flush=True)
 
