@@ -23,7 +23,7 @@ PIECES = 1.35  # pieces of a word, about
 CORES = 2  # of the machine of the trials
 GPU = 30.0  # times as fast as that, about
 SPEED = 6_000  # target tokens a second there
-SHORT = 240  # seconds, in which a small model learns more than a large one
+SHORT, LONG = 240, 900  # seconds: in fewer, a small model learns more than a larger one
 STEP = 0.2  # seconds of a step there
 FEW = 1_000  # pairs; a user with fewer is told what to expect
 
@@ -47,8 +47,8 @@ class Task(NamedTuple):
 
 def transformer(task: Task) -> dict[str, Any]:
     """In minutes a small model, then a larger one; by Muon, which learns in half of Adam's steps or fewer."""
-    short = task.seconds < SHORT
-    width, feedforward, layers = (128, 256, 2) if short else (256, 1024, 3)
+    width, layers = (128, 2) if task.seconds < LONG else (256, 3)
+    feedforward = 256 if task.seconds < SHORT else 4 * width
     return {
         "model.width": width,
         "model.feedforward_size": feedforward,
@@ -83,8 +83,8 @@ def dropout(task: Task) -> float:
 def common(task: Task) -> dict[str, Any]:
     """The settings that are those of any backend."""
     short = task.seconds < SHORT
-    batch = 2048 if not short else 1024 if task.tokens > 200_000 else 512
-    validations = 3 if short else 10
+    batch = 2048 if task.seconds >= LONG else 1024 if task.tokens > 200_000 else 512
+    validations = 3 if short else 5 if task.seconds < LONG else 10
     return {
         "tokenizer.vocabulary_size": 8000 if not short and task.pairs > 20_000 else 4000,
         "training.batch_tokens": batch,
