@@ -42,7 +42,10 @@ def main() -> None:
         from nbclient import NotebookClient
 
         NotebookClient(
-            made, timeout=300, resources={"metadata": {"path": str(arguments.script.parent)}}
+            made,
+            timeout=300,
+            record_timing=False,
+            resources={"metadata": {"path": str(arguments.script.parent)}},
         ).execute()
     path = arguments.script.with_suffix(".ipynb")
     nbformat.write(made, path)
