@@ -152,6 +152,8 @@ def test_cfg_shows_the_configuration_and_trains_nothing(trained, capsys):
     shown = capsys.readouterr().out
     assert "_target_: translate.models.BahdanauRNN" in shown
     assert "# chosen for the corpus and the time when the training starts: model.dropout, " in shown
+    assert run("--cfg", "job", "training.start_from=other", "--package", "model") == 0
+    assert "# taken when the training starts: tokenizer and model of other" in capsys.readouterr().out
     assert trained == []
 
 

@@ -1,6 +1,7 @@
 """Weights that are taken over, that stay, that are averaged, that are kept."""
 
 import os
+import shutil
 import re
 from pathlib import Path
 
@@ -63,6 +64,11 @@ def test_starting_from_another_run(
     count = sum(tensor.numel() for tensor in now.values())
     told = f"started from {other}/checkpoints/best: its tokenizer, its model and all {count:,} parameters\n"
     assert told in capsys.readouterr().out
+    shutil.copytree(other, tmp_path / "gone")
+    assert tune(tmp_path / "second", tmp_path / "gone", "training.max_steps=1") == 0
+    shutil.rmtree(tmp_path / "gone")  # a resumed run does not need it any more
+    more = ("training.max_steps=2", "training.resume=true")
+    assert tune(tmp_path / "second", tmp_path / "gone", *more) == 0
     tokenizers = [(path / "tokenizer" / "shared.model").read_bytes() for path in (run, other)]
     assert tokenizers[0] == tokenizers[1]
 

@@ -20,7 +20,7 @@ from translate.cli.console import (
     silence_stdout,
     unbuffer_lines,
 )
-from translate.config.names import config_directory, did_you_mean, nearest, shorten
+from translate.config.names import config_directory, did_you_mean, nearest, shorten, shown_path
 from translate.errors import UserError
 from translate.version import __version__
 
@@ -116,6 +116,8 @@ def train(
             print(
                 f"# chosen for the corpus and the time when the training starts: {', '.join(sorted(shown))}"
             )
+        if options.cfg == "job" and (start := config.training.start_from) is not None:
+            print(f"# taken when the training starts: tokenizer and model of {shown_path(start)}")
     else:  # Hydra would compose the same configuration again, and do nothing else
         run_job(config, _free(overrides, composer.chosen(overrides), options.config_name), _keys(overrides))
 

@@ -22,6 +22,8 @@ MAY_DIFFER = ("dropout", "feedforward_dropout", "teacher_forcing", "kernel")
 def with_model_of_start(config: DictConfig, given: Iterable[str]) -> DictConfig:
     """The configuration with the tokenizer and the model of the run ``training.start_from``, if there is one.
 
+    A run that is resumed has them itself.
+
     Args:
         config: the configuration.
         given: keys of overrides, such as ``model.dropout`` or ``model``.
@@ -31,7 +33,9 @@ def with_model_of_start(config: DictConfig, given: Iterable[str]) -> DictConfig:
     """
     if config.training.start_from is None:
         return config
-    run = Path(config.training.start_from)
+    own = RunDirectory(Path(config.run.directory))
+    resumed = config.training.resume and own.has_checkpoint()
+    run = own.path if resumed else Path(config.training.start_from)
     stored = OmegaConf.create(stored_config(RunDirectory(run), config.run.plugins))
     kept = {}
     for key in given:
