@@ -65,6 +65,12 @@ class TestChoices:
         assert len({run.name for run in runs}) == len(chosen), runs
         assert all(run.directory == f"runs/{run.name}" for run in runs)
 
+    @pytest.mark.parametrize("experiment", ["demo_transformer", "multi30k_rnn_luong", "scenes_captions"])
+    def test_a_recipe_carries_over_to_files_of_the_user(self, experiment):
+        files = ["data=files", "data.train.source=a.en", "data.train.target=a.fr"]
+        files += ["data.images=photos"] if "scenes" in experiment else []
+        assert checked(f"experiment={experiment}", *files).data.kind == "files"
+
     def test_the_files_of_conf_are_what_is_offered(self):
         offered = {f"{group}/{name}" for group, names in Composer().choices().items() for name in names}
         assert offered == set(CHOICES)
