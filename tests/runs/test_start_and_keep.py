@@ -1,8 +1,8 @@
 """Weights that are taken over, that stay, that are averaged, that are kept."""
 
 import os
-import shutil
 import re
+import shutil
 from pathlib import Path
 
 import pytest
