@@ -7,9 +7,11 @@ import pytest
 
 from translate.config.composer import Composer, compose
 from translate.config.settings import check_config
+from translate.corpora.corpus import Corpus
+from translate.corpora.split import Split
 from translate.runs.life import train
 from translate.runs.load import read_settings
-from translate.runs.recipes import BACKENDS, Task, common, free_settings, with_settings
+from translate.runs.recipes import BACKENDS, Task, common, fit_recipe, free_settings, with_settings
 from translate.runs.run_directory import RunDirectory
 from translate.runs.start import config_to_resume
 
@@ -50,6 +52,14 @@ def test_every_choice_is_a_valid_setting(backend: str, pairs: int, seconds: floa
     task = Task(pairs, pairs * 10.0, seconds)
     chosen = common(task) | BACKENDS[backend](task)
     check_config(with_settings(compose([f"model={backend}"]), chosen | {"training.max_steps": None}))
+
+
+@pytest.mark.parametrize(("line", "guided"), [("a b", True), ("b " * 61, False), ("\u6211" * 61, False)])
+def test_sentences_too_long_for_links_guide_no_attention(line: str, guided: bool):
+    train_split = Split([line] * 3, [line] * 3)
+    corpus = Corpus("own", "en", "fr", train=train_split, validation=None, test=None, dropped={})
+    config, _ = fit_recipe(compose(), free_settings([], GROUPS), corpus)
+    assert (config.training.guided_alignment > 0) == guided
 
 
 @pytest.mark.slow

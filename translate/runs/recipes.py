@@ -158,17 +158,22 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
         if limits["training.max_epochs"] is None and "training.max_time" in free:
             limits["training.max_time"] = 60.0 * MINUTES
     from translate.corpora.filters import count_words
+    from translate.corpora.linkers import LONGEST
 
-    target = corpus.train.target
-    words = [count_words(line) for line in islice(target, SAMPLE)]
-    tokens = max(1.0, len(target) * PIECES * sum(words) / len(words))
-    task = Task(len(target), tokens, seconds_of(*limits.values(), tokens=tokens))
+    pairs = len(corpus.train)
+    source_words, words = (
+        [count_words(line) for line in islice(side, SAMPLE)]
+        for side in (corpus.train.source, corpus.train.target)
+    )
+    linked = sum(max(both) <= LONGEST for both in zip(source_words, words, strict=True))
+    tokens = max(1.0, pairs * PIECES * sum(words) / len(words))
+    task = Task(pairs, tokens, seconds_of(*limits.values(), tokens=tokens))
     backend = BACKENDS.get(str(config.model.get("name")), no_backend)
     recipe = common(task) | backend(task)
     for section in recipe.keys() & SECTIONS:
         recipe |= {f"{section}.{member}": value for member, value in recipe.pop(section).items()}
     chosen = {name: value for name, value in recipe.items() if name in free}
-    if config.data.read != "text" or config.data.context_sentences:
+    if config.data.read != "text" or config.data.context_sentences or 2 * linked < len(words):
         chosen.pop("training.guided_alignment", None)  # for the links of words in single sentences
     return with_settings(config, limits | chosen, free), described(task, limits, chosen)
 
