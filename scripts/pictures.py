@@ -15,6 +15,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from PIL import Image
+
 import translate
 from translate.alignment.views import draw_heads_of, page_of
 from translate.cli.main import run as run_command
@@ -27,6 +29,12 @@ PAIR = ("she does not like the green apples .", "elle n' aime pas les pommes ver
 GOLD = "0-0 1-1 2-1 2-3 3-2 4-4 5-6 6-5 7-7"  # of PAIR: does not - n' ... pas, green apples - pommes vertes
 SCENE = "scene:snow/star.blue.big.0.0.0.1/star.blue.big.0.2.1.0/moon.red.small.2.0.-1.0"
 RIDDLE = ("scene:sand/moon.green.big.1.0.0.0.light/circle.red.big.1.2.0.0", "the left one is light .")
+GALLERY = {  # the pictures of docs/gallery.md, by the options of their commands
+    "pair": [],
+    "values": ["--values", "--colours", "viridis"],
+    "gold": ["--whitespace", "--links", GOLD],
+    "erasure": ["--method", "erasure"],
+}
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 LARGEST = 256 * 1024  # bytes
 
@@ -52,6 +60,18 @@ def draw_runs(runs: Path, out: Path) -> Path:
     if code := run_command(["align", "compare", first, *beside, *PAIR, "--whitespace", "--out", str(out)]):
         raise SystemExit(code)
     return out
+
+
+def draw_gallery(run: Path, out: Path) -> list[Path]:
+    """Draw the small pictures of the gallery, with the commands that a user would type."""
+    drawn = []
+    for name, options in GALLERY.items():
+        path = out / f"{name}.png"
+        if code := run_command(["align", "pair", str(run), *PAIR, *options, "--out", str(path)]):
+            raise SystemExit(code)
+        Image.open(path).convert("RGB").quantize(64).save(path, optimize=True)
+        drawn.append(path)
+    return drawn
 
 
 def draw_regions(run: Path, source: str, out: Path) -> Path:
@@ -90,6 +110,7 @@ def main(arguments: list[str]) -> None:
     translators = {name: translate.load(given.runs / name, device="cpu") for name in BACKENDS}
     transformer = translators["transformer"]
     pictures = [
+        *draw_gallery(given.runs / "transformer", given.out),
         draw_runs(given.runs, given.out / "runs.png"),
         draw_heads_of(
             transformer.model, transformer.encode_pair(*PAIR), transformer.choice, given.out / "heads.png"
