@@ -16,7 +16,7 @@ help:
 	@echo "make test       check the style and the types, then run every test (about 8 minutes on 2 cores)"
 	@echo "make test-fast  run the tests that are not marked slow (about a minute and a half on 2 cores)"
 	@echo "make lint       check the style alone; make types checks the types alone"
-	@echo "make notebook   write the notebook from its script"
+	@echo "make notebook   write the notebooks from their scripts"
 	@echo "make docs       build the site of the documentation in build/docs (a minute; warnings are errors)"
 	@echo "make install    create $(VENV) and install into it, EXTRAS=serve,export,prepare with these packages;"
 	@echo "                the other targets install what they need"
@@ -64,7 +64,7 @@ test-fast: $(VENV)/.dev
 	@$(PYTEST) -m "not slow"
 
 notebook: $(VENV)/.dev
-	@$(BIN)/python scripts/notebook.py notebooks/attention_by_hand.py
+	@for script in notebooks/*.py; do $(BIN)/python scripts/notebook.py $$script; done
 
 $(VENV)/.docs: pyproject.toml .ci/constraints.txt | $(BIN)/translate
 	@echo "installing what the site needs into $(VENV), once"
