@@ -24,7 +24,7 @@ translator = translate.load(run, device="cpu")
 sentences = [
     "the girl eats an apple .",
     "the old doctor shows her two red books .",
-    "Mary is looking for a small house .",
+    "the police officers think that we were French .",
     "he showed it to Julie on Sunday .",
     "Peter lent his bottle to Julie .",
     "have the twelve nurses finished some coffee ?",
