@@ -107,7 +107,7 @@ def test_ctranslate2_translates_alike(marian: Path, tmp_path: Path) -> None:
 
 
 def test_tags_of_languages_are_words_before_the_sentence(marian: Path, tmp_path: Path) -> None:
-    run = imported(marian, tmp_path / "run")
+    run = imported(marian, tmp_path / "runs" / "run")
     assert run.tokenizers.source.tags == TAGS
     (result,) = run.translate([f"{TAGS[1]} I love you ."], alignments=True)
     assert result.alignment.source_words == [TAGS[1], "I", "love", "you", "."]

@@ -12,7 +12,6 @@ from translate.config.composer import compose
 from translate.config.names import shorten
 from translate.config.settings import Settings, check_config
 from translate.errors import UserError
-from translate.export.contents import check_new
 from translate.export.huggingface import named_weights
 from translate.export.pretrained import (
     EMBEDDINGS,
@@ -31,7 +30,7 @@ from translate.runs.load import build_model, vocabulary_sizes
 from translate.runs.run_directory import RunDirectory
 from translate.runs.start import stored_text
 from translate.text.escape import for_code, for_markdown
-from translate.text.file_writing import aside
+from translate.text.file_writing import aside, explain_write_errors
 from translate.training.weights import first_non_finite, model_tensors
 from translate.version import __version__
 
@@ -53,7 +52,8 @@ def import_run(name: str, out: str | Path, *, report: Callable[[str], None] = pr
             not installed.
     """
     out = Path(out)
-    check_new(out)
+    if out.exists():
+        raise UserError(f"{out}: exists already; choose another folder")
     pretrained = read_pretrained(name)
     options = pretrained.options()
     tokenizers = read_tokenizers(pretrained)
@@ -62,6 +62,8 @@ def import_run(name: str, out: str | Path, *, report: Callable[[str], None] = pr
     config = _config(pretrained, tokenizers, options | {"output_bias": biased}, out)
     settings = check_config(config)
     model = _model(pretrained, tokenizers, settings)
+    with explain_write_errors(out):
+        out.parent.mkdir(parents=True, exist_ok=True)  # runs/, as a training does
     with aside(out) as new:
         run = RunDirectory(new)
         folder = run.checkpoints / "best"
