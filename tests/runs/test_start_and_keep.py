@@ -13,12 +13,13 @@ import translate
 from tests.tiny_runs import COMMON, rows, train_tiny
 from translate.config.composer import compose
 from translate.config.data import TokenizerConfig
+from translate.config.settings import check_config
 from translate.errors import UserError
-from translate.runs.fine_tuning import with_model_of_start
+from translate.runs.fine_tuning import take_tokenizers, with_model_of_start
 from translate.runs.life import train
 from translate.runs.load import read_settings
 from translate.runs.run_directory import RunDirectory
-from translate.text.tokenizer import train_tokenizer
+from translate.text.tokenizer import TokenizerPair, train_tokenizer
 from translate.training.update import Update
 
 pytestmark = pytest.mark.slow
@@ -71,6 +72,33 @@ def test_starting_from_another_run(
     assert tune(tmp_path / "second", tmp_path / "gone", *more) == 0
     tokenizers = [(path / "tokenizer" / "shared.model").read_bytes() for path in (run, other)]
     assert tokenizers[0] == tokenizers[1]
+
+
+def test_the_start_is_validated_and_the_result_is_between_it_and_the_best(
+    tmp_path: Path, tiny_runs: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, other = tmp_path / "run", tiny_runs["rnn_luong"]
+    settings = ("training.max_steps=2", "training.ema=null", "training.interpolate=0.25")
+    assert tune(run, other, *settings, "training.best_metric=nll", "data.num_train=20", "data.seed=2") == 0
+    first, last = rows(run, "validation")
+    (result,) = rows(run, "interpolated")
+    assert (first["step"], last["step"]) == (0, 2)
+    assert last["nll"] < first["nll"]  # on the few new sentences
+    assert f"\nsince the start  nll {first['nll']:.3f} -> {result['nll']:.3f}, " in capsys.readouterr().out
+    assert os.readlink(run / "checkpoints" / "best") == "interpolated"
+    start, best, mean = saved(other, "best"), saved(run, "last"), saved(run, "best")
+    for name in mean:
+        torch.testing.assert_close(mean[name], 0.75 * start[name] + 0.25 * best[name], rtol=1e-6, atol=1e-7)
+
+
+def test_no_tag_is_added_to_the_vocabulary_of_another_run(tmp_path: Path) -> None:
+    own = train_tokenizer(["a e i o u the i le"] * 20, TokenizerConfig(vocabulary_size=20)).tokenizer
+    TokenizerPair(own, own).save(tmp_path / "tokenizer")
+    (tmp_path / "config.yaml").touch()
+    corpus = ("data=mixture", "data.corpora.own.choice=files", "data.corpora.own.tag='<own>'")
+    settings = check_config(compose([*corpus, f"training.start_from={tmp_path}"]))
+    with pytest.raises(UserError, match=r"data\.corpora\.own\.tag=<own>: the run starts from .* lacks it"):
+        take_tokenizers(settings)
 
 
 @pytest.mark.parametrize(

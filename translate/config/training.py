@@ -103,6 +103,7 @@ class TrainingConfig:
     guided_whitespace: bool = YAML
     freeze: list[str] = YAML
     start_from: str | None = YAML
+    interpolate: Annotated[float, Gt(0), Lt(1)] | None = YAML
     validation_pairs: Positive | None = YAML
     non_finite: Literal["abort", "skip"] = YAML
     out_of_memory: Literal["abort", "lower"] = YAML
@@ -129,6 +130,8 @@ class TrainingConfig:
             )
         if self.resume_from is not None and not self.resume:
             raise ValueError("resume_from: it has no effect without training.resume=true")
+        if self.interpolate is not None and self.start_from is None:
+            raise ValueError("interpolate: it has no effect without start_from, the run of the other weights")
         if self.average_last is not None:
             if self.ema is not None:
                 raise ValueError("average_last: the checkpoints hold averages already; set training.ema=null")

@@ -49,12 +49,13 @@ def check_given(settings: Settings, *, fresh: bool) -> None:
     """Raise :class:`UserError` if a file or run that the settings name is missing or does not fit.
 
     Args:
-        fresh: whether the run starts; one that is resumed does not need ``training.start_from`` any more.
+        fresh: whether the run starts; one that is resumed needs ``training.start_from`` only to interpolate.
     """
     check_present(settings.data)
     if settings.training.needs_links and settings.training.guided_links is not None:
         check_readable("training.guided_links", settings.training.guided_links)
-    if fresh and settings.training.start_from is not None:
+    starts = fresh or settings.training.interpolate is not None
+    if starts and settings.training.start_from is not None:
         take_tokenizers(settings)
     elif fresh and settings.tokenizer.paths:
         pair = read_own(settings.tokenizer, tokenised=settings.data.tokenised)

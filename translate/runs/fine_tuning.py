@@ -6,6 +6,7 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
+from translate.config.data import members_of
 from translate.config.settings import Settings
 from translate.errors import UserError
 from translate.models import Seq2Seq
@@ -62,7 +63,7 @@ def take_tokenizers(settings: Settings) -> TokenizerPair:
     """The tokenizers of the run ``training.start_from``, to which its embeddings belong.
 
     Raises:
-        UserError: if that is no run, or if it read text of another kind.
+        UserError: if that is no run, if it read text of another kind, or if a corpus has a tag that it lacks.
     """
     run = Path(str(settings.training.start_from))
     check_is_run(run)
@@ -72,6 +73,12 @@ def take_tokenizers(settings: Settings) -> TokenizerPair:
             f"data.tokenised={settings.data.tokenised}: the run starts from {run}, where it is "
             f"{tokenizers.source.tokenised}; give text of the same kind"
         )
+    for name, member in members_of(settings.data).items() if settings.data.corpora else ():
+        if member.tag is not None and member.tag not in tokenizers.source.tags:
+            raise UserError(
+                f"data.corpora.{name}.tag={member.tag}: the run starts from {run}, whose vocabulary lacks "
+                "it; no word is added to one, since the weights have no embedding for it; leave it out"
+            )
     return tokenizers
 
 

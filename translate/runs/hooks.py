@@ -111,6 +111,11 @@ class Keeper:
             self.save(training)
         return None
 
+    def begin(self, training: Training) -> None:
+        """Validate and save the weights of another run, which the steps may not improve."""
+        training.start_clock()
+        self.save(training, best=self._validate(training))
+
     def conclude(self, training: Training) -> str | None:
         """Validate and save a run that was interrupted at its last step; ``None`` if it has steps left."""
         reason = self.limits.end(self.limits.reached(training.progress))

@@ -144,6 +144,9 @@ def train_with_hooks(job: Job, training: Training, translator: Translator, valid
             for context in (closing(line), closing(reporter), signals, writer):
                 opened.enter_context(context)
             keeper = Keeper(config, writer, validate, report, limits, signals, world)
+            new = not (training.progress.step or training.progress.best)
+            if new and config.start_from is not None and validated is not None:
+                keeper.begin(training)
             return keeper.conclude(training) or fit(training, [line, reporter.log, keeper])
     except UserError as error:
         left = last_checkpoint(directory.checkpoints)

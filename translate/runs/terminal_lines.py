@@ -159,9 +159,9 @@ def start_lines(
 
 
 def closing_lines(
-    settings: Settings, progress: Progress, scores: Mapping[str, Any], directory: RunDirectory
+    settings: Settings, progress: Progress, scores: Mapping[str, Any], changes: str, directory: RunDirectory
 ) -> list[str]:
-    """The run as a table, one line a row."""
+    """The run as a table, one line a row; ``changes`` are those of the scores since its start."""
     epochs = f"{progress.epoch:,} whole epochs"
     if settings.data.stages:  # the end of a stage cuts an epoch short
         epochs = f"{progress.epoch + bool(progress.batch or progress.block):,} epochs started"
@@ -177,6 +177,8 @@ def closing_lines(
         if metric != "nll" and math.isfinite(likelihood):
             shown.append(score_text("nll", -likelihood))
         rows["best validation"] = f"{', '.join(shown)} at step {progress.best_step:,}"
+    if changes:
+        rows["since the start"] = changes
     rows["kept in"] = str(directory.path)
     width = max(map(len, rows))
     return [f"{name:<{width}}  {value}" for name, value in rows.items()]
