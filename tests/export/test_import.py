@@ -14,12 +14,16 @@ from safetensors.torch import load_file, save_file
 import translate
 from tests.export.contents import SOURCES, TARGETS, of_transformer
 from tests.export.marian import TAGS, make_marian
+from tests.tiny_runs import without_figures
+from translate.config.composer import compose
 from translate.corpora.batching import pad
 from translate.errors import UserError
 from translate.export import huggingface
 from translate.export.import_run import import_run
 from translate.export.pretrained import read_pretrained
 from translate.export.pretrained_tokenizer import read_tokenizers
+from translate.runs.fine_tuning import with_model_of_start
+from translate.runs.life import train
 from translate.runs.load import read_settings
 from translate.runs.run_directory import RunDirectory
 from translate.text.tokenizer import BOS, EOS, UNKNOWN
@@ -132,6 +136,39 @@ def test_an_export_of_ours_comes_back_to_the_bit(options: dict[str, Any], tmp_pa
     target = torch.tensor([[BOS, 7, 5, 8]])
     logits = [model.logits(model(source, None, target)) for model in (contents.model, run.model)]
     assert torch.equal(*logits)
+
+
+def test_an_imported_run_learns_more_with_guided_alignment(marian: Path, tmp_path: Path) -> None:
+    start = imported(marian, tmp_path / "start")
+    pairs = [pair for pair in zip(SOURCES, TARGETS, strict=True) if pair[0]]
+    files = (tmp_path / "train.en", tmp_path / "train.fr")
+    for file, lines in zip(files, zip(*pairs)):
+        file.write_text("\n".join(lines * 2) + "\n", encoding="utf-8")
+    given = [
+        "experiment=fine_tune",
+        "data=files",
+        f"data.train.source={files[0]}",
+        f"run.directory={tmp_path / 'run'}",
+    ]
+    given += [
+        f"data.train.target={files[1]}",
+        f"training.start_from={tmp_path / 'start'}",
+        "training.max_steps=2",
+    ]
+    given += [
+        "training.guided_alignment=0.5",
+        "training.patience=null",
+        "schedule.warmup=1",
+        "runtime.threads=1",
+        "runtime.device=cpu",
+    ]
+    with without_figures():
+        assert train(with_model_of_start(compose(given), [text.partition("=")[0] for text in given])) == 0
+    tuned = translate.load(tmp_path / "run", device="cpu", checkpoint="last")
+    assert not torch.equal(tuned.model.output_weight, start.model.output_weight)
+    assert (
+        "".join(tuned.translate(["I love you ."], alignments=True)[0].alignment.source_words) == "Iloveyou."
+    )
 
 
 def test_an_imported_model_is_exported_again(marian: Path, tmp_path: Path) -> None:

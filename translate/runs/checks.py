@@ -29,8 +29,7 @@ WHOLE_MATRICES = ("Adafactor", "Muon")  # optimizers that need a matrix as a who
 def check_buildable(settings: Settings) -> None:
     """Build model, optimizer and schedule with a small vocabulary, so that wrong values show early."""
     _check_parallel(settings)
-    sizes = (SMALL, SMALL) if settings.tokenizer.shared else (SMALL, SMALL + 2)
-    model = build_model(settings.model, sizes, settings.run.plugins)
+    model = _small_model(settings)
     for layer in range(model.num_attention_layers):
         check_mechanism(model.source_attention(layer), model.widths)
     _check_pictures(settings, model)
@@ -43,6 +42,12 @@ def check_buildable(settings: Settings) -> None:
     wanted = settings.alignment
     AlignmentChoice(wanted.layer or 0, tuple(wanted.heads or (0,)), wanted.shift or 0).check(model)
     build_optimizer(settings, model)  # last: the first optimizer of a process loads torch's compiler
+
+
+def _small_model(settings: Settings) -> Seq2Seq:
+    """The model with a small vocabulary; an imported one ties embeddings of two tokenizers of one size."""
+    alike = settings.tokenizer.shared or settings.training.start_from is not None
+    return build_model(settings.model, (SMALL, SMALL if alike else SMALL + 2), settings.run.plugins)
 
 
 def check_given(settings: Settings, *, fresh: bool) -> None:
@@ -69,8 +74,7 @@ def check_kernels(settings: Settings, device: torch.device) -> None:
     asked = dict(_kernels(settings.model, "model"))
     if not asked:
         return
-    sizes = (SMALL, SMALL) if settings.tokenizer.shared else (SMALL, SMALL + 2)
-    model = build_model(settings.model, sizes, settings.run.plugins).to(device)
+    model = _small_model(settings).to(device)
     source = torch.full((2, 3), SMALL - 1, device=device)
     mask = torch.tensor([[True, True, True], [True, True, False]], device=device)  # a batch has padding
     precision = forward_precision(settings.runtime, device)
