@@ -164,7 +164,7 @@ def _note_unfinished(run: Path) -> None:
     if not RunDirectory(run).alignment.exists():
         print_note(
             f"{run}: its attention heads are not calibrated yet, so an alignment is the mean of all heads of "
-            f"a layer; translate align calibrate {run} chooses them when its training has ended"
+            f"a layer; translate align calibrate {run} chooses them once it is trained"
         )
 
 

@@ -296,7 +296,7 @@ def try_mean(
 def interpolate(
     settings: Settings, progress: Progress, translator: Translator, corpus: Corpus, directory: RunDirectory
 ) -> None:
-    """Point ``best`` to a mean of the best weights and those of ``training.start_from``.
+    """Point ``best`` to a mean of the trained weights and those of ``training.start_from``.
 
     It forgets less than the best weights (Wortsman et al. 2022, WiSE-FT). The weights of the translator's
     model are replaced.
@@ -304,11 +304,12 @@ def interpolate(
     share, start = settings.training.interpolate, settings.training.start_from
     if share is None:
         return
-    best = directory.checkpoints / os.readlink(directory.best())
-    parts = [(best, share), (RunDirectory(Path(str(start))).best(), 1 - share)]
+    trained = directory.best() if progress.best_step else directory.last  # not the start itself
+    trained = directory.checkpoints / os.readlink(trained)
+    parts = [(trained, share), (RunDirectory(Path(str(start))).best(), 1 - share)]
     scores = score_mean(MIXED, parts, settings, progress, translator, corpus, directory)
     line = score_line(progress.step, scores).partition(": ")[2]
-    print(f"{share:g} of {best.name} and {1 - share:g} of {start}: {line}", flush=True)
+    print(f"{share:g} of {trained.name} and {1 - share:g} of {start}: {line}", flush=True)
     point(directory.checkpoints, "best", MIXED)
 
 
