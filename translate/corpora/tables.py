@@ -70,9 +70,11 @@ def pick(table: Table, candidates: Sequence[str], advice: str) -> str:
     for name in candidates:
         if name in table.names:
             return name
+    wanted = min(candidates, key=len)
+    names = "its first line names" if ".tsv" in table.where else "it has"
     raise UserError(
-        f"{table.where}: no field {shorten(candidates[0], 100)!r}"
-        f"{did_you_mean(nearest(candidates[0], table.names))}; it has {listed(table.names)}; {advice}"
+        f"{table.where}: no field {shorten(wanted, 100)!r}"
+        f"{did_you_mean(nearest(wanted, table.names))}; {names} {listed(table.names)}; {advice}"
     )
 
 
