@@ -41,7 +41,7 @@ def test_filters_count_every_reason(tmp_path: Path) -> None:
     assert corpus.dropped == {"train": {reason: reasons.count(reason) for reason in set(reasons)}}
     summary = corpus.summary_lines()
     assert summary[0] == "files en-fr, pairs: train 3, validation none, test none"
-    assert summary[1].startswith("dropped from train: 2 with an empty side, 1 longer than")
+    assert summary[1].startswith("dropped from train: 2 with an empty side, 1 with more words than")
 
 
 @pytest.mark.parametrize(
