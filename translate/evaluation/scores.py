@@ -83,7 +83,7 @@ def _tokenizer(language: str) -> str:
 
 
 def too_short(*references: Sequence[str], target_language: str) -> bool:
-    """Whether BLEU is 0 whatever the translations: no reference has four words in a row."""
+    """Whether every translation has BLEU 0, because no reference has four words in a row."""
     spaced = _tokenizer(target_language) == "13a"
     return spaced and all(len(line.split()) < 4 for lines in references for line in lines)
 
