@@ -25,7 +25,7 @@ GPU = 30.0  # times as fast as that, about
 SPEED = 6_000  # target tokens a second there
 SHORT, LONG = 240, 900  # seconds: in fewer, a small model learns more than a larger one
 STEP = 0.2  # seconds of a step there
-FEW = 1_000  # pairs; a user with fewer is told what to expect
+FEW = 1_000  # pairs that teach a model little else than themselves
 
 LENGTH = ("training.max_steps", "training.max_epochs", "training.max_time")
 SECTIONS = ("optimizer", "schedule")  # that are chosen as wholes
