@@ -10,7 +10,7 @@ Examples:
   translate import Helsinki-NLP/opus-mt-en-de --out runs/opus-en-de
   translate import downloads/opus-mt-en-de --out runs/opus-en-de
   translate text runs/opus-en-de "I love you."
-  translate train experiment=fine_tune training.start_from=runs/opus-en-de data=files ...
+  translate train experiment=fine_tune training.start_from=runs/opus-en-de ...
 """
 
 
