@@ -30,7 +30,7 @@ def of_files(run: Path, source: Path) -> None:
     change(
         run,
         "train:\n    source: null\n    target: null",
-        f"train:\n    source: {source}\n    target: {source}",
+        f"train:\n    source: {source}\n    target: {source.with_suffix('.de')}",
     )
     for key, value in (("num_train", 1000), ("num_validation", 11), ("num_test", 13)):
         change(run, f"{key}: {value}", f"{key}: 0")
@@ -82,6 +82,7 @@ def test_the_proof_reads_no_file_that_the_run_names(stranger: Path, tmp_path: Pa
 def test_calibration_reads_files_that_the_run_names_only_on_request(stranger: Path, tmp_path: Path) -> None:
     source = tmp_path / "text.en"
     source.write_text("I love you .\n" * 3)
+    source.with_suffix(".de").write_text("ich liebe dich .\n" * 3)
     of_files(stranger, source)
     change(stranger, "target_language: fr", "target_language: de")
     with pytest.raises(UserError, match=r"text\.en\), which is read only if .* add --data-from-run"):

@@ -217,15 +217,15 @@ class Composer:
         if EXPERIMENT in given and path not in given:
             return f"{message}; {EXPERIMENT} sets it for another choice: leave out one of the two"
         parent, _, leaf = path.rpartition(".")
-        leaves = {keys[-1]: ".".join(keys) for keys, _ in _leaves(values) if ".".join(keys) != path}
-        near = nearest(leaf, leaves, cutoff=0.8)
+        paths = {keys[-1]: ".".join(keys) for keys, _ in leaves(values) if ".".join(keys) != path}
+        near = nearest(leaf, paths, cutoff=0.8)
         section: Any = values if parent else None
         for part in parent.split("."):
             section = section.get(part) if isinstance(section, Mapping) else None
         if near is None and isinstance(section, Mapping):
             names = [str(name) for name in section if name != leaf and not str(name).startswith("_")]
             return f"{message}; {parent} has {listed(names)}"
-        return message + did_you_mean(near and leaves[near])
+        return message + did_you_mean(near and paths[near])
 
     @contextmanager
     def _hydra(self) -> Iterator[ConfigLoader]:
@@ -250,11 +250,11 @@ class Composer:
             raise UserError(explain_composing(error, self.choices())) from error
 
 
-def _leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """The path and the value of every scalar."""
     if isinstance(value, Mapping | list):
         for key, inner in value.items() if isinstance(value, Mapping) else enumerate(value):
-            yield from _leaves(inner, (*path, str(key)))
+            yield from leaves(inner, (*path, str(key)))
     else:
         yield path, value
 
@@ -288,7 +288,7 @@ def _check_file(path: Path) -> None:
 
 def _check_interpolations(config: DictConfig) -> None:
     """Raise ``UserError`` if interpolations of interpolations would make more than ``MAX_VALUES`` values."""
-    texts = {path: text for path, text in _leaves(OmegaConf.to_container(config)) if "${" in str(text)}
+    texts = {path: text for path, text in leaves(OmegaConf.to_container(config)) if "${" in str(text)}
     sizes: dict[tuple[str, ...], int] = {}
 
     def size(path: tuple[str, ...]) -> int:

@@ -58,7 +58,8 @@ class Log(logging.Handler):
         """Write one line: the time, the event and its fields."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         line = json.dumps({"time": now, "event": event, **fields}, ensure_ascii=True, default=str)
-        print(line, file=self._stream, flush=True)
+        self._stream.write(f"{line}\n")  # at once, so that lines of several workers stay apart
+        self._stream.flush()
 
     def relay(self, *names: str) -> None:
         """Take over the loggers of libraries."""
