@@ -100,7 +100,7 @@ def usage_message(error: Any) -> str:
     The attributes tell the kinds of error apart: some versions of typer bring their own copy of click, whose
     exceptions have no public name.
     """
-    context = getattr(error, "ctx", None)
+    context, cause = getattr(error, "ctx", None), error.__cause__
     path = "translate" if context is None else context.command_path
     message = str(error.format_message()).replace("Value error, ", "")  # which some versions put first
     if not message:
@@ -112,6 +112,8 @@ def usage_message(error: Any) -> str:
         message = _no_such_option(error.option_name, context)
     elif hasattr(error, "param_type") and getattr(error, "param", None) is not None:
         message = _missing(error.param)
+    elif hasattr(cause, "errors") and (expected := _expected_number(cause.errors()[0], error.param)):
+        message = f"{error.param.opts[0]}: expected {expected}, got {shorten(cause.errors()[0]['input'])}"
     elif "unexpected extra argument" in message and context and "--source" in _options(context.command):
         message += "; files are given by name, as --source FILE"
     return f"{message[:1].lower()}{message[1:].rstrip('.')} (see {path} --help)"
@@ -138,6 +140,20 @@ def _no_such_option(name: str, context: Any) -> str:
 
 def _options(command: Any) -> list[str]:
     return [name for param in command.params for name in param.opts if name.startswith("--")]
+
+
+def _expected_number(found: Any, param: Any) -> str:
+    """The number that an option expects, by an error of pydantic, with which newer versions of typer check.
+
+    Empty for an error about something else.
+    """
+    kind = found["type"].partition("_")[0]
+    if kind not in ("greater", "less"):
+        return {"int": "an integer", "float": "a number"}.get(kind, "")
+    bounds = {"at least": param.min, "at most": param.max}
+    if None in bounds.values():
+        return " ".join(f"{words} {bound:,}" for words, bound in bounds.items() if bound is not None)
+    return f"{param.min:,} to {param.max:,}"
 
 
 def _missing(param: Any) -> str:

@@ -16,6 +16,8 @@ from translate.config.declare import (
     declared,
 )
 
+MOST_THREADS = 1024  # with a million of them the process dies
+
 
 @declared("training/default.yaml", "teacher_forcing")
 class TeacherForcingConfig:
@@ -147,7 +149,7 @@ class RuntimeConfig:
     """The device, the precision and the processes of a run."""
 
     device: str = YAML
-    threads: Positive | None = YAML
+    threads: Annotated[int, Ge(1), Le(MOST_THREADS)] | None = YAML
     precision: Literal["auto", "float32", "bfloat16", "float16"] = YAML
     deterministic: bool = YAML
     parallel: Literal["none", "ddp", "fsdp"] = YAML

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from translate.attention.kernels.linear import bfloat16_instructions
-from translate.config.training import RuntimeConfig
+from translate.config.training import MOST_THREADS, RuntimeConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.search import MAX_WORKERS
@@ -55,8 +55,8 @@ def use_runtime(device: torch.device, threads: int | None = None) -> None:
 def use_threads(threads: int | None) -> None:
     """Set the number of CPU threads, if it is not ``None``."""
     if threads is not None:
-        if threads < 1:
-            raise UserError(f"threads: expected at least 1, got {threads}")
+        if not 1 <= threads <= MOST_THREADS:
+            raise UserError(f"threads: expected 1 to {MOST_THREADS:,}, got {threads}")
         torch.set_num_threads(threads)
 
 

@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError  # type: ignore[import-untyped]
@@ -24,6 +23,7 @@ from translate.runs.fine_tuning import take_tokenizers, take_weights
 from translate.runs.hooks import PATIENCE
 from translate.runs.load import build_model, read_settings, stored_config, vocabulary_sizes
 from translate.runs.run_directory import RunDirectory, check_unused
+from translate.runs.runtime import use_threads
 from translate.runs.shards import read_shards
 from translate.runs.training_pairs import write_pairs
 from translate.text.file_writing import aside, explain_write_errors
@@ -288,7 +288,7 @@ def keep_threads(runtime: RuntimeConfig, state: Mapping[str, Any]) -> None:
     """Use as many CPU threads as before, since rounding depends on them, or warn about another number."""
     before = int(state["threads"])
     if runtime.threads is None:
-        torch.set_num_threads(before)
+        use_threads(before)
     elif runtime.threads != before:
         print(
             f"note: the run had {before} threads so far and has {runtime.threads} now; what follows is not "
