@@ -54,6 +54,9 @@ from translate.cli.main import run
             "(see translate evaluate --help)",
         ),
         ("text", "missing argument RUN: run directory (see translate text --help)"),
+        ("text a --beam-size 2.5", "--beam-size: expected an integer, got 2.5 (see translate text --help)"),
+        ("serve a --port 99999", "--port: expected 0 to 65,535, got 99999 (see translate serve --help)"),
+        ("serve a --max-body 0", "--max-body: expected at least 1, got 0 (see translate serve --help)"),
         (
             "evaluate runs/mine --source a",
             "--source FILE needs its translations: add --reference FILE",
@@ -123,5 +126,8 @@ def test_a_folder_of_runs_names_the_runs_inside(tmp_path: Path, translate_comman
         (tmp_path / name / "config.yaml").touch()
     assert translate_command("text", tmp_path, "a").err == (
         f"error: {tmp_path}: not a run directory (it has no config.yaml); "
-        f"there are runs in it: {tmp_path / 'first'}, {tmp_path / 'second'}\n"
+        f"there are {tmp_path / 'first'}, {tmp_path / 'second'}\n"
     )
+    (tmp_path / "second" / "config.yaml").unlink()
+    missing, hint = tmp_path / "none", f"no such run directory; there is {tmp_path / 'first'}"
+    assert translate_command("text", missing, "a").err == f"error: {missing}: {hint}\n"

@@ -78,7 +78,7 @@ def test_a_kernel_that_the_device_lacks(tmp_path: Path) -> None:
             ["training.guided_alignment=1", "training.guided_links=none.txt"],
             "training.guided_links: none.txt: no such file",
         ),
-        (["training.start_from=none"], "none: no such run directory"),
+        (["training.start_from=none"], "training.start_from=none: no such run directory"),
     ],
 )
 def test_missing_files(

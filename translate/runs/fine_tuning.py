@@ -15,6 +15,7 @@ from translate.runs.recipes import with_settings
 from translate.runs.run_directory import RunDirectory, check_is_run
 from translate.text.tokenizer import TokenizerPair
 
+START = "training.start_from="
 TAKEN = ("tokenizer", "model")  # sections
 # Settings that no weight depends on
 MAY_DIFFER = ("dropout", "feedforward_dropout", "teacher_forcing", "kernel")
@@ -37,6 +38,8 @@ def with_model_of_start(config: DictConfig, given: Iterable[str]) -> DictConfig:
     own = RunDirectory(Path(config.run.directory))
     resumed = config.training.resume and own.has_checkpoint()
     run = own.path if resumed else Path(config.training.start_from)
+    if not resumed:
+        check_is_run(run, START)
     stored = OmegaConf.create(stored_config(RunDirectory(run), config.run.plugins))
     kept = {}
     for key in given:
@@ -66,7 +69,7 @@ def take_tokenizers(settings: Settings) -> TokenizerPair:
         UserError: if that is no run, if it read text of another kind, or if a corpus has a tag that it lacks.
     """
     run = Path(str(settings.training.start_from))
-    check_is_run(run)
+    check_is_run(run, START)
     tokenizers = TokenizerPair.load(RunDirectory(run).tokenizer)
     if tokenizers.source.tokenised != settings.data.tokenised:
         raise UserError(

@@ -162,16 +162,20 @@ class RunDirectory:
             point(self.checkpoints, "best", folder.name)
 
 
-def check_is_run(path: Path) -> None:
-    """Raise :class:`UserError` if ``path`` is no run directory; opens no file."""
+def check_is_run(path: Path, setting: str = "") -> None:
+    """Raise :class:`UserError` if ``path`` is no run directory; opens no file.
+
+    Args:
+        path: of the run.
+        setting: whose value it is, such as ``training.start_from=``.
+    """
+    near = None if path.exists() else _neighbour(path)
+    hint = did_you_mean(near) or _runs_near(path)
     if not path.is_dir():
         kind = "a file, not a run directory" if path.exists() else "no such run directory"
-        near = None if path.exists() else _neighbour(path)
-        raise UserError(f"{path}: {kind}{did_you_mean(near)}")
+        raise UserError(f"{setting}{path}: {kind}{hint}")
     if not os.path.lexists(path / CONFIG):  # whoever reads a file that is there says what is wrong with it
-        inside = sorted(str(folder) for folder in islice(path.iterdir(), MOST_NEIGHBOURS) if is_run(folder))
-        hint = f"; there are runs in it: {listed(inside)}" if inside else ""
-        raise UserError(f"{path}: not a run directory (it has no {CONFIG}){hint}")
+        raise UserError(f"{setting}{path}: not a run directory (it has no {CONFIG}){hint}")
 
 
 def is_run(path: Path) -> bool:
@@ -190,6 +194,16 @@ def _neighbour(path: Path) -> str | None:
         near = nearest(path.name, [folder.name for folder in beside if is_run(folder)])
         return None if near is None else str(path.parent / near)
     return None
+
+
+def _runs_near(path: Path) -> str:
+    """The runs in a folder that is none itself, or beside it, or in ``runs``, as the end of a message."""
+    for folder in (path, path.parent, Path("runs")):
+        with suppress(OSError):
+            runs = sorted(str(run) for run in islice(folder.iterdir(), MOST_NEIGHBOURS) if is_run(run))
+            if runs:
+                return f"; there {'is' if len(runs) == 1 else 'are'} {listed(runs)}"
+    return ""
 
 
 def step_folder(directory: Path, step: int) -> Path:
