@@ -23,17 +23,25 @@ def test_a_page_keeps_all_but_its_text(tiny_run: Path, tmp_path: Path, translate
     assert "<!-- kept -->" in out.read_text()
 
 
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("note.md", "translate file RUN FILE --out note.translated.md"),
+        ("test.en", "translate text RUN < FILE"),
+        (
+            "a.txt",
+            "translate file RUN FILE --out a.translated.txt, or line by line: translate text RUN < FILE",
+        ),
+    ],
+)
 def test_a_file_given_to_text_is_told_where_it_belongs(
-    tiny_run: Path, tmp_path: Path, translate_command: Command
+    tiny_run: Path, tmp_path: Path, translate_command: Command, name: str, command: str
 ) -> None:
-    note = tmp_path / "note.md"
-    note.write_text("I love you.\n")
-    result = translate_command("text", tiny_run, note)
-    assert (result.code, result.out) == (2, "")
-    assert result.err == (
-        f"error: {note} is a file; to translate it write: translate file {tiny_run} {note} "
-        "--out note.translated.md\n"
-    )
+    file = tmp_path / name
+    file.write_text("I love you.\n")
+    command = command.replace("RUN", str(tiny_run)).replace("FILE", str(file))
+    says = f"error: {file} is a file; to translate what is in it, write: {command}\n"
+    assert translate_command("text", tiny_run, file) == (2, "", says)
 
 
 @pytest.mark.parametrize(

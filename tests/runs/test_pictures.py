@@ -128,9 +128,9 @@ def test_the_command_line_reads_pictures(captions, grounded, photo, tmp_path, ca
 
 
 @pytest.mark.slow
-def test_a_picture_that_is_taken_for_words_is_told(grounded, photo, capsys):
-    assert command(["text", str(grounded), str(photo)]) == 0
-    assert f"its name was translated; write --image {photo} for a picture" in capsys.readouterr().err
+def test_a_picture_is_not_taken_for_words(grounded, photo, capsys):
+    assert command(["text", str(grounded), str(photo)]) == 2
+    assert f"write: a sentence and --image {photo} for a picture" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 import json
 import math
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -84,8 +85,9 @@ def text(
     line ends it.
     """
     check_sampling(search, samples)
-    _refuse_file(run, sentences or [])
     translator = load_runs([run, *(search.ensemble or ())], machine)
+    if translator.reads != "picture":
+        _refuse_file(run, sentences or [], pictures=translator.reads == "both")
     sentences = pictures.lines(translator, sentences)
     options = options_of(translator, output, alignment, search, lengths, samples, machine)
     most = documents.most(translator)
@@ -97,7 +99,7 @@ def text(
         stream=sentences is None or sentences == ["-"],
     )
     rate, reading = Rate(), Counter[str]()
-    for block in documents.follow(_blocks(sentences, reading, translator.reads), most):
+    for block in documents.follow(_blocks(sentences, reading), most):
         for row in tolerant.rows(block):
             print(row)
         sys.stdout.flush()
@@ -141,15 +143,9 @@ def options_of(
     return options
 
 
-def _blocks(sentences: list[str] | None, warnings: Counter[str], reads: str) -> Iterator[list[str]]:
+def _blocks(sentences: list[str] | None, warnings: Counter[str]) -> Iterator[list[str]]:
     """The sentences of the arguments, or blocks of lines as standard input provides them."""
     if sentences and sentences != ["-"]:
-        if reads != "picture" and len(sentences) == 1 and _is_file(sentences[0]):
-            name = sentences[0]
-            hint = (
-                f"for its lines write < {name}" if reads == "text" else f"write --image {name} for a picture"
-            )
-            print_warning(f"{name} is a file, but its name was translated; {hint}")
         return iter([sentences])
     from translate.text.lines import gather
 
@@ -158,17 +154,20 @@ def _blocks(sentences: list[str] | None, warnings: Counter[str], reads: str) -> 
     return gather(input_lines(warnings))
 
 
-def _refuse_file(run: Path, sentences: list[str]) -> None:
-    """Raise :class:`UserError` for a sentence that names a file for ``translate file``."""
+def _refuse_file(run: Path, sentences: list[str], *, pictures: bool) -> None:
+    """Raise :class:`UserError`, with the command that reads it, for a sentence that is the name of a file."""
     for name in filter(_is_file, sentences):
         from translate.serve.documents import FORMATS
 
-        path = Path(name)
-        if path.suffix.lower() in FORMATS:
-            raise UserError(
-                f"{shown_path(path)} is a file; to translate it write: translate file {shown_path(run)} "
-                f"{shown_path(path)} --out {path.stem}.translated{path.suffix}"
-            )
+        path, file, folder = Path(name), shlex.quote(name), shlex.quote(str(run))
+        write = f"translate text {folder} < {file}"
+        if pictures:
+            write = f"a sentence and --image {file} for a picture, or for lines: {write}"
+        elif path.suffix.lower() in FORMATS:
+            out = shlex.quote(f"{path.stem}.translated{path.suffix}")
+            document = f"translate file {folder} {file} --out {out}"
+            write = f"{document}, or line by line: {write}" if path.suffix.lower() == ".txt" else document
+        raise UserError(f"{shown_path(name)} is a file; to translate what is in it, write: {write}")
 
 
 def _is_file(name: str) -> bool:
