@@ -89,7 +89,9 @@ def test_time_is_the_length_of_a_run(tmp_path: Path, capsys):
     assert "training ended: max_time" in capsys.readouterr().out
     steps = json.loads((run / "scores.json").read_text())["steps"]
     assert train(config_to_resume(run, [])) == 0
-    assert "the run is finished" in capsys.readouterr().out
+    assert capsys.readouterr().out.endswith(
+        f"nothing to do; for twice its length: translate resume {run} training.max_time=4\n"
+    )
     assert train(config_to_resume(run, ["training.max_time=3"])) == 0
     assert f"resumed at step {steps}" in capsys.readouterr().out
     assert json.loads((run / "scores.json").read_text())["steps"] > steps

@@ -17,7 +17,7 @@ from translate.errors import UserError
 from translate.runs.assembly import Assembly, Job
 from translate.runs.checkpoint import Writer
 from translate.runs.checks import check_buildable, check_given, check_kernels, check_validation
-from translate.runs.hooks import EXIT_CODES, Keeper, Signals, leave_on_sigterm
+from translate.runs.hooks import EXIT_CODES, PATIENCE, Keeper, Signals, leave_on_sigterm
 from translate.runs.load import read_choice
 from translate.runs.recipes import as_before, fit_recipe
 from translate.runs.reports import Reporter
@@ -74,7 +74,7 @@ def live(job: Job, config: DictConfig, free: Collection[str] = ()) -> int:
     scored = finished and job.directory.is_scored(progress.step)
     job.world.wait()  # all processes have read the folder before one changes it
     if scored:
-        print(f"{job.directory.path}: the run is finished; nothing to do")
+        print(finished_line(progress, job))
         return 0
     check_given(job.settings, fresh=state is None)
     with job.world.main_first():
@@ -175,6 +175,17 @@ def kept(directory: RunDirectory) -> Iterator[None]:
 def resume_command(job: Job) -> str:
     """The command that goes on with a run."""
     return f"translate resume {shlex.quote(str(job.directory.path))}"
+
+
+def finished_line(progress: Progress, job: Job) -> str:
+    """Says that a run has ended, and gives the command that makes it twice as long."""
+    line = f"{job.directory.path}: the run is finished; nothing to do"
+    reason = job.limits.reached(progress)
+    if reason is None or progress.finished == PATIENCE:
+        return line
+    lengths = {"max_steps": progress.step, "max_epochs": progress.epoch, MAX_TIME: progress.elapsed}
+    more = f"training.{reason}={2 * lengths[reason]:.0f}"
+    return f"{line}; for twice its length: {resume_command(job)} {more}"
 
 
 def interrupted_line(reason: str, progress: Progress, job: Job) -> str:
