@@ -44,6 +44,7 @@ def test_every_piece_has_the_same_probability(
 @pytest.mark.parametrize(
     ("options", "refused"),
     [
+        ({"positions": "rotary"}, "learned, none; train with model.positions=sinusoidal for it)"),
         ({"norm": "rms"}, "model.norm=rms (it has layer)"),
         ({"feedforward": "swiglu"}, "model.feedforward=swiglu (it has relu, gelu, swish)"),
         ({"tie": "target"}, "model.tie=target (it has all where model.pre_norm=true)"),

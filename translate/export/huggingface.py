@@ -83,7 +83,8 @@ def _refuse(model: Transformer) -> None:
     refuse_attentions(model, refusals)
     refusals.unless(norm_of(model) == "layer", "model.norm", norm_of(model), "layer")
     kind = model.source_positions.kind
-    refusals.unless(kind != "rotary", "model.positions", kind, "sinusoidal, marian, learned, none")
+    others = "sinusoidal, marian, learned, none; train with model.positions=sinusoidal for it"
+    refusals.unless(kind != "rotary", "model.positions", kind, others)
     feedforward = model.decoder[0].feedforward.kind
     refusals.unless(feedforward != "swiglu", "model.feedforward", feedforward, "relu, gelu, swish")
     tie = tie_of(model)
