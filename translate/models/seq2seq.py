@@ -281,8 +281,9 @@ class Seq2Seq(nn.Module):
 
     def replace_products(self, new: Callable[[Tensor, Tensor | None], nn.Module]) -> None:
         """Put a layer made of weight and bias in place of every linear layer and of the output layer."""
-        replace_linear(self, new)
+        # The largest first: the others then fit into the memory that its rounding has left.
         self.output_layer = new(self.output_weight, self.output_bias)
+        replace_linear(self, new)
 
     def shards(self) -> Sequence[tuple[nn.Module, tuple[str, ...]]]:
         """Parts whose parameters can be gathered one part at a time, inner ones first; none by default.

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from translate.attention import Attention
@@ -117,9 +117,9 @@ class SizeLimit(TorchFunctionMode):
         if func in _FACTORIES:
             self._take(_size_of(args, kwargs or {}))
         if func in _INITIALISERS:
-            parameter = args[0] if args else (kwargs or {})["tensor"]
-            if isinstance(parameter, nn.Parameter):
-                return parameter
+            tensor: Tensor = args[0] if args else (kwargs or {})["tensor"]
+            if tensor.requires_grad:  # a parameter, or a part of one
+                return tensor
         return func(*args, **(kwargs or {}))
 
     def _take(self, numbers: int) -> None:

@@ -148,6 +148,16 @@ def load_weights(folder: Path) -> dict[str, Tensor]:
     return weights
 
 
+def map_weight(folder: Path, name: str) -> Tensor:
+    """One tensor of the weights that :func:`load_weights` reads, in a mapping of its own.
+
+    What is read of it leaves memory with the tensor.
+    """
+    with _described(folder / WEIGHTS), safe_open(folder / WEIGHTS, "pt") as tensors:
+        found: Tensor = tensors.get_tensor(name)
+    return found
+
+
 def stored_weights(folder: Path) -> dict[str, Stored]:
     """Shapes and types of the weights of a checkpoint, which are not read.
 

@@ -1,10 +1,11 @@
 """A trained run, read from its folder."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from translate.alignment.alignment import AlignmentChoice
 from translate.attention.kernels.linear import Bfloat16Linear, Int8Linear
@@ -14,7 +15,7 @@ from translate.config.targets import find_plugin, instantiate
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.models.sizes import SizeLimit
-from translate.runs.checkpoint import check_fits, load_weights, stored_weights
+from translate.runs.checkpoint import check_fits, load_weights, map_weight, stored_weights
 from translate.runs.run_directory import RunDirectory, check_is_run
 from translate.runs.runtime import PRECISIONS, find_device
 from translate.search.ctranslate2.choosing import choose
@@ -79,10 +80,8 @@ def load(
     chosen = choose(engine, model, tokenizers, settings.search, choice, chosen_device, kind)
     products = kind == "bfloat16" and chosen_device.type == "cpu"
     model.to(chosen_device, torch.float32 if products else PRECISIONS.get(kind, torch.float32))
-    if kind == "int8":
-        model.replace_products(Int8Linear)
-    elif products:
-        model.replace_products(Bfloat16Linear)
+    if kind == "int8" or products:
+        _round_products(model, folder, Int8Linear if kind == "int8" else Bfloat16Linear)
     languages = settings.data.source_language or "", settings.data.target_language or ""
     context = ContextSize.of(settings.data)
     return Translator(model, tokenizers, settings.search, choice, languages, engine=chosen, context=context)
@@ -206,9 +205,23 @@ def load_into(model: Seq2Seq, folder: Path) -> None:
             parameters[name].data = stored  # mapped from the file, not copied
         else:
             tensor.copy_(stored)
-    harmed = first_non_finite(model_tensors(model))
+    # Mapped one by one: a model of fewer bits needs no more memory than its largest tensor beside its own.
+    harmed = next((name for name in own if first_non_finite({name: map_weight(folder, name)})), None)
     if harmed is not None:
         raise UserError(
             f"{folder}: {harmed} holds NaN or infinite numbers, with which nothing can be translated; load "
             "another checkpoint of the run, or train it again"
         )
+
+
+def _round_products(
+    model: Seq2Seq, folder: Path, new: Callable[[Tensor, Tensor | None], torch.nn.Module]
+) -> None:
+    """Put layers of fewer bits in place of the linear ones, whose stored weights leave memory one by one."""
+    names: dict[Tensor, str] = {parameter: name for name, parameter in model.named_parameters()}
+
+    def rounded(weight: Tensor, bias: Tensor | None) -> torch.nn.Module:
+        given = map_weight(folder, names[weight]).to(weight)
+        return new(given, None if bias is None else map_weight(folder, names[bias]).to(bias))
+
+    model.replace_products(rounded)
