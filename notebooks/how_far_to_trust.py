@@ -47,7 +47,7 @@ translations
 # %%
 METHODS = ("attention", "norm", "gradient", "erasure")
 found = {method: translator.align(sentences, translations, method=method) for method in METHODS}
-draw([found[method][1] for method in METHODS], out / "four-methods.png", colour_map="gray_r")
+draw([found[method][1] for method in METHODS], out / "four-methods.png")
 plt.figure(figsize=(11, 3), layout="constrained")
 plt.imshow(plt.imread(out / "four-methods.png"))
 _ = plt.axis("off")

@@ -147,6 +147,7 @@ def show(rows: list[dict[str, Any]], out: Path) -> Path:
 
     import translate
     from translate.figures.heatmap import draw
+    from translate.figures.matrix import Style
     from translate.runs.runtime import find_device, use_runtime
 
     console = Console(highlight=False)
@@ -171,7 +172,7 @@ def show(rows: list[dict[str, Any]], out: Path) -> Path:
             print(f"  {sentence}  ->  {result.text}")
         alignments += translator.align([DRAWN[0]], [DRAWN[1]])
     titles = [TITLES[name] for name in BACKENDS]
-    picture = draw(alignments, out / "alignments.png", titles=titles, colour_map="Blues")
+    picture = draw(alignments, out / "alignments.png", titles=titles, style=Style("Blues"))
     print(f"\nthe source words that each target word looked at: {picture}")
     return picture
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from PIL import Image
 
 import translate
-from translate.alignment.views import draw_heads_of, page_of
+from translate.alignment.views import page_of
 from translate.cli.main import run as run_command
 from translate.corpora.images.line import join_line
 from translate.links.links import parse_gold
@@ -29,11 +29,12 @@ PAIR = ("she does not like the green apples .", "elle n' aime pas les pommes ver
 GOLD = "0-0 1-1 2-1 2-3 3-2 4-4 5-6 6-5 7-7"  # of PAIR: does not - n' ... pas, green apples - pommes vertes
 SCENE = "scene:snow/star.blue.big.0.0.0.1/star.blue.big.0.2.1.0/moon.red.small.2.0.-1.0"
 RIDDLE = ("scene:sand/moon.green.big.1.0.0.0.light/circle.red.big.1.2.0.0", "the left one is light .")
-GALLERY = {  # the pictures of docs/gallery.md, by the options of their commands
-    "pair": [],
-    "values": ["--values", "--colours", "viridis"],
-    "gold": ["--whitespace", "--links", GOLD],
-    "erasure": ["--method", "erasure"],
+GALLERY = {  # the pictures of docs/gallery.md, by the subcommands and options that draw them
+    "pair": ["pair"],
+    "values": ["pair", "--values", "--colours", "viridis"],
+    "gold": ["pair", "--whitespace", "--links", GOLD],
+    "erasure": ["pair", "--method", "erasure"],
+    "heads": ["heads"],
 }
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 LARGEST = 256 * 1024  # bytes
@@ -63,13 +64,13 @@ def draw_runs(runs: Path, out: Path) -> Path:
 
 
 def draw_gallery(run: Path, out: Path) -> list[Path]:
-    """Draw the small pictures of the gallery, with the commands that a user would type."""
+    """Draw the pictures of one run in the gallery, with the commands that a user would type."""
     drawn = []
-    for name, options in GALLERY.items():
+    for name, (subcommand, *options) in GALLERY.items():
         path = out / f"{name}.png"
-        if code := run_command(["align", "pair", str(run), *PAIR, *options, "--out", str(path)]):
+        if code := run_command(["align", subcommand, str(run), *PAIR, *options, "--out", str(path)]):
             raise SystemExit(code)
-        Image.open(path).convert("RGB").quantize(64).save(path, optimize=True)
+        Image.open(path).convert("RGB").quantize(256).save(path, optimize=True)
         drawn.append(path)
     return drawn
 
@@ -112,9 +113,6 @@ def main(arguments: list[str]) -> None:
     pictures = [
         *draw_gallery(given.runs / "transformer", given.out),
         draw_runs(given.runs, given.out / "runs.png"),
-        draw_heads_of(
-            transformer.model, transformer.encode_pair(*PAIR), transformer.choice, given.out / "heads.png"
-        ),
     ]
     gold = parse_gold(
         GOLD, where="GOLD", source_length=len(PAIR[0].split()), target_length=len(PAIR[1].split())

@@ -69,7 +69,7 @@ def test_regions_are_drawn(tmp_path, name):
 
 
 def test_what_a_matrix_takes_is_refused(tmp_path):
-    with pytest.raises(UserError, match="takes no values, gold links or colour map"):
+    with pytest.raises(UserError, match="takes no values, gold links or style"):
         alignment([[1, 0, 0, 0, 0, 0]]).heatmap(tmp_path / "a.png", values=True)
 
 

@@ -11,6 +11,7 @@ from matplotlib.image import imread
 from translate.alignment.alignment import Alignment
 from translate.errors import UserError
 from translate.figures.heatmap import draw
+from translate.figures.matrix import Style
 from translate.links.links import parse_gold
 
 WEIGHTS = np.array([[0.94, 0.04, 0.02], [0.12, 0.0, 0.88]])
@@ -47,12 +48,24 @@ def _cells(path, height, width):
 
 
 def test_colours_of_the_cells_are_the_weights(tmp_path):
-    down, across, pixels = _cells(draw([ALIGNMENT], tmp_path / "v.png", colour_map="viridis"), 2, 3)
+    down, across, pixels = _cells(draw([ALIGNMENT], tmp_path / "v.png", style=Style("viridis")), 2, 3)
     expected = np.round(matplotlib.colormaps["viridis"](WEIGHTS)[..., :3] * 255)
     np.testing.assert_allclose(pixels[np.ix_(down, across)], expected, atol=1)
-    gray = np.round(imread(draw([ALIGNMENT], tmp_path / "g.png"))[..., 0] * 255)
-    assert gray.shape == pixels.shape[:2]
-    np.testing.assert_allclose(gray[np.ix_(down, across)], WEIGHTS * 255, atol=2)
+    for style, shades in ((Style(), 1 - WEIGHTS), (Style("gray"), WEIGHTS)):  # white for 0 unless asked
+        shown = np.round(imread(draw([ALIGNMENT], tmp_path / "g.png", style=style))[..., 0] * 255)
+        assert shown.shape == pixels.shape[:2]
+        np.testing.assert_allclose(shown[np.ix_(down, across)], shades * 255, atol=2)
+
+
+def test_words_and_cells_have_the_size_that_is_wanted(tmp_path):
+    for size, pitch in ((11, 36), (5.5, 18)):  # points; half an inch at the usual 11
+        style = Style(font="dejavu serif", size=size)
+        svg = draw([ALIGNMENT], tmp_path / "a.svg", style=style).read_text()
+        found = re.findall(
+            r"<text style=\"font-size: ([\d.]+)px; font-family: 'DejaVu Serif'.*? x=\"([\d.]+)", svg
+        )
+        assert [float(word) for word, _ in found[:3]] == [size] * 3
+        np.testing.assert_allclose(np.diff([float(x) for _, x in found[:3]]), pitch, atol=1e-3)
 
 
 def _texts(path):
@@ -69,7 +82,7 @@ def test_words_values_and_titles_are_text_in_svg(tmp_path):
 
 def test_a_sentence_from_right_to_left_runs_so_across_the_top(tmp_path):
     mirrored = Alignment(["שלום", "עולם", "יפה"], ["je", "t'"], WEIGHTS)
-    down, across, pixels = _cells(draw([mirrored], tmp_path / "v.png", colour_map="viridis"), 2, 3)
+    down, across, pixels = _cells(draw([mirrored], tmp_path / "v.png", style=Style("viridis")), 2, 3)
     expected = np.round(matplotlib.colormaps["viridis"](WEIGHTS[:, ::-1])[..., :3] * 255)
     np.testing.assert_allclose(pixels[np.ix_(down, across)], expected, atol=1)
 
@@ -139,7 +152,13 @@ def test_wrong_input(tmp_path):
         with pytest.raises(UserError, match=r"\.png, \.pdf or \.svg"):
             draw([ALIGNMENT], tmp_path / name)
     with pytest.raises(UserError, match="did you mean 'viridis'"):
-        draw([ALIGNMENT], tmp_path / "a.png", colour_map="virdis")
+        draw([ALIGNMENT], tmp_path / "a.png", style=Style("virdis"))
+    with pytest.raises(
+        UserError, match="no installed font is called 'Dejavu Seri'; did you mean 'DejaVu Serif'"
+    ):
+        draw([ALIGNMENT], tmp_path / "a.png", style=Style(font="Dejavu Seri"))
+    with pytest.raises(UserError, match="1000; expected 3 to 40 points"):
+        Style(size=1000)
     with pytest.raises(UserError, match="nothing to draw"):
         draw([Alignment([], ["a"], np.zeros((1, 0)))], tmp_path / "a.png")
     (tmp_path / "file").touch()

@@ -10,6 +10,7 @@ from translate.alignment.methods import align, attention_heads
 from translate.alignment.pairs import EncodedPair
 from translate.errors import UserError
 from translate.figures.heatmap import draw_heads
+from translate.figures.matrix import Style
 
 SOURCE, TARGET = ["I", "love", "you"], ["je", "t'"]
 WEIGHTS = np.random.default_rng(3).dirichlet(np.ones(3), size=(5, 7, 2))  # (layers, heads, T, S)
@@ -30,7 +31,7 @@ def test_every_head_is_the_alignment_that_this_head_alone_gives(fake_model, shif
 
 @pytest.mark.slow
 def test_pixels_of_every_panel_are_its_weights(tmp_path):
-    picture = draw_heads(WEIGHTS, SOURCE, TARGET, tmp_path / "a.png", chosen=(2, [0, 6]), colour_map="gray")
+    picture = draw_heads(WEIGHTS, SOURCE, TARGET, tmp_path / "a.png", chosen=(2, [0, 6]), style=Style("gray"))
     pixels = np.round(imread(picture)[..., :3] * 255).astype(int)
     shown = set(pixels[np.ptp(pixels, axis=-1) == 0][:, 0].tolist())  # of pixels without a colour
     wanted = {round(255 * int(weight * 256 if weight < 1 else 255) / 255) for weight in WEIGHTS.ravel()}
@@ -41,24 +42,27 @@ def test_pixels_of_every_panel_are_its_weights(tmp_path):
 
 @pytest.mark.slow
 def test_layers_heads_words_and_frames(tmp_path):
-    path = draw_heads(WEIGHTS, SOURCE, TARGET, tmp_path / "new" / "a.svg", chosen=(2, [0, 6]))
+    path = draw_heads(WEIGHTS, SOURCE, TARGET, tmp_path / "new" / "a.svg", chosen=(2, [0, 6]), title="mine")
     root = ElementTree.fromstring(path.read_bytes())
     texts = ["".join(one.itertext()) for one in root.iter("{http://www.w3.org/2000/svg}text")]
-    title = ("attention by layer and head", "in the frame: used for alignments")
+    title = ("mine: attention by layer and head", "in the frame: used for alignments")
     for name in ("layer 0", "layer 4", "head 0", "head 6", "weight", *title):
         assert texts.count(name) == 1
     assert texts.count("love") == 7  # above the first layer
     assert texts.count("t'") == 5  # beside the first head
     svg = path.read_text()
     assert len(re.findall(r"stroke: #ff7f0e", svg)) == 2 * 4  # two panels of four sides
-    assert draw_heads(WEIGHTS, SOURCE, TARGET, tmp_path / "b.svg", chosen=(2, [0, 6])).read_text() == svg
+    assert (
+        draw_heads(WEIGHTS, SOURCE, TARGET, tmp_path / "b.svg", chosen=(2, [0, 6]), title="mine").read_text()
+        == svg
+    )
 
 
 def test_wrong_input(tmp_path):
     with pytest.raises(UserError, match=r"expected \.png, \.pdf or \.svg"):
         draw_heads(WEIGHTS, SOURCE, TARGET, tmp_path / "a.jpg")
     with pytest.raises(UserError, match="did you mean 'viridis'"):
-        draw_heads(WEIGHTS, SOURCE, TARGET, tmp_path / "a.png", colour_map="virdis")
+        draw_heads(WEIGHTS, SOURCE, TARGET, tmp_path / "a.png", style=Style("virdis"))
     with pytest.raises(ValueError, match="expected"):
         draw_heads(WEIGHTS, TARGET, SOURCE, tmp_path / "a.png")
     with pytest.raises(UserError, match="nothing to draw"):

@@ -10,7 +10,7 @@ import pytest
 
 from translate.alignment.alignment import Alignment
 from translate.errors import UserError
-from translate.figures.matrix import is_right_to_left, label
+from translate.figures.matrix import Style, is_right_to_left, label
 from translate.figures.page import Alternative, Page
 from translate.links.links import Gold, parse_gold
 
@@ -113,8 +113,8 @@ def test_an_alignment_becomes_a_page(tmp_path):
     assert "<h1>Greeting &amp; love</h1>" in text
     (view,) = data_of(text)["alternatives"][0]["views"]
     np.testing.assert_allclose(weights_of(view, (2, 3)), WEIGHTS, atol=1e-5)
-    for refused in ({"values": True}, {"colour_map": "viridis"}):
-        with pytest.raises(UserError, match="neither values nor a colour map"):
+    for refused in ({"values": True}, {"style": Style("viridis")}):
+        with pytest.raises(UserError, match="neither values nor a style"):
             Alignment(SOURCE, TARGET, WEIGHTS).heatmap(tmp_path / "a.html", **refused)
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match="cannot be written"):

@@ -11,6 +11,7 @@ import numpy as np
 from translate.config.names import shorten
 from translate.corpora.images.patches import Image
 from translate.errors import UserError
+from translate.figures.matrix import PRINT, Style
 from translate.links.links import Gold, Links, format_pharaoh, format_weighted
 from translate.models.seq2seq import Seq2Seq
 
@@ -131,21 +132,21 @@ class Alignment:
         title: str | None = None,
         values: bool = False,
         gold: Gold | None = None,
-        colour_map: str = "gray",
+        style: Style = PRINT,
     ) -> Path:
         """Draw the weights to a png, pdf or svg file, or write an html page.
 
         Args:
             path: the file; its extension chooses the format.
-            title, values, gold, colour_map: as in `heatmap.draw`; a page takes only title and gold. With a
+            title, values, gold, style: as in `heatmap.draw`; a page takes only title and gold. With a
                 picture, each word's region is drawn over it instead of a matrix, and only a title is taken.
         Raises:
-            UserError: for another extension, `values` or a colour map for a page, or as in `heatmap.draw`.
+            UserError: for another extension, `values` or a style for a page, or as in `heatmap.draw`.
         """
         if self.picture is not None:
-            if values or gold is not None or colour_map != "gray":
+            if values or gold is not None or style != PRINT:
                 raise UserError(
-                    f"{path}: a picture takes no values, gold links or colour map; its regions are lit"
+                    f"{path}: a picture takes no values, gold links or style; its regions are lit"
                 )
             from translate.figures.image_regions import show_regions
 
@@ -153,15 +154,13 @@ class Alignment:
         if Path(path).suffix.lower() == ".html":
             from translate.figures.page import Page
 
-            if values or colour_map != "gray":
-                raise UserError(
-                    f"{path}: a page takes neither values nor a colour map; it shows values on demand"
-                )
+            if values or style != PRINT:
+                raise UserError(f"{path}: a page takes neither values nor a style; it shows values on demand")
             return Page.of(self, gold=gold, title=title).write(path)
         from translate.figures.heatmap import draw  # matplotlib is slow to import
 
         titles: Sequence[str] | None = None if title is None else [title]
-        return draw([self], path, titles=titles, values=values, gold=[gold], colour_map=colour_map)
+        return draw([self], path, titles=titles, values=values, gold=[gold], style=style)
 
 
 def check_threshold(threshold: float) -> None:
@@ -199,7 +198,7 @@ class DocumentAlignment:
         names = [*back, THIS]
         return Alignment(names, self.words.target_words, np.stack(parts, 1), method="sentences")
 
-    def draw(self, path: str | Path, *, values: bool = False, colour_map: str = "gray") -> Path:
+    def draw(self, path: str | Path, *, values: bool = False, style: Style = PRINT) -> Path:
         """Draw both levels side by side; lines separate the words of the sentences.
 
         Raises:
@@ -213,7 +212,7 @@ class DocumentAlignment:
             path,
             titles=["sentences", "words"],
             values=values,
-            colour_map=colour_map,
+            style=style,
             breaks=[(), self.starts[1:]],
         )
 

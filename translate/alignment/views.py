@@ -11,6 +11,7 @@ from translate.alignment.method_report import disputed_words
 from translate.alignment.methods import METHODS, align, attention_heads
 from translate.alignment.pairs import EncodedPair
 from translate.errors import UserError
+from translate.figures.matrix import PRINT, Style
 from translate.figures.page import Alternative, Page
 from translate.links.links import Gold
 from translate.models.seq2seq import Seq2Seq
@@ -77,14 +78,20 @@ def page_of(
 
 
 def draw_heads_of(
-    model: Seq2Seq, pair: EncodedPair, choice: AlignmentChoice, path: str | Path, *, colour_map: str = "gray"
+    model: Seq2Seq,
+    pair: EncodedPair,
+    choice: AlignmentChoice,
+    path: str | Path,
+    *,
+    title: str = "",
+    style: Style = PRINT,
 ) -> Path:
     """Draw every layer and head of a pair as `draw_heads` does, with a frame around the chosen ones."""
     from translate.figures.heatmap import draw_heads  # matplotlib is slow to import
 
     weights = _heads(f"{path}: nothing to draw", model, pair, choice)
     chosen, words = (choice.layer, choice.heads), (pair.source_words, pair.target_words)
-    return draw_heads(weights, *words, path, chosen=chosen, colour_map=colour_map)
+    return draw_heads(weights, *words, path, chosen=chosen, title=title, style=style)
 
 
 def _heads(problem: str, model: Seq2Seq, pair: EncodedPair, choice: AlignmentChoice) -> np.ndarray:

@@ -18,19 +18,18 @@ from matplotlib.figure import Figure
 from matplotlib.ft2font import FT2Font
 
 from translate.errors import UserError, UserNotice
+from translate.figures.matrix import PRINT, Style
 from translate.text.file_writing import aside, explain_write_errors
 
-DEFAULT_FAMILY = "DejaVu Sans"  # comes with matplotlib
 
-
-def families_for(texts: Iterable[str]) -> list[str]:
+def families_for(texts: Iterable[str], first: str = PRINT.font) -> list[str]:
     """Names of installed font families that together can draw the texts, in order of preference.
 
-    DejaVu Sans comes first, then families with characters that it lacks.
+    `first` comes first, then families with characters that it lacks.
     """
     characters = {character for text in texts for character in text if not _is_invisible(character)}
-    families = [DEFAULT_FAMILY]
-    missing = characters - _coverage(str(font_manager.findfont(DEFAULT_FAMILY)))
+    families = [first]
+    missing = characters - _coverage(str(font_manager.findfont(first)))
     for entry in sorted(font_manager.fontManager.ttflist, key=_rank):
         covered = missing & _coverage(entry.fname) if missing and _is_upright(entry) else set()
         if covered:
@@ -106,9 +105,23 @@ def find_colour_map(name: str) -> Colormap:
         raise UserError(f"unknown colour map '{name}'; {hint}") from None
 
 
+def find_font(name: str) -> str:
+    """The installed font family of this name; raises UserError with the nearest name for an unknown one."""
+    names = {entry.name.lower(): entry.name for entry in font_manager.fontManager.ttflist}
+    if name.lower() not in names:
+        near = difflib.get_close_matches(name.lower(), list(names), n=1)
+        hint = f"did you mean '{names[near[0]]}'?" if near else f"try {PRINT.font} or DejaVu Serif"
+        raise UserError(f"no installed font is called '{name}'; {hint}")
+    return names[name.lower()]
+
+
 @contextmanager
-def drawing(texts: Iterable[str]) -> Iterator[None]:
-    """Context in which to draw and save: it ignores the user's settings and finds fonts for the texts."""
+def drawing(texts: Iterable[str], style: Style = PRINT) -> Iterator[None]:
+    """Context in which to draw and save: it ignores the user's settings and finds fonts for the texts.
+
+    Raises:
+        UserError: for a font that is not installed.
+    """
     own = {
         "text.hinting": "none",  # a text is as wide in the figure as measured, at any resolution
         "svg.fonttype": "none",  # text stays text
@@ -116,7 +129,7 @@ def drawing(texts: Iterable[str]) -> Iterator[None]:
         "pdf.fonttype": 42,
     }
     with _drawing:
-        own["font.family"] = families_for(texts)
+        own["font.family"] = families_for(texts, find_font(style.font))
         with matplotlib.style.context(["default", own]), warnings.catch_warnings():
             # families_for has warned already
             warnings.filterwarnings("ignore", message="Glyph .* missing from")

@@ -14,7 +14,7 @@ from matplotlib.patches import Rectangle
 
 from translate.errors import UserError
 from translate.figures.figure import check_extension, drawing, find_colour_map, save, text_sizes
-from translate.figures.matrix import WordMatrix, is_right_to_left, label
+from translate.figures.matrix import PRINT, Style, WordMatrix, is_right_to_left, label
 from translate.links.links import Gold
 
 _MARKED = "tab:orange"  # gold links, breaks, and the chosen heads
@@ -23,6 +23,7 @@ _BAR_WIDTH, _BAR_HEIGHT = 0.13, 2.4
 _LONGEST_TITLE = 80  # characters
 _MOST_WORDS = 16  # of a side beside the panels of all heads
 _WIDEST, _NARROWEST = 14.0, 0.6  # all panels of heads together, and one
+_WORD, _LARGER = 8, 1.25  # points of a word beside the panels; the names of layers and heads are larger
 _HEADS, _FRAMED = "attention by layer and head", "in the frame: used for alignments"
 
 
@@ -33,7 +34,7 @@ def draw(
     titles: Sequence[str] | None = None,
     values: bool = False,
     gold: Sequence[Gold | None] | None = None,
-    colour_map: str = "gray",
+    style: Style = PRINT,
     breaks: Sequence[Sequence[int]] | None = None,
 ) -> Path:
     """Draw alignments side by side on one scale from 0 to 1, with title and method above.
@@ -43,25 +44,26 @@ def draw(
         titles: one for every alignment.
         values: write each weight into its cell.
         gold: links of the alignments; sure links get a solid frame, possible links a dashed one.
-        colour_map: name of a matplotlib colour map, such as gray, gray_r or viridis.
+        style: colours, font and its size.
         breaks: source words before which a line is drawn, as where sentences begin.
     Returns:
         The path.
     Raises:
-        UserError: for another extension, an unknown colour map, an alignment without words, or a path that
-            cannot be written.
+        UserError: for another extension, an unknown colour map or font, an alignment without words, or a path
+            that cannot be written.
         ValueError: if there are no alignments, if titles or gold have another number, or for a gold link
             outside the words.
     """
-    path, colours = check_extension(path), find_colour_map(colour_map)
+    path, colours = check_extension(path), find_colour_map(style.colours)
     _check(alignments, path, titles=titles, gold=gold, breaks=breaks)
     titles = [label(title, _LONGEST_TITLE) for title in titles or [""] * len(alignments)]
     words = [label(word) for one in alignments for word in (*one.source_words, *one.target_words)]
-    with drawing([*words, *titles, *(one.method for one in alignments)]):
+    with drawing([*words, *titles, *(one.method for one in alignments)], style):
         most = max(max(alignment.weights.shape) for alignment in alignments)
         cell = float(np.interp(most, [3, 10, 40], [0.5, 0.34, 0.2]))  # smaller for more words
-        size = float(np.interp(most, [3, 10, 40], [11, 10, 8]))  # of the font, points
-        figure, panels = _side_by_side(alignments, titles, max(cell, 0.36) if values else cell, size)
+        usual = float(np.interp(most, [3, 10, 40], [11, 10, 8]))  # of the font, points
+        size, cell = style.size or usual, max(cell, 0.36) if values else cell
+        figure, panels = _side_by_side(alignments, titles, cell * size / usual, size)
         for index, (axes, alignment) in enumerate(zip(panels, alignments, strict=True)):
             grey = np.array(colours(0.0)[:3])
             grid = tuple(grey + 0.45 * (0.5 - grey))  # visible, but fainter than a weight worth seeing
@@ -74,7 +76,7 @@ def draw(
                 axes.axvline(column, color=_MARKED, linewidth=1.2)
             _frame(axes, gold[index] if gold else None)
             if values:
-                _write_values(axes, alignment.weights, colours)
+                _write_values(axes, alignment.weights, colours, 7.5 * size / usual)
         _draw_scale(figure, panels, colours, size - 1)
         save(figure, path)
     return path
@@ -102,7 +104,8 @@ def draw_heads(
     path: str | Path,
     *,
     chosen: tuple[int, Sequence[int]] | None = None,
-    colour_map: str = "gray",
+    title: str = "",
+    style: Style = PRINT,
 ) -> Path:
     """Draw all heads on one scale from 0 to 1, with a row for each layer and a column for each head.
 
@@ -112,46 +115,52 @@ def draw_heads(
         weights: (layers, heads, T, S).
         path: the figure, png, pdf or svg by extension; missing folders are created.
         chosen: a layer and some of its heads, to be framed.
-        colour_map: name of a matplotlib colour map.
+        title: before the line that says what is shown.
+        style: colours, font and its size.
     Returns:
         The path.
     Raises:
-        UserError: for another extension, an unknown colour map, no words, or a path that cannot be written.
+        UserError: for another extension, an unknown colour map or font, no words, or a path that cannot be
+            written.
         ValueError: if the weights do not have a row for each target word and a column for each source word.
     """
-    path, colours = check_extension(path), find_colour_map(colour_map)
+    path, colours = check_extension(path), find_colour_map(style.colours)
     expected = (len(target_words), len(source_words))
     if weights.ndim != 4 or weights.shape[2:] != expected:
         raise ValueError(f"weights have shape {weights.shape}, expected (layers, heads, *{expected})")
     if not weights.size:
         raise UserError(f"{path}: nothing to draw: {expected[1]} source and {expected[0]} target words")
     few = [words if len(words) <= _MOST_WORDS else () for words in (source_words, target_words)]
-    with drawing(label(word) for words in few for word in words):
-        figure, panels = _head_panels(weights.shape)
+    title = label(title, _LONGEST_TITLE)
+    with drawing([title, *(label(word) for words in few for word in words)], style):
+        size = style.size or _WORD
+        large = size * _LARGER
+        figure, panels = _head_panels(weights.shape, size / _WORD)
         for (layer, head), axes in np.ndenumerate(panels):
             _show(axes, weights[layer, head], colours, is_right_to_left(source_words))
-            _name(axes, few[0] if layer == 0 else (), few[1] if head == 0 else (), 8)
+            _name(axes, few[0] if layer == 0 else (), few[1] if head == 0 else (), size)
             if layer == 0:
-                axes.set_title(f"head {head}", fontsize=10)
+                axes.set_title(f"head {head}", fontsize=large)
             if head == 0:
-                axes.set_ylabel(f"layer {layer}", fontsize=10)
+                axes.set_ylabel(f"layer {layer}", fontsize=large)
             framed = chosen is not None and layer == chosen[0] and head in chosen[1]
             for spine in axes.spines.values():
                 spine.set(linewidth=2.2 if framed else 0.6, edgecolor=_MARKED if framed else "0.5")
-        below = -_GAP / figure.get_figheight()
-        figure.text(0, below, _HEADS, va="top", fontsize=10)
+        below = -_GAP * size / _WORD / figure.get_figheight()
+        heading = f"{title}: {_HEADS}" if title else _HEADS
+        figure.text(0, below, heading, va="top", fontsize=large, parse_math=False)
         if chosen is not None:
-            figure.text(0, 2.5 * below, _FRAMED, va="top", fontsize=10, color=_MARKED)
-        _draw_scale(figure, panels.ravel(), colours, 8)
+            figure.text(0, 2.5 * below, _FRAMED, va="top", fontsize=large, color=_MARKED)
+        _draw_scale(figure, panels.ravel(), colours, size)
         save(figure, path)
     return path
 
 
-def _head_panels(shape: Sequence[int]) -> tuple[Figure, np.ndarray]:
-    """A figure with axes (layers, heads) for weights of this shape."""
+def _head_panels(shape: Sequence[int], scale: float) -> tuple[Figure, np.ndarray]:
+    """A figure with axes (layers, heads) for weights of this shape, larger by `scale` than usual."""
     L, H, T, S = shape
     cell = float(np.interp(max(T, S), [3, 16, 80], [0.3, 0.17, 0.03]))
-    cell = min(cell, _WIDEST / (H * S), _WIDEST / (L * T))
+    cell = min(cell, _WIDEST / (H * S), _WIDEST / (L * T)) * scale
     width, height = max(S * cell, _NARROWEST), max(T * cell, _NARROWEST)
     figure = Figure(figsize=(H * width + (H - 1) * _GAP, L * height + (L - 1) * _GAP))
     FigureCanvasAgg(figure)
@@ -210,12 +219,12 @@ def _frame(axes: Axes, gold: Gold | None) -> None:
                                  linewidth=1.4, linestyle=style))  # fmt: skip
 
 
-def _write_values(axes: Axes, weights: np.ndarray, colours: Colormap) -> None:
+def _write_values(axes: Axes, weights: np.ndarray, colours: Colormap, size: float) -> None:
     for (target, source), weight in np.ndenumerate(weights):
         red, green, blue, _ = colours(float(weight))
         colour = "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.5 else "black"
         axes.text(source + 0.5, target + 0.5, f"{weight:.2f}", ha="center", va="center",
-                  fontsize=7.5, color=colour)  # fmt: skip
+                  fontsize=size, color=colour)  # fmt: skip
 
 
 def _draw_scale(figure: Figure, panels: Iterable[Axes], colours: Colormap, size: float) -> None:

@@ -1,11 +1,13 @@
-"""The input of every figure: the words of both sides with a matrix of weights; and words as labels."""
+"""The input of every figure: words of both sides with a matrix of weights, words as labels, and the style."""
 
 import unicodedata
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
+from translate.errors import UserError
 from translate.links.links import Links
 
 _LONGEST_LABEL = 32  # characters
@@ -36,6 +38,32 @@ class WordMatrix(Protocol):
     def links(self) -> Links:
         """Hard links (source index, target index)."""
         ...
+
+
+@dataclass(frozen=True)
+class Style:
+    """The look of a figure; by default it is made for paper.
+
+    Attributes:
+        colours: name of a matplotlib colour map. `gray_r` is white for 0; `gray` is black, as in Bahdanau et
+            al. 2015.
+        font: an installed family; letters that it lacks are drawn in others.
+        size: of the words, in points; cells keep their proportion to them. By default 11 for few words to 8
+            for many.
+    Raises:
+        UserError: for a size that is not from 3 to 40 points.
+    """
+
+    colours: str = "gray_r"
+    font: str = "DejaVu Sans"  # comes with matplotlib
+    size: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.size is not None and not 3 <= self.size <= 40:
+            raise UserError(f"font size of a figure: {self.size:g}; expected 3 to 40 points")
+
+
+PRINT = Style()
 
 
 def label(text: str, longest: int = _LONGEST_LABEL) -> str:

@@ -51,7 +51,7 @@ def test_heatmaps(run: Path, tmp_path: Path, name: str, begins: bytes, translate
     content = out.read_bytes()
     assert content.startswith(begins)
     if name.endswith("svg"):
-        assert all(word.encode() in content for word in ("love", "aime"))
+        assert all(word.encode() in content for word in (run.name, "love", "aime"))
 
 
 def test_a_page(run: Path, tmp_path: Path, translator: Translator, translate_command: Command) -> None:

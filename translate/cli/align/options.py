@@ -12,6 +12,7 @@ from translate.cli.console import as_unicode, print_note
 from translate.cli.options import BatchMachine, check_place, flag, option
 from translate.config.names import shorten, shown_path
 from translate.errors import UserError
+from translate.figures.matrix import PRINT, Style
 
 if TYPE_CHECKING:
     from translate.alignment.alignment import Alignment
@@ -31,6 +32,9 @@ EFFECTS = {
     "--weights": LINKS,
     "--values": PICTURES,
     "--colours": PICTURES,
+    "--font": PICTURES,
+    "--font-size": PICTURES,
+    "--title": (*PICTURES, PAGE),
     "--links": (*PICTURES, PAGE),
 }
 
@@ -41,6 +45,15 @@ def known_colours(name: str | None) -> str | None:
         from translate.figures.figure import find_colour_map  # matplotlib is slow to import
 
         find_colour_map(name)
+    return name
+
+
+def known_font(name: str | None) -> str | None:
+    """A font that is installed; a callback of typer, which raises :class:`UserError` for another one."""
+    if name is not None:
+        from translate.figures.figure import find_font
+
+        find_font(name)
     return name
 
 
@@ -68,9 +81,13 @@ Threshold = Annotated[
         max=1,
     ),
 ]
-Colours = Annotated[
+Title = Annotated[
     str | None,
-    option("NAME", "Colour map: gray (the default), gray_r, viridis, cividis ...", callback=known_colours),
+    option(
+        "TEXT",
+        "First line above the picture; '' for none. Default: the name of the run.",
+        callback=as_unicode,
+    ),
 ]
 Whitespace = Annotated[
     bool, flag("--whitespace", "Split words only at white space, as tokenised corpora do.")
@@ -119,24 +136,44 @@ class LinkOptions:
 
 
 @dataclass(frozen=True)
-class PictureOptions:
-    """Additions to a picture of the weights."""
+class StyleOptions:
+    """The look of a picture."""
 
     PANEL: ClassVar = "Picture"
 
-    values: Annotated[bool, flag("--values", "Write each weight into its cell.")] = False
-    links: Annotated[str | None, option("LINKS", "Frame the cells of known links: '0-0 1-2 2p1'.")] = None
-    colours: Colours = None
+    colours: Annotated[
+        str | None,
+        option(
+            "NAME",
+            f"Colour map: {PRINT.colours} (the default, on white), gray, viridis, Blues ...",
+            callback=known_colours,
+        ),
+    ] = None
+    font: Annotated[
+        str | None,
+        option("NAME", f"Font of the words. Default: {PRINT.font}.", callback=known_font),
+    ] = None
+    font_size: Annotated[
+        float | None,
+        option("POINTS", "Size of the words; the cells shrink with them. Default: 8 to 11.", min=3, max=40),
+    ] = None
 
     @property
-    def colour_map(self) -> str:
-        return self.colours or "gray"
+    def given(self) -> dict[str, object]:
+        """Each option with its value, `None` if it is not given."""
+        return {"--colours": self.colours, "--font": self.font, "--font-size": self.font_size}
 
-    def check_unused(self, out: Path, what: str, *names: str) -> None:
-        """Raise :class:`UserError` if one of the options is given for a picture that has no place for it."""
-        for name in names:
-            if getattr(self, name):
-                raise UserError(f"align: --{name} has no effect on {out}, which shows {what}")
+    @property
+    def style(self) -> Style:
+        return Style(self.colours or PRINT.colours, self.font or PRINT.font, self.font_size)
+
+
+@dataclass(frozen=True)
+class PictureOptions(StyleOptions):
+    """Additions to the weights in a picture."""
+
+    values: Annotated[bool, flag("--values", "Write each weight into its cell.")] = False
+    links: Annotated[str | None, option("LINKS", "Frame the cells of known links: '0-0 1-2 2p1'.")] = None
 
     def known_links(self, alignment: "Alignment") -> "Gold | None":
         """The links of ``--links``; raises :class:`UserError` if they do not fit the words."""
@@ -146,6 +183,13 @@ class PictureOptions:
             return None
         S, T = len(alignment.source_words), len(alignment.target_words)
         return parse_gold(self.links, where="--links", source_length=S, target_length=T)
+
+
+def check_unused(out: Path, what: str, given: Mapping[str, object]) -> None:
+    """Raise :class:`UserError` if an option is given for a picture that has no place for it."""
+    for name, value in given.items():
+        if value:
+            raise UserError(f"align: {name} has no effect on {out}, which shows {what}")
 
 
 def note_context(translator: "Translator") -> None:

@@ -1,6 +1,7 @@
 """``translate align pair``, ``heads`` and ``compare``: the alignment of one pair, in several ways."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,15 +11,17 @@ from translate.cli.align.options import (
     PICTURES,
     SOURCE,
     TABLES,
-    Colours,
     LinkOptions,
     PictureFile,
     PictureOptions,
+    StyleOptions,
     Target,
+    Title,
     WeightOptions,
     Whitespace,
     check_effect,
     check_out,
+    check_unused,
     extension,
     translated,
     write,
@@ -83,6 +86,7 @@ def pair(
     weighting: WeightOptions,
     links: LinkOptions,
     picture: PictureOptions,
+    title: Title = None,
     pictures: PictureInput,
     context: Annotated[
         list[str] | None,
@@ -106,7 +110,7 @@ def pair(
         )
     check_out(out, (*PICTURES, PAGE, *LINKS, *TABLES))
     check_effect(out, {"--threshold": links.threshold, "--weights": links.weights, "--links": picture.links})
-    check_effect(out, {"--values": picture.values, "--colours": picture.colours})
+    check_effect(out, {"--values": picture.values, "--title": title, **picture.given})
     translator = machine.load(run)
     _check_context(translator, context, out)
     for name in (*(pictures.image or ()), source):
@@ -117,11 +121,11 @@ def pair(
     candidates, alignment = translated(translator, line, target, wanted, [context or ()])
     best = candidates[0].text
     if context and out is not None and extension(out) in PICTURES:
-        picture.check_unused(out, "several sentences", "links")
+        check_unused(out, "several sentences", {"--links": picture.links, "--title": title})
         document = translator.align_document(
             line, best, context, method=weighting.method, whitespace=weighting.whitespace
         )
-        drawn = document.draw(out, values=picture.values, colour_map=picture.colour_map)
+        drawn = document.draw(out, values=picture.values, style=picture.style)
         print(f"heatmap of {len(document.starts)} sentences written to {drawn}")
         return
     if alignment is None or weighting != WeightOptions():
@@ -134,8 +138,9 @@ def pair(
             context=[context or ()],
         )
     if out is not None and alignment.picture is not None and extension(out) in (PAGE, *PICTURES):
-        picture.check_unused(out, "regions", "values", "links", "colours")
-        print(f"picture written to {alignment.heatmap(out)}")
+        check_unused(out, "regions", {"--values": picture.values, "--links": picture.links, **picture.given})
+        above = title or None if extension(out) == PAGE else _first_line(run, title)
+        print(f"picture written to {alignment.heatmap(out, title=above)}")
     elif out is not None and extension(out) == PAGE:
         from translate.alignment.views import page_of
 
@@ -152,14 +157,25 @@ def pair(
             languages=translator.languages,
             note=run.resolve().name,
         )
-        print(f"page written to {page.write(out)}")
+        print(f"page written to {(replace(page, title=title) if title else page).write(out)}")
     elif out is not None and extension(out) in PICTURES:
         gold = picture.known_links(alignment)
-        drawn = alignment.heatmap(out, values=picture.values, gold=gold, colour_map=picture.colour_map)
+        drawn = alignment.heatmap(
+            out,
+            title=_first_line(run, title),
+            values=picture.values,
+            gold=gold,
+            style=picture.style,
+        )
         print(f"heatmap written to {drawn}")
     else:
         write([alignment], out, links)
     print_warnings(translator)
+
+
+def _first_line(run: Path, title: str | None) -> str:
+    """The title of a picture: the name of the run unless one is given."""
+    return run.resolve().name if title is None else title
 
 
 def _check_context(translator: "Translator", context: list[str] | None, out: Path | None) -> None:
@@ -177,7 +193,8 @@ def heads(
     target: Target = None,
     *,
     out: PictureFile,
-    colours: Colours = None,
+    title: Title = None,
+    style: StyleOptions,
     whitespace: Whitespace = False,
     machine: MachineOptions,
 ) -> None:
@@ -192,7 +209,14 @@ def heads(
     check_words_alone("align heads", translator, source)
     (best, *_), _ = translated(translator, source, target)
     pair = translator.encode_pair(source, best.text, whitespace=whitespace)
-    drawn = draw_heads_of(translator.model, pair, translator.choice, out, colour_map=colours or "gray")
+    drawn = draw_heads_of(
+        translator.model,
+        pair,
+        translator.choice,
+        out,
+        title=_first_line(run, title),
+        style=style.style,
+    )
     print(f"heads written to {drawn}")
 
 
@@ -235,6 +259,6 @@ def compare(
         titles=names,
         values=picture.values,
         gold=[picture.known_links(alignment) for alignment in alignments],
-        colour_map=picture.colour_map,
+        style=picture.style,
     )
     print(f"heatmaps of {len(alignments)} runs written to {drawn}")
