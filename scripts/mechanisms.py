@@ -165,7 +165,7 @@ def draw_all(out: Path, file: Path) -> None:
     for number, (panel, variant) in enumerate(zip(panels.flat, trained, strict=False)):
         alignment = translate.load(directory_of(variant, out)).align([SENTENCE[0]], [SENTENCE[1]])[0]
         panel.set_axis_on()
-        panel.imshow(alignment.weights, cmap="gray", vmin=0, vmax=1)
+        panel.imshow(alignment.weights, cmap="gray_r", vmin=0, vmax=1)
         panel.set_title(variant.name, fontsize=9)
         first_row, first_column = number < COLUMNS, number % COLUMNS == 0
         source = alignment.source_words if first_row else []
