@@ -181,8 +181,7 @@ class Reader:
         if any(line.startswith(beginning) for beginning in NOT_RUN):
             return _look_at(words)
         if words[0] in COMPOSED:
-            first = words.index("train") + 1 if "train" in words else _first_override(words)
-            return self._run(["train", *words[first:], "--cfg", "job"])
+            return self._run(["train", *(word for word in words if "=" in word), "--cfg", "job"])
         assert words[0] == "translate", f"{line}: neither run nor listed in NOT_RUN"
         if words[1] in ("train", "guide", "corpus"):
             return self._run_tiny(words[1:])
@@ -228,10 +227,6 @@ class Reader:
         if ">" in words:
             (self.folder / words[words.index(">") + 1]).write_text(kept.getvalue(), encoding="utf-8")
         return code, shown.getvalue()
-
-
-def _first_override(words: list[str]) -> int:
-    return next(index for index, word in enumerate(words) if "=" in word)
 
 
 def _corpus_of(words: list[str]) -> str:

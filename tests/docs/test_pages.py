@@ -3,6 +3,8 @@
 import ast
 import json
 import re
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from functools import cache
@@ -12,18 +14,11 @@ from typing import Any
 import pytest
 import typer.main
 
-from scripts import demo
+from scripts import demo, reproduce
 from tests.docs.examples import PAGES, ROOT, blocks
 from translate.cli.main import build_app
 
-LINKED = [
-    *PAGES,
-    ROOT / "CHANGELOG.md",
-    ROOT / "CONTRIBUTING.md",
-    ROOT / "SECURITY.md",
-    *sorted((ROOT / "docs" / "experiments").glob("*.md")),
-]
-CURRENT = [page for page in PAGES if page.name != "CHANGELOG.md"]
+LINKED = sorted({*PAGES, *ROOT.glob("*.md"), *(ROOT / "docs" / "experiments").glob("*.md")})
 ANCHOR = re.compile(r"\[[^]]*\]\(([^)\s]+)\)|(?:src|srcset|href)=\"([^\"]+)\"")
 # Options of other programs that the pages speak of.
 FOREIGN = {
@@ -36,7 +31,6 @@ FOREIGN = {
     "--directory": "python3 -m http.server",
     "--echo": "sacrebleu",
 }
-LONG = ("settings.md",)  # generated
 SECTION = "data|model|tokenizer|optimizer|schedule|training|runtime|search|alignment|run"
 FILES = (".py", ".json", ".tsv", ".bin", ".lock", ".safetensors")
 
@@ -114,7 +108,7 @@ def test_every_link_and_picture_exists(page: Path) -> None:
         assert not heading or heading in anchors(linked), f"{page.name}: {target}"
 
 
-@pytest.mark.parametrize("page", CURRENT, ids=named)
+@pytest.mark.parametrize("page", PAGES, ids=named)
 def test_every_option_exists(page: Path) -> None:
     ours = prose(page)
     if page.name == "coming-from.md":  # the first column has the options of others
@@ -124,14 +118,14 @@ def test_every_option_exists(page: Path) -> None:
             assert option in options(), f"{page.name}: {span}"
 
 
-@pytest.mark.parametrize("page", CURRENT, ids=named)
+@pytest.mark.parametrize("page", PAGES, ids=named)
 def test_every_setting_exists(page: Path) -> None:
     for span in re.findall(r"`([^`]+)`", prose(page)):
         for setting in re.findall(rf"(?<![\w./-])((?:{SECTION})\.[a-z_]+(?:\.[a-z_]+)*)(?![\w(/])", span):
             assert setting in settings() or setting.endswith(FILES), f"{page.name}: {span}"
 
 
-@pytest.mark.parametrize("page", CURRENT, ids=named)
+@pytest.mark.parametrize("page", PAGES, ids=named)
 def test_commands_stand_where_they_are_run(page: Path) -> None:
     for block in blocks(page):
         if block.language in ("", "text"):
@@ -141,7 +135,7 @@ def test_commands_stand_where_they_are_run(page: Path) -> None:
     assert not indented, f"{page.name}: {indented[0]!r} is not in a block of bash"
 
 
-@pytest.mark.parametrize("page", CURRENT, ids=named)
+@pytest.mark.parametrize("page", PAGES, ids=named)
 def test_every_file_of_the_code_exists(page: Path) -> None:
     for name in re.findall(r"`((?:[\w.]+/)*\w+\.py)`", prose(page)):
         assert any((root / name).exists() for root in (ROOT, ROOT / "translate")), f"{page.name}: {name}"
@@ -169,7 +163,7 @@ def test_the_index_leads_to_every_page() -> None:
         assert f"({page.name})" in index or page.name == "index.md", page.name
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in LONG], ids=named)
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "settings.md"], ids=named)
 def test_a_page_is_read_in_one_sitting(page: Path) -> None:
     assert len(page.read_text(encoding="utf-8").splitlines()) <= 200
 
@@ -196,10 +190,18 @@ def test_the_errors_of_the_guide_are_those_of_the_code() -> None:
         assert re.search(".*?".join(parts), code), message
 
 
-class TestDemo:
-    """The table of the demo is that of its file."""
+def test_the_tables_of_the_results_are_those_of_their_files() -> None:
+    page, demo_rows = (
+        (ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("results.md", "demo.json")
+    )
+    assert page.split(demo.MARK)[1].strip() == demo.markdown(json.loads(demo_rows)), "scripts/demo.py --docs"
+    assert page.split(reproduce.MARK)[1].strip() == reproduce.markdown(reproduce.read()), (
+        "reproduce.py --docs"
+    )
 
-    def test_the_page_has_the_figures_of_the_file(self) -> None:
-        rows = json.loads((ROOT / "docs" / "demo.json").read_text(encoding="utf-8"))
-        _, table, _ = (ROOT / "docs" / "results.md").read_text(encoding="utf-8").split(demo.MARK)
-        assert table.strip() == demo.markdown(rows), "write it by scripts/demo.py --docs"
+
+@pytest.mark.slow
+def test_the_walks_of_the_architecture_are_those_of_the_code() -> None:
+    command = [sys.executable, "scripts/walks.py", "--check"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr

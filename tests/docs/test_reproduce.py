@@ -1,0 +1,66 @@
+"""A stored recipe is trained again and compared; sacrebleu, sums by hand and changed data are the oracles."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+import yaml  # type: ignore[import-untyped]
+from sacrebleu import corpus_bleu
+
+from scripts import reproduce
+from tests.tiny_runs import without_figures
+
+EN = "a dog runs in the park\ntwo girls eat an apple\nthe man sleeps on a bench\n"
+DE = "ein Hund rennt im Park\nzwei Mädchen essen einen Apfel\nein Mann schläft auf der Bank\n"
+TRAIN = (
+    "data=multi30k tokenizer.vocabulary_size=80 model.width=48 model.feedforward_size=48 optimizer=adam "
+    "optimizer.lr=0.01 schedule=constant training.max_steps=30 training.guided_alignment=0 runtime.threads=1"
+)
+
+
+def test_a_recipe_is_trained_again_and_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = {}
+    for split in ("train", "val", "test"):
+        for language, text in (("en", EN), ("de", DE)):
+            lines = text.encode() * (30 if split == "train" else 1)
+            Path(f"{split}.{language}").write_bytes(lines)
+            files[f"{split}.{language}"] = hashlib.sha256(lines).hexdigest()
+
+    def again(bleu: float) -> tuple[int, str]:
+        recipe = {"pair": "en-de", "train": TRAIN, "seeds": {7: {"bleu": bleu}}}
+        stored = {
+            "signature": "",
+            "beam_size": 2,
+            "test": "test",
+            "files": files,
+            "recipes": {"tiny": recipe},
+        }
+        Path("results.yaml").write_text(yaml.safe_dump(stored))
+        with without_figures():
+            code = reproduce.main(["tiny", "--data", "."], Path("results.yaml"))
+        return code, "".join(capsys.readouterr())
+
+    code, shown = again(0)
+    found = corpus_bleu(Path("runs/tiny-seed7/test.de").read_text().splitlines(), [DE.splitlines()]).score
+    assert found > 20, shown
+    assert code == 1
+    assert f"BLEU {found:.2f}, stored 0.00 (one seed): OUTSIDE the spread of -0.50 to 0.50" in shown
+    code, shown = again(found + 0.4)
+    assert code == 0
+    assert "within the spread" in shown
+    Path("val.en").write_text(EN.replace("two", "some"))
+    code, shown = again(found)
+    assert code == 2
+    assert shown.startswith("error: val.en: not the text that was measured")
+
+
+def test_the_spread_is_that_of_the_seeds_and_half_a_bleu_at_least() -> None:
+    for seeds, low, high in (([40.3], 39.8, 40.8), ([38, 39.6, 40], 38, 40), ([39.7, 39.9], 39.3, 40.3)):
+        recipe = {"seeds": {seed: {"bleu": bleu} for seed, bleu in enumerate(seeds)}}
+        judged = [
+            reproduce.verdict(recipe, bleu)[0] for bleu in (low - 0.01, low + 0.01, high - 0.01, high + 0.01)
+        ]
+        assert judged == [False, True, True, False]
