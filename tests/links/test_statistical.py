@@ -78,8 +78,8 @@ class _Loops:
             self.words += len(made)
             emission = np.array([[[self.table[g, m] for g in given] for m in made]])
             null = np.array([[self.null[m] for m in made]])
-            arguments = (emission, null, self.p0, self.jumps)
-            found = forward_backward(*arguments) if jumping else model_1(*arguments[:3])
+            lengths = np.array([[len(given)], [len(made)]])
+            found = (forward_backward if jumping else model_1)(emission, null, self.p0, self.jumps, lengths)
             for word, value in zip(made, found.null[0], strict=True):
                 self.null_counts[word] += value
             self.jump_counts += found.jumps

@@ -20,11 +20,13 @@ from translate.links.statistical import (
     HMM_ROUNDS,
     LINK_PROBABILITY,
     KnownLinks,
+    Padded,
     Tables,
     Words,
     by_pair,
     learn,
-    of_equal_lengths,
+    of_similar_lengths,
+    possible_cells,
 )
 from translate.links.symmetrise import symmetrise
 
@@ -121,30 +123,32 @@ class FixedAligner:
     def links(self, sources: Words, targets: Words, *, method: str = "grow-diag-final-and") -> list[Links]:
         """Symmetrised links of each pair, by the hidden Markov models; a pair with an empty side has none."""
         result: list[Links] = [frozenset()] * len(sources)
-        for pairs in of_equal_lengths(sources, targets):
+        for pairs in of_similar_lengths(sources, targets):
             linked = self._linked([sources[pair] for pair in pairs], [targets[pair] for pair in pairs])
             for pair, forward, backward in zip(pairs, *map(by_pair, linked), strict=True):
                 result[pair] = symmetrise(forward, backward, method)
         return result
 
     def _linked(self, sources: Words, targets: Words) -> list[np.ndarray]:
-        """The links of each direction for pairs of equal lengths: two booleans (N, J, I)."""
-        s = self._numbers(0, sources).reshape(len(sources), 1, -1)
-        t = self._numbers(1, targets).reshape(len(targets), -1, 1)
+        """The links of each direction for pairs of similar lengths: two booleans (N, J, I)."""
+        sides = [Padded.of(*self.numbered(side, lines)) for side, lines in enumerate((sources, targets))]
+        lengths = np.stack([side.within.sum(1) for side in sides])
+        within, (source, target) = possible_cells(*sides), (side.numbers for side in sides)
+        s, t = source[:, None, :], target[:, :, None]
         known = (s >= 0) & (t >= 0)
         entry = self._entries(*(np.broadcast_to(np.maximum(side, 0), known.shape) for side in (s, t)))
         same = (s < 0) & (s == t)
         found = []
-        for side, (direction, generated) in enumerate(((self.there, t), (self.back, s))):
+        for side, (direction, generated) in enumerate(((self.there, target), (self.back, source))):
             unknown = 1.0 / len(direction.null)
             emission = np.where(entry >= 0, direction.table[np.maximum(entry, 0)], _UNSEEN).astype(np.float64)
             emission[~known] = unknown
             emission[same] = _SAME
+            emission *= within
             null = np.where(generated >= 0, direction.null[np.maximum(generated, 0)], unknown)
             if side:
-                emission = emission.transpose(0, 2, 1)
-            null = null.reshape(len(sources), -1)
-            posteriors = forward_backward(emission, null, float(direction.p0), direction.jumps).links
+                emission, lengths = emission.transpose(0, 2, 1), lengths[::-1]
+            posteriors = forward_backward(emission, null, float(direction.p0), direction.jumps, lengths).links
             found.append((posteriors.transpose(0, 2, 1) if side else posteriors) > LINK_PROBABILITY + _TIE)
         return found
 

@@ -10,9 +10,7 @@ Pairs with known links, such as a few hundred annotated by hand, can join the es
 in Fraser and Marcu 2006), so that the other links follow the annotators' conventions.
 """
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -47,19 +45,33 @@ class KnownLinks(NamedTuple):
     links: Sequence[Links]
 
 
+class Padded(NamedTuple):
+    """The words of one side of N pairs, as numbers."""
+
+    numbers: np.ndarray  # (N, words of the longest), 0 beyond the words of a pair
+    within: np.ndarray  # of the same shape; whether a pair has the word
+
+    @classmethod
+    def of(cls, numbers: np.ndarray, lengths: np.ndarray) -> "Padded":
+        """From the numbers of all words, one pair after the other, and how many each pair has."""
+        within = np.arange(lengths.max()) < lengths[:, None]
+        padded = np.zeros(within.shape, np.int64)
+        padded[within] = numbers
+        return cls(padded, within)
+
+
 class _Block(NamedTuple):
-    """Pairs with I source and J target words each."""
+    """Pairs with up to I source and J target words each."""
 
     pairs: list[int]  # indexes into the corpus
-    sources: np.ndarray  # (N, I) source types
-    targets: np.ndarray  # (N, J) target types
+    sides: tuple[Padded, Padded]  # source types (N, I) and target types (N, J)
     cells: slice  # of their possible links
     weight: float  # of each pair
     links: np.ndarray | None  # (N, J, I) 1 for a link, if the links are known
 
 
 class PossibleLinks(NamedTuple):
-    """The possible links of a corpus, block after block, each block as (N, J, I)."""
+    """The possible links of a corpus, block after block, each block as (N, J, I) without what is padded."""
 
     blocks: list[_Block]
     entries: np.ndarray  # (cells,) entry of the translation table of each possible link
@@ -76,27 +88,27 @@ class Tables:
         self.table = np.full(len(possible.sides[0]), 1.0 / num_types)  # p(generated word | given word)
         self.null = np.full(num_types, 1.0 / num_types)  # p(generated word | NULL)
         self.jumps, self.p0 = first_jumps(), NULL_PROBABILITY
-        self.num_words = sum(block.weight * self._generated(block).size for block in possible.blocks)
+        generated = [(block.weight, block.sides[1 - given].within) for block in possible.blocks]
+        self.num_words = sum(weight * words.sum() for weight, words in generated)
         self._null_counts, self._jump_counts = np.zeros(num_types), np.zeros(2 * MAX_JUMP + 1)
-
-    def _generated(self, block: _Block) -> np.ndarray:
-        return block.sources if self.given else block.targets
 
     def count_unlinked(self, block: _Block, links: np.ndarray) -> None:
         """Count the words without any of the known links of a block."""
-        unlinked = (links.sum(1 if self.given else 2) == 0) * block.weight
-        np.add.at(self._null_counts, self._generated(block), unlinked)
+        words, within = block.sides[1 - self.given]
+        unlinked = (links.sum(1 if self.given else 2) == 0) & within
+        np.add.at(self._null_counts, words, unlinked * block.weight)
 
     def posteriors(self, block: _Block, *, jumping: bool) -> np.ndarray:
         """Posteriors (N, J, I) of the links of a block; adds up the expected NULL links and jumps."""
-        shape = (len(block.pairs), block.targets.shape[1], block.sources.shape[1])
-        emission = self.table[self.possible.entries[block.cells]].reshape(shape)
+        within = possible_cells(*block.sides)
+        emission = np.zeros(within.shape)
+        emission[within] = self.table[self.possible.entries[block.cells]]
         if self.given:
             emission = emission.transpose(0, 2, 1)
-        generated = self._generated(block)
-        null = self.null[generated]
-        model = partial(forward_backward, jumps=self.jumps) if jumping else model_1
-        found: Posteriors = model(emission, null, self.p0)
+        generated = block.sides[1 - self.given].numbers
+        lengths = np.stack([block.sides[side].within.sum(1) for side in (self.given, 1 - self.given)])
+        model = forward_backward if jumping else model_1
+        found: Posteriors = model(emission, self.null[generated], self.p0, self.jumps, lengths)
         np.add.at(self._null_counts, generated, found.null)
         self._jump_counts += found.jumps
         return found.links.transpose(0, 2, 1) if self.given else found.links
@@ -168,9 +180,9 @@ def _trained(possible: PossibleLinks, hmm_rounds: int) -> tuple[Tables, Tables]:
         for block in possible.blocks:
             if block.links is None:
                 there, back = (direction.posteriors(block, jumping=jumping) for direction in directions)
-                agreed[block.cells] = (there * back).ravel()
+                agreed[block.cells] = (there * back)[possible_cells(*block.sides)]
             else:
-                agreed[block.cells] = block.weight * block.links.ravel()
+                agreed[block.cells] = block.weight * block.links[possible_cells(*block.sides)]
                 for direction in directions:
                     direction.count_unlinked(block, block.links)
         counts = _sums(possible.entries, agreed, len(possible.sides[0])) + _RARE
@@ -202,12 +214,12 @@ def _possible_links(sources: Words, targets: Words, known: KnownLinks) -> Possib
     stop = 0
     for number, (lines, translations) in enumerate(((sources, targets), known[:2])):
         weight = min(MAX_WEIGHT, max(1.0, len(sources) / max(1, len(lines))))
-        for pairs in of_equal_lengths(lines, translations):
-            s, t = _types(lines, pairs, source_types), _types(translations, pairs, target_types)
-            shape = len(pairs), t.shape[1], s.shape[1]
-            start, stop = stop, stop + math.prod(shape)
-            links = _matrices([known.links[pair] for pair in pairs], shape) if number else None
-            blocks.append(_Block(pairs, s, t, slice(start, stop), weight, links))
+        for pairs in of_similar_lengths(lines, translations):
+            words = _types(lines, pairs, source_types), _types(translations, pairs, target_types)
+            within = possible_cells(*words)
+            start, stop = stop, stop + int(within.sum())
+            links = _matrices([known.links[pair] for pair in pairs], within.shape) if number else None
+            blocks.append(_Block(pairs, words, slice(start, stop), weight, links))
     table = _different(_keys(block) for block in blocks)
     entries = np.empty(stop, np.int32)
     for block in blocks:
@@ -216,9 +228,16 @@ def _possible_links(sources: Words, targets: Words, known: KnownLinks) -> Possib
     return PossibleLinks(blocks, entries, sides, (source_types, target_types))
 
 
+def possible_cells(source: Padded, target: Padded) -> np.ndarray:
+    """(N, J, I) whether a pair has both words."""
+    return target.within[:, :, None] & source.within[:, None, :]
+
+
 def _keys(block: _Block) -> np.ndarray:
     """The source type and the target type of each possible link of a block, as one number."""
-    return (block.sources[:, None, :] << 32 | block.targets[:, :, None]).ravel()
+    source, target = block.sides
+    keys = source.numbers[:, None, :] << 32 | target.numbers[:, :, None]
+    return keys[possible_cells(source, target)]
 
 
 def _different(parts: Iterable[np.ndarray]) -> np.ndarray:
@@ -232,15 +251,25 @@ def _different(parts: Iterable[np.ndarray]) -> np.ndarray:
     return np.unique(np.concatenate([found, *held]))
 
 
-def of_equal_lengths(sources: Words, targets: Words) -> Iterator[list[int]]:
-    """Indexes of pairs with equal numbers of words, in groups of about `BLOCK_CELLS` possible links."""
+def of_similar_lengths(sources: Words, targets: Words) -> Iterator[list[int]]:
+    """Indexes of pairs with about as many words, in groups of about `BLOCK_CELLS` possible links.
+
+    Lengths are rounded up to 3 binary digits, so that long pairs share a group, too, though no two of them
+    have the same lengths.
+    """
     shapes: dict[tuple[int, int], list[int]] = {}
     for pair, (source, target) in enumerate(zip(sources, targets, strict=True)):
         if source and target:
-            shapes.setdefault((len(source), len(target)), []).append(pair)
+            shapes.setdefault((_rounded(len(source)), _rounded(len(target))), []).append(pair)
     for (num_source, num_target), pairs in sorted(shapes.items()):
         step = max(1, BLOCK_CELLS // (num_source * num_target))
         yield from (pairs[begin : begin + step] for begin in range(0, len(pairs), step))
+
+
+def _rounded(length: int) -> int:
+    """The length, rounded up to 3 binary digits: 5, 12 for 11, 56 for 50."""
+    unit = 1 << max(0, length.bit_length() - 3)
+    return -(-length // unit) * unit
 
 
 def _matrices(links: Sequence[Links], shape: tuple[int, int, int]) -> np.ndarray:
@@ -251,6 +280,7 @@ def _matrices(links: Sequence[Links], shape: tuple[int, int, int]) -> np.ndarray
     return matrices
 
 
-def _types(lines: Words, pairs: list[int], types: dict[str, int]) -> np.ndarray:
-    chosen = (lines[pair] for pair in pairs)
-    return np.array([[types.setdefault(word, len(types)) for word in line] for line in chosen], np.int64)
+def _types(lines: Words, pairs: list[int], types: dict[str, int]) -> Padded:
+    chosen = [lines[pair] for pair in pairs]
+    numbers = [types.setdefault(word, len(types)) for line in chosen for word in line]
+    return Padded.of(np.array(numbers, np.int64), np.array([len(line) for line in chosen]))
