@@ -38,7 +38,7 @@ NOISE = 0.5  # BLEU that another seed or processor may give more or less
 SCORES = {
     "bleu": "BLEU",
     "bleu_lowercased": "lower-cased",
-    "bleu_tokenised": "and by Moses",
+    "bleu_tokenised": "tokenised",
     "chrf": "chrF",
     "ter": "TER",
 }
@@ -148,14 +148,13 @@ def reproduce(stored: dict[str, Any], name: str, seed: int, folder: Path) -> boo
         call("train", *given, f"training.seed={seed}", "training.resume=true")
     scores = scores_of(stored, recipe, folder, Path("runs") / f"{name}-seed{seed}")
     print(f"\n{name}, seed {seed}, {stored['test']}, {stored['signature']}")
-    for key, title in SCORES.items():
-        if key in scores:
-            print(f"  {title:12} {scores[key]:6.2f}   stored {_range(recipe, key) or 'nowhere'}")
+    for key, score in scores.items():
+        before = _range(recipe, key)
+        print(f"  {SCORES[key]:12}{score:6.2f}{before and f'   stored {before}'}")
     if "bleu_tokenised" not in scores:
         print("  BLEU by Moses' tokens needs the package sacremoses, and is left out")
-    print(
-        f"  as a line of {STORED.name}: {seed}: {{{', '.join(f'{k}: {v:.2f}' for k, v in scores.items())}}}"
-    )
+    line = ", ".join(f"{key}: {score:.2f}" for key, score in scores.items())
+    print(f"  as a line of {STORED.name}: {seed}: {{{line}}}")
     holds, line = verdict(recipe, scores["bleu"])
     print(line)
     return holds
