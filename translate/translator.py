@@ -151,8 +151,9 @@ class Translator:
         """The engine of one call; raises :class:`UserError` if one was demanded that has not all options."""
         if self.engine.engine is None:
             return self.engine
-        given = options.beside_search + (["ensemble"] if self.partners else [])
         config = options.search_config(self.search)
+        given = options.beside_search + (["ensemble"] if self.partners else [])
+        given += ["stop"] if config.stop != self.search.stop else []  # a run's own is said when it is loaded
         return self.engine.without(beyond(config, given, len(self.tokenizers.target)))
 
     def align(

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -90,22 +91,32 @@ def test_logits_of_a_padded_batch_are_equal(pretrained: tuple[Any, ...]) -> None
     torch.testing.assert_close(found[visible], wanted[visible], rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize("beam_size", [1, 4])
-def test_translations_are_those_of_generate(pretrained: tuple[Any, ...], beam_size: int) -> None:
+@pytest.mark.parametrize(("beam_size", "stop"), [(1, "beaten"), (3, "beaten"), (3, "full")])
+def test_translations_are_those_of_generate(pretrained: tuple[Any, ...], beam_size: int, stop: str) -> None:
     model, tokenizer, run, _ = pretrained
+    assert run.search.stop == "beaten"  # the default there
     texts = [text for text in SOURCES if text]
-    found = [result.text for result in run.translate(texts, beam_size=beam_size)]
+    search = replace(run.search, stop=stop)
+    found = [result.text for result in run.translate(texts, beam_size=beam_size, search=search)]
+    early = stop == "full"
     for text, translation in zip(texts, found, strict=True):
         source = tokenizer([text], return_tensors="pt")
-        generated = model.generate(**source, num_beams=beam_size, max_length=64, early_stopping=True)
+        generated = model.generate(**source, num_beams=beam_size, max_length=64, early_stopping=early)
         wanted = tokenizer.decode(generated[0], skip_special_tokens=True)  # without unknown pieces
         assert wanted.split() == translation.replace(UNKNOWN, "").split()
 
 
 def test_ctranslate2_translates_alike(marian: Path, tmp_path: Path) -> None:
     pytest.importorskip("ctranslate2")
-    ours = imported(marian, tmp_path / "run").translate(SOURCES)
-    theirs = translate.load(tmp_path / "run", device="cpu", engine="ctranslate2").translate(SOURCES)
+    run = imported(marian, tmp_path / "run")
+    ours = run.translate(SOURCES, search=replace(run.search, stop="full"))
+    other = translate.load(tmp_path / "run", device="cpu", engine="ctranslate2")
+    assert "without search.stop=beaten" in str(other.engine.note)
+    with pytest.raises(UserError, match="CTranslate2 cannot do this: stop"):
+        other.translate(SOURCES, search=replace(run.search, stop="full"))
+    theirs = other.translate(SOURCES)
+    auto = translate.load(tmp_path / "run", device="cpu", engine="auto")
+    assert "since CTranslate2 has no search.stop=beaten" in str(auto.engine.note)
     assert [result.text for result in ours] == [result.text for result in theirs]
     assert [result.score for result in ours] == pytest.approx([result.score for result in theirs], abs=1e-5)
 

@@ -23,6 +23,7 @@ class SearchConfig:
     beam_size: Annotated[int, Ge(1), Le(1_000)] = YAML
     length_penalty: Annotated[float, Ge(-10), Le(10)] = YAML
     length_normalisation: Literal["average", "gnmt"] = YAML
+    stop: Literal["full", "beaten"] = YAML
     coverage_penalty: Annotated[float, Ge(0), Le(1_000)] = YAML
     max_source_pieces: Pieces = YAML
     max_length_ratio: Ratio = YAML

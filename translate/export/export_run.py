@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from translate.config.data import DataConfig
@@ -64,6 +65,9 @@ def export_run(
     directory = RunDirectory(run)
     sources = None if sentences is None else _first_lines(Path(sentences), num_sentences)
     translator = load(run, device="cpu", plugins=plugins)
+    if export_format not in ("bundle", "huggingface") and translator.search.stop != "full":
+        report(f"note: {export_format} has no search.stop={translator.search.stop}: its beams end when full")
+        translator.search = replace(translator.search, stop="full")
     contents = _contents(directory, translator)
     if export_format != "bundle":
         _check_text_alone(export_format, translator, report)

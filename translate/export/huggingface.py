@@ -65,7 +65,7 @@ def export(contents: Contents, directory: Path) -> Engine:
     library.GenerationConfig(
         num_beams=contents.search.beam_size,
         length_penalty=contents.search.length_penalty,
-        early_stopping=True,  # once beam_size hypotheses have ended
+        early_stopping=contents.search.stop == "full",
         max_length=contents.longest_target,
         suppress_tokens=[PAD, BOS],
         decoder_start_token_id=BOS,

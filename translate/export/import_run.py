@@ -102,6 +102,7 @@ def _config(
     config.search.update(
         beam_size=pretrained.number("num_beams", 1),
         length_penalty=pretrained.number("length_penalty", 1.0),
+        stop="full" if there.get("early_stopping") is True else "beaten",
         max_source_pieces=limit - 1,  # and the end of the sentence
         max_length=limit - 1,  # after the begin of the sentence
     )

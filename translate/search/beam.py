@@ -187,7 +187,7 @@ class Chosen(NamedTuple):
 
 
 class Beam:
-    """Continue the best hypotheses of each sentence; it is done when as many have ended as the beam is wide.
+    """Continue the best hypotheses of each sentence, until as many have ended as the beam is wide, or longer.
 
     Args:
         config: see :class:`SearchConfig`.
@@ -228,7 +228,10 @@ class Beam:
         going = going_on(candidates, self.width) if self.width > 1 else candidates
         return Chosen(slots, candidates.origins[slots, ranks], first[slots, ranks], ranks, going)
 
+    def best(self, sentence: SearchedSentence) -> list[tuple[int, Hypothesis]]:
+        """The best W hypotheses of a sentence that have ended, best first, each with its number."""
+        return sorted(sentence.ended, key=lambda ended: -ended[1].score)[: self.width]
+
     def finish(self, sentence: SearchedSentence) -> list[Hypothesis]:
         """The best W hypotheses of a sentence that is done, best first."""
-        found = [hypothesis for _, hypothesis in sentence.ended]
-        return sorted(found, key=lambda hypothesis: -hypothesis.score)[: self.width]
+        return [hypothesis for _, hypothesis in self.best(sentence)]

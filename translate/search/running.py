@@ -127,7 +127,7 @@ class RunningBatch:
         find = best_candidates if self.constraints is None else self.constraints.candidates
         chosen = self.policy.choose(log_probabilities, self.scores, self.ids, self.sentences, find)
         self._end(chosen)
-        done = self._leave()
+        done = self._leave(chosen.going)
         if self.live:
             self._go_on(chosen.going)
             if done:
@@ -207,12 +207,26 @@ class RunningBatch:
             pieces = pieces[len(pieces) - sentence.length + 1 :]
             sentence.ended.append((number, Hypothesis(pieces, score, normalised, found)))
 
-    def _leave(self) -> dict[int, SearchedSentence]:
-        """Free the slots of the sentences that are done: W hypotheses have ended, or the limit is reached."""
+    def _leave(self, going: Candidates) -> dict[int, SearchedSentence]:
+        """Free the slots of the sentences that are done: W hypotheses have ended, or the limit is reached.
+
+        With ``stop=beaten``, one that goes on must not be better, at its present length, than the worst of
+        the best W that have ended. ``generate`` of transformers ends by this rule unless
+        ``early_stopping=True``.
+        """
+        full = {slot for slot, sentence in self.live if len(sentence.ended) >= self.policy.width}
+        if full and self.config.stop == "beaten" and self.policy.width > 1:
+            best = going.scores.amax(1).tolist()  # a GPU synchronises here, too
+            for slot, sentence in self.live:
+                if slot in full:
+                    sentence.ended = self.policy.best(sentence)
+                    worst = sentence.ended[-1][1].score
+                    if self.config.normalise(best[slot], sentence.length) > worst:
+                        full.remove(slot)
         done = {
             slot: sentence
             for slot, sentence in self.live
-            if len(sentence.ended) >= self.policy.width or sentence.length >= sentence.longest
+            if slot in full or sentence.length >= sentence.longest
         }
         for slot in done:
             self.sentences[slot] = None

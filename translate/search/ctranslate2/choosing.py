@@ -33,11 +33,13 @@ class EngineChoice:
         asked: one of ``ENGINES``.
         engine: CTranslate2 with the run's model, or ``None`` for torch.
         refusal: why torch translates, if something else was asked for.
+        difference: of the engine from our own search, for the note.
     """
 
     asked: str = "torch"
     engine: "CTranslate2Search | None" = None
     refusal: str | None = None
+    difference: str = ""
 
     def without(self, refusal: str | None) -> "EngineChoice":
         """The choice for one call, in which ``refusal`` may speak against CTranslate2.
@@ -61,7 +63,9 @@ class EngineChoice:
         """A line that names the engine and the reason, for the user who did not ask for torch."""
         if self.asked == "torch":
             return None
-        return f"{self.engine} translates" if self.engine else f"torch translates, since {self.refusal}"
+        if self.engine is None:
+            return f"torch translates, since {self.refusal}"
+        return f"{self.engine} translates{self.difference}"
 
 
 def demanded(refusal: str) -> str:
@@ -112,7 +116,11 @@ def choose(
         raise UserError(f"engine: expected one of {', '.join(ENGINES)}, got {asked!r}")
     if asked == "torch":
         return EngineChoice()
-    refusal = _refusal(model, device, compute_type)
+    refusal, difference = _refusal(model, device, compute_type), ""
+    if search.stop != "full":
+        difference = f", without search.stop={search.stop} of the run: its beams end when they are full"
+    if difference and asked == "auto":
+        refusal = refusal or f"CTranslate2 has no search.stop={search.stop} (ctranslate2 goes without it)"
     if refusal is not None:
         if asked == "ctranslate2":
             raise UserError(demanded(refusal))
@@ -142,7 +150,8 @@ def choose(
             )
     finally:
         torch.set_num_threads(threads)  # CTranslate2 sets the number of its workers
-    return EngineChoice(asked, CTranslate2Search(library, translator, tokenizers, choice, longest_target))
+    found = CTranslate2Search(library, translator, tokenizers, choice, longest_target)
+    return EngineChoice(asked, found, difference=difference)
 
 
 def _refusal(model: Seq2Seq, device: torch.device, compute_type: str) -> str | None:
