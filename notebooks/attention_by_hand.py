@@ -18,6 +18,8 @@ from translate.text.tokenizer import BOS, EOS
 
 root = next(folder for folder in [Path.cwd(), *Path.cwd().parents] if (folder / "pyproject.toml").exists())
 run = Path(os.environ.get("TRANSLATE_RUN", root / "runs/demo/rnn_bahdanau"))
+if not run.exists():
+    raise SystemExit(f"{run} does not exist; `make demo` trains it in a few minutes")
 translator = translate.load(run, device="cpu")
 model = translator.model
 sentence = "I love you ."

@@ -19,6 +19,8 @@ from translate.figures.heatmap import draw
 
 root = next(folder for folder in [Path.cwd(), *Path.cwd().parents] if (folder / "pyproject.toml").exists())
 run = Path(os.environ.get("TRANSLATE_RUN", root / "runs/demo/transformer"))
+if not run.exists():
+    raise SystemExit(f"{run} does not exist; `make demo` trains it in a few minutes")
 out = Path(os.environ.get("TRANSLATE_OUT", run))
 translator = translate.load(run, device="cpu")
 sentences = [

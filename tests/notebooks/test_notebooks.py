@@ -50,6 +50,10 @@ def gradients() -> Iterator[None]:
     [
         ("attention_by_hand", "demo_rnn_bahdanau", "by-hand.png"),
         ("how_far_to_trust", "demo_transformer", "erased.png"),
+        ("many_heads", "demo_transformer", "missed.png"),
+        ("fixed_vector", None, "length.png"),
+        ("dot_products", None, "scale.png"),
+        ("cost", None, "cache.png"),
         ("fast_weights", None, "capacity.png"),
         ("order_and_positions", None, "positions.png"),
         ("pictures_by_hand", "scenes_captions", "regions.png"),
