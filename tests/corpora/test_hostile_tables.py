@@ -70,6 +70,11 @@ def column(path: Path, name: str) -> list[str]:
             "\t".join(f"column {n}" for n in range(50_000)) + "\n",
             "no field 'en'; its first line names column 0",
         ),
+        (
+            "a.tsv",
+            "a b\tc d\n",
+            "names a b, c d; choose another, or put a line of names above if that is a pair",
+        ),
         ("a.tsv", "n" * 5000 + "\tfr\na\tb\n", "no field 'en'; its first line names nnn"),
     ],
 )

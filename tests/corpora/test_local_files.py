@@ -96,7 +96,7 @@ def test_tables(tmp_path: Path, form: str) -> None:
     assert (corpus.source_language, corpus.target_language) == ("fr", "en")
     wrong = message(train={"source": source}, source_field="fra", target_field="en")
     assert "no field 'fra'; did you mean fr?" in wrong
-    assert "which columns hold the sentences is not known" in message(train={"source": source})
+    assert "which column is the source is not known" in message(train={"source": source})
 
 
 def test_nested_fields(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from translate.corpora.corpus import Corpus
 from translate.corpora.split import Split
 from translate.runs.life import train
 from translate.runs.load import read_settings
-from translate.runs.recipes import BACKENDS, Task, common, fit_recipe, free_settings, with_settings
+from translate.runs.recipes import BACKENDS, Task, common, expanded, fit_recipe, free_settings, with_settings
 from translate.runs.run_directory import RunDirectory
 from translate.runs.start import config_to_resume
 
@@ -50,8 +50,9 @@ def test_what_is_given_is_not_chosen():
 )
 def test_every_choice_is_a_valid_setting(backend: str, pairs: int, seconds: float):
     task = Task(pairs, pairs * 10.0, seconds)
-    chosen = common(task) | BACKENDS[backend](task)
-    check_config(with_settings(compose([f"model={backend}"]), chosen | {"training.max_steps": None}))
+    chosen = expanded(common(task) | BACKENDS[backend](task))
+    free = free_settings([], GROUPS | {"model": backend})
+    check_config(with_settings(compose([f"model={backend}"]), chosen | {"training.max_steps": None}, free))
 
 
 @pytest.mark.parametrize(("line", "guided"), [("a b", True), ("b " * 61, False), ("\u6211" * 61, False)])
@@ -70,7 +71,8 @@ def test_a_run_chooses_says_so_and_goes_on_with_its_choices(tmp_path: Path, caps
     output = capsys.readouterr().out
     settings = read_settings(RunDirectory(run))
     assert "chosen for 40 training pairs and training.max_steps=2" in output
-    assert "note: from fewer than 1,000 pairs a model learns these and little else" in output
+    assert "  optimizer=muon optimizer.lr=0.006 optimizer.ns_steps=3 schedule=linear\n" in output
+    assert "note: from fewer than 1,000 pairs a model learns these sentences and little else" in output
     assert f"model.encoder_layers={settings.model['encoder_layers']}" in output
     assert settings.model["width"] == 16
     assert "model.width" not in output

@@ -71,7 +71,9 @@ def pick(table: Table, candidates: Sequence[str], advice: str) -> str:
         if name in table.names:
             return name
     wanted = min(candidates, key=len)
-    names = "its first line names" if ".tsv" in table.where else "it has"
+    names = "it has"
+    if ".tsv" in table.where:
+        names, advice = "its first line names", f"{advice}, or put a line of names above if that is a pair"
     raise UserError(
         f"{table.where}: no field {shorten(wanted, 100)!r}"
         f"{did_you_mean(nearest(wanted, table.names))}; {names} {listed(table.names)}; {advice}"

@@ -1,5 +1,6 @@
 """``translate train``: the life of a run, from a configuration to a trained, scored and described folder."""
 
+import math
 import shlex
 import time
 from collections.abc import Collection, Iterator, Mapping
@@ -98,8 +99,7 @@ def live(job: Job, config: DictConfig, free: Collection[str] = ()) -> int:
                 return EXIT_CODES[reason]
             print(f"training ended: {reason}", flush=True)
             if reason == MAX_TIME and training.progress.epoch == 0 and job.limits.by_time:
-                more = f"{resume_command(job)} training.max_time=SECONDS"
-                print(f"note: the time was too short to read every pair once; give more: {more}", flush=True)
+                print(short_time_line(training, job), flush=True)
         disconnect()
         if job.world.is_main:
             finish(job.settings, training.progress, translator, corpus, job.directory)
@@ -186,6 +186,18 @@ def finished_line(progress: Progress, job: Job) -> str:
     lengths = {"max_steps": progress.step, "max_epochs": progress.epoch, MAX_TIME: progress.elapsed}
     more = f"training.{reason}={2 * lengths[reason]:.0f}"
     return f"{line}; for twice its length: {resume_command(job)} {more}"
+
+
+def short_time_line(training: Training, job: Job) -> str:
+    """Says how little of the corpus a run has read, and gives the command that reads all of it once."""
+    progress = training.progress
+    share = max(1, progress.batch) / max(1, training.stream.epoch_length())
+    seconds = progress.elapsed + progress.training_seconds * (1 / share - 1)
+    more = f"training.max_time={60 * math.ceil(seconds / 60)}"
+    return (
+        f"note: the time was enough for {100 * share:.0f} % of the pairs, {progress.step:,} "
+        f"step{'s' * (progress.step != 1)}; to read every pair once: {resume_command(job)} {more}"
+    )
 
 
 def interrupted_line(reason: str, progress: Progress, job: Job) -> str:

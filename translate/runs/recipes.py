@@ -56,7 +56,9 @@ def transformer(task: Task) -> dict[str, Any]:
         "model.decoder_layers": layers,
         "model.positions": "rotary",
         "model.dropout": dropout(task),
-        "optimizer": choice_of("optimizer", "muon") | {"lr": 6e-3, "ns_steps": 3},
+        "optimizer": "muon",
+        "optimizer.lr": 6e-3,
+        "optimizer.ns_steps": 3,
     }
 
 
@@ -65,13 +67,14 @@ def rnn_bahdanau(task: Task) -> dict[str, Any]:
     return {
         "model.word_in_query": True,
         "model.dropout": dropout(task),
-        "optimizer": choice_of("optimizer", "adam") | {"lr": 4e-3},
+        "optimizer": "adam",
+        "optimizer.lr": 4e-3,
     }
 
 
 def rnn_luong(task: Task) -> dict[str, Any]:
     """The sizes of the files."""
-    return {"model.dropout": dropout(task), "optimizer": choice_of("optimizer", "adam") | {"lr": 4e-3}}
+    return {"model.dropout": dropout(task), "optimizer": "adam", "optimizer.lr": 4e-3}
 
 
 def dropout(task: Task) -> float:
@@ -84,20 +87,30 @@ def common(task: Task) -> dict[str, Any]:
     """The settings that are those of any backend."""
     short = task.seconds < SHORT
     batch = 2048 if task.seconds >= LONG else 1024 if task.tokens > 200_000 else 512
-    validations = 3 if short else 5 if task.seconds < LONG else 10
+    intervals = 2.5 if short else 4.5 if task.seconds < LONG else 9.5  # one more validation is at the end
     return {
         "tokenizer.vocabulary_size": 8000 if not short and task.pairs > 20_000 else 4000,
         "training.batch_tokens": batch,
         "training.ema": 0.99 if short else 0.999,
         "training.guided_alignment": 1.0 if short else 0.5,
-        "training.validate_every": max(50, round(task.seconds * SPEED / batch / validations)),
-        "schedule": choice_of("schedule", "linear") | {"total": None, "warmup": 100 if short else 300},
+        "training.validate_every": max(50, round(task.seconds * SPEED / batch / intervals)),
+        "schedule": "linear",
+        "schedule.warmup": 100 if short else 300,
     }
 
 
 def no_backend(task: Task) -> dict[str, Any]:
     """A model of the user's own keeps its sizes."""
     return {}
+
+
+def expanded(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a recipe, with all members of the sections that it chooses as wholes."""
+    found: dict[str, Any] = {}
+    for name, value in recipe.items():
+        members = choice_of(name, value) if name in SECTIONS else {}
+        found |= {f"{name}.{member}": inner for member, inner in members.items()} or {name: value}
+    return found
 
 
 BACKENDS = {"transformer": transformer, "rnn_bahdanau": rnn_bahdanau, "rnn_luong": rnn_luong}
@@ -114,12 +127,13 @@ def free_settings(given: Iterable[str], groups: Mapping[str, str | None]) -> fro
         return frozenset()
     given, task = set(given), Task(1, 1.0, 1.0)
     recipe = common(task) | BACKENDS.get(str(groups.get("model")), no_backend)(task)
-    names = {*LENGTH, *recipe} - {*SECTIONS}
+    names = {*LENGTH, *expanded(recipe)}
     for section in recipe.keys() & SECTIONS:
-        members = {f"{section}.{member}" for member in recipe[section] if member != "_target_"}
-        if {key for key in given if key.split(".")[0] == section} <= members:
+        members = {name for name in names if name.startswith(f"{section}.")}
+        if {key for key in given if key.split(".")[0] == section} <= members - {f"{section}._target_"}:
             names |= {f"{section}.{member}" for member in choice_of(section, str(groups[section]))}
-            names |= {f"{section}._target_", *members}
+        else:
+            names -= members
     if "training.start_from" in given:  # that run has a model and a tokenizer
         names = {name for name in names if not name.startswith(("model.", "tokenizer."))}
     if "tokenizer.path" in given:
@@ -169,13 +183,13 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
     tokens = max(1.0, pairs * PIECES * sum(words) / len(words))
     task = Task(pairs, tokens, seconds_of(*limits.values(), tokens=tokens))
     backend = BACKENDS.get(str(config.model.get("name")), no_backend)
-    recipe = common(task) | backend(task)
-    for section in recipe.keys() & SECTIONS:
-        recipe |= {f"{section}.{member}": value for member, value in recipe.pop(section).items()}
-    chosen = {name: value for name, value in recipe.items() if name in free}
+    recipe = backend(task) | common(task)
+    chosen = {name: value for name, value in expanded(recipe).items() if name in free}
     if config.data.read != "text" or config.data.context_sentences or 2 * linked < len(words):
         chosen.pop("training.guided_alignment", None)  # for the links of words in single sentences
-    return with_settings(config, limits | chosen, free), described(task, limits, chosen)
+    whole = {section for section in SECTIONS if f"{section}._target_" in chosen}
+    shown = {name: value for name, value in recipe.items() if name in whole or name in chosen}
+    return with_settings(config, limits | chosen, free), described(task, limits, shown)
 
 
 def seconds_of(steps: int | None, epochs: int | None, seconds: float | None, *, tokens: float) -> float:
@@ -192,19 +206,13 @@ def described(task: Task, limits: Mapping[str, Any], chosen: Mapping[str, Any]) 
     """The lines that tell what was chosen, as it is given on the command line."""
     ends = ", ".join(f"{name}={value:g}" for name, value in limits.items() if value is not None)
     pairs = f"{task.pairs:,} training pair{'s' * (task.pairs != 1)}"
-    lines = [f"chosen for {pairs} and {ends}, but for what you give:"]
-    for section in ("model", "tokenizer", "training"):
-        values = [f"{name}={value}" for name, value in chosen.items() if name.startswith(f"{section}.")]
+    lines = [f"chosen for {pairs} and {ends} (what you give is kept):"]
+    for sections in (("model",), ("tokenizer", "training"), SECTIONS):
+        values = [f"{name}={value}" for name, value in chosen.items() if name.split(".")[0] in sections]
         lines += ["  " + " ".join(values)] if values else []
-    for section in SECTIONS:
-        members = {name: value for name, value in chosen.items() if name.startswith(f"{section}.")}
-        if members:
-            kind = members.pop(f"{section}._target_").rsplit(".", 1)[-1]
-            rest = (f"{name.split('.')[1]}={value}" for name, value in members.items())
-            lines.append(f"  {section} {kind}: {' '.join(rest)}")
     if task.pairs < FEW:
         lines.append(
-            f"note: from fewer than {FEW:,} pairs a model learns these and little else; it takes some "
-            "thousands to translate other sentences"
+            f"note: from fewer than {FEW:,} pairs a model learns these sentences and little else; to "
+            "translate others it needs thousands"
         )
     return lines

@@ -260,7 +260,7 @@ def score_split(translator: Translator, split: Split, *, ambiguous: bool = False
 def final_lines(scores: dict[str, Any] | None) -> list[str]:
     """Test scores for the terminal."""
     if scores is None:
-        return ["no test split: no final scores"]
+        return ["no test split, so no final scores; translate evaluate scores any pairs"]
     lines = [f"test: {line}" for line in score_lines(scores)]
     for name, own in scores.get("corpora", {}).items():
         values = f"BLEU {own['bleu']:.2f}  chrF {own['chrf']:.2f}  TER {own['ter']:.2f}"

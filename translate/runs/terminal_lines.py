@@ -19,6 +19,9 @@ from translate.training.loop import Progress, Training
 from translate.training.update import StepReport
 
 REFRESH_EVERY = 10  # optimizer steps, on a terminal
+BLEU = (
+    "bleu: what translations share with the references, 0 to 100; roughly, 20 gives the gist and 30 is good"
+)
 
 
 class ProgressLine:
@@ -155,6 +158,7 @@ def start_lines(
         f"run directory {directory.path}",
         "nll: the negative log-likelihood of a target piece (a word or a part of one)"
         f"{links if has_gold else ''}; lower is better",
+        *([BLEU] if validated is not None else []),
     ]
 
 

@@ -236,7 +236,7 @@ def train_tokenizer(
     tokenizer, wanted = Tokenizer(model, tokenised=tokenised), config.vocabulary_size
     if len(tokenizer) == wanted:
         return TrainedTokenizer(tokenizer, None)
-    message = f"tokenizer.vocabulary_size={wanted} is too large for this corpus: shrunk to {len(tokenizer)}"
+    message = f"vocabulary: {len(tokenizer):,} pieces; so small a corpus has no {wanted:,}"
     return TrainedTokenizer(tokenizer, message)
 
 
