@@ -146,11 +146,15 @@ def reproduce(stored: dict[str, Any], name: str, seed: int, folder: Path) -> boo
     for part in chain(stored, name):
         given = settings(stored["recipes"][part], part, str(folder), f"-seed{seed}")
         call("train", *given, f"training.seed={seed}", "training.resume=true")
-    scores = scores_of(stored, recipe, folder, Path("runs") / f"{name}-seed{seed}")
+    run_folder = Path("runs", f"{name}-seed{seed}")
+    scores = scores_of(stored, recipe, folder, run_folder)
+    done = json.loads((run_folder / "scores.json").read_text(encoding="utf-8"))
     print(f"\n{name}, seed {seed}, {stored['test']}, {stored['signature']}")
     for key, score in scores.items():
         before = _range(recipe, key)
         print(f"  {SCORES[key]:12}{score:6.2f}{before and f'   stored {before}'}")
+    sizes = f"{done['parameters']:,} parameters, {done['steps']:,} steps"
+    print(f"  {sizes}, {done['seconds'] / 60:.1f} minutes of training and validation")
     if "bleu_tokenised" not in scores:
         print("  BLEU by Moses' tokens needs the package sacremoses, and is left out")
     line = ", ".join(f"{key}: {score:.2f}" for key, score in scores.items())
