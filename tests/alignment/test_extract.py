@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
+import torch
 
 from translate.alignment.alignment import AlignmentChoice
 from translate.alignment.methods import align
-from translate.alignment.pairs import EncodedPair, pair_batches
+from translate.alignment.pairs import EncodedPair, pair_batches, renormalise
 from translate.errors import UserError
 from translate.links.links import Gold, score
 from translate.text.tokenizer import EOS
@@ -17,13 +18,8 @@ HEAD_0 = [
     [0.0, 0.0, 0.0, 0.0, 1.0],  # nothing but </s>: zero
 ]
 HEAD_1 = [
-    [
-        0.1,
-        0.2,
-        0.1,
-        0.0,
-        0.6,
-    ],  # .25 .75 0; with head 0 .4375 .5 .0625 (averaged first, I would win over love)
+    # .25 .75 0; with head 0 .4375 .5 .0625 (averaged first, I would win over love)
+    [0.1, 0.2, 0.1, 0.0, 0.6],
     [0.6, 0.1, 0.1, 0.0, 0.2],  # .75 .25 0; .875 .125 0
     [0.0, 0.0, 0.0, 0.5, 0.5],  # 0 0 1; 0 .25 .75
     [0.125, 0.125, 0.125, 0.125, 0.5],  # .25 .5 .25; .125 .75 .125
@@ -138,6 +134,11 @@ def test_choice_must_exist_in_the_model(by_hand, layer, heads):
 def test_wrong_choice(change):
     with pytest.raises(UserError, match="alignment"):
         AlignmentChoice.from_dict({"layer": 0, "heads": [0], "shift": 0, "threshold": 0.0} | change)
+
+
+def test_rows_sum_to_one_or_stay_zero():
+    rows = renormalise(torch.tensor([[2.0, 6.0], [0.0, 0.0], [1e-42, 1e-42], [1e-30, 3e-30]]))
+    torch.testing.assert_close(rows, torch.tensor([[0.25, 0.75], [0, 0], [0, 0], [0.25, 0.75]]))
 
 
 def test_pieces_and_words_must_fit():

@@ -47,11 +47,6 @@ def test_written_alignments_read_back(tmp_path, given):
         assert [tuple(o) for o in one.source_offsets] == list(other.source_offsets)
 
 
-def test_a_threshold_asked_for_is_kept(tmp_path):
-    written = json.loads(write_alignments([FIRST], tmp_path / "a.json", threshold=0.1).read_text())
-    assert Alignment.from_dict(written).links() == FIRST.links(0.1) != FIRST.links()
-
-
 def test_json_of_one_is_an_object_with_offsets(tmp_path):
     row = json.loads(write_alignments([FIRST], tmp_path / "a.json").read_text())
     assert row["links"] == "0-0 1-2 2-1"

@@ -6,7 +6,7 @@ import pytest
 
 import translate
 from translate.alignment.methods import METHODS
-from translate.alignment.views import draw_heads_of, page_of
+from translate.alignment.views import page_of
 from translate.errors import UserError
 from translate.figures.page import Page
 from translate.links.links import parse_gold
@@ -58,7 +58,7 @@ def test_words_of_which_attention_and_erasure_differ_are_marked(translator: Tran
             assert alternative.doubtful[target] == f"attention says {first}, erasure {second}"
 
 
-def test_wrong_input(translator: Translator, tmp_path: Path) -> None:
+def test_wrong_input(translator: Translator) -> None:
     with pytest.raises(UserError, match="nothing to show: 4 source and 0 target words"):
         page(translator, [""])
     with pytest.raises(ValueError, match="0 translations"):
@@ -67,7 +67,3 @@ def test_wrong_input(translator: Translator, tmp_path: Path) -> None:
         page(translator, TARGETS, scores=[1.0])
     with pytest.raises(ValueError, match="gold link lies outside"):
         page(translator, TARGETS, gold=parse_gold("9-0", where="x"))
-    with pytest.raises(UserError, match="nothing to draw: 0 source and 1 target words"):
-        draw_heads_of(
-            translator.model, translator.encode_pair("", "toi"), translator.choice, tmp_path / "a.png"
-        )

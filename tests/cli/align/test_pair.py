@@ -39,19 +39,12 @@ def test_methods(own_run: Path, method: str, translate_command: Command) -> None
     assert result == (0, found.pharaoh(weights=True) + "\n", "")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "begins"),
-    [("a.png", b"\x89PNG"), ("a.pdf", b"%PDF"), ("a.svg", b"<?xml"), ("A.PNG", b"\x89PNG")],
-)
-def test_heatmaps(run: Path, tmp_path: Path, name: str, begins: bytes, translate_command: Command) -> None:
-    out = tmp_path / name
+def test_a_heatmap_is_named_for_its_run(run: Path, tmp_path: Path, translate_command: Command) -> None:
+    out = tmp_path / "A.SVG"
     result = translate_command("align", "pair", run, *PAIR, "--out", out, "--values")
     assert result == (0, f"heatmap written to {out}\n", "")
-    content = out.read_bytes()
-    assert content.startswith(begins)
-    if name.endswith("svg"):
-        assert all(word.encode() in content for word in (run.name, "love", "aime"))
+    shown = out.read_text(encoding="utf-8")
+    assert all(f">{word}<" in shown for word in (run.name, "love", "aime"))
 
 
 def test_a_page(run: Path, tmp_path: Path, translator: Translator, translate_command: Command) -> None:
