@@ -9,7 +9,6 @@ import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 import typer.main
@@ -22,14 +21,9 @@ LINKED = sorted({*PAGES, *ROOT.glob("*.md"), *(ROOT / "docs" / "experiments").gl
 ANCHOR = re.compile(r"\[[^]]*\]\(([^)\s]+)\)|(?:src|srcset|href)=\"([^\"]+)\"")
 # Options of other programs that the pages speak of.
 FOREIGN = {
-    "--max-restarts": "torchrun",
-    "--nproc-per-node": "torchrun",
-    "--standalone": "torchrun",
-    "--build-arg": "docker",
-    "--no-python": "torchrun",
-    "--logdir": "tensorboard",
-    "--directory": "python3 -m http.server",
-    "--echo": "sacrebleu",
+    "torchrun": ("--max-restarts", "--nproc-per-node", "--standalone", "--no-python"),
+    "docker, tensorboard": ("--build-arg", "--logdir"),
+    "sacrebleu, python3 -m http.server": ("--echo", "--directory"),
 }
 SECTION = "data|model|tokenizer|optimizer|schedule|training|runtime|search|alignment|run"
 FILES = (".py", ".json", ".tsv", ".bin", ".lock", ".safetensors")
@@ -53,7 +47,7 @@ def anchors(page: Path) -> set[str]:
 @cache
 def options() -> frozenset[str]:
     """Every option of every command, of `translate train`, of the scripts and of the tests' tools."""
-    found: set[str] = set(FOREIGN)
+    found = {option for listed in FOREIGN.values() for option in listed}
     queue = [typer.main.get_command(build_app())]
     while queue:
         command = queue.pop()
@@ -70,30 +64,16 @@ def options() -> frozenset[str]:
 
 @cache
 def settings() -> frozenset[str]:
-    """The dotted name of every setting that some configuration holds."""
-    import yaml  # type: ignore[import-untyped]
-
+    """The dotted name of every setting that some configuration holds, and of what holds it."""
     from translate.config.listing import chosen_settings, closed_settings
     from translate.config.settings import SECTIONS
 
-    found = {setting.path for section in SECTIONS for setting in closed_settings(section)}
-    for file in (ROOT / "conf" / "model").rglob("*.yaml"):
-        group = file.relative_to(ROOT / "conf").parent.as_posix()
-        found |= {setting.path for setting in chosen_settings(group, file.stem)}
-    for file in (ROOT / "conf").rglob("*.yaml"):
-        content = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
-        group = "".join(f"{part}." for part in file.relative_to(ROOT / "conf").parts[:-1])
-        found |= {group.removesuffix("."), *keys_of(content, group)}
-    return frozenset(found)
-
-
-def keys_of(content: dict[str, Any], prefix: str) -> set[str]:
-    found = set()
-    for key, value in content.items():
-        found.add(f"{prefix}{key}")
-        if isinstance(value, dict):
-            found |= keys_of(value, f"{prefix}{key}.")
-    return found
+    found = [setting.path for section in SECTIONS for setting in closed_settings(section)]
+    for room in ("model", "optimizer", "schedule"):
+        for file in (ROOT / "conf" / room).rglob("*.yaml"):
+            group = file.relative_to(ROOT / "conf").parent.as_posix()
+            found += [setting.path for setting in chosen_settings(group, file.stem)]
+    return frozenset({*found, *(path.rpartition(".")[0] for path in found)})
 
 
 @pytest.mark.parametrize("page", LINKED, ids=named)

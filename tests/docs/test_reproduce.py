@@ -31,14 +31,8 @@ def test_a_recipe_is_trained_again_and_compared(
 
     def again(bleu: float) -> tuple[int, str]:
         recipe = {"pair": "en-de", "train": TRAIN, "seeds": {7: {"bleu": bleu}}}
-        stored = {
-            "signature": "",
-            "beam_size": 2,
-            "test": "test",
-            "files": files,
-            "recipes": {"tiny": recipe},
-        }
-        Path("results.yaml").write_text(yaml.safe_dump(stored))
+        stored = {"signature": "", "beam_size": 2, "test": "test", "files": files}
+        Path("results.yaml").write_text(yaml.safe_dump(stored | {"recipes": {"tiny": recipe}}))
         with without_figures():
             code = reproduce.main(["tiny", "--data", "."], Path("results.yaml"))
         return code, "".join(capsys.readouterr())
@@ -60,7 +54,6 @@ def test_a_recipe_is_trained_again_and_compared(
 def test_the_spread_is_that_of_the_seeds_and_half_a_bleu_at_least() -> None:
     for seeds, low, high in (([40.3], 39.8, 40.8), ([38, 39.6, 40], 38, 40), ([39.7, 39.9], 39.3, 40.3)):
         recipe = {"seeds": {seed: {"bleu": bleu} for seed, bleu in enumerate(seeds)}}
-        judged = [
-            reproduce.verdict(recipe, bleu)[0] for bleu in (low - 0.01, low + 0.01, high - 0.01, high + 0.01)
-        ]
+        limits = (low - 0.01, low + 0.01, high - 0.01, high + 0.01)
+        judged = [reproduce.verdict(recipe, bleu)[0] for bleu in limits]
         assert judged == [False, True, True, False]
