@@ -55,12 +55,22 @@ def test_every_choice_is_a_valid_setting(backend: str, pairs: int, seconds: floa
     check_config(with_settings(compose([f"model={backend}"]), chosen | {"training.max_steps": None}, free))
 
 
-@pytest.mark.parametrize(("line", "guided"), [("a b", True), ("b " * 61, False), ("\u6211" * 61, False)])
-def test_sentences_too_long_for_links_guide_no_attention(line: str, guided: bool):
-    train_split = Split([line] * 3, [line] * 3)
+@pytest.mark.parametrize(
+    ("line", "count", "guided"),
+    [
+        ("a b", 3, True),
+        ("b " * 61, 3, False),
+        ("\u6211" * 61, 3, False),
+        ("b " * 20, 100_000, True),  # (40 + 12) million possible links, 52 seconds of 600
+        ("b " * 20, 400_000, False),
+    ],
+)
+def test_sentences_too_long_or_too_many_for_links_guide_no_attention(line: str, count: int, guided: bool):
+    train_split = Split([line] * count, [line] * count)
     corpus = Corpus("own", "en", "fr", train=train_split, validation=None, test=None, dropped={})
-    config, _ = fit_recipe(compose(), free_settings([], GROUPS), corpus)
+    config, lines = fit_recipe(compose(), free_settings([], GROUPS), corpus)
     assert (config.training.guided_alignment > 0) == guided
+    assert ("would take about 2:52 minutes" in lines[-1]) == (count == 400_000)
 
 
 @pytest.mark.slow

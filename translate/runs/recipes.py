@@ -26,6 +26,13 @@ SPEED = 6_000  # target tokens a second there
 SHORT, LONG = 240, 900  # seconds: in fewer, a small model learns more than a larger one
 STEP = 0.2  # seconds of a step there
 FEW = 1_000  # pairs that teach a model little else than themselves
+LINKS = (
+    1_000_000  # possible links (words of one side times the other's) that are estimated in a second, about
+)
+MOST_LINKING = 0.15  # of the time
+LINKING = (
+    "note: no training.guided_alignment, since to link the words of all pairs would take about {} minutes"
+)
 
 LENGTH = ("training.max_steps", "training.max_epochs", "training.max_time")
 SECTIONS = ("optimizer", "schedule")  # that are chosen as wholes
@@ -173,23 +180,29 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
             limits["training.max_time"] = 60.0 * MINUTES
     from translate.corpora.filters import count_words
     from translate.corpora.linkers import LONGEST
+    from translate.runs.terminal_lines import clock
 
     pairs = len(corpus.train)
-    source_words, words = (
-        [count_words(line) for line in islice(side, SAMPLE)]
-        for side in (corpus.train.source, corpus.train.target)
-    )
-    linked = sum(max(both) <= LONGEST for both in zip(source_words, words, strict=True))
-    tokens = max(1.0, pairs * PIECES * sum(words) / len(words))
+    sides = islice(corpus.train.source, SAMPLE), islice(corpus.train.target, SAMPLE)
+    lengths = [(count_words(source), count_words(target)) for source, target in zip(*sides, strict=True)]
+    linked = sum(max(both) <= LONGEST for both in lengths)
+    tokens = max(1.0, pairs * PIECES * sum(target for _, target in lengths) / len(lengths))
+    links = pairs * sum(source * target for source, target in lengths) / len(lengths)
     task = Task(pairs, tokens, seconds_of(*limits.values(), tokens=tokens))
     backend = BACKENDS.get(str(config.model.get("name")), no_backend)
     recipe = backend(task) | common(task)
     chosen = {name: value for name, value in expanded(recipe).items() if name in free}
-    if config.data.read != "text" or config.data.context_sentences or 2 * linked < len(words):
+    notes = []
+    known = corpus.train.links is not None or config.training.guided_links is not None
+    linking = 0.0 if known else (links + min(links, config.training.guided_sample_links)) / LINKS
+    takes_long = linking > MOST_LINKING * (limits["training.max_time"] or task.seconds)
+    if config.data.read != "text" or config.data.context_sentences or 2 * linked < len(lengths):
         chosen.pop("training.guided_alignment", None)  # for the links of words in single sentences
+    elif takes_long and chosen.pop("training.guided_alignment", None):
+        notes.append(LINKING.format(clock(linking)))
     whole = {section for section in SECTIONS if f"{section}._target_" in chosen}
     shown = {name: value for name, value in recipe.items() if name in whole or name in chosen}
-    return with_settings(config, limits | chosen, free), described(task, limits, shown)
+    return with_settings(config, limits | chosen, free), [*described(task, limits, shown), *notes]
 
 
 def seconds_of(steps: int | None, epochs: int | None, seconds: float | None, *, tokens: float) -> float:

@@ -1,6 +1,7 @@
 """The lines of a run on the terminal: first ones, progress, last ones."""
 
 import math
+import shlex
 import sys
 import time
 from collections.abc import Mapping
@@ -184,5 +185,7 @@ def closing_lines(
     if changes:
         rows["since the start"] = changes
     rows["kept in"] = str(directory.path)
+    if settings.data.read == "text":
+        rows["try it"] = f'translate text {shlex.quote(str(directory.path))} "A sentence."'
     width = max(map(len, rows))
     return [f"{name:<{width}}  {value}" for name, value in rows.items()]
