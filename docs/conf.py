@@ -1,4 +1,4 @@
-"""The site of `make docs`: the Markdown of this repository as it stands, and the public Python names.
+"""The site of `make docs`: the Markdown and the notebooks of this repository, and the public Python names.
 
 Pages hold plain relative links, as the repository's host shows them. The chapters of the site are the
 headings and links of index.md, so that the place of a page stands in one file.
@@ -9,7 +9,10 @@ import shutil
 from pathlib import Path
 
 import typer.main
+from docutils import nodes
+from latex2mathml.converter import convert
 from sphinx.application import Sphinx
+from sphinx.writers.html5 import HTML5Translator
 from typer.cli import get_docs_for_click
 
 from translate.cli.main import build_app
@@ -23,14 +26,19 @@ ACCESSIBLE = {
     "<pre>": '<pre tabindex="0">',
     '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
 }
+DRAWN = re.compile(r'alt="[^"]*_images/[0-9a-f]+\.png"')  # of a notebook
 MAPS = ("docs/index", "docs/experiments/README")  # the pages whose links are the chapters of the site
 
 project, release = "translate", __version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = MAPS[0]
-include_patterns = ["docs/**", "data/README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
-exclude_patterns = [".*", "build", "runs", "tests", "translate", "scripts", "conf", "notebooks"]
+include_patterns = ["docs/**", "notebooks/*.ipynb", "data/README.md"]
+include_patterns += ["CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
+exclude_patterns = [".*", "build", "runs", "tests", "translate", "scripts", "conf"]
 myst_heading_anchors = 3
+myst_enable_extensions = ["dollarmath"]
+html_math_renderer = "mathml"
+nb_execution_mode = "off"  # a notebook holds what its cells gave; the tests run its script
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
@@ -48,7 +56,7 @@ def add_chapters(app: Sphinx, page: str, source: list[str]) -> None:
     folder, seen = (ROOT / page).parent, set()
     for section in re.split(r"^#+ ", source[0], flags=re.MULTILINE)[1:]:
         pages = []
-        for name in re.findall(r"\(([\w./-]+\.md)\)", section):
+        for name in re.findall(r"\(([\w./-]+\.(?:md|ipynb))\)", section):
             target = (folder / name).resolve().relative_to(ROOT).with_suffix("").as_posix()
             inside = page == root_doc or target.startswith("docs/experiments/")
             if target not in seen and inside:
@@ -69,6 +77,13 @@ def add_commands(app: Sphinx, page: str, source: list[str]) -> None:
         source[0] += f"\n{escaped}"
 
 
+def add_formula(writer: HTML5Translator, node: nodes.math | nodes.math_block) -> None:
+    """Write a formula as MathML, which browsers show without network."""
+    display = "block" if isinstance(node, nodes.math_block) else "inline"
+    writer.body.append(convert(node.astext(), display=display))
+    raise nodes.SkipNode
+
+
 def finish(app: Sphinx, error: Exception | None) -> None:
     """Mend the theme, add the pictures that HTML names, and a first page that leads to the map."""
     if error is None and app.builder.name == "html":
@@ -76,6 +91,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
             text = page.read_text(encoding="utf-8")
             for found, mended in ACCESSIBLE.items():
                 text = text.replace(found, mended)
+            text = DRAWN.sub('alt="drawn by the code above"', text)
             page.write_text(text, encoding="utf-8")
         shutil.copytree(ROOT / "docs" / "pictures", app.outdir / "docs" / "pictures", dirs_exist_ok=True)
         first = f'<meta http-equiv="refresh" content="0; url={root_doc}.html"><title>{project}</title>'
@@ -83,6 +99,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
+    app.add_html_math_renderer("mathml", (add_formula, None), (add_formula, None))
     app.connect("source-read", add_chapters)
     app.connect("source-read", add_commands)
     app.connect("build-finished", finish)
