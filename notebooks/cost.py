@@ -40,7 +40,7 @@ multi_head = attention.create(
 
 
 def operations(length: int) -> int:
-    """What torch counts when a sequence attends to itself."""
+    """The operations that torch counts when a sequence attends to itself."""
     with FlopCounterMode(display=False) as counter:
         multi_head.attend_self(torch.randn(1, length, width))
     return counter.get_total_flops()

@@ -53,6 +53,7 @@ def gradients() -> Iterator[None]:
         ("many_heads", "demo_transformer", "missed.png"),
         ("fixed_vector", None, "length.png"),
         ("dot_products", None, "scale.png"),
+        ("five_variants", None, "tasks.png"),
         ("cost", None, "cache.png"),
         ("fast_weights", None, "capacity.png"),
         ("order_and_positions", None, "positions.png"),
