@@ -11,7 +11,15 @@ from translate.corpora.corpus import Corpus
 from translate.corpora.split import Split
 from translate.runs.life import train
 from translate.runs.load import read_settings
-from translate.runs.recipes import BACKENDS, Task, common, expanded, fit_recipe, free_settings, with_settings
+from translate.runs.recipes import (
+    BACKENDS,
+    Task,
+    expanded,
+    fit_recipe,
+    free_settings,
+    recipe_of,
+    with_settings,
+)
 from translate.runs.run_directory import RunDirectory
 from translate.runs.start import config_to_resume
 
@@ -50,7 +58,7 @@ def test_what_is_given_is_not_chosen():
 )
 def test_every_choice_is_a_valid_setting(backend: str, pairs: int, seconds: float):
     task = Task(pairs, pairs * 10.0, seconds)
-    chosen = expanded(common(task) | BACKENDS[backend](task))
+    chosen = expanded(recipe_of(backend, task))
     free = free_settings([], GROUPS | {"model": backend})
     check_config(with_settings(compose([f"model={backend}"]), chosen | {"training.max_steps": None}, free))
 

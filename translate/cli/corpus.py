@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from translate.cli.options import option
 from translate.errors import UserError
 
 EXAMPLES = """
@@ -15,10 +16,8 @@ Examples:
 
 
 def corpus(
-    data: Annotated[str, typer.Option(metavar="NAME", help="Name of a corpus: a file of conf/data.")],
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Folder for train.LANG, dev.LANG, test.LANG and *.gold.")
-    ],
+    data: Annotated[str, option("NAME", "Name of a corpus: a file of conf/data.")],
+    out: Annotated[Path, option("DIR", "Folder for train.LANG, dev.LANG, test.LANG and *.gold.")],
     overrides: Annotated[
         list[str] | None,
         typer.Argument(metavar="NAME=VALUE", help="Settings of the corpus, such as data.num_train=1000."),

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from translate.cli.options import option
+
 EXAMPLES = """
 Examples:
   translate import Helsinki-NLP/opus-mt-en-de --out runs/opus-en-de
@@ -24,7 +26,7 @@ def import_model(
             "in the hub's own cache.",
         ),
     ],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the run, to be created.")],
+    out: Annotated[Path, option("DIR", "Folder of the run, to be created.")],
 ) -> None:
     """Make a run of a pretrained model: Marian's (OPUS-MT), or what export --format huggingface wrote.
 

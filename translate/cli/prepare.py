@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from translate.cli.console import print_note, unbuffer_lines
+from translate.cli.options import option
 from translate.errors import UserError
 
 EXAMPLES = """
@@ -38,34 +39,30 @@ def prepare(
         ),
     ] = None,
     *,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the shards and the report.")],
-    recipe: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="YAML with corpora, filters and other settings.")
-    ] = None,
-    source_language: Annotated[str | None, typer.Option(metavar="CODE", help="Such as en.")] = None,
-    target_language: Annotated[str | None, typer.Option(metavar="CODE", help="Such as fr.")] = None,
+    out: Annotated[Path, option("DIR", "Folder of the shards and the report.")],
+    recipe: Annotated[Path | None, option("FILE", "YAML with corpora, filters and other settings.")] = None,
+    source_language: Annotated[str | None, option("CODE", "Such as en.")] = None,
+    target_language: Annotated[str | None, option("CODE", "Such as fr.")] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
+            "NAME=VALUE",
+            "A setting of the recipe, such as filters.max_words=100; may be given several times.",
             "--set",
-            metavar="NAME=VALUE",
-            help="A setting of the recipe, such as filters.max_words=100; may be given several times.",
         ),
     ] = None,
     spark: Annotated[
         str | None,
-        typer.Option(
-            metavar="URL",
-            help="A Spark cluster that does the work, such as spark://host:7077: the same result. "
+        option(
+            "URL",
+            "A Spark cluster that does the work, such as spark://host:7077: the same result. "
             "Default: DuckDB on this machine.",
         ),
     ] = None,
     memory: Annotated[
-        str, typer.Option(metavar="SIZE", help="Memory for a process; what does not fit goes to the disk.")
+        str, option("SIZE", "Memory for a process; what does not fit goes to the disk.")
     ] = "2G",
-    workers: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Processes. Default: as many as processors.")
-    ] = None,
+    workers: Annotated[int | None, option("N", "Processes. Default: as many as processors.", min=1)] = None,
 ) -> None:
     """Clean, deduplicate and shuffle corpora of any size, and report what was dropped and why.
 

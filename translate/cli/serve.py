@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import typer
 
 from translate.cli.console import print_error, print_note
-from translate.cli.options import Engine, TranslationMachine, with_groups
+from translate.cli.options import Engine, TranslationMachine, flag, option, with_groups
 from translate.errors import UserError
 from translate.serve.limits import ServiceLimits
 
@@ -41,14 +41,12 @@ class AddressOptions:
 
     PANEL: ClassVar = "Address"
 
-    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1"
-    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="0 takes a free one.")] = 5000
-    key_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Keys that clients must give, one a line.")
-    ] = None
-    public: Annotated[
-        bool, typer.Option("--public", help="Let everybody in who reaches the address, without a key.")
-    ] = False
+    host: Annotated[str, option("ADDRESS", "Where to listen.")] = "127.0.0.1"
+    port: Annotated[int, option("N", "0 takes a free one.", min=0, max=65535)] = 5000
+    key_file: Annotated[Path | None, option("FILE", "Keys that clients must give, one a line.")] = None
+    public: Annotated[bool, flag("--public", "Let everybody in who reaches the address, without a key.")] = (
+        False
+    )
 
 
 @dataclass(frozen=True)
@@ -57,26 +55,20 @@ class LimitOptions:
 
     PANEL: ClassVar = "Limits"
 
-    max_characters: Annotated[int, typer.Option(min=1, metavar="N", help="Of the texts of a request.")] = (
+    max_characters: Annotated[int, option("N", "Of the texts of a request.", min=1)] = (
         ServiceLimits.characters
     )
-    max_texts: Annotated[int, typer.Option(min=1, metavar="N", help="Texts of a request.")] = (
-        ServiceLimits.texts
+    max_texts: Annotated[int, option("N", "Texts of a request.", min=1)] = ServiceLimits.texts
+    max_memory: Annotated[int, option("BYTES", "Memory that a request may need, by an estimate.", min=1)] = (
+        ServiceLimits.memory
     )
-    max_memory: Annotated[
-        int, typer.Option(min=1, metavar="BYTES", help="Memory that a request may need, by an estimate.")
-    ] = ServiceLimits.memory
-    max_body: Annotated[int, typer.Option(min=1, metavar="BYTES", help="Of a request.")] = ServiceLimits.body
-    max_file: Annotated[int, typer.Option(min=1, metavar="BYTES", help="Of a document.")] = ServiceLimits.file
+    max_body: Annotated[int, option("BYTES", "Of a request.", min=1)] = ServiceLimits.body
+    max_file: Annotated[int, option("BYTES", "Of a document.", min=1)] = ServiceLimits.file
     max_queue: Annotated[
-        int, typer.Option(min=1, metavar="PIECES", help="Source pieces that wait; beyond, clients get 429.")
+        int, option("PIECES", "Source pieces that wait; beyond, clients get 429.", min=1)
     ] = ServiceLimits.queue
-    max_requests: Annotated[int, typer.Option(min=1, metavar="N", help="Requests at a time.")] = (
-        ServiceLimits.requests
-    )
-    max_beam: Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="Hypotheses of a sentence.")] = (
-        ServiceLimits.beam
-    )
+    max_requests: Annotated[int, option("N", "Requests at a time.", min=1)] = ServiceLimits.requests
+    max_beam: Annotated[int, option("N", "Hypotheses of a sentence.", min=1, max=1000)] = ServiceLimits.beam
 
     def bounds(self) -> ServiceLimits:
         """The limits as a service has them."""
@@ -91,20 +83,15 @@ class WorkOptions:
 
     workers: Annotated[
         int,
-        typer.Option(
-            min=1, max=64, metavar="N", help="Processes that answer, each with models and threads of its own."
-        ),
+        option("N", "Processes that answer, each with models and threads of its own.", min=1, max=64),
     ] = 1
     drain: Annotated[
         int,
-        typer.Option(min=0, max=3600, metavar="SECONDS", help="For requests in progress when SIGTERM comes."),
+        option("SECONDS", "For requests in progress when SIGTERM comes.", min=0, max=3600),
     ] = 30
     languages: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME=en-fr",
-            help="Languages of a run that does not tell them; may be given several times.",
-        ),
+        option("NAME=en-fr", "Languages of a run that does not tell them; may be given several times."),
     ] = None
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import typer
 
 from translate.cli.console import as_unicode
-from translate.cli.options import flag, option
+from translate.cli.options import BeamSize, flag, option
 from translate.errors import UserError
 
 if TYPE_CHECKING:
@@ -52,9 +52,7 @@ class SearchOptions:
 
     PANEL: ClassVar = "Search"
 
-    beam_size: Annotated[int | None, option("N", "Hypotheses that the beam holds; 1 is greedy search.")] = (
-        None
-    )
+    beam_size: BeamSize = None
     length_penalty: Annotated[float | None, option("A", "Rank hypotheses by log-probability / length^A.")] = (
         None
     )

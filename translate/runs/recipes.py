@@ -106,11 +106,6 @@ def common(task: Task) -> dict[str, Any]:
     }
 
 
-def no_backend(task: Task) -> dict[str, Any]:
-    """A model of the user's own keeps its sizes."""
-    return {}
-
-
 def expanded(recipe: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a recipe, with all members of the sections that it chooses as wholes."""
     found: dict[str, Any] = {}
@@ -123,6 +118,11 @@ def expanded(recipe: Mapping[str, Any]) -> dict[str, Any]:
 BACKENDS = {"transformer": transformer, "rnn_bahdanau": rnn_bahdanau, "rnn_luong": rnn_luong}
 
 
+def recipe_of(model: str, task: Task) -> dict[str, Any]:
+    """The settings that suit a task; a model of the user's own keeps its sizes."""
+    return (BACKENDS[model](task) if model in BACKENDS else {}) | common(task)
+
+
 def free_settings(given: Iterable[str], groups: Mapping[str, str | None]) -> frozenset[str]:
     """The settings that a recipe may choose: those that are not given; none beside an experiment.
 
@@ -133,7 +133,7 @@ def free_settings(given: Iterable[str], groups: Mapping[str, str | None]) -> fro
     if groups.get("experiment") is not None:
         return frozenset()
     given, task = set(given), Task(1, 1.0, 1.0)
-    recipe = common(task) | BACKENDS.get(str(groups.get("model")), no_backend)(task)
+    recipe = recipe_of(str(groups.get("model")), task)
     names = {*LENGTH, *expanded(recipe)}
     for section in recipe.keys() & SECTIONS:
         members = {name for name in names if name.startswith(f"{section}.")}
@@ -189,8 +189,7 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
     tokens = max(1.0, pairs * PIECES * sum(target for _, target in lengths) / len(lengths))
     links = pairs * sum(source * target for source, target in lengths) / len(lengths)
     task = Task(pairs, tokens, seconds_of(*limits.values(), tokens=tokens))
-    backend = BACKENDS.get(str(config.model.get("name")), no_backend)
-    recipe = backend(task) | common(task)
+    recipe = recipe_of(str(config.model.get("name")), task)
     chosen = {name: value for name, value in expanded(recipe).items() if name in free}
     notes = []
     known = corpus.train.links is not None or config.training.guided_links is not None

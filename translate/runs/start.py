@@ -81,6 +81,7 @@ def make_tokenizers(settings: Settings, corpus: Corpus) -> TokenizerPair:
         paths = ", ".join(map(shown_path, config.paths))
         print(f"tokenizer.path: {paths}; only tokenizer.shared counts beside it", flush=True)
         return tokenizers
+    print("learning the vocabulary and encoding the corpus", flush=True)
     augmenter = Augmenter(settings.training.augment, tokenised)
     source, target = (
         augmenter.tokenizer_lines(side, MAX_TRAINING_CHARACTERS // 2) for side in _sides(settings, corpus)
