@@ -195,7 +195,7 @@ def short_time_line(training: Training, job: Job) -> str:
     seconds = progress.elapsed + progress.training_seconds * (1 / share - 1)
     more = f"training.max_time={60 * math.ceil(seconds / 60)}"
     return (
-        f"note: the time was enough for {100 * share:.0f} % of the pairs, {progress.step:,} "
+        f"note: the time was enough for {100 * share:.2g} % of the pairs, {progress.step:,} "
         f"step{'s' * (progress.step != 1)}; to read every pair once: {resume_command(job)} {more}"
     )
 
