@@ -32,12 +32,26 @@ def notebook(script: Path) -> nbformat.NotebookNode:
     return new_notebook(cells=cells(script.read_text(encoding="utf-8")), metadata={"kernelspec": KERNEL})
 
 
+def keep_outputs(made: nbformat.NotebookNode, written: nbformat.NotebookNode) -> None:
+    """Give the cells of a notebook what the same cells of an earlier one have shown."""
+    shown = {cell.source: cell for cell in written.cells if cell.cell_type == "code"}
+    for cell in made.cells:
+        if cell.cell_type == "code" and cell.source in shown:
+            cell.outputs, cell.execution_count = (
+                shown[cell.source].outputs,
+                shown[cell.source].execution_count,
+            )
+    made.metadata = written.metadata
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Make a notebook from a script.")
     parser.add_argument("script", type=Path)
-    parser.add_argument("--execute", action="store_true", help="run it, and keep what it shows")
+    parser.add_argument(
+        "--execute", action="store_true", help="run it; else unchanged cells keep what they have shown"
+    )
     arguments = parser.parse_args()
-    made = notebook(arguments.script)
+    made, path = notebook(arguments.script), arguments.script.with_suffix(".ipynb")
     if arguments.execute:
         from nbclient import NotebookClient
 
@@ -47,7 +61,8 @@ def main() -> None:
             record_timing=False,
             resources={"metadata": {"path": str(arguments.script.parent)}},
         ).execute()
-    path = arguments.script.with_suffix(".ipynb")
+    elif path.exists():
+        keep_outputs(made, nbformat.read(path, as_version=4))
     nbformat.write(made, path)
     print(path)
 

@@ -85,7 +85,7 @@ Title = Annotated[
     str | None,
     option(
         "TEXT",
-        "First line above the picture; '' for none. Default: the name of the run.",
+        "First line of the caption; '' for none. Default: the name of the run.",
         callback=as_unicode,
     ),
 ]
