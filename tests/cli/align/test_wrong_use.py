@@ -24,7 +24,7 @@ CASES: dict[str, list[tuple[list[str], str]]] = {
         ([*PAIR, "--links", "0-9", "--out", "a.png"], "--links: link '0-9' points to target word 9"),
         (["", "x", "--out", "a.html"], "nothing to show: 0 source and 1 target words"),
         ([], "missing argument SOURCE: a source sentence, or the picture that a run describes"),
-        ([*PAIR, "--threshold", "1.5"], "invalid value for '--threshold'"),
+        ([*PAIR, "--threshold", "1.5"], "--threshold: expected 0 to 1, got "),
         ([*PAIR, "--out", "a.png", "--threshold", "0.5"], f"--threshold {NO_EFFECT} a.png; it is for .txt"),
         (
             [*PAIR, "--out", "a.jsonl", "--weights"],
@@ -55,7 +55,7 @@ CASES: dict[str, list[tuple[list[str], str]]] = {
     "symmetrise": [
         ([*CORPUS], "missing option --reverse: run of the opposite direction"),
         ([*REVERSE, "--out", "a.html"], "a.html: expected one of .txt"),
-        ([*REVERSE, "--threshold", "-1"], "invalid value for '--threshold'"),
+        ([*REVERSE, "--threshold", "-1"], "--threshold: expected 0 to 1, got "),
         ([*REVERSE, "--heuristic", "uni"], "'uni'"),
     ],
     "calibrate": [
