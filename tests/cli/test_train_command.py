@@ -118,7 +118,11 @@ def test_long_suffixes_stay_short_and_apart():
             ["training.max_time=10m"],
             "training.max_time: expected a number or null, got '10m'; a time is a number of seconds: 600",
         ),
-        ([__file__], f"{shorten(__file__)}: files of sentences are given as data=files data.train.source="),
+        ([__file__], f"{shorten(__file__)}: sentences are given as data=files data.train.source="),
+        (
+            [f"data={__file__}"],
+            f"{shorten(f'data={__file__}')}: sentences are given as data=files data.train",
+        ),
         (["--experimental-rerun", "x.pkl"], "--experimental-rerun: no such option of translate train"),
         (["--config-dir", "nowhere"], "nowhere: no such folder of configuration files"),
     ],

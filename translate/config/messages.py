@@ -181,10 +181,7 @@ def malformed(text: str, reason: str, choices: Mapping[str, list[str]]) -> str:
     if text.endswith((".yaml", ".yml")) and "=" not in text:
         return own_file_hint(text)
     if "=" not in text and Path(text).is_file():
-        return (
-            f"{shorten(text)}: files of sentences are given as data=files data.train.source=FILE "
-            "data.train.target=FILE"
-        )
+        return _files_hint(text, text)
     if "=" not in text and not text.startswith("~"):
         known = " (for example model=transformer)"
         if text.split(".")[0] in choices:
@@ -206,6 +203,12 @@ def own_file_hint(text: str) -> str:
         f"{shorten(text)}: settings are given as NAME=VALUE, or in a file DIR/experiment/{name}.yaml with "
         f"--config-dir DIR experiment={name}"
     )
+
+
+def _files_hint(given: str, file: str) -> str:
+    """The message for a file of sentences that is given in another way."""
+    source = f"data.train.source={shorten(file)}"
+    return f"{shorten(given)}: sentences are given as data=files {source} data.train.target=FILE"
 
 
 def explain_composing(error: BaseException, choices: Mapping[str, list[str]]) -> str:
@@ -232,6 +235,9 @@ def explain_composing(error: BaseException, choices: Mapping[str, list[str]]) ->
 def missing_choice(name: str, choices: Mapping[str, list[str]]) -> str:
     """The message for ``group/choice``, which does not exist."""
     group, _, choice = name.rpartition("/")
+    file = name.removeprefix("data/")
+    if file != name and Path(file).is_file():
+        return _files_hint(f"data={file}", file)
     if group not in choices:
         return f"{shorten(group or name)}: no such group{did_you_mean(nearest(group or name, choices))}"
     near = nearest(choice, choices[group])
