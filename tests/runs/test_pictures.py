@@ -130,7 +130,7 @@ def test_the_command_line_reads_pictures(captions, grounded, photo, tmp_path, ca
 @pytest.mark.slow
 def test_a_picture_is_not_taken_for_words(grounded, photo, capsys):
     assert command(["text", str(grounded), str(photo)]) == 2
-    assert f"write: a sentence and --image {photo} for a picture" in capsys.readouterr().err
+    assert f"write: a sentence and --image '{photo}' for a picture" in capsys.readouterr().err
 
 
 @pytest.mark.slow
