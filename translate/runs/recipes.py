@@ -26,9 +26,7 @@ SPEED = 6_000  # target tokens a second there
 SHORT, LONG = 240, 900  # seconds: in fewer, a small model learns more than a larger one
 STEP = 0.2  # seconds of a step there
 FEW = 1_000  # pairs that teach a model little else than themselves
-LINKS = (
-    1_000_000  # possible links (words of one side times the other's) that are estimated in a second, about
-)
+LINKS = 1_000_000  # possible links (words of one side times the other's), estimated in a second, about
 MOST_LINKING = 0.15  # of the time
 LINKING = (
     "note: no training.guided_alignment, since to link the words of all pairs would take about {} minutes"
