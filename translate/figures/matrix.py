@@ -3,12 +3,13 @@
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
-
-import numpy as np
+from typing import TYPE_CHECKING, Protocol
 
 from translate.errors import UserError
 from translate.links.links import Links
+
+if TYPE_CHECKING:  # the command line asks for the style without waiting for numpy
+    import numpy as np
 
 _LONGEST_LABEL = 32  # characters
 _ESCAPED = ("Cc", "Cs", "Zl", "Zp", "Cn")  # categories that would break the line or cannot be drawn
@@ -30,7 +31,7 @@ class WordMatrix(Protocol):
     def target_words(self) -> Sequence[str]: ...
 
     @property
-    def weights(self) -> np.ndarray: ...
+    def weights(self) -> "np.ndarray": ...
 
     @property
     def method(self) -> str: ...
