@@ -95,6 +95,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
             page.write_text(text, encoding="utf-8")
         shutil.copytree(ROOT / "docs" / "pictures", app.outdir / "docs" / "pictures", dirs_exist_ok=True)
         first = f'<meta http-equiv="refresh" content="0; url={root_doc}.html"><title>{project}</title>'
+        first += f'<a href="{root_doc}.html">{project}</a>'
         (app.outdir / "index.html").write_text(f"<!doctype html>{first}\n", encoding="utf-8")
 
 

@@ -61,7 +61,7 @@ def settings(
     """Show every setting, of one section or of one name, with its default, type and meaning."""
     from omegaconf import OmegaConf
 
-    from translate.config.composer import Composer, leaves
+    from translate.config.composer import Composer
     from translate.config.names import did_you_mean, nearest, shorten
 
     if markdown:
@@ -74,23 +74,22 @@ def settings(
     chosen = composer.chosen(given)
     # A choice that extends a file of another group brings that group along, at its own path.
     chosen = {name: choice for name, choice in chosen.items() if _package(name) not in chosen}
-    ending = f".{section}"
-    if section and section not in ORDER:  # the name of a setting; to look each one up would wait for torch
-        paths = [path for path, _ in leaves(OmegaConf.to_container(composer.compose(given)))]
-        if not any(
-            f".{'.'.join(path[:end])}".endswith(ending) for path in paths for end in (1, 2, 3, len(path))
-        ):
-            near = did_you_mean(nearest(section, ORDER))
-            raise UserError(
-                f"{shorten(section)}: no such section or setting{near} (sections are {', '.join(ORDER)})"
-            )
-    found = {name: list(_settings(name, chosen)) for name in ([section] if section in ORDER else ORDER)}
-    if section and section not in ORDER:
-        found = {
-            name: rows
-            for name, all_rows in found.items()
-            if (rows := [row for row in all_rows if f".{row.path}".endswith(ending)])
+    named = section if section not in ORDER else ""  # a setting, or several
+    # To look up what nobody knows would wait for torch.
+    known = not named or {*named.split(".")} <= {*_keys(OmegaConf.to_container(composer.compose(given)))}
+    found = {
+        name: list(_settings(name, chosen)) for name in (ORDER if section == named else [section]) if known
+    }
+    if named:
+        rows_of = {
+            name: [row for row in rows if f".{named}." in f".{row.path}."] for name, rows in found.items()
         }
+        found = {name: rows for name, rows in rows_of.items() if rows}
+    if not found:
+        near = did_you_mean(nearest(section, ORDER))
+        raise UserError(
+            f"{shorten(section)}: no such section or setting{near} (sections are {', '.join(ORDER)})"
+        )
     if as_json:
         listed = [asdict(setting) for rows in found.values() for setting in rows]
         print(json.dumps(listed, indent=2, ensure_ascii=False))
@@ -101,6 +100,13 @@ def settings(
         for setting in rows:
             print(_entry(setting))
         print()
+
+
+def _keys(config: object) -> Iterator[str]:
+    """The keys of a configuration, at every depth."""
+    for key, value in config.items() if isinstance(config, dict) else ():
+        yield str(key)
+        yield from _keys(value)
 
 
 def page(groups: dict[str, list[str]]) -> Iterator[str]:

@@ -194,9 +194,10 @@ def short_time_line(training: Training, job: Job) -> str:
     share = max(1, progress.batch) / max(1, training.stream.epoch_length())
     seconds = progress.elapsed + progress.training_seconds * (1 / share - 1)
     more = f"training.max_time={60 * math.ceil(seconds / 60)}"
+    steps = f"{progress.step:,} step{'s' * (progress.step != 1)}"
     return (
-        f"note: the time was enough for {100 * share:.2g} % of the pairs, {progress.step:,} "
-        f"step{'s' * (progress.step != 1)}; to read every pair once: {resume_command(job)} {more}"
+        f"note: the time was enough for {100 * share:.2g} % of the pairs, {steps}; to read all of them once, "
+        f"where several times are better: {resume_command(job)} {more}"
     )
 
 

@@ -173,7 +173,8 @@ def closing_lines(
     rows = {
         "steps": f"{progress.step:,}, {epochs}",
         "target tokens": f"{progress.tokens:,}, {scores['tokens_per_second']:,.0f} a second",
-        "time": f"{clock(progress.seconds)} ({clock(progress.validation_seconds)} of it in validation)",
+        "time": f"{clock(progress.elapsed)} in all, {clock(progress.training_seconds)} of it in steps and "
+        f"{clock(progress.validation_seconds)} in validation",
     }
     if progress.best:
         metric = settings.training.best_metric
@@ -186,6 +187,7 @@ def closing_lines(
         rows["since the start"] = changes
     rows["kept in"] = str(directory.path)
     if settings.data.read == "text":
-        rows["try it"] = f'translate text {shlex.quote(str(directory.path))} "A sentence."'
+        plugins = "".join(f" --plugin {name}" for name in settings.run.plugins)
+        rows["try it"] = f'translate text {shlex.quote(str(directory.path))}{plugins} "A sentence."'
     width = max(map(len, rows))
     return [f"{name:<{width}}  {value}" for name, value in rows.items()]
