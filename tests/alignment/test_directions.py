@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 
 from translate.alignment.alignment import AlignmentChoice
-from translate.alignment.calibrate import (
-    THRESHOLDS,
-    Direction,
-    calibrate_directions,
-    cross_agreement,
-)
+from translate.alignment.calibrate import THRESHOLDS, Direction, calibrate_directions, cross_agreement
 from translate.alignment.evidence import PairWords
 from translate.alignment.pairs import EncodedPair
 from translate.errors import UserError

@@ -75,3 +75,8 @@ def test_wrong_values(tmp_path):
             Alignment.from_dict(values)
     with pytest.raises(ValueError, match="source_offsets: 1 for 2 words"):
         Alignment(["a", "b"], ["c"], np.zeros((1, 2)), [(0, 1)])
+
+
+def test_a_threshold_asked_for_is_kept(tmp_path):
+    written = json.loads(write_alignments([FIRST], tmp_path / "a.json", threshold=0.1).read_text())
+    assert Alignment.from_dict(written).links() == FIRST.links(0.1) != FIRST.links()

@@ -11,12 +11,7 @@ from hypothesis import strategies as st
 from tests.alignment.test_methods import PAIRS
 from tests.tiny_models import tiny_model
 from translate.alignment.alignment import Alignment, AlignmentChoice
-from translate.alignment.method_report import (
-    agree,
-    compare_methods,
-    disputed_words,
-    rank_correlation,
-)
+from translate.alignment.method_report import agree, compare_methods, disputed_words, rank_correlation
 from translate.alignment.methods import align
 from translate.alignment.pairs import EncodedPair
 from translate.links.links import Gold, score

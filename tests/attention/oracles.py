@@ -273,12 +273,9 @@ def multi_head(
 
 def alibi_bias(num_heads: int) -> Callable[[int, int], float]:
     """Published slopes: of 2, 4 and 3 heads; the third of 3 is the first of 4."""
-    slopes = {
-        1: [2**-8],
-        2: [2**-4, 2**-8],
-        3: [2**-4, 2**-8, 2**-2],
-        4: [2**-2, 2**-4, 2**-6, 2**-8],
-    }[num_heads]
+    slopes = {1: [2**-8], 2: [2**-4, 2**-8], 3: [2**-4, 2**-8, 2**-2], 4: [2**-2, 2**-4, 2**-6, 2**-8]}[
+        num_heads
+    ]
     return lambda head, distance: -slopes[head] * abs(distance)
 
 

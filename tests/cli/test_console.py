@@ -9,14 +9,7 @@ from typing import Any
 import pytest
 
 from translate.cli import console
-from translate.cli.console import (
-    Rate,
-    as_unicode,
-    print_error,
-    print_note,
-    print_notices,
-    print_warning,
-)
+from translate.cli.console import Rate, as_unicode, print_error, print_note, print_notices, print_warning
 from translate.cli.main import run
 from translate.cli.options import TranslationMachine
 from translate.errors import UserError, UserNotice

@@ -45,9 +45,7 @@ def test_who_translated_is_said(even_run: Path, translate_command: Command) -> N
 
 
 def test_what_was_demanded_in_vain_is_an_error(
-    even_run: Path,
-    tiny_runs: dict[str, Path],
-    translate_command: Command,
+    even_run: Path, tiny_runs: dict[str, Path], translate_command: Command
 ) -> None:
     found = translate_command("text", even_run, "--engine", "ctranslate2", "--sample", SENTENCE)
     assert (found.code, found.out) == (2, "")

@@ -95,10 +95,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("failing")
-@pytest.mark.parametrize(
-    "options",
-    [(), ("--align",), ("--n-best", 2), ("--format", "jsonl")],
-)
+@pytest.mark.parametrize("options", [(), ("--align",), ("--n-best", 2), ("--format", "jsonl")])
 def test_the_stream_goes_on(run: Path, translate_command: Command, options: tuple[object, ...]) -> None:
     result = translate_command("text", run, *options, stdin=STDIN)
     whole = translate_command("text", run, *options, stdin=STDIN.replace(b"boom", b""))

@@ -10,15 +10,7 @@ import pyarrow
 import pytest
 
 from translate.corpora import columns
-from translate.corpora.columns import (
-    NUMBER,
-    TEXTS,
-    Column,
-    Mapped,
-    Spill,
-    StoredTable,
-    stored_lines,
-)
+from translate.corpora.columns import NUMBER, TEXTS, Column, Mapped, Spill, StoredTable, stored_lines
 from translate.errors import UserError
 from translate.text.lines import read_lines
 

@@ -56,10 +56,7 @@ STRANGE = ["a\u2028b", "a\u0085b", "a\x0bb\x0cc", "a\u2029b", "a\x00b", "a\rb", 
 
 def test_strange_lines_stay_parallel_and_test_is_kept_whole(tmp_path: Path) -> None:
     target = [f"t {i}" for i in range(len(STRANGE))]
-    corpus = load(
-        train=pair(tmp_path, STRANGE, target),
-        test=pair(tmp_path, STRANGE, target, "test"),
-    )
+    corpus = load(train=pair(tmp_path, STRANGE, target), test=pair(tmp_path, STRANGE, target, "test"))
     assert corpus.test is not None
     assert (corpus.test.source, corpus.test.target) == (STRANGE, target)
     assert corpus.train.source == ["a b"] * 2 + ["a b c"] + ["a b"] * 4 + ["a 👩‍👩‍👧 b"]
@@ -96,7 +93,7 @@ def test_tables(tmp_path: Path, form: str) -> None:
     assert (corpus.source_language, corpus.target_language) == ("fr", "en")
     wrong = message(train={"source": source}, source_field="fra", target_field="en")
     assert "no field 'fra'; did you mean fr?" in wrong
-    assert "which column is the source is not known" in message(train={"source": source})
+    assert "cannot tell which columns are source and target" in message(train={"source": source})
 
 
 def test_nested_fields(tmp_path: Path) -> None:
@@ -159,10 +156,7 @@ def test_malformed_rows_name_the_line(tmp_path: Path) -> None:
     rows = {
         "a.tsv": (["en\tfr", "one\tun", "two"], "line 3: 1 tab-separated"),
         "b.jsonl": (['{"en": "a", "fr": "b"}', '{"en": "a",'], "line 2: not valid JSON"),
-        "c.jsonl": (
-            ['{"en": "a", "fr": "b"}', '{"en": 3, "fr": "b"}'],
-            "line 2: field 'en': expected text",
-        ),
+        "c.jsonl": (['{"en": "a", "fr": "b"}', '{"en": 3, "fr": "b"}'], "line 2: field 'en': expected text"),
         "d.jsonl": (['{"en": "a", "fr": "b"}', "[1]"], "line 2: expected a JSON object"),
         "e.tsv": ([], "empty"),
         "f.tsv": (["en\tfr"], "no rows; expected sentence pairs"),

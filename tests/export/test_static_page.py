@@ -16,15 +16,7 @@ import pytest
 import translate
 from tests.export.in_node import in_node, run_script
 from tests.figures.browser import Browser, find_chromium, in_chromium
-from tests.serve.test_live_page import (
-    READING,
-    SHARES,
-    STATUS,
-    TRANSLATION,
-    mistakes,
-    type_text,
-    until,
-)
+from tests.serve.test_live_page import READING, SHARES, STATUS, TRANSLATION, mistakes, type_text, until
 from translate.export.browser_runtime import PACKAGE, VERSION
 from translate.export.export_run import export_run
 from translate.export.static_page import POLICY, page_files

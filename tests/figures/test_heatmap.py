@@ -1,4 +1,6 @@
 import re
+import subprocess
+import sys
 from xml.etree import ElementTree
 
 import matplotlib
@@ -157,3 +159,15 @@ def test_equal_files_whatever_the_settings(tmp_path, extension):
         before = dict(matplotlib.rcParams)
         assert draw([ALIGNMENT], tmp_path / f"b.{extension}").read_bytes() == first
         assert dict(matplotlib.rcParams) == before
+
+
+@pytest.mark.slow
+def test_pyplot_stays_out_and_matplotlib_waits_for_the_first_picture(tmp_path):
+    code = (
+        "import sys, numpy as np; from translate.alignment.alignment import Alignment; "
+        "assert 'matplotlib' not in sys.modules; alignment = Alignment(['a'], ['b'], np.ones((1, 1))); "
+        f"alignment.heatmap({str(tmp_path / 'a.png')!r}, title='t', values=True); "
+        "assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert (tmp_path / "a.png").exists()

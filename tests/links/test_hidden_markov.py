@@ -5,12 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from translate.links.hidden_markov import (
-    EVEN_SHARE,
-    MAX_JUMP,
-    forward_backward,
-    model_1,
-)
+from translate.links.hidden_markov import EVEN_SHARE, MAX_JUMP, forward_backward, model_1
 
 LENGTHS = np.array([[3, 3, 2], [5, 4, 5]])  # source and target words of three pairs
 P0 = 0.13  # of NULL

@@ -3,12 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translate.errors import UserError
-from translate.links.links import (
-    Gold,
-    format_pharaoh,
-    parse_gold,
-    read_gold,
-)
+from translate.links.links import Gold, format_pharaoh, parse_gold, read_gold
 
 LINKS = st.frozensets(st.tuples(st.integers(0, 6), st.integers(0, 4)))
 

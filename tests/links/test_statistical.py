@@ -7,13 +7,7 @@ import numpy as np
 import pytest
 
 from translate.grammar.generator import generate
-from translate.links.hidden_markov import (
-    MAX_JUMP,
-    NULL_PROBABILITY,
-    first_jumps,
-    forward_backward,
-    model_1,
-)
+from translate.links.hidden_markov import MAX_JUMP, NULL_PROBABILITY, first_jumps, forward_backward, model_1
 from translate.links.links import Links, parse_gold, score
 from translate.links.statistical import (
     HMM_ROUNDS,

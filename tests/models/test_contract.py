@@ -4,14 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.tiny_models import (
-    CASES,
-    UNNORMALISED,
-    padded,
-    random_sources,
-    random_targets,
-    tiny_model,
-)
+from tests.tiny_models import CASES, UNNORMALISED, padded, random_sources, random_targets, tiny_model
 from translate.models import Seq2Seq
 
 ALL = list(CASES)

@@ -16,9 +16,7 @@ KINDS = [pytest.param(Int8Linear, 0.1, marks=NO_INT8), (Bfloat16Linear, 0.02)]
 @pytest.mark.parametrize(("layer", "tolerance"), KINDS)
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_every_layer_is_rounded_and_the_scores_too(
-    backend: str,
-    layer: Callable[[Tensor, Tensor | None], nn.Module],
-    tolerance: float,
+    backend: str, layer: Callable[[Tensor, Tensor | None], nn.Module], tolerance: float
 ) -> None:
     model = tiny_model(backend, torch.float32)
     source, target_in = torch.randint(4, 9, (2, 5)), torch.randint(4, 9, (2, 3))

@@ -11,13 +11,7 @@ from tests.prepare.corpora import LANGUAGES
 from translate.corpora.filters import count_words
 from translate.prepare.language import identify
 from translate.prepare.recipe import recipe_of
-from translate.prepare.row_keys import (
-    ORDER_BITS,
-    forms,
-    normalised,
-    order_keys,
-    text_key,
-)
+from translate.prepare.row_keys import ORDER_BITS, forms, normalised, order_keys, text_key
 from translate.prepare.rows import REASONS, Judged, difference, judged, number_share, placeholders
 
 

@@ -60,10 +60,7 @@ def test_a_run_of_documents_from_training_to_pictures(
     (tmp_path / "lines.doc").write_text("a\na\nb\n")
     sets = ("--source", str(lines), "--reference", str(tmp_path / "lines.fr"), "--json")
     rows = {}
-    for name, options in {
-        "with": ("--documents", str(tmp_path / "lines.doc")),
-        "without": (),
-    }.items():
+    for name, options in {"with": ("--documents", str(tmp_path / "lines.doc")), "without": ()}.items():
         result = translate("evaluate", str(run), *sets, *options)
         assert result.code == 0
         rows[name] = json.loads(result.out)["bleu"]

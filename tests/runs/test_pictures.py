@@ -273,10 +273,7 @@ NO_SIZES = [f"data.num_{split}=0" for split in ("train", "validation", "test")]
         ),
         (["data=scenes", "data.read=picture"], "without_picture: it needs data.read=both"),
         (["data=grammar", "data.images=photos"], "images: it has no effect on the corpus 'grammar'"),
-        (
-            ["data=scenes", "data.picture_size=64"],
-            "picture_size: scenes have 48 x 48 pixels, got 64",
-        ),
+        (["data=scenes", "data.picture_size=64"], "picture_size: scenes have 48 x 48 pixels, got 64"),
         (["data=multi30k", "data.read=both", *NO_SIZES], "data.images=DIR and data.read=picture or both go"),
         (["data=scenes", "model/encoder=patches", "training.guided_alignment=1"], "patches are no words"),
         (

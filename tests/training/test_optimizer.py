@@ -108,13 +108,7 @@ def test_singular_values_go_through_the_polynomial_and_singular_vectors_stay(
 
 
 @pytest.mark.parametrize(
-    ("setting", "value"),
-    [
-        ("lr", -1.0),
-        ("weight_decay", -0.1),
-        ("momentum", 1.0),
-        ("ns_steps", 0),
-    ],
+    ("setting", "value"), [("lr", -1.0), ("weight_decay", -0.1), ("momentum", 1.0), ("ns_steps", 0)]
 )
 def test_a_value_out_of_its_range_is_refused(setting: str, value: float) -> None:
     with pytest.raises(ValueError, match=f"^{setting}={value}: expected"):

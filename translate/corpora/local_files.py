@@ -204,7 +204,7 @@ def _languages(data: DataConfig) -> tuple[str, str]:
     target = target or (data.target_field or "").split(".")[-1]
     if not source or not target:
         raise UserError(
-            f"{_short(data.train.source)}: which column is the source is not known; give "
+            f"{_short(data.train.source)}: cannot tell which columns are source and target; give "
             "data.source_field and data.target_field; its columns (of a TSV, the first line names them) are "
             f"{listed(cut(name, 40) for name in read_table(user_path(str(data.train.source))).names)}"
         )

@@ -7,16 +7,7 @@ import pytest
 
 from translate.corpora.images.line import split_line
 from translate.corpora.images.scene_corpus import generate_scenes, pair_of
-from translate.corpora.images.scenes import (
-    MAX_THINGS,
-    PLACE,
-    ROOM,
-    SIDE,
-    Scene,
-    Thing,
-    draw,
-    read_scene,
-)
+from translate.corpora.images.scenes import MAX_THINGS, PLACE, ROOM, SIDE, Scene, Thing, draw, read_scene
 from translate.errors import UserError
 from translate.grammar.scene_words import SHAPES, SIZES
 
