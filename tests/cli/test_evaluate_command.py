@@ -81,6 +81,18 @@ def test_gold_links_add_the_alignment_error_rate(run: Path, files: Files, transl
     assert row["recall"] == pytest.approx(both / sure)
 
 
+def test_an_ensemble_is_scored(
+    tiny_runs: dict[str, Path], run: Path, files: Files, tmp_path: Path, translate_command: Command
+) -> None:
+    other, out = tiny_runs["rnn_luong"], tmp_path / "out.fr"
+    arguments = ("--source", files.source, "--reference", files.reference, "--ensemble", other, "--json")
+    row = json.loads(translate_command("evaluate", run, *arguments, "--out", out).out)
+    both = translate.load(run).join([translate.load(other)])
+    texts = [result.text for result in both.translate(files.lines("source"))]
+    assert out.read_text(encoding="utf-8").splitlines() == texts
+    assert row["bleu"] == pytest.approx(sacrebleu.corpus_bleu(texts, [files.lines("reference")]).score)
+
+
 @pytest.mark.parametrize(
     ("source", "reference", "gold", "message"),
     [

@@ -106,7 +106,7 @@ def _record(
     ]
     for system, asked in zip(systems, given, strict=True):
         if asked.is_run:
-            system |= seen_scores(asked.path, test, texts[asked.name], language)
+            system |= seen_scores([asked.path], test, texts[asked.name], language)
     for system in systems[1:]:
         system["sentences"] = wins(chrf[system["name"]], chrf[baseline])
     return {

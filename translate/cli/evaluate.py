@@ -10,6 +10,7 @@ from translate.cli.console import print_warnings
 from translate.cli.options import (
     AsJson,
     BeamSize,
+    Ensemble,
     Run,
     TranslationMachine,
     check_place,
@@ -75,6 +76,7 @@ class ScoreOptions:
     PANEL: ClassVar = "Scores"
 
     beam_size: BeamSize = None
+    ensemble: Ensemble = None
     lowercase: Annotated[
         bool, flag("--lowercase", "Add BLEU of lower-cased tokens, which some publications report.")
     ] = False
@@ -124,7 +126,7 @@ def evaluate(
     scoring.check(files.number)
     tests = files.read()
     golds = links.read(tests)
-    translator = machine.load(run)
+    translator = machine.load_ensemble(run, scoring.ensemble)
     for test in tests:
         if all(translator.languages):
             check_language(test.name, *translator.languages, "--source and --reference may be swapped")
@@ -203,7 +205,7 @@ def _row(
         "sentences": len(test.source),
         **({} if machine.engine == "torch" else {"engine": translator.engine.name}),
     }
-    row |= seen_scores(run, test, texts, language)
+    row |= seen_scores([run, *(scoring.ensemble or ())], test, texts, language)
     if scoring.lowercase:
         bleu, signature = lowercased_bleu(texts, *test.references, target_language=language)
         row["bleu_lowercased"] = bleu

@@ -8,7 +8,7 @@ import typer
 
 from translate.cli.console import Rate, print_warnings
 from translate.cli.options import Run, TranslationMachine, check_place, languages_of, option, with_groups
-from translate.cli.text import load_runs, options_of
+from translate.cli.text import options_of
 from translate.cli.text_options import (
     AlignmentOptions,
     LengthOptions,
@@ -65,7 +65,7 @@ def file(
     found = read(str(document), content, language)
     sentences = found.sentences
 
-    translator = load_runs([run, *(search.ensemble or ())], machine)
+    translator = machine.load_ensemble(run, search.ensemble)
     if translator.reads != "text":
         raise UserError(f"{shown_path(run)} reads pictures; expected a run that translates text alone")
     options = options_of(

@@ -42,6 +42,14 @@ BeamSize = Annotated[
     int | None,
     option("N", "Hypotheses that the beam holds; 1 is greedy search. Default: search.beam_size of the run."),
 ]
+Ensemble = Annotated[
+    list[Path] | None,
+    option(
+        "RUN",
+        "Average the probabilities with those of this run, which must have the same target "
+        "vocabulary; may be given several times.",
+    ),
+]
 Engine = Annotated[
     Literal["torch", "ctranslate2", "auto"],
     option(
@@ -155,6 +163,11 @@ class TranslationMachine(BatchMachine):
     ] = "float32"
     engine: Engine = "torch"
     int8: Annotated[bool, flag("--int8", "Linear layers in 8 bits on the CPU: smaller, not exact.")] = False
+
+    def load_ensemble(self, run: Path, others: Sequence[Path] | None) -> "Translator":
+        """The translator of a run, or of an ensemble of it and others."""
+        translator, *joined = (self.load(part) for part in (run, *(others or ())))
+        return translator.join(joined) if joined else translator
 
 
 def _note_unfinished(run: Path) -> None:

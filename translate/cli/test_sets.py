@@ -79,11 +79,13 @@ class EvaluationFiles:
         return found
 
 
-def seen_scores(run: Path, test: EvaluationSet, texts: Sequence[str], language: str) -> dict[str, Any]:
-    """How many pairs of a test set a run was trained on, and the scores of the others, if there are both.
+def seen_scores(
+    runs: Sequence[Path], test: EvaluationSet, texts: Sequence[str], language: str
+) -> dict[str, Any]:
+    """How many pairs of a test set runs were trained on, and the scores of the others, if there are both.
 
     Args:
-        run: the folder of the run; of one without fingerprints of its training pairs nothing is known.
+        runs: folders of a run or an ensemble; of those without fingerprints of pairs nothing is known.
         test: the test set.
         texts: translations of its sources.
         language: of the translations, a code.
@@ -91,8 +93,9 @@ def seen_scores(run: Path, test: EvaluationSet, texts: Sequence[str], language: 
     from translate.evaluation.scores import corpus_scores
     from translate.runs.training_pairs import seen_pairs
 
-    seen = seen_pairs(run, test.source, test.references)
-    if seen is None:
+    known = [seen_pairs(run, test.source, test.references) for run in runs]
+    seen = [any(pair) for pair in zip(*filter(None, known), strict=True)]
+    if not seen:
         return {}
     new = [index for index, is_seen in enumerate(seen) if not is_seen]
     found: dict[str, Any] = {"seen_in_training": len(seen) - len(new)}

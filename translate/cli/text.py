@@ -85,7 +85,7 @@ def text(
     line ends it.
     """
     check_sampling(search, samples)
-    translator = load_runs([run, *(search.ensemble or ())], machine)
+    translator = machine.load_ensemble(run, search.ensemble)
     if translator.reads != "picture":
         _refuse_file(run, sentences or [], pictures=translator.reads == "both")
     sentences = pictures.lines(translator, sentences)
@@ -108,12 +108,6 @@ def text(
     translator.warnings.update(reading)
     print_warnings(translator)
     tolerant.end()
-
-
-def load_runs(runs: list[Path], machine: TranslationMachine) -> "Translator":
-    """The translator of a run, or of an ensemble of several."""
-    translator, *others = (machine.load(run) for run in runs)
-    return translator.join(others) if others else translator
 
 
 def options_of(

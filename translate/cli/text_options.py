@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import typer
 
 from translate.cli.console import as_unicode
-from translate.cli.options import BeamSize, flag, option
+from translate.cli.options import BeamSize, Ensemble, flag, option
 from translate.errors import UserError
 
 if TYPE_CHECKING:
@@ -82,14 +82,7 @@ class SearchOptions:
             callback=as_unicode,
         ),
     ] = None
-    ensemble: Annotated[
-        list[Path] | None,
-        option(
-            "RUN",
-            "Average the probabilities with those of this run, which must have the same target "
-            "vocabulary; may be given several times.",
-        ),
-    ] = None
+    ensemble: Ensemble = None
 
 
 @dataclass(frozen=True)
