@@ -59,17 +59,32 @@ def recipe_of(stored: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def chain(stored: dict[str, Any], name: str) -> list[str]:
-    """A recipe after those whose runs it continues."""
-    before = recipe_of(stored, name).get("continues")
-    return [*(chain(stored, before) if before else []), name]
+    """A recipe after those whose runs it needs, each once."""
+    needs = recipe_of(stored, name).get("needs", [])
+    return list(dict.fromkeys([*(part for need in needs for part in chain(stored, need)), name]))
 
 
-def settings(recipe: dict[str, Any], name: str, folder: str, ending: str = "") -> list[str]:
-    """The settings of `translate train` for a recipe; ``ending`` is that of the names of runs."""
-    found = [*recipe["train"].split(), f"data.path={folder}", f"run.name={name}{ending}"]
-    if "continues" in recipe:
-        found.append(f"training.start_from=runs/{recipe['continues']}{ending}")
-    return found
+def commands(recipe: dict[str, Any], name: str, data: str, ending: str = "") -> list[list[str]]:
+    """The commands that make a recipe's run, after those it needs.
+
+    Args:
+        recipe: as it is stored; ``{data}`` and ``{ending}`` stand in its commands for the arguments below.
+        name: of the recipe.
+        data: the folder of the raw files.
+        ending: of the names of runs and files.
+    """
+    lines = list(recipe.get("before", []))
+    if "train" in recipe:
+        path = "" if "{data}" in recipe["train"] else "data.path={data}"
+        lines.append(f"train {recipe['train']} {path} run.name={name}{{ending}}")
+    return [shlex.split(line.format(data=data, ending=ending)) for line in lines]
+
+
+def members(recipe: dict[str, Any], name: str, seed: int) -> list[str]:
+    """The run of a recipe, or the runs of an ensemble: those of the recipe it needs, from this seed on."""
+    if "ensemble" in recipe:
+        (name,) = recipe["needs"]
+    return [f"runs/{name}-seed{number}" for number in range(seed, seed + recipe.get("ensemble", 1))]
 
 
 def find(folder: Path, name: str) -> Path:
@@ -125,16 +140,15 @@ def tokenised_bleu(translations: list[str], references: list[str], language: str
 
 
 def scores_of(
-    stored: dict[str, Any], recipe: dict[str, Any], folder: Path, run_folder: Path
+    stored: dict[str, Any], recipe: dict[str, Any], folder: Path, runs: Sequence[str]
 ) -> dict[str, float]:
-    """The scores of a run on the test set, by their names in the stored file."""
+    """The scores of a run, or of several as an ensemble, by their names in the stored file."""
     source, target = recipe["pair"].split("-")
     test, reference = (str(find(folder, f"{stored['test']}.{language}")) for language in (source, target))
-    out = run_folder / f"{stored['test']}.{target}"
+    out = Path(runs[0], f"{stored['test']}.{target}")
     options = ["--beam-size", str(stored["beam_size"]), "--lowercase", "--json", "--out", str(out)]
-    found = json.loads(
-        call("evaluate", str(run_folder), "--source", test, "--reference", reference, *options)
-    )
+    options += [word for run in runs[1:] for word in ("--ensemble", run)]
+    found = json.loads(call("evaluate", runs[0], "--source", test, "--reference", reference, *options))
     found["bleu_tokenised"] = tokenised_bleu(read_lines(out), read_lines(reference), target)
     return {name: round(found[name], 2) for name in SCORES if found[name] is not None}
 
@@ -143,18 +157,23 @@ def reproduce(stored: dict[str, Any], name: str, seed: int, folder: Path) -> boo
     """Train a recipe and print its scores beside the stored ones; whether BLEU is inside of the spread."""
     recipe = recipe_of(stored, name)
     check_data(stored, recipe, folder)
-    for part in chain(stored, name):
-        given = settings(stored["recipes"][part], part, str(folder), f"-seed{seed}")
-        call("train", *given, f"training.seed={seed}", "training.resume=true")
-    run_folder = Path("runs", f"{name}-seed{seed}")
-    scores = scores_of(stored, recipe, folder, run_folder)
-    done = json.loads((run_folder / "scores.json").read_text(encoding="utf-8"))
+    for number in range(seed, seed + recipe.get("ensemble", 1)):
+        for part in chain(stored, name):
+            for words in commands(stored["recipes"][part], part, str(folder), f"-seed{number}"):
+                if words[0] == "train":
+                    call(*words, f"training.seed={number}", "training.resume=true")
+                elif not Path(words[words.index("--out") + 1]).exists():
+                    raw = f"{folder}/"
+                    call(*(str(find(folder, w.removeprefix(raw))) if w.startswith(raw) else w for w in words))
+    runs = members(recipe, name, seed)
+    scores = scores_of(stored, recipe, folder, runs)
+    done = [json.loads(Path(run, "scores.json").read_text(encoding="utf-8")) for run in runs]
     print(f"\n{name}, seed {seed}, {stored['test']}, {stored['signature']}")
     for key, score in scores.items():
         before = _range(recipe, key)
         print(f"  {SCORES[key]:12}{score:6.2f}{before and f'   stored {before}'}")
-    sizes = f"{done['parameters']:,} parameters, {done['steps']:,} steps"
-    print(f"  {sizes}, {done['seconds'] / 60:.1f} minutes of training and validation")
+    size, steps, seconds = (sum(run[key] for run in done) for key in ("parameters", "steps", "seconds"))
+    print(f"  {size:,} parameters, {steps:,} steps, {seconds / 60:.1f} minutes of training and validation")
     if "bleu_tokenised" not in scores:
         print("  BLEU by Moses' tokens needs the package sacremoses, and is left out")
     line = ", ".join(f"{key}: {score:.2f}" for key, score in scores.items())
@@ -191,7 +210,7 @@ def cells(name: str, recipe: dict[str, Any]) -> dict[str, str]:
         "model": recipe["title"],
         "pair": recipe["pair"],
         "parameters": f"{recipe['parameters']:,}" if "parameters" in recipe else "",
-        "steps": f"{recipe['steps']:,}" + (" more" if "continues" in recipe else ""),
+        "steps": f"{recipe['steps']:,}" + (" more" if "start_from" in recipe.get("train", "") else ""),
         **{title: _range(recipe, key) for key, title in SCORES.items()},
         "seeds": str(len(recipe["seeds"])),
         "minutes": "; ".join(f"{time:g}: {kind}" for kind, time in recipe.get("minutes", {}).items()),
@@ -214,8 +233,13 @@ def markdown(stored: dict[str, Any]) -> str:
 
 def _commands(stored: dict[str, Any]) -> Iterator[str]:
     for name, recipe in stored["recipes"].items():
-        words = " ".join(["translate train", *settings(recipe, name, "multi30k")])
-        yield " \\\n".join(textwrap.wrap(words, 118, subsequent_indent="    ", break_on_hyphens=False))
+        made = commands(recipe, name, "multi30k")
+        if "ensemble" in recipe:
+            first, *others = members(recipe, name, next(iter(recipe["seeds"])))
+            made = [["text", first, *(word for run in others for word in ("--ensemble", run))]]
+        for words in made:
+            line = f"translate {shlex.join(words)}"
+            yield " \\\n".join(textwrap.wrap(line, 118, subsequent_indent="    ", break_on_hyphens=False))
 
 
 def write_docs(stored: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 from sacrebleu import corpus_bleu
 
+import translate
 from scripts import reproduce
 from tests.tiny_runs import without_figures
 
@@ -15,6 +16,12 @@ DE = "ein Hund rennt im Park\nzwei Mädchen essen einen Apfel\nein Mann schläft
 TRAIN = (
     "data=multi30k tokenizer.vocabulary_size=80 model.width=48 model.feedforward_size=48 optimizer=adam "
     "optimizer.lr=0.01 schedule=constant training.max_steps=30 training.guided_alignment=0 runtime.threads=1"
+)
+MORE = (
+    " data.source_language=en data.target_language=de"
+    " data.corpora.old.choice=multi30k data.corpora.old.path={data}"
+    " data.corpora.new.choice=files data.corpora.new.train.source=more{ending}.tsv"
+    " data.corpora.new.validation_pairs=0"
 )
 
 
@@ -29,12 +36,19 @@ def test_a_recipe_is_trained_again_and_compared(
             Path(f"{split}.{language}").write_bytes(lines)
             files[f"{split}.{language}"] = hashlib.sha256(lines).hexdigest()
 
-    def again(bleu: float) -> tuple[int, str]:
-        recipe = {"pair": "en-de", "train": TRAIN, "seeds": {7: {"bleu": bleu}}}
+    def again(bleu: float, name: str = "tiny") -> tuple[int, str]:
+        measured = {"pair": "en-de", "seeds": {7: {"bleu": bleu}}}
+        forward = "backtranslate runs/tiny{ending} --source {data}/train.en --forward --out more{ending}.tsv"
+        taught = TRAIN.replace("=multi30k", "=mixture") + MORE
+        recipes = {
+            "tiny": measured | {"train": TRAIN},
+            "both": measured | {"needs": ["tiny"], "ensemble": 2},
+            "taught": measured | {"needs": ["tiny"], "before": [forward], "train": taught},
+        }
         stored = {"signature": "", "beam_size": 2, "test": "test", "files": files}
-        Path("results.yaml").write_text(yaml.safe_dump(stored | {"recipes": {"tiny": recipe}}))
+        Path("results.yaml").write_text(yaml.safe_dump(stored | {"recipes": recipes}))
         with without_figures():
-            code = reproduce.main(["tiny", "--data", "."], Path("results.yaml"))
+            code = reproduce.main([name, "--data", "."], Path("results.yaml"))
         return code, "".join(capsys.readouterr())
 
     code, shown = again(0)
@@ -45,6 +59,15 @@ def test_a_recipe_is_trained_again_and_compared(
     code, shown = again(found + 0.4)
     assert code == 0
     assert "within the spread" in shown
+    code, shown = again(found, "both")
+    assert "$ translate evaluate runs/tiny-seed7 " in shown
+    assert "--ensemble runs/tiny-seed8\n" in shown
+    both = translate.load("runs/tiny-seed7").join([translate.load("runs/tiny-seed8")])
+    texts = [result.text for result in both.translate(EN.splitlines(), beam_size=2)]
+    assert Path("runs/tiny-seed7/test.de").read_text().splitlines() == texts
+    code, shown = again(found, "taught")
+    assert Path("more-seed7.tsv").read_text().startswith("en\tde\n<synthetic> ")
+    assert "new: files en-de, pairs: train 3, validation none" in shown
     Path("val.en").write_text(EN.replace("two", "some"))
     code, shown = again(found)
     assert code == 2

@@ -1,7 +1,6 @@
 """The options of ``translate text``, in the groups that its help shows."""
 
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
