@@ -160,7 +160,20 @@ def convert(library: Any, run: Convertible, directory: Path, quantization: str) 
         directory: to be created, or empty.
         quantization: type of the stored weights.
     """
+    specifications = library.specs.model_spec
+
+    class Kept(specifications.PyTorchVariable):
+        """A tensor of the model, copied only while it is rounded, since the converter rounds in place."""
+
+        def numpy(self) -> Any:
+            return super().numpy().copy()
+
+    def keep(part: Any, name: str, value: Any) -> None:
+        if isinstance(value, Tensor):
+            setattr(part, name.rpartition("/")[2], Kept(value.detach().float()))
+
     specification = _specification(library, run)
+    specifications.visit_spec(specification, keep)
 
     class Converter(library.converters.converter.Converter):
         def _load(self) -> Any:
@@ -197,9 +210,9 @@ def _specification(library: Any, run: Convertible) -> Any:
     _embed(decoder, decoder.embeddings, model.target_embedding)
     _place(encoder, model.source_positions, run.longest_source, model.width)
     _place(decoder, model.target_positions, run.longest_target, model.width)
-    decoder.projection.weight = _array(model.output_weight)
+    decoder.projection.weight = model.output_weight
     if model.output_bias is not None:
-        decoder.projection.bias = _array(model.output_bias)
+        decoder.projection.bias = model.output_bias
     for side, layers, norm in (
         (encoder, model.encoder, model.encoder_norm),
         (decoder, model.decoder, model.decoder_norm),
@@ -268,9 +281,9 @@ def _with_first(attention: MultiHead, heads: Sequence[int]) -> list[Affine]:
 
 def _attend(specification: Any, linears: Sequence[Affine], norm: nn.Module) -> None:
     for target, (weight, bias) in zip(specification.linear, linears, strict=True):
-        target.weight = _array(weight)
+        target.weight = weight
         if bias is not None:
-            target.bias = _array(bias)
+            target.bias = bias
     _normalise(specification.layer_norm, norm)
 
 
@@ -281,28 +294,22 @@ def _feed(specification: Any, feedforward: FeedForward) -> None:
     weights = feedforward.inner.weight.chunk(len(inner))
     biases = feedforward.inner.bias.chunk(len(inner))
     for target, weight, bias in zip(inner, weights, biases, strict=True):
-        target.weight, target.bias = _array(weight), _array(bias)
-    specification.linear_1.weight = _array(feedforward.outer.weight)
-    specification.linear_1.bias = _array(feedforward.outer.bias)
+        target.weight, target.bias = weight, bias
+    specification.linear_1.weight = feedforward.outer.weight
+    specification.linear_1.bias = feedforward.outer.bias
 
 
 def _normalise(specification: Any, norm: nn.Module) -> None:
-    specification.gamma = _array(norm.weight)
+    specification.gamma = norm.weight
     if isinstance(norm, nn.LayerNorm):
-        specification.beta = _array(norm.bias)
+        specification.beta = norm.bias
 
 
 def _embed(side: Any, specification: Any, embedding: nn.Embedding) -> None:
     side.scale_embeddings = True
-    specification.weight = _array(embedding.weight)
+    specification.weight = embedding.weight
 
 
 def _place(side: Any, positions: Positions, length: int, width: int) -> None:
     if hasattr(side, "position_encodings"):  # not in a decoder whose layers have rotary positions
-        side.position_encodings.encodings = _array(position_table(positions, length, width))
-
-
-def _array(tensor: Tensor | nn.Module) -> Any:
-    """A copy, since the converter changes its input."""
-    assert isinstance(tensor, Tensor)
-    return tensor.detach().float().clone(memory_format=torch.contiguous_format).numpy()
+        side.position_encodings.encodings = position_table(positions, length, width)
