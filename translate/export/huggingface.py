@@ -66,7 +66,8 @@ def export(contents: Contents, directory: Path) -> Engine:
         num_beams=contents.search.beam_size,
         length_penalty=contents.search.length_penalty,
         early_stopping=contents.search.stop == "full",
-        max_length=contents.longest_target,
+        max_length=contents.longest_target + 1,  # with the begin of sentence
+        forced_eos_token_id=EOS,  # at the maximum length
         suppress_tokens=[PAD, BOS],
         decoder_start_token_id=BOS,
         bos_token_id=BOS,
@@ -114,7 +115,7 @@ def _config(library: Any, contents: Contents, model: Transformer) -> Any:
         "bos_token_id": BOS,
         "eos_token_id": EOS,
         "pad_token_id": PAD,
-        "forced_eos_token_id": None,
+        "forced_eos_token_id": EOS,
         "tie_word_embeddings": tie_of(model) != "none",
         "dtype": "float32",
     }
