@@ -65,7 +65,6 @@ PASSIVE = ("text", "{eval-rst}")  # languages of blocks in which nothing runs
 # Commands whose `translate train` part is composed and checked, but not run.
 COMPOSED = {
     "torchrun": "starts several processes",
-    "scripts/torchrun.sh": "starts several processes",
     "sbatch": "needs a SLURM cluster",
 }
 
@@ -277,6 +276,7 @@ def furnish(folder: Path, runs: dict[str, Path]) -> None:
     english, french = ((text / f"train.{side}").read_text().splitlines() for side in ("en", "fr"))
     (folder / "train.links").write_text("0-0\n" * len(english))
     (folder / "note.md").write_text("# A note\n\nI *love* you.\n")
+    (folder / "messages.po").write_text('msgid "it rains"\nmsgstr "il pleut"\n\nmsgid "a {0} ."\nmsgstr ""\n')
     rows = "".join(f"{source}\t{target}\n" for source, target in zip(english, french, strict=True))
     (folder / "pairs.tsv").write_text(f"en\tfr\n{rows}")
     captions = folder / "multi30k"
