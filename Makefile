@@ -9,7 +9,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TEST_JOBS) --dist works
 # package index has one.
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check -c .ci/constraints.txt
 
-.PHONY: help install node demo test test-fast lint types notebook docs clean
+.PHONY: help install demo test test-fast lint types notebook docs clean
 
 help:
 	@echo "make demo       train the three backends on the embedded corpus and draw their alignments"

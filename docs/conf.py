@@ -25,6 +25,7 @@ ACCESSIBLE = {
     '<aside class="sidebar-drawer"': '<aside class="sidebar-drawer" aria-label="Pages"',
     "<pre>": '<pre tabindex="0">',
     '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
+    "</head>": "<style>.highlight-bash pre { white-space: pre-wrap }</style></head>",  # whole commands
 }
 DRAWN = re.compile(r'alt="[^"]*_images/[0-9a-f]+\.png"')  # of a notebook
 MAPS = ("docs/index", "docs/experiments/README")  # the pages whose links are the chapters of the site
@@ -46,11 +47,12 @@ napoleon_use_ivar = True
 html_theme = "furo"
 html_title = f"translate {release}"
 html_copy_source = False
+html_show_copyright = False
 highlight_language = "text"
 
 
 def add_chapters(app: Sphinx, page: str, source: list[str]) -> None:
-    """Add a table of contents to a map: a chapter for each heading, with the pages that it links to."""
+    """Add a table of contents to a map: a chapter for every heading, with the pages that it links to."""
     if page not in MAPS:
         return
     folder, seen = (ROOT / page).parent, set()
