@@ -25,7 +25,6 @@ ACCESSIBLE = {
     '<aside class="sidebar-drawer"': '<aside class="sidebar-drawer" aria-label="Pages"',
     "<pre>": '<pre tabindex="0">',
     '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
-    "</head>": "<style>.highlight-bash pre { white-space: pre-wrap }</style></head>",  # whole commands
 }
 DRAWN = re.compile(r'alt="[^"]*_images/[0-9a-f]+\.png"')  # of a notebook
 MAPS = ("docs/index", "docs/experiments/README")  # the pages whose links are the chapters of the site
