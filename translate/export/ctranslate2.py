@@ -46,7 +46,6 @@ def export(contents: Contents, directory: Path, quantization: str = EXACT) -> En
     refuse_attentions(model, refusals)
     refusals.check()
     library = require("ctranslate2", FORMAT)
-    require("ctranslate2.converters", FORMAT)
     run = Convertible(
         model, contents.tokenizers, contents.choice, contents.longest_source, contents.longest_target
     )

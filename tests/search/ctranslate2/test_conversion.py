@@ -37,7 +37,6 @@ def test_a_window_is_named() -> None:
 
 
 def test_the_heads_that_show_the_alignment_come_first(tmp_path: Path) -> None:
-    pytest.importorskip("ctranslate2.converters", reason="its converter writes the files")
     library, contents = pytest.importorskip("ctranslate2"), of_transformer()
     model, tokenizers = contents.model, contents.tokenizers
     assert isinstance(model, Transformer)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -134,7 +134,7 @@ def choose(
     longest_target, limit = search.longest(longest_source), model.max_target_length
     longest_target = longest_target if limit is None else min(longest_target, limit)
     run = Convertible(model, tokenizers, choice, longest_source, longest_target)
-    library = _library()
+    library = importlib.import_module("ctranslate2")
     threads = torch.get_num_threads()
     workers = min(threads, MAX_WORKERS)
 
@@ -170,12 +170,7 @@ def _refusal(model: Seq2Seq, device: torch.device, compute_type: str) -> str | N
         return f"CTranslate2 is used on the CPU, and the device is {device} (--device cpu takes the CPU)"
     if find_spec("ctranslate2") is None:
         return f"the package ctranslate2 is not installed ({INSTALL} installs it)"
-    supported = _library().get_supported_compute_types("cpu")
+    supported = importlib.import_module("ctranslate2").get_supported_compute_types("cpu")
     if compute_type not in supported:
         return f"CTranslate2 does not compute in {compute_type} on this processor"
     return None
-
-
-def _library() -> Any:
-    importlib.import_module("ctranslate2.converters")
-    return importlib.import_module("ctranslate2")

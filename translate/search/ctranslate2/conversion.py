@@ -1,4 +1,4 @@
-"""A Transformer as CTranslate2's files, by that library's own converter, and what other engines cannot hold.
+"""A Transformer as CTranslate2's files, by its own specification, and what other engines cannot hold.
 
 CTranslate2 computes its own positions unless it gets a table, so the files hold a table of ours, as long as
 the longest sentence of the run's search.
@@ -155,7 +155,7 @@ def convert(library: Any, run: Convertible, directory: Path, quantization: str) 
     their layer, which changes no state but by rounding.
 
     Args:
-        library: ctranslate2, with its converters imported.
+        library: ctranslate2.
         run: of a model that :func:`refuse_attentions` does not refuse.
         directory: to be created, or empty.
         quantization: type of the stored weights.
@@ -163,7 +163,7 @@ def convert(library: Any, run: Convertible, directory: Path, quantization: str) 
     specifications = library.specs.model_spec
 
     class Kept(specifications.PyTorchVariable):
-        """A tensor of the model, copied only while it is rounded, since the converter rounds in place."""
+        """A tensor of the model, copied only while it is rounded, since the library rounds in place."""
 
         def numpy(self) -> Any:
             return super().numpy().copy()
@@ -175,11 +175,10 @@ def convert(library: Any, run: Convertible, directory: Path, quantization: str) 
     specification = _specification(library, run)
     specifications.visit_spec(specification, keep)
 
-    class Converter(library.converters.converter.Converter):
-        def _load(self) -> Any:
-            return specification
-
-    Converter().convert(str(directory), quantization=quantization, force=True)
+    specification.validate()
+    specification.optimize(quantization)
+    directory.mkdir(exist_ok=True)
+    specification.save(str(directory))
 
 
 def _specification(library: Any, run: Convertible) -> Any:
@@ -206,8 +205,9 @@ def _specification(library: Any, run: Convertible) -> Any:
         alignment_heads=len(run.choice.heads),
         **options,
     )
-    _embed(encoder, encoder.embeddings[0], model.source_embedding)
-    _embed(decoder, decoder.embeddings, model.target_embedding)
+    encoder.scale_embeddings = decoder.scale_embeddings = True
+    encoder.embeddings[0].weight = model.source_embedding.weight
+    decoder.embeddings.weight = model.target_embedding.weight
     _place(encoder, model.source_positions, run.longest_source, model.width)
     _place(decoder, model.target_positions, run.longest_target, model.width)
     decoder.projection.weight = model.output_weight
@@ -303,11 +303,6 @@ def _normalise(specification: Any, norm: nn.Module) -> None:
     specification.gamma = norm.weight
     if isinstance(norm, nn.LayerNorm):
         specification.beta = norm.bias
-
-
-def _embed(side: Any, specification: Any, embedding: nn.Embedding) -> None:
-    side.scale_embeddings = True
-    specification.weight = embedding.weight
 
 
 def _place(side: Any, positions: Positions, length: int, width: int) -> None:
