@@ -160,9 +160,8 @@ def convert(library: Any, run: Convertible, directory: Path, quantization: str) 
         directory: to be created, or empty.
         quantization: type of the stored weights.
     """
-    specifications = library.specs.model_spec
 
-    class Kept(specifications.PyTorchVariable):
+    class Kept(library.specs.model_spec.PyTorchVariable):
         """A tensor of the model, copied only while it is rounded, since the library rounds in place."""
 
         def numpy(self) -> Any:
@@ -173,8 +172,7 @@ def convert(library: Any, run: Convertible, directory: Path, quantization: str) 
             setattr(part, name.rpartition("/")[2], Kept(value.detach().float()))
 
     specification = _specification(library, run)
-    specifications.visit_spec(specification, keep)
-
+    library.specs.model_spec.visit_spec(specification, keep)
     specification.validate()
     specification.optimize(quantization)
     directory.mkdir(exist_ok=True)
