@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.export.contents import SOURCES, TARGETS, of_case, of_transformer, teacher_forced
+from tests.export.contents import SOURCES, TARGETS, of_case, of_transformer, teacher_forced, translations
 from translate.errors import UserError
 from translate.export import huggingface
 from translate.text.tokenizer import BOS, EOS, PAD
@@ -27,6 +27,8 @@ def test_every_piece_has_the_same_probability(
     contents = of_transformer(**options)
     rendered = huggingface.export(contents, tmp_path / "out")(SOURCES)
     assert [(each.text, each.score) == ("", 0.0) for each in rendered] == [not source for source in SOURCES]
+    same = [each.text == ours.text for each, ours in zip(rendered, translations(contents), strict=True)]
+    assert sum(same) > len(SOURCES) // 2  # though all are cut off at the maximum length, with other scores
     model = library.AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "out").eval()
     assert type(model).__name__ == architecture
     tokenizer = library.AutoTokenizer.from_pretrained(tmp_path / "out")
