@@ -1,17 +1,12 @@
 """Chooses the layer, heads and shift that show the alignment, by trying all of them.
 
 With gold links the alignment error rate decides. With a model of the other direction the agreement of the
-two decides. Otherwise two kinds of evidence narrow the candidates down one after another, as far as there is
-enough of each:
+two decides. Otherwise links that the statistical aligner estimates in the same pairs take the place of gold.
 
-1. silver links: words spelt alike on both sides (names, numbers) should be linked
-2. consistency: a target word should be linked to the same source word wherever it occurs
-
-Candidates are compared with one link for every target word. If there is gold, it then also chooses the
-threshold of the best one, since a word may have several links ("policier", "police officer") or none.
+Candidates are compared with one link for every target word. The threshold of the best one is chosen then,
+since a word may have several links ("policier", "police officer") or none.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -20,13 +15,7 @@ import numpy as np
 import torch
 
 from translate.alignment.alignment import Alignment, AlignmentChoice
-from translate.alignment.evidence import (
-    PairWords,
-    alignment_scores,
-    consistency,
-    cross_agreement,
-    silver_scores,
-)
+from translate.alignment.evidence import PairWords, alignment_scores, cross_agreement, estimated_golds
 from translate.alignment.methods import align, shift_rows
 from translate.alignment.pairs import (
     MAX_CELLS,
@@ -42,10 +31,9 @@ from translate.links.links import AlignmentScore, Gold, Links, score, swapped
 from translate.links.symmetrise import symmetrise
 from translate.models.seq2seq import Seq2Seq, evaluation_mode
 
-MIN_CONSISTENCY = 0.5  # candidates below this share of the best consistency follow positions, not words
-MIN_EVIDENCE = 50  # fewer silver links, or links of repeated words, decide nothing
+MIN_AGREEMENT = 0.9  # candidates below this share of the best F1 beside the aligner may follow positions
+MIN_LINKS = 100  # fewer estimated links decide nothing; some 15 pairs have as many
 THRESHOLDS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)  # 0, the largest weight, is tried too
-TIE = 0.01  # a smaller difference in consistency decides nothing
 
 
 @dataclass(frozen=True)
@@ -53,20 +41,23 @@ class Trial:
     """One row of the calibration table; fractions from 0 to 1, None where not measured."""
 
     choice: AlignmentChoice
-    score: AlignmentScore | None = None
-    silver: float | None = None
-    consistency: float | None = None
-    agreement: float | None = None
+    score: AlignmentScore | None = None  # beside gold links
+    agreement: float | None = None  # F1 beside other links
 
     @property
     def aer(self) -> float | None:
         return None if self.score is None else self.score.aer
 
+    @property
+    def error(self) -> float:
+        """AER beside gold links, or else 1 - F1; the choice makes it small."""
+        return self.score.aer if self.score is not None else 1 - (self.agreement or 0.0)
+
     def to_dict(self) -> dict[str, Any]:
         """The choice and its measures, for JSON."""
-        others = ("silver", "consistency", "agreement")
         measured = {} if self.score is None else self.score._asdict()
-        measured |= {name: getattr(self, name) for name in others if getattr(self, name) is not None}
+        if self.agreement is not None:
+            measured["agreement"] = self.agreement
         return self.choice.to_dict() | {name: round(value, 6) for name, value in measured.items()}
 
 
@@ -75,7 +66,7 @@ class Calibration:
     """The choice, and its reasons."""
 
     choice: AlignmentChoice
-    criterion: str  # "aer", "directions", "silver", "consistency", or "default" (no evidence)
+    criterion: str  # "aer", "directions", "aligner", or "default" (too few estimated links)
     aer: float | None
     agreement: float | None
     table: tuple[Trial, ...]
@@ -103,11 +94,11 @@ def calibrate(
     batch_size: int | None = None,
     device: torch.device | str = "cpu",
 ) -> Calibration:
-    """Try every layer, each head and the mean of all heads, with both shifts; with gold, `THRESHOLDS` too.
+    """Try every layer, each head and the mean of all heads, with both shifts; then `THRESHOLDS`.
 
     Args:
         pairs: validation pairs; 500 to 1000 are plenty.
-        golds: their gold links, if known.
+        golds: their gold links, if known, or else the links of `estimated_golds` are taken for them.
         layer, heads, shift, threshold: fixed if given, searched if None.
     Raises:
         UserError: if there are no pairs, the golds do not fit them, or the model has no such layer or head.
@@ -119,55 +110,36 @@ def calibrate(
             f"alignment calibration: {len(golds)} lines of gold links for {len(pairs)} sentence pairs"
         )
     space = SearchSpace.of(model, layer, heads, shift)
-    choices, words = space.choices(), PairWords.of(pairs)
+    known = golds is not None
+    if golds is None:
+        golds = estimated_golds(pairs)
+        if _num_links(golds) < MIN_LINKS:
+            choice = space.default(threshold or 0.0)
+            choice.check(model)
+            return Calibration(choice, "default", None, None, ())
+        pairs = pairs[: len(golds)]
+
+    def trial(choice: AlignmentChoice, found: AlignmentScore) -> Trial:
+        return Trial(choice, found) if known else Trial(choice, agreement=found.f1)
+
+    words = PairWords.of(pairs)
     links = hard_links(model, pairs, words, space, batch_size=batch_size, device=device)
-    if golds is not None:
-        scores = alignment_scores(links, words, golds)
-        table = tuple(Trial(*row) for row in zip(choices, scores, strict=True))
-        best = min(table, key=lambda row: (_error(row), *_preference(row)))
-        aligned = align(model, pairs, best.choice, batch_size=batch_size, device=device)
-        tried = tuple(
-            Trial(replace(best.choice, threshold=value), score([a.links(value) for a in aligned], golds))
-            for value in (THRESHOLDS if threshold is None else (threshold,))
-            if value > 0
-        )
-        # min takes the first of equals, which is the largest weight unless a threshold is given.
-        best = min(tried if threshold else (best, *tried), key=_error)
-        return Calibration(best.choice, "aer", best.aer, None, table + tried)
-    found = _choose_without_gold(links, words, choices)
-    return replace(found, choice=replace(found.choice, threshold=threshold or 0.0))
-
-
-def _error(row: Trial) -> float:
-    assert row.score is not None
-    return row.score.aer
-
-
-def _choose_without_gold(links: np.ndarray, words: PairWords, choices: list[AlignmentChoice]) -> Calibration:
-    num_silver, silver = silver_scores(links, words)
-    num_repeated, consistencies = consistency(links, words)
-    table = tuple(
-        Trial(choice, None, *(float(value) for value in values))
-        for choice, *values in zip(choices, silver, consistencies, strict=True)
+    scores = alignment_scores(links, words, golds)
+    table = tuple(trial(*row) for row in zip(space.choices(), scores, strict=True))
+    best = min(table, key=lambda row: (row.error, *_preference(row)))
+    aligned = align(model, pairs, best.choice, batch_size=batch_size, device=device)
+    tried = tuple(
+        trial(replace(best.choice, threshold=value), score([a.links(value) for a in aligned], golds))
+        for value in (THRESHOLDS if threshold is None else (threshold,))
+        if value > 0
     )
-    if num_silver < MIN_EVIDENCE:
-        table = tuple(replace(row, silver=None) for row in table)
-    if num_repeated < MIN_EVIDENCE:
-        table = tuple(replace(row, consistency=None) for row in table)
-    # A proportion measured on n links has a standard error of at most 0.5 / sqrt(n).
-    tolerances = {"silver": 0.5 / math.sqrt(max(num_silver, 1)), "consistency": TIE}
-    remaining, criterion = list(table), "default"
-    for name, tolerance in tolerances.items():
-        values = {row.choice: getattr(row, name) for row in remaining if getattr(row, name) is not None}
-        if not values:
-            continue
-        best = max(values.values())
-        narrowed = [row for row in remaining if values[row.choice] >= best - tolerance]
-        if criterion == "default" and len(narrowed) < len(remaining):
-            criterion = name
-        remaining = narrowed
-    chosen = min(remaining, key=_preference)
-    return Calibration(chosen.choice, criterion, None, None, table)
+    # min takes the first of equals, which is the largest weight unless a threshold is given.
+    best = min(tried if threshold else (best, *tried), key=lambda row: row.error)
+    return Calibration(best.choice, "aer" if known else "aligner", best.aer, best.agreement, table + tried)
+
+
+def _num_links(golds: Sequence[Gold]) -> int:
+    return sum(len(gold.sure) for gold in golds)
 
 
 def _preference(row: Trial) -> tuple[int, int, int]:
@@ -194,6 +166,12 @@ class SearchSpace(NamedTuple):
             list(range(model.num_attention_layers)) if layer is None else [layer],
             [0, 1] if shift is None else [shift],
             groups if heads is None else [tuple(heads)],
+        )
+
+    def default(self, threshold: float) -> AlignmentChoice:
+        """The mean of all heads of the middle layer, where nothing else is given."""
+        return AlignmentChoice(
+            self.layers[(len(self.layers) - 1) // 2], self.groups[-1], self.shifts[0], threshold
         )
 
     def choices(self) -> list[AlignmentChoice]:
@@ -223,7 +201,7 @@ def hard_links(
         choice.check(model)
     check_lengths(model, pairs)
     layers, shifts, groups = space
-    links = np.full((len(space.choices()), len(words.target_types)), -1, dtype=np.int64)
+    links = np.full((len(space.choices()), words.offsets[-1]), -1, dtype=np.int64)
     mean = torch.zeros(len(groups), model.num_attention_heads, device=device)  # (groups, H)
     for number, group in enumerate(groups):
         mean[number, list(group)] = 1 / len(group)
@@ -266,10 +244,10 @@ def calibrate_directions(
 ) -> tuple[Calibration, Calibration]:
     """Choose one attention of each model, so that the links of the two agree best (F1).
 
-    Two heads that follow the diagonal agree without looking at words. Candidates that are far less consistent
-    than the best one are therefore left out, if there is enough text to tell. Each direction then takes the
-    threshold whose links agree best with the largest weights of the other direction: thresholds on both sides
-    would agree best where hardly any links are left.
+    Two heads that follow the diagonal agree without looking at words. Candidates that agree less with the
+    links of `estimated_golds` than the best one are therefore left out, if there are enough of these to tell.
+    Each direction then takes the threshold whose links agree best with the largest weights of the other
+    direction: thresholds on both sides would agree best where hardly any links are left.
 
     Args:
         forward: the model of this direction.
@@ -283,7 +261,10 @@ def calibrate_directions(
         raise UserError("alignment calibration: there are no sentence pairs to calibrate on")
     _check_swapped(forward.pairs, backward.pairs)
     sides = (forward, backward)
-    links, words, choices, kept = zip(*(_candidates(side, batch_size, device) for side in sides))
+    golds = estimated_golds(forward.pairs)
+    turned = [Gold(swapped(gold.sure), swapped(gold.possible)) for gold in golds]
+    candidates = (_candidates(*side, batch_size, device) for side in zip(sides, (golds, turned)))
+    links, words, choices, kept = zip(*candidates)
     agreements = cross_agreement(*links, *words)  # (forward candidates, backward candidates)
     narrowed = np.where(np.outer(kept[0], kept[1]), agreements, -1.0)
     best = np.unravel_index(narrowed.argmax(), narrowed.shape)
@@ -300,7 +281,7 @@ def calibrate_directions(
         )
         tried = _thresholds(chosen[side], aligned[side], aligned[1 - side], sides[side].threshold)
         largest = Trial(chosen[side], agreement=float(agreements[best]))
-        taken = max(tried if sides[side].threshold else (largest, *tried), key=_agreed)
+        taken = min(tried if sides[side].threshold else (largest, *tried), key=lambda row: row.error)
         found.append(Calibration(taken.choice, "directions", None, taken.agreement, table + tried))
     return found[0], found[1]
 
@@ -317,11 +298,6 @@ def _thresholds(
     )
 
 
-def _agreed(row: Trial) -> float:
-    assert row.agreement is not None
-    return row.agreement
-
-
 def symmetrised(
     forward: Sequence[Alignment], backward: Sequence[Alignment], method: str, threshold: float | None = None
 ) -> list[Links]:
@@ -333,17 +309,16 @@ def symmetrised(
 
 
 def _candidates(
-    direction: Direction, batch_size: int | None, device: torch.device | str
+    direction: Direction, golds: Sequence[Gold], batch_size: int | None, device: torch.device | str
 ) -> tuple[np.ndarray, PairWords, list, np.ndarray]:
     """Links, words and choices of all candidates, and True for candidates that follow words."""
     space = SearchSpace.of(direction.model, direction.layer, direction.heads, direction.shift)
     words = PairWords.of(direction.pairs)
     links = hard_links(direction.model, direction.pairs, words, space, batch_size=batch_size, device=device)
-    repeated, values = consistency(links, words)
-    if repeated >= MIN_EVIDENCE:
-        kept = values >= MIN_CONSISTENCY * values.max()
-    else:
-        kept = np.ones(len(links), dtype=bool)
+    kept = np.ones(len(links), dtype=bool)
+    if _num_links(golds) >= MIN_LINKS:
+        values = np.array([found.f1 for found in alignment_scores(links, words, golds)])
+        kept = values >= MIN_AGREEMENT * values.max()
     return links, words, space.choices(), kept
 
 

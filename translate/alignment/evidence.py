@@ -1,10 +1,9 @@
-"""Evidence for and against candidate alignments, measured for all candidates at once.
+"""Links that judge candidate alignments, and the scores of all candidates at once.
 
 Links are an array (candidates, all target words of all pairs) with the index of the linked source word in its
 sentence, or -1.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -12,34 +11,46 @@ import numpy as np
 
 from translate.alignment.pairs import EncodedPair
 from translate.errors import UserError
+from translate.links.fixed_aligner import first_pairs
 from translate.links.links import AlignmentScore, Gold, score_from_counts
+from translate.links.statistical import estimate_links
+
+MOST_LINKS = 2_000_000  # possible links, as 13,000 captions or 2,000 pairs of 30 words a side have
 
 
 class PairWords(NamedTuple):
-    """The words of all pairs as numbers, with N target words in total."""
+    """Pairs, and the positions of their target words among those of all pairs."""
 
     pairs: Sequence[EncodedPair]
-    offsets: np.ndarray  # (pairs + 1,) index of each pair's first target word
-    target_types: np.ndarray  # (N,) equal numbers for equal words
-    source_types: np.ndarray  # (N, widest + 1) words of each target word's source; the last column is -1
+    offsets: np.ndarray  # (pairs + 1,) index of each pair's first target word; the last is their number
 
     @classmethod
     def of(cls, pairs: Sequence[EncodedPair]) -> "PairWords":
-        types: dict[str, int] = {}
-        offsets = np.cumsum([0, *(len(pair.target_words) for pair in pairs)])
-        widest = max(len(pair.source_words) for pair in pairs)
-        source_types = np.full((offsets[-1], widest + 1), -1, dtype=np.int64)
-        target_types = np.empty(offsets[-1], dtype=np.int64)
-        for pair, start, stop in zip(pairs, offsets[:-1], offsets[1:], strict=True):
-            source = [types.setdefault(word, len(types)) for word in pair.source_words]
-            source_types[start:stop, : len(source)] = source
-            target_types[start:stop] = [types.setdefault(word, len(types)) for word in pair.target_words]
-        return cls(pairs, offsets, target_types, source_types)
+        return cls(pairs, np.cumsum([0, *(len(pair.target_words) for pair in pairs)]))
+
+
+def estimated_golds(pairs: Sequence[EncodedPair]) -> list[Gold]:
+    """The links that the statistical aligner finds in the pairs, as if they were gold.
+
+    Only as many of the first pairs have some as the aligner can read in a few seconds.
+    """
+    words = ((_folded(pair.source_words), _folded(pair.target_words)) for pair in pairs)
+    return [Gold(links, links) for links in estimate_links(*first_pairs(words, MOST_LINKS))]
+
+
+def _folded(words: Sequence[str]) -> list[str]:
+    return [word.casefold() for word in words]
 
 
 def alignment_scores(links: np.ndarray, words: PairWords, golds: Sequence[Gold]) -> list[AlignmentScore]:
-    """Scores of all candidates; raises UserError if a gold link is outside its sentence."""
-    sure = np.zeros(words.source_types.shape, dtype=bool)  # the last column, for no link, stays False
+    """Scores of all candidates on the first pairs, which have golds.
+
+    Raises:
+        UserError: if a gold link is outside its sentence.
+    """
+    links = links[:, : words.offsets[len(golds)]]
+    widest = max((len(pair.source_words) for pair in words.pairs), default=0)
+    sure = np.zeros((links.shape[1], widest + 1), dtype=bool)  # the last column, for no link, stays False
     possible = np.zeros_like(sure)
     for number, (pair, gold, start) in enumerate(zip(words.pairs, golds, words.offsets), start=1):
         for table, gold_links in ((sure, gold.sure), (possible, gold.possible | gold.sure)):
@@ -58,81 +69,6 @@ def alignment_scores(links: np.ndarray, words: PairWords, golds: Sequence[Gold])
         )
         for one in links
     ]
-
-
-def silver_scores(links: np.ndarray, words: PairWords) -> tuple[int, np.ndarray]:
-    """F1 of the candidates on silver links: words spelt alike on both sides that occur once on each.
-
-    Pairs of first words and of last words are left out, since a diagonal gets them right too. All links that
-    touch a word of a silver link enter the precision, so that a head which always looks at one word gains
-    nothing.
-
-    Returns:
-        The number of silver links, and F1 (candidates,) on them.
-    """
-    silver_targets, silver_sources = [], []
-    touched = np.zeros(words.source_types.shape, dtype=bool)
-    for pair, start in zip(words.pairs, words.offsets):
-        stop = start + len(pair.target_words)
-        for source, target in _silver_links(pair):
-            silver_targets.append(start + target)
-            silver_sources.append(source)
-            touched[start:stop, source] = True
-            touched[start + target, :-1] = True
-    rows = np.arange(links.shape[1])
-    correct = (links[:, silver_targets] == np.array(silver_sources, dtype=np.int64)).sum(axis=1)
-    predicted = np.array([touched[rows, one].sum() for one in links])
-    return len(silver_targets), 2 * correct / np.maximum(predicted + len(silver_targets), 1)
-
-
-def _silver_links(pair: EncodedPair) -> list[tuple[int, int]]:
-    source_counts, target_counts = Counter(pair.source_words), Counter(pair.target_words)
-    last = (len(pair.source_words) - 1, len(pair.target_words) - 1)
-    positions = {word: index for index, word in enumerate(pair.source_words)}
-    links = [
-        (positions[word], target)
-        for target, word in enumerate(pair.target_words)
-        if source_counts[word] == target_counts[word] == 1
-    ]
-    return [link for link in links if link not in ((0, 0), last)]
-
-
-def consistency(links: np.ndarray, words: PairWords) -> tuple[int, np.ndarray]:
-    """The consistency with which candidates link the occurrences of a target word to the same source word.
-
-    For a target word t with n_t links, c_ts of them to source word s, the probability that two of its links
-    agree is p_t = sum_s c_ts (c_ts - 1) / (n_t (n_t - 1)). With P the mean of p_t over links and E the same
-    probability for any two links, the value is (P - E) / (1 - E), corrected for chance like kappa, times the
-    share of target words with a link. This measure is our own.
-
-    Returns:
-        The largest number of links of repeated words that any candidate has, and the values (candidates,).
-    """
-    rows = np.arange(links.shape[1])
-    most, values = 0, np.zeros(len(links))
-    for number, one in enumerate(links):
-        linked = one >= 0
-        targets, sources = words.target_types[linked], words.source_types[rows, one][linked]
-        if len(targets) < 2:
-            continue
-        _, source_counts = np.unique(sources, return_counts=True)
-        expected = _pairs(source_counts).sum() / _pairs(np.array(len(sources)))
-        num_types = int(words.source_types.max()) + 1
-        cells, cell_counts = np.unique(targets * num_types + sources, return_counts=True)
-        cell_targets = cells // num_types
-        num_links = np.bincount(cell_targets, weights=cell_counts)
-        num_agreeing = np.bincount(cell_targets, weights=_pairs(cell_counts))
-        repeated = num_links >= 2
-        most = max(most, int(num_links[repeated].sum()))
-        if not repeated.any() or expected == 1:
-            continue
-        observed = (num_agreeing[repeated] / (num_links[repeated] - 1)).sum() / num_links[repeated].sum()
-        values[number] = (observed - expected) / (1 - expected) * linked.mean()
-    return most, values
-
-
-def _pairs(counts: np.ndarray) -> np.ndarray:
-    return counts * (counts - 1.0)
 
 
 def cross_agreement(

@@ -129,7 +129,8 @@ def choose_alignment(
         translator: whose attention is chosen.
         pairs: the criterion is computed on them.
         wanted: values given in the configuration are not searched.
-        reverse: of the other direction; without gold, agreement with it is the criterion.
+        reverse: of the other direction; without gold, agreement with it is the criterion, instead of that
+            with the statistical aligner.
         batch_size: pairs in a batch; by default as many as a budget of tokens holds.
     """
     encoded = encode_judged(translator, pairs)
@@ -185,7 +186,10 @@ def store(directory: RunDirectory, chosen: dict[str, Any], translator: Translato
 def choice_lines(chosen: dict[str, Any]) -> list[str]:
     """The table of all candidates, with a star at the choice, and the choice in words; for the terminal."""
     choice, table = AlignmentChoice.from_dict(chosen["choice"]), chosen["table"]
-    names = ("aer", "precision", "recall", "f1", "agreement", "silver", "consistency")
+    if not table:
+        few = f"the statistical aligner finds too few links in {chosen['split']} to choose by"
+        return [f"{choice}: the default, since {few}"]
+    names = ("aer", "precision", "recall", "f1", "agreement")
     widths = {name: max(len(name), 6) for name in names if any(name in row for row in table)}
     measures = "  ".join(f"{name:>{width}}" for name, width in widths.items())
     lines = [f"layer  {'heads':<15}  shift   links from  {measures}"]

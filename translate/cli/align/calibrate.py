@@ -90,7 +90,7 @@ def calibrate(
     """Choose layer, heads, shift and threshold again, and store the choice with the run.
 
     With gold links the lowest AER wins. Without them, agreement with the run of --reverse decides, or, if
-    there is none, how consistent the links are.
+    there is none, with the links that the statistical aligner estimates in these pairs; 30 are enough.
     """
     from translate.runs.calibration import check_replaceable, choice_lines, choose_alignment, store
     from translate.runs.load import read_settings
