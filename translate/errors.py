@@ -12,5 +12,10 @@ class LineError(UserError):
     """An error in one line of many, such as a picture that cannot be read: a stream goes on without it."""
 
 
+def install(extra: str) -> str:
+    """The commands that install the optional packages of an extra of pyproject.toml."""
+    return f"make install EXTRAS={extra}, or pip install 'seq2seq-translate[{extra}]'"
+
+
 class UserNotice(UserWarning):
     """A warning for the user in one sentence, which the command line prints as its own."""

@@ -129,7 +129,9 @@ class ScoredText:
 
 @dataclass(frozen=True)
 class Translation:
-    """A sentence's best translation, with ``alignment`` and ``n_best`` on request.
+    """A sentence's best translation, with ``n_best`` on request.
+
+    ``alignment`` is ``None`` unless ``translate`` was called with ``alignments=True``.
 
     The score is the log-probability (natural logarithm), normalised by the length as the run's search says,
     or with minimum Bayes risk the mean chrF against the samples, 0 to 100.

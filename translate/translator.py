@@ -33,7 +33,7 @@ WITHOUT_CONTEXT = "read without the previous sentences of their documents, on wh
 
 @dataclass(repr=False)
 class Translator:
-    """A trained model, ready to translate and to align.
+    """A trained model, ready to translate and to align; :func:`translate.load` makes one of a run.
 
     Attributes:
         model: on its device, in evaluation mode.
@@ -42,6 +42,7 @@ class Translator:
         choice: the attention shown as the alignment.
         languages: of source and target.
         warnings: counts of sentences that were blank, cut or unknown, by kind of warning.
+        unknown: the first characters that the source vocabulary did not have.
         partners: further members of an ensemble; see :meth:`join`.
         engine: what searches for translations; alignments of given pairs are torch's.
         context: how much of the previous sentences of a document the model reads.
@@ -55,6 +56,7 @@ class Translator:
     choice: AlignmentChoice
     languages: tuple[str, str] = ("", "")
     warnings: Counter[str] = field(default_factory=Counter)
+    unknown: set[str] = field(default_factory=set)
     partners: tuple["Translator", ...] = ()
     engine: EngineChoice = field(default_factory=EngineChoice)
     context: ContextSize = ALONE
@@ -303,4 +305,4 @@ class Translator:
         limit = self.search.max_source_pieces
         if self.model.max_target_length is not None:  # learned positions have the same limit on both sides
             limit = min(limit, self.model.max_target_length - 1)
-        return SentenceReader(self.tokenizers.source, limit, self.warnings, self.context)
+        return SentenceReader(self.tokenizers.source, limit, self.warnings, self.context, self.unknown)

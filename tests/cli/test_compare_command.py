@@ -74,7 +74,7 @@ def test_sentences_that_differ_most_come_first(files: Files, translate_command: 
     shown = translate_command("compare", *systems, *files.options).out
     assert "\nline 5\n" in shown
     assert re.search(r"^  good \d+\.\d +tout autre chose \.$", shown, flags=re.MULTILINE)
-    assert "good against reference by sentence chrF: 0 sentences better, 1 worse, 16 equal" in shown
+    assert "good against reference, sentences by chrF: 0 better, 1 worse, 16 equal" in shown
     none = translate_command("compare", *systems, *files.options, "--sentences", 0).out
     assert "line 5" not in none
 

@@ -94,7 +94,7 @@ def test_a_missing_package_names_the_extra(package: str, monkeypatch: pytest.Mon
     from translate.export import contents
 
     monkeypatch.setattr(contents, "find_spec", lambda name: None)
-    with pytest.raises(UserError, match=rf"{package}, which is not installed; pip install .*\[export\]"):
+    with pytest.raises(UserError, match=rf"{package}, which is not installed; make install .*\[export\]"):
         contents.require(package, "onnx")
 
 

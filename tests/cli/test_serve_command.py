@@ -78,9 +78,8 @@ def test_a_missing_package_is_named_with_its_remedy(
     monkeypatch.setattr("translate.cli.serve.find_spec", lambda name: None if name == module else object())
     result = translate_command("serve", tiny_run)
     assert result.code == 2
-    assert result.err == (
-        f"error: translate serve needs the package {package}; pip install 'seq2seq-translate[serve]'\n"
-    )
+    assert result.err.startswith(f"error: translate serve needs the package {package}; make install EXTRAS=")
+    assert "no such run directory" in translate_command("serve", tiny_run / "none").err
 
 
 def test_ensembles_by_name() -> None:

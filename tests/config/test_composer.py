@@ -121,6 +121,13 @@ class TestOverrides:
             ("training.max_steps=many", "training.max_steps: expected an integer or null, got 'many'"),
             ("optimizer.betas=[0.9]", "optimizer.betas: expected 2 values, got 1: [0.9]"),
             ("run.plugins=mine", "run.plugins: expected a list, got 'mine'; write [mine]"),
+            ("training.fp16=true", "training.fp16: unknown key; did you mean runtime.precision?"),
+            ("learning_rate=1", "learning_rate: unknown section; did you mean optimizer.lr?"),
+            (
+                "model.encoder.num_layers=3",
+                "model.encoder: expected a section with _target_, got {'num_layers': 3}; did you mean "
+                "model.encoder_layers?",
+            ),
             ("run=5", "run: expected a section of keys and values, got 5"),
         ],
     )
@@ -142,8 +149,8 @@ class TestOverrides:
         assert "experiment" not in own
 
     def test_a_name_like_no_other_lists_those_of_its_section(self):
-        message = refusal("model.d_model=64")
-        assert message.startswith("model.d_model: unknown option of translate.models.Transformer; model has ")
+        message = refusal("model.zz=64")
+        assert message.startswith("model.zz: unknown option of translate.models.Transformer; model has ")
         assert "embedding_size" in message or "width" in message
 
     def test_a_name_may_look_like_a_number(self):

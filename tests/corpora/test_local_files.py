@@ -96,6 +96,14 @@ def test_tables(tmp_path: Path, form: str) -> None:
     assert "cannot tell which columns are source and target" in message(train={"source": source})
 
 
+@pytest.mark.parametrize("names", [("source", "target"), ("Src", "trg"), ("en", "pt-BR")])
+def test_columns_whose_names_tell_the_sides(tmp_path: Path, names: tuple[str, str]) -> None:
+    source = write(tmp_path / "t.tsv", ["\t".join(row) for row in (names, *zip(SOURCE, TARGET))])
+    corpus = load(train={"source": source})
+    assert (corpus.train.source, corpus.train.target) == (SOURCE, TARGET)
+    assert corpus.source_language == ("en" if "en" in names else "source")
+
+
 def test_nested_fields(tmp_path: Path) -> None:
     rows = [json.dumps({"translation": {"en": s, "fr": t}}) for s, t in zip(SOURCE, TARGET)]
     train = {"source": write(tmp_path / "train.jsonl", rows)}

@@ -33,9 +33,10 @@ def translate_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
 def test_alignments_of_an_unfinished_run_are_not_calibrated_and_this_is_said(
     unfinished: Path, translate_command: Command
 ) -> None:
+    assert "not calibrated" not in translate_command("text", unfinished, "I love you .").err
     result = translate_command("align", unfinished, "I love you .", "je t' aime .")
     assert result.code == 0
-    assert result.err.startswith(f"note: {unfinished}: its attention heads are not calibrated yet")
+    assert result.err.startswith(f"note: {unfinished}: its alignments are not calibrated yet")
 
 
 @pytest.mark.parametrize(

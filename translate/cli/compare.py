@@ -212,8 +212,8 @@ def _lines(record: dict[str, Any]) -> list[str]:
     for system in record["systems"][1:]:
         better, worse, equal = system["sentences"].values()
         lines.append(
-            f"{_label(system['name'])} against {baseline} by sentence chrF: "
-            f"{better:,} sentences better, {worse:,} worse, {equal:,} equal"
+            f"{_label(system['name'])} against {baseline}, sentences by chrF: "
+            f"{better:,} better, {worse:,} worse, {equal:,} equal"
         )
     lines.append("")
     for metric, signatures in record["signatures"].items():

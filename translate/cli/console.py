@@ -189,8 +189,13 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 def print_warnings(translator: "Translator") -> None:
     """Print on standard error what the translator had to cut or replace, and how often."""
+    from translate.search.sources import PARTLY_UNKNOWN, UNKNOWN
+
     for kind, count in translator.warnings.items():
-        print_warning(f"{count} {'sentence' if count == 1 else 'sentences'}: {kind}")
+        shown = (
+            " ".join(map(escaped, sorted(translator.unknown))) if kind in (UNKNOWN, PARTLY_UNKNOWN) else ""
+        )
+        print_warning(f"{count} sentence{'s' * (count != 1)}: {kind}{shown and f': {shown}'}")
 
 
 class Rate:

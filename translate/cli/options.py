@@ -108,6 +108,7 @@ class MachineOptions:
     """The device that computes a run, and modules that the run needs."""
 
     PANEL: ClassVar = "Machine"
+    SHOWS_ALIGNMENTS: ClassVar = True
 
     device: Annotated[str, option("NAME", "cpu, cuda, cuda:1 ...; auto takes a GPU if there is one.")] = (
         "auto"
@@ -135,7 +136,8 @@ class MachineOptions:
             print_note("--precision bfloat16: this processor has no instructions for it; float32 is faster")
         translator = load(run, device=self.device, plugins=self.plugin or (), **wanted)
         use_processor(translator.model, chosen)
-        _note_unfinished(run)
+        if self.SHOWS_ALIGNMENTS:
+            note_unfinished(run)
         return translator
 
 
@@ -152,6 +154,8 @@ class BatchMachine(MachineOptions):
 @dataclass(frozen=True)
 class TranslationMachine(BatchMachine):
     """The device that translates, the size of a batch, the precision and the engine."""
+
+    SHOWS_ALIGNMENTS: ClassVar = False
 
     precision: Annotated[
         str,
@@ -170,14 +174,14 @@ class TranslationMachine(BatchMachine):
         return translator.join(joined) if joined else translator
 
 
-def _note_unfinished(run: Path) -> None:
+def note_unfinished(run: Path) -> None:
     """Say that a run has not ended: its alignments are not calibrated yet."""
     from translate.runs.run_directory import RunDirectory
 
     if not RunDirectory(run).alignment.exists():
         print_note(
-            f"{run}: its attention heads are not calibrated yet, so an alignment is the mean of all heads of "
-            f"a layer; translate align calibrate {run} chooses them once it is trained"
+            f"{run}: its alignments are not calibrated yet, and may be worse than they will be; translate "
+            f"align calibrate {run} chooses heads and links once it is trained"
         )
 
 

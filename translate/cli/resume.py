@@ -18,8 +18,7 @@ Examples:
 def resume(
     run: Run,
     overrides: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[NAME=VALUE]...", help="Settings that differ from now on."),
+        list[str] | None, typer.Argument(metavar="[NAME=VALUE]...", help="Settings that differ from now on.")
     ] = None,
 ) -> None:
     """Go on with a run that was interrupted, or give a finished one more steps or time.

@@ -15,7 +15,7 @@ import typer
 
 from translate.cli.console import print_error, print_note
 from translate.cli.options import Engine, TranslationMachine, flag, option, with_groups
-from translate.errors import UserError
+from translate.errors import UserError, install
 from translate.serve.limits import ServiceLimits
 
 if TYPE_CHECKING:
@@ -82,12 +82,10 @@ class WorkOptions:
     PANEL: ClassVar = "Work"
 
     workers: Annotated[
-        int,
-        option("N", "Processes that answer, each with models and threads of its own.", min=1, max=64),
+        int, option("N", "Processes that answer, each with models and threads of its own.", min=1, max=64)
     ] = 1
     drain: Annotated[
-        int,
-        option("SECONDS", "For requests in progress when SIGTERM comes.", min=0, max=3600),
+        int, option("SECONDS", "For requests in progress when SIGTERM comes.", min=0, max=3600)
     ] = 30
     languages: Annotated[
         list[str] | None,
@@ -172,21 +170,19 @@ def serve(
     It needs pip install 'seq2seq-translate\[serve]'. /docs lists the APIs: LibreTranslate, DeepL
     and our own, which gives the links between words. SIGTERM lets the requests in progress end.
     """
-    for name in NEEDED:
-        if find_spec(name) is None:
-            raise UserError(
-                f"translate serve needs the package {name.replace('_', '-')}; "
-                "pip install 'seq2seq-translate[serve]'"
-            )
-    _check_address(address)
     from translate.runs.run_directory import check_is_run
     from translate.serve.catalogue import named_runs, read_languages
-    from translate.serve.web.keys import Keys
-    from translate.serve.web.server import listen
 
     named = named_runs(runs)
     for path in chain.from_iterable(named.values()):
         check_is_run(path)
+    for name in NEEDED:
+        if find_spec(name) is None:
+            raise UserError(f"translate serve needs the package {name.replace('_', '-')}; {install('serve')}")
+    _check_address(address)
+    from translate.serve.web.keys import Keys
+    from translate.serve.web.server import listen
+
     read_languages(work.languages or (), list(named))
     if address.key_file is not None:
         Keys.read(address.key_file)

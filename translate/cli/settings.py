@@ -59,9 +59,8 @@ def settings(
     ] = False,
 ) -> None:
     """Show every setting, of one section or of one name, with its default, type and meaning."""
-    from omegaconf import OmegaConf
-
     from translate.config.composer import Composer
+    from translate.config.messages import named_elsewhere
     from translate.config.names import did_you_mean, nearest, shorten
 
     if markdown:
@@ -75,18 +74,14 @@ def settings(
     # A choice that extends a file of another group brings that group along, at its own path.
     chosen = {name: choice for name, choice in chosen.items() if _package(name) not in chosen}
     named = section if section not in ORDER else ""  # a setting, or several
-    # To look up what nobody knows would wait for torch.
-    known = not named or {*named.split(".")} <= {*_keys(OmegaConf.to_container(composer.compose(given)))}
-    found = {
-        name: list(_settings(name, chosen)) for name in (ORDER if section == named else [section]) if known
-    }
+    found = {name: list(_settings(name, chosen)) for name in (ORDER if section == named else [section])}
     if named:
         rows_of = {
             name: [row for row in rows if f".{named}." in f".{row.path}."] for name, rows in found.items()
         }
         found = {name: rows for name, rows in rows_of.items() if rows}
     if not found:
-        near = did_you_mean(nearest(section, ORDER))
+        near = did_you_mean(named_elsewhere(section.rpartition(".")[2]) or nearest(section, ORDER))
         raise UserError(
             f"{shorten(section)}: no such section or setting{near} (sections are {', '.join(ORDER)})"
         )
@@ -100,13 +95,6 @@ def settings(
         for setting in rows:
             print(_entry(setting))
         print()
-
-
-def _keys(config: object) -> Iterator[str]:
-    """The keys of a configuration, at every depth."""
-    for key, value in config.items() if isinstance(config, dict) else ():
-        yield str(key)
-        yield from _keys(value)
 
 
 def page(groups: dict[str, list[str]]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from translate.cli.console import Rate, as_unicode, input_lines, print_note, print_warning, print_warnings
-from translate.cli.options import Run, TranslationMachine, print_engine, with_groups
+from translate.cli.options import Run, TranslationMachine, note_unfinished, print_engine, with_groups
 from translate.cli.source_options import LineInDocument, PictureInput, TextDocuments, most_context
 from translate.cli.text_options import (
     AlignmentOptions,
@@ -86,6 +86,8 @@ def text(
     """
     check_sampling(search, samples)
     translator = machine.load_ensemble(run, search.ensemble)
+    if any(vars(alignment).values()):
+        note_unfinished(run)
     if translator.reads != "picture":
         _refuse_file(run, sentences or [], pictures=translator.reads == "both")
     sentences = pictures.lines(translator, sentences)

@@ -36,6 +36,10 @@ CONTEXT_SETTINGS = {"ignore_unknown_options": True, "allow_extra_args": True, "h
 EXCLUDED = "hydra.job.config.override_dirname.exclude_keys"
 MAX_SUFFIX = 150  # characters; a file name has 255 bytes
 WIDTH = 80  # characters of the help
+NO_DATA = (
+    "note: no data are given, so this is the embedded corpus, which is generated; for your own, give "
+    "data=files data.train.source=FILE data.train.target=FILE"
+)
 HELP = """\
 Usage: translate train [NAME=VALUE ...] [OPTIONS]
 
@@ -88,9 +92,7 @@ VALUES: dict[tuple[str, ...], tuple[str, ...] | None] = {
 SWITCHES = (("--help", "-h"), ("--hydra-help",), ("--resolve",), ("--multirun", "-m"))
 
 
-def train(
-    arguments: Annotated[list[str] | None, typer.Argument(metavar="[NAME=VALUE]...")] = None,
-) -> None:
+def train(arguments: Annotated[list[str] | None, typer.Argument(metavar="[NAME=VALUE]...")] = None) -> None:
     """Train a translator: translate train model=rnn_bahdanau data=multi30k."""
     unbuffer_lines()
     options = _parse(arguments or [])
@@ -118,7 +120,10 @@ def train(
             )
         if options.cfg == "job" and (start := config.training.start_from) is not None:
             print(f"# taken when the training starts: tokenizer and model of {shown_path(start)}")
-    else:  # Hydra would compose the same configuration again, and do nothing else
+    else:
+        if not options.config_name and not any(re.match("data|experiment", key) for key in _keys(overrides)):
+            print(NO_DATA)
+        # Hydra would compose the same configuration again, and do nothing else
         run_job(config, _free(overrides, composer.chosen(overrides), options.config_name), _keys(overrides))
 
 

@@ -20,7 +20,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from translate.config.declare import plain
-from translate.config.messages import MAX_DEPTH, explain_composing, malformed, missing_choice
+from translate.config.messages import MAX_DEPTH, explain_composing, malformed, missing_choice, named_elsewhere
 from translate.config.names import config_directory, did_you_mean, display_path, listed, nearest, shorten
 from translate.config.settings import check_section_names
 from translate.errors import UserError
@@ -211,13 +211,18 @@ class Composer:
     def _with_hint(self, message: str, overrides: Sequence[str], values: Mapping[str, Any]) -> str:
         """The message about an unknown key, with the experiment that sets it, or the key that was meant."""
         path, unknown, reason = message.partition(": unknown ")
-        if not unknown or "did you mean" in reason:
+        if not unknown:
             return message
         given = [override.key_or_group for override in map(self._parse, overrides)]
+        parent, _, leaf = path.rpartition(".")
+        known = [".".join(keys) for keys, _ in leaves(values) if ".".join(keys) != path]
+        if path in given and (elsewhere := named_elsewhere(leaf, known)):
+            return message.partition(";")[0] + did_you_mean(elsewhere)
+        if "did you mean" in reason:
+            return message
         if EXPERIMENT in given and path not in given:
             return f"{message}; {EXPERIMENT} sets it for another choice: leave out one of the two"
-        parent, _, leaf = path.rpartition(".")
-        paths = {keys[-1]: ".".join(keys) for keys, _ in leaves(values) if ".".join(keys) != path}
+        paths = {name.rpartition(".")[2]: name for name in known}
         near = nearest(leaf, paths, cutoff=0.8)
         section: Any = values if parent else None
         for part in parent.split("."):

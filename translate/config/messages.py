@@ -2,7 +2,7 @@
 
 import re
 import types
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -11,7 +11,7 @@ import yaml  # type: ignore[import-untyped]
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import ValidationError
 
-from translate.config.names import did_you_mean, display_path, nearest, shorten
+from translate.config.names import TABLES, did_you_mean, display_path, nearest, shorten
 
 MAX_DEPTH = 32  # of brackets in an override, and of levels in a file
 LARGEST = 10**12  # of every number of a configuration that has no narrower limit
@@ -27,6 +27,22 @@ _NAMES: dict[Any, str] = {
 _BEYOND = ("greater_than_equal", "greater_than", "less_than_equal", "less_than")  # errors of pydantic
 _TIME = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*(s|m|min|h)")
 _SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600}
+# Settings, with their names in other toolkits.
+OTHER_NAMES = {
+    "optimizer.lr": "learning_rate learn_rate",
+    "training.batch_tokens": "batch_size per_device_train_batch_size max_tokens mini_batch_words",
+    "training.accumulate": "gradient_accumulation_steps accum_count update_freq batch_multiplier",
+    "training.max_epochs": "num_train_epochs num_epochs epochs max_epoch",
+    "training.max_steps": "train_steps max_update",
+    "training.patience": "early_stopping early_stopping_patience",
+    "runtime.precision": "fp16 bf16 amp mixed_precision",
+    "tokenizer.vocabulary_size": "vocab_size voc_limit",
+    "model.width": "hidden_size d_model embedding_dim dim_emb",
+    "model.encoder_size": "hidden_size rnn_size",
+    "model.decoder_size": "hidden_size rnn_size",
+    "model.encoder_layers": "num_layers layers enc_depth",
+    "model.tie": "share_embeddings share_decoder_embeddings tied_embeddings tied_softmax",
+}
 _LIMITS: dict[type, tuple[str, str]] = {
     Ge: ("ge", "at least"),
     Gt: ("gt", "more than"),
@@ -176,6 +192,12 @@ def _field_names(section: Any) -> list[str]:
     return [field.name for field in fields(section)] if is_dataclass(section) else []
 
 
+def named_elsewhere(name: str, settings: Collection[str] = OTHER_NAMES) -> str:
+    """Those of the settings that another toolkit calls ``name``, with "or" between them; maybe none."""
+    found = (ours for ours, theirs in OTHER_NAMES.items() if name.lower() in theirs.split())
+    return " or ".join(ours for ours in found if ours in settings)
+
+
 def malformed(text: str, reason: str, choices: Mapping[str, list[str]]) -> str:
     """The message for an override that Hydra cannot read."""
     if text.endswith((".yaml", ".yml")) and "=" not in text:
@@ -208,7 +230,8 @@ def own_file_hint(text: str) -> str:
 def _files_hint(given: str, file: str) -> str:
     """The message for a file of sentences that is given in another way."""
     source = f"data.train.source={shorten(file)}"
-    return f"{shorten(given)}: sentences are given as data=files {source} data.train.target=FILE"
+    target = "" if file.removesuffix(".gz").endswith(TABLES) else " data.train.target=FILE"
+    return f"{shorten(given)}: sentences are given as data=files {source}{target}"
 
 
 def explain_composing(error: BaseException, choices: Mapping[str, list[str]]) -> str:

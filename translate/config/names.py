@@ -8,6 +8,7 @@ from pathlib import Path
 SHOWN = 100  # characters of a value or a name in a message
 LONGEST_NAME, MOST_NAMES = 200, 10_000  # among which the nearest is looked for
 SHOWN_NAMES = 20  # in a message
+TABLES = (".tsv", ".jsonl", ".json", ".ndjson", ".parquet", ".arrow")  # files with both sides of a corpus
 
 
 def config_directory() -> Path:

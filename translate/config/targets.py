@@ -186,6 +186,10 @@ def _bind(node: Mapping[str, Any], path: str, plugins: Sequence[str], provided: 
     _check_names(options, parameters, path, values["_target_"], provided, partial=partial)
     is_ours = target.__module__.split(".")[0] in (PACKAGE, "torch")  # of a plugin, the user knows the limits
     for key, value in options.items():
+        if isinstance(value, Mapping) and is_ours and not _is_target(value):
+            near = nearest(f"{key}_{next(iter(value), '')}", parameters)
+            hint = did_you_mean(near and f"{path}.{near}")
+            raise UserError(f"{path}.{key}: expected a section with _target_, got {show(value)}{hint}")
         if not _is_target(value):
             annotation = parameters[key].annotation if key in parameters else Any
             options[key] = convert(value, annotation, f"{path}.{key}")

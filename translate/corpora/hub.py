@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from translate.config.data import SPLITS, DataConfig
-from translate.config.names import shorten, shown_path
+from translate.config.names import TABLES, shorten, shown_path
 from translate.corpora.document_rows import numbered
 from translate.corpora.local_files import chosen_columns, table_reader
 from translate.corpora.split import RawCorpus, SplitReader
-from translate.corpora.tables import ROWS, SUFFIXES, Table, from_arrow, is_table
+from translate.corpora.tables import ROWS, Table, from_arrow, is_table
 from translate.errors import UserError
 
 PROBE_SECONDS = 5.0
@@ -186,7 +186,7 @@ def load_clone(root: Path, data: DataConfig, source_language: str, target_langua
         raise UserError(
             f"{shown_path(root)}: no training data for {languages[0]}-{languages[1]}; "
             f"expected train.{languages[0]} and train.{languages[1]}, "
-            f"or the hub's layout with {', '.join(SUFFIXES)} files"
+            f"or the hub's layout with {', '.join(TABLES)} files"
         )
     chosen = {name: files[name] for name in SPLITS if name in files}
     readers = {

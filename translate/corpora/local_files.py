@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from translate.config.data import SPLITS, DataConfig, FileSplit, members_of
-from translate.config.names import cut, did_you_mean, listed, nearest, shorten
+from translate.config.names import TABLES, cut, did_you_mean, listed, nearest, shorten
 from translate.corpora.document_rows import beside, numbered
 from translate.corpora.split import RawCorpus, Split, SplitReader
-from translate.corpora.tables import SUFFIXES, Table, is_table, pick, read_table
+from translate.corpora.tables import Table, is_table, pick, read_table
 from translate.errors import UserError
 from translate.text.lines import check_file, read_line_blocks, read_lines, user_path
 
@@ -23,7 +23,9 @@ _PREFIXES = {
     "validation": ("validation", "valid", "val", "dev"),
     "test": ("test",),
 }
-_NO_LANGUAGE = ("gz", "txt", "text", "tok", "raw", "clean", "lc", "norm", "bpe", *(s[1:] for s in SUFFIXES))
+_NO_LANGUAGE = ("gz", "txt", "text", "tok", "raw", "clean", "lc", "norm", "bpe", *(s[1:] for s in TABLES))
+_SIDES = {"source": ("source", "src"), "target": ("target", "tgt", "trg")}  # columns
+_CODE = re.compile(r"[a-z]{2,3}([-_][A-Za-z]{2,4})?")  # of a language that names a column
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*")
 
 
@@ -81,10 +83,7 @@ def _check_sides(split: str, files: FileSplit, languages: tuple[str, str]) -> No
     if files.source == files.target:
         hint = f"; without data.{split}.target it is a table" if is_table(Path(str(files.source))) else ""
         raise UserError(f"data.{split}: {_short(files.source)} is both source and target{hint}")
-    for side, path, both in (
-        ("source", files.source, languages),
-        ("target", files.target, languages[::-1]),
-    ):
+    for side, path, both in (("source", files.source, languages), ("target", files.target, languages[::-1])):
         check_language(str(path), *both, f"give another data.{split}.{side}")
 
 
@@ -187,7 +186,7 @@ def _is_complete(name: str, files: FileSplit) -> bool:
     if files.source is not None and files.target is None and not is_table(Path(files.source)):
         raise UserError(
             f"data.{name}.target is not set and {_short(files.source)} is not a table; "
-            f"give the file of translations, or one table ({', '.join(SUFFIXES)})"
+            f"give the file of translations, or one table ({', '.join(TABLES)})"
         )
     return files.source is not None
 
@@ -202,13 +201,23 @@ def _languages(data: DataConfig) -> tuple[str, str]:
         return source or suffixes[0] or "source", target or suffixes[1] or "target"
     source = source or (data.source_field or "").split(".")[-1]
     target = target or (data.target_field or "").split(".")[-1]
-    if not source or not target:
-        raise UserError(
-            f"{_short(data.train.source)}: cannot tell which columns are source and target; give "
-            "data.source_field and data.target_field; its columns (of a TSV, the first line names them) are "
-            f"{listed(cut(name, 40) for name in read_table(user_path(str(data.train.source))).names)}"
-        )
-    return source, target
+    if source and target:
+        return source, target
+    names = read_table(user_path(str(data.train.source))).names
+    if not source and not target and len(names) == 2 and all(map(_CODE.fullmatch, names)):
+        return names[0], names[1]
+    if all(_of_side(names, side) for side in _SIDES):
+        return source or "source", target or "target"
+    raise UserError(
+        f"{_short(data.train.source)}: cannot tell which columns are source and target; give "
+        "data.source_field and data.target_field; its columns (of a TSV, the first line names them; if "
+        f"that is a pair, add a line such as en<TAB>fr above) are {listed(cut(name, 40) for name in names)}"
+    )
+
+
+def _of_side(names: Sequence[str], side: str) -> list[str]:
+    """The columns that are called as a side of the pairs."""
+    return [name for name in names if name.lower() in _SIDES[side]]
 
 
 def table_reader(
@@ -239,6 +248,7 @@ def chosen_columns(table: Table, data: DataConfig, source_language: str, target_
         ("target", data.target_field, target_language),
     ):
         usual = [data.hub.column.replace("{language}", language), language, f"translation.{language}"]
+        usual += _of_side(table.names, side)
         names.append(pick(table, usual if field is None else [field], f"choose one with data.{side}_field"))
     if data.document_field is not None:
         names.append(pick(table, [data.document_field], "choose another data.document_field"))

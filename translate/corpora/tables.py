@@ -16,11 +16,10 @@ import pyarrow.compute
 import pyarrow.ipc
 import pyarrow.parquet
 
-from translate.config.names import did_you_mean, listed, nearest, shorten, shown_path
+from translate.config.names import TABLES, did_you_mean, listed, nearest, shorten, shown_path
 from translate.errors import UserError
 from translate.text.lines import MAX_LINE, check_expansion, expansion_bound, opened, read_line_blocks
 
-SUFFIXES = (".tsv", ".jsonl", ".json", ".ndjson", ".parquet", ".arrow")
 ROWS = 1 << 12  # of a block of JSON
 ARROW_ROWS = 1024  # decoded at a time: one long value may stand for a million rows
 _FILE = b"ARROW1"  # the file format of Arrow; the other is a stream
@@ -47,7 +46,7 @@ class Table(NamedTuple):
 
 def is_table(path: Path) -> bool:
     """Whether :func:`read_table` knows the suffix, apart from ``.gz``."""
-    return Path(path.name.removesuffix(".gz")).suffix.lower() in SUFFIXES
+    return Path(path.name.removesuffix(".gz")).suffix.lower() in TABLES
 
 
 def read_table(path: Path) -> Table:

@@ -85,7 +85,7 @@ def _joined(
         results = {test: found[test][metric][index] for test in TESTS}
         sampled = results["bootstrap"]
         score, mean, half = (float(value) for value in (sampled.score, sampled.mean, sampled.ci))
-        joined[name] = {"score": score, "interval": [mean - half, mean + half]}
+        joined[name] = {"score": score, "interval": [max(0.0, mean - half), mean + half]}
         if index:
             difference = score - joined[names[0]]["score"]
             # sacrebleu counts larger differences alone, so equal systems would differ significantly.

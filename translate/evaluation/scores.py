@@ -32,10 +32,7 @@ def bleu_score(hypotheses: Sequence[str], references: Sequence[str], *, target_l
 
 
 def corpus_scores(
-    hypotheses: Sequence[str],
-    references: Sequence[str],
-    *further: Sequence[str],
-    target_language: str = "",
+    hypotheses: Sequence[str], references: Sequence[str], *further: Sequence[str], target_language: str = ""
 ) -> CorpusScores:
     """BLEU (cased; tokenised by 13a or by the tokenizer of the language), chrF and TER.
 

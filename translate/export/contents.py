@@ -10,12 +10,10 @@ from typing import Any, NamedTuple
 
 from translate.alignment.alignment import Alignment, AlignmentChoice
 from translate.config.search import SearchConfig
-from translate.errors import UserError
+from translate.errors import UserError, install
 from translate.models import Seq2Seq
 from translate.runs.run_directory import RunDirectory
 from translate.text.tokenizer import EOS, Tokenizer, TokenizerPair
-
-EXTRA = "export"  # the optional dependencies of pyproject.toml
 
 
 @dataclass(frozen=True)
@@ -114,7 +112,7 @@ def require(package: str, export_format: str) -> Any:
     if find_spec(package) is None:
         raise UserError(
             f"--format {export_format} needs the package {package}, which is not installed; "
-            f"pip install 'seq2seq-translate[{EXTRA}]'"
+            f"{install('export')}"
         )
     return importlib.import_module(package)
 

@@ -15,14 +15,7 @@ from torch import Tensor, nn
 
 from translate.attention import MultiHead
 from translate.config.data import TAG
-from translate.export.contents import (
-    Contents,
-    Engine,
-    Rendered,
-    batches_of_one_length,
-    require,
-    vocabulary,
-)
+from translate.export.contents import Contents, Engine, Rendered, batches_of_one_length, require, vocabulary
 from translate.models import Transformer
 from translate.models.transformer_layer import Layer
 from translate.runs.checkpoint import save_weights

@@ -125,11 +125,7 @@ class Tables:
 
 
 def estimate_links(
-    sources: Words,
-    targets: Words,
-    *,
-    method: str = "grow-diag-final-and",
-    known: KnownLinks | None = None,
+    sources: Words, targets: Words, *, method: str = "grow-diag-final-and", known: KnownLinks | None = None
 ) -> list[Links]:
     """Symmetrised links of every pair of a corpus; a pair with an empty side has none.
 

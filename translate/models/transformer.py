@@ -99,6 +99,8 @@ class Transformer(Seq2Seq):
     ) -> None:
         super().__init__()
         width, positions, max_length = sizes.width, embedding.positions, embedding.max_length
+        if width % sizes.num_heads:
+            raise ValueError(f"num_heads: expected a divisor of width={width}, got {sizes.num_heads}")
         if positions == "rotary" and width // sizes.num_heads % 2:
             heads = f"heads of {width // sizes.num_heads}"
             raise ValueError(f"positions: rotary turns pairs of features, got {heads}")

@@ -22,7 +22,7 @@ import pyarrow
 import pyarrow.parquet
 
 from translate.config.names import shorten
-from translate.errors import UserError
+from translate.errors import UserError, install
 from translate.prepare.shard_files import BATCH_PAIRS, Shard, ShardOrder
 from translate.text.file_writing import aside, explain_write_errors, scratch
 
@@ -36,7 +36,7 @@ _FULL = (
     "what is whole"
 )
 _PARQUET = f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {GROUP_PAIRS}"
-_SPARK = "--spark needs PySpark and Java 17; pip install 'seq2seq-translate[spark]'"
+_SPARK = f"--spark needs PySpark and Java 17; {install('spark')}"
 _SPARK_TYPES = {
     pyarrow.int8(): "tinyint",
     pyarrow.int32(): "int",
@@ -178,7 +178,7 @@ def map_file(function: BatchFunction, path: Path, output: Path, schema: pyarrow.
 def check_duckdb() -> None:
     """Raise :class:`UserError` if DuckDB is not installed."""
     if find_spec("duckdb") is None:
-        raise UserError("translate prepare needs DuckDB; pip install 'seq2seq-translate[prepare]'")
+        raise UserError(f"translate prepare needs DuckDB; {install('prepare')}")
 
 
 def _processors() -> int:

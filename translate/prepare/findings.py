@@ -32,10 +32,7 @@ _STYLE = (
 
 
 def report_of(
-    executor: Executor,
-    recipe: Recipe,
-    remaining: Remaining,
-    splits: dict[str, list[Shard]],
+    executor: Executor, recipe: Recipe, remaining: Remaining, splits: dict[str, list[Shard]]
 ) -> dict[str, Any]:
     """The report, the same for every executor.
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
-from translate.errors import UserError
+from translate.errors import UserError, install
 
 MAX_CHARACTERS = 100  # of a side that are read; more make it hardly surer
 # The languages with most text, among which a sentence that is not in its own language is looked for. Rare
@@ -64,8 +64,7 @@ def _identifier(pair: tuple[str, ...]) -> Any:
         from py3langid.langid import MODEL_FILE, LanguageIdentifier
     except ImportError as error:
         raise UserError(
-            "filters.language needs py3langid; pip install 'seq2seq-translate[prepare]', or set "
-            "filters.language=null"
+            f"filters.language needs py3langid; {install('prepare')}, or set filters.language=null"
         ) from error
     identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
     if pair:

@@ -120,9 +120,7 @@ def build_step(
         parallel=parallel,
     )
     return Recovery(
-        update,
-        skip_non_finite=config.non_finite == "skip",
-        lower_memory=config.out_of_memory == "lower",
+        update, skip_non_finite=config.non_finite == "skip", lower_memory=config.out_of_memory == "lower"
     )
 
 

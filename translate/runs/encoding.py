@@ -16,14 +16,7 @@ from translate.corpora.columns import Column
 from translate.corpora.corpus import Corpus, Split
 from translate.corpora.encoded import EncodedCorpus, Ragged, collect_encoded, read_encoded, seldom_collected
 from translate.corpora.images.image_tokenizer import ImageTokenizer
-from translate.corpora.linkers import (
-    Linker,
-    WrittenLinks,
-    estimated,
-    has_gaps,
-    links_of_file,
-    sample_of,
-)
+from translate.corpora.linkers import Linker, WrittenLinks, estimated, has_gaps, links_of_file, sample_of
 from translate.errors import UserError
 from translate.links.links import Gold, Links, parse_gold
 from translate.links.statistical import KnownLinks

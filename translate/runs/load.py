@@ -1,6 +1,7 @@
 """A trained run, read from its folder."""
 
 from collections.abc import Callable, Iterator, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,8 @@ def load(
         raise UserError(f"precision: expected one of {', '.join(PRECISIONS)}, got {precision!r}")
     if int8 and precision != "float32":
         raise UserError(f"int8: its other parts compute in float32; leave out int8, or {precision}")
+    if not isinstance(run, str | PathLike):
+        raise UserError(f"load: expected the folder of a run, such as 'runs/mine', got {run!r}")
     directory = RunDirectory(Path(run))
     settings = read_settings(directory, plugins)
     chosen_device = find_device(device)

@@ -34,6 +34,7 @@ from translate.training.loop import Limits, Progress, Training, seed_generators,
 from translate.version import __version__
 
 MOST_UNKNOWN = 0.01  # of the characters of a corpus, without a warning
+MOST_REPEATED = 0.1  # of the training pairs, without a note
 COUNTED = 1 << 17  # of them, about
 
 
@@ -58,7 +59,11 @@ def start(job: Job, corpus: Corpus, config: DictConfig) -> Assembly:
         directory.write_config(stored_text(config, settings))
         with aside(directory.tokenizer) as new:
             tokenizers.save(new)
-        write_pairs(directory, corpus.train)
+        repeated = len(corpus.train) - write_pairs(directory, corpus.train)
+        if repeated > MOST_REPEATED * len(corpus.train):
+            print(
+                f"note: {repeated:,} training pairs repeat others; translate prepare drops them", flush=True
+            )
     else:
         seed_process(settings.training.seed, world.rank, 0)
     return assembly

@@ -151,10 +151,11 @@ def start_lines(
     kept = f" and {frozen:,} frozen ones" if frozen else ""
     groups = training.stream.group_size
     steps = f", {groups} of them a step" if groups > 1 else ""
+    batches = training.stream.epoch_length()
     return [
         f"model {settings.model.get('name', type(model).__name__)}: {model.num_parameters():,} parameters"
         f"{kept}, {len(model.output_weight):,} target pieces",
-        f"{training.stream.epoch_length():,} batches an epoch of at most {settings.training.batch_tokens:,} "
+        f"{batches:,} batch{'es' * (batches != 1)} an epoch of at most {settings.training.batch_tokens:,} "
         f"target tokens{steps}; device {device}{threads}, {precision}{processes}",
         f"run directory {directory.path}",
         "nll: the negative log-likelihood of a target piece (a word or a part of one)"
@@ -173,8 +174,8 @@ def closing_lines(
     rows = {
         "steps": f"{progress.step:,}, {epochs}",
         "target tokens": f"{progress.tokens:,}, {scores['tokens_per_second']:,.0f} a second",
-        "time": f"{clock(progress.elapsed)} in all, {clock(progress.training_seconds)} of it in steps and "
-        f"{clock(progress.validation_seconds)} in validation",
+        "time": f"{clock(progress.elapsed)} with the reading of the corpus, "
+        f"{clock(progress.training_seconds)} in steps and {clock(progress.validation_seconds)} in validation",
     }
     if progress.best:
         metric = settings.training.best_metric

@@ -19,12 +19,13 @@ BYTES = 5  # of a fingerprint: of a million test pairs, two million others make 
 MAX_FILE = 1 << 30
 
 
-def write_pairs(directory: RunDirectory, split: Split) -> None:
-    """Write the fingerprints of a training split, in their order as numbers."""
+def write_pairs(directory: RunDirectory, split: Split) -> int:
+    """Write the fingerprints of a training split, in their order as numbers; returns how many there are."""
     found = (_fingerprint(*pair) for block in split.blocks() for pair in zip(*block, strict=True))
     numbers = np.unique(np.fromiter(found, np.uint64, len(split)))
     with aside(directory.training_pairs) as new:
         new.write_bytes(numbers.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :BYTES].tobytes())
+    return len(numbers)
 
 
 def seen_pairs(run: Path, sources: Sequence[str], references: Sequence[Sequence[str]]) -> list[bool] | None:

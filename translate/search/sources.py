@@ -18,6 +18,7 @@ from translate.text.tokenizer import EOS, LONGEST_PIECE, UNK, Pieces, Tokenizer
 
 MAX_RECORDED = 1 << 26  # weights that a batch may record, 256 MiB; with more, it holds fewer sentences
 MAX_CACHED = 1 << 28  # numbers that the decoder of a batch may keep, 1 GiB; with more, it holds fewer, too
+MOST_UNKNOWN = 5  # characters that a message names
 MAX_BATCH_PIECES = 8192  # of padded sources: bounds the memory of batches of long sentences
 
 Ids = Sequence[int]
@@ -38,12 +39,14 @@ class SentenceReader:
         limit: most pieces of a sentence; the rest is not read.
         warnings: counts of sentences that were cut or unknown, which are added to.
         context: how much of the previous sentences is read.
+        unknown: the first characters that the vocabulary does not have, which are added to.
     """
 
     tokenizer: Tokenizer
     limit: int
     warnings: Counter[str]
     context: ContextSize = ALONE
+    unknown: set[str] = field(default_factory=set)
 
     def read(
         self, sentences: Sequence[str], *, words: bool, previous: Previous | None = None
@@ -64,6 +67,8 @@ class SentenceReader:
             found = [Pieces(ids, [], []) for ids in self.tokenizer.encode_all(starts)]
         for index, (sentence, start) in enumerate(zip(sentences, starts, strict=True)):
             found[index] = self._within_limit(found[index], shortened=len(sentence) > len(start))
+            if UNK in found[index].ids and self.tokenizer.reads == "text":
+                self._note_unknown(start)
         if previous is None or not self.context.sentences:
             return found
         before = self._previous_ids(previous)
@@ -105,6 +110,13 @@ class SentenceReader:
             words = itertools.takewhile(TAG.fullmatch, sentence.split())
             if any(word not in known for word in words):
                 self.warnings[UNKNOWN_TAG.format(listed(known))] += 1
+
+    def _note_unknown(self, sentence: str) -> None:
+        """Add characters of a sentence to the unknown ones, unless one of them is known to be unknown."""
+        if self.unknown.isdisjoint(sentence) and len(self.unknown) < MOST_UNKNOWN:
+            characters = sorted({*"".join(sentence.split())})
+            found = (character for character in characters if UNK in self.tokenizer.encode(character))
+            self.unknown.update(itertools.islice(found, MOST_UNKNOWN - len(self.unknown)))
 
     def _within_limit(self, pieces: Pieces, *, shortened: bool) -> Pieces:
         if shortened or len(pieces.ids) > self.limit:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from translate.errors import UserError
+from translate.errors import UserError, install
 
 MAX_CHARACTERS = 4096  # of a text that are read
 _NAMES = (
@@ -54,9 +54,7 @@ def _identifier(languages: tuple[str, ...]) -> Any:
     try:
         from py3langid.langid import MODEL_FILE, LanguageIdentifier
     except ImportError as error:
-        raise UserError(
-            "language identification needs py3langid; pip install 'seq2seq-translate[serve]'"
-        ) from error
+        raise UserError(f"language identification needs py3langid; {install('serve')}") from error
     identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
     known = [language for language in languages if language in identifier.labels]
     if known:

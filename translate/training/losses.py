@@ -51,10 +51,7 @@ class LossTerms:
 
 
 def batch_loss(
-    model: Seq2Seq,
-    batch: Batch,
-    terms: LossTerms = LossTerms(),
-    precision: torch.dtype = torch.float32,
+    model: Seq2Seq, batch: Batch, terms: LossTerms = LossTerms(), precision: torch.dtype = torch.float32
 ) -> Loss:
     """The loss of a batch on the model's device, summed over its target tokens.
 

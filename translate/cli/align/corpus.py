@@ -48,10 +48,7 @@ def corpus(
     *,
     out: Annotated[
         Path | None,
-        option(
-            "FILE",
-            "Links (.txt) or weights (.json, .jsonl). Default: links on standard output.",
-        ),
+        option("FILE", "Links (.txt) or weights (.json, .jsonl). Default: links on standard output."),
     ] = None,
     weighting: WeightOptions,
     links: LinkOptions,

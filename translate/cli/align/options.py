@@ -84,9 +84,7 @@ Threshold = Annotated[
 Title = Annotated[
     str | None,
     option(
-        "TEXT",
-        "First line of the caption; '' for none. Default: the name of the run.",
-        callback=as_unicode,
+        "TEXT", "First line of the caption; '' for none. Default: the name of the run.", callback=as_unicode
     ),
 ]
 Whitespace = Annotated[
@@ -150,8 +148,7 @@ class StyleOptions:
         ),
     ] = None
     font: Annotated[
-        str | None,
-        option("NAME", f"Font of the words. Default: {PRINT.font}.", callback=known_font),
+        str | None, option("NAME", f"Font of the words. Default: {PRINT.font}.", callback=known_font)
     ] = None
     font_size: Annotated[
         float | None,

@@ -161,11 +161,7 @@ def pair(
     elif out is not None and extension(out) in PICTURES:
         gold = picture.known_links(alignment)
         drawn = alignment.heatmap(
-            out,
-            title=_first_line(run, title),
-            values=picture.values,
-            gold=gold,
-            style=picture.style,
+            out, title=_first_line(run, title), values=picture.values, gold=gold, style=picture.style
         )
         print(f"heatmap written to {drawn}")
     else:
@@ -210,12 +206,7 @@ def heads(
     (best, *_), _ = translated(translator, source, target)
     pair = translator.encode_pair(source, best.text, whitespace=whitespace)
     drawn = draw_heads_of(
-        translator.model,
-        pair,
-        translator.choice,
-        out,
-        title=_first_line(run, title),
-        style=style.style,
+        translator.model, pair, translator.choice, out, title=_first_line(run, title), style=style.style
     )
     print(f"heads written to {drawn}")
 

@@ -12,7 +12,7 @@ import torch
 
 from translate.alignment.alignment import AlignmentChoice
 from translate.config.search import SearchConfig
-from translate.errors import UserError
+from translate.errors import UserError, install
 from translate.models import Seq2Seq, Transformer
 from translate.text.file_writing import explain_write_errors
 from translate.text.tokenizer import TokenizerPair
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from translate.search.ctranslate2.ctranslate2_search import CTranslate2Search
 
 ENGINES = ("torch", "ctranslate2", "auto")
-EXTRA = "export"  # the optional dependencies of pyproject.toml
-INSTALL = f"pip install 'seq2seq-translate[{EXTRA}]'"
 
 
 @dataclass(frozen=True)
@@ -169,7 +167,7 @@ def _refusal(model: Seq2Seq, device: torch.device, compute_type: str) -> str | N
     if device.type != "cpu":
         return f"CTranslate2 is used on the CPU, and the device is {device} (--device cpu takes the CPU)"
     if find_spec("ctranslate2") is None:
-        return f"the package ctranslate2 is not installed ({INSTALL} installs it)"
+        return f"the package ctranslate2 is not installed ({install('export')} installs it)"
     supported = importlib.import_module("ctranslate2").get_supported_compute_types("cpu")
     if compute_type not in supported:
         return f"CTranslate2 does not compute in {compute_type} on this processor"

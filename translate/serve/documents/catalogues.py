@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from translate.errors import UserError
+from translate.errors import UserError, install
 from translate.serve.documents.document import Document, TaggedText, Token, decode, document_of
 from translate.serve.documents.xml import Mixed, Rules, parse_xml, write_xml
 from translate.text.markup import find_markup
@@ -21,7 +21,7 @@ def read_po(content: bytes, name: str, language: str = "") -> Document:
     try:
         import polib
     except ImportError as error:
-        raise UserError(f"{name}: needs polib; pip install 'seq2seq-translate[serve]'") from error
+        raise UserError(f"{name}: needs polib; {install('serve')}") from error
     text, _ = decode(content, name)
     if not re.search(r"^msgid\b.*\n", text, re.MULTILINE):  # polib might take it for the name of a file
         raise UserError(f"{name}: no PO file: it has no line that begins with msgid")

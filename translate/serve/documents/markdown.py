@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
-from translate.errors import UserError
+from translate.errors import UserError, install
 from translate.serve.documents.document import Document, Placed, Tag, TaggedText, Token, decode, spanned
 
 MAX_BYTES = 2 << 20  # of a document
@@ -48,7 +48,7 @@ def _parser() -> Any:
     try:
         from markdown_it import MarkdownIt
     except ImportError as error:
-        raise UserError("Markdown needs markdown-it-py; pip install 'seq2seq-translate[serve]'") from error
+        raise UserError(f"Markdown needs markdown-it-py; {install('serve')}") from error
     # Inline text is parsed block by block, once its length is known.
     parser = MarkdownIt("commonmark", {"store_labels": True})
     return parser.enable(["table", "strikethrough"]).disable("inline")

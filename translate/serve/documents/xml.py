@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from translate.config.names import shorten
-from translate.errors import UserError
+from translate.errors import UserError, install
 from translate.serve.documents.document import Tag, Token
 
 MAX_FILES = 4096  # in an archive
@@ -29,7 +29,7 @@ def parse_xml(content: bytes, name: str) -> Any:
     try:
         from lxml import etree
     except ImportError as error:
-        raise UserError(f"{name}: needs lxml; pip install 'seq2seq-translate[serve]'") from error
+        raise UserError(f"{name}: needs lxml; {install('serve')}") from error
     # Nothing is loaded or expanded, and libxml2 refuses more than 256 elements within each other.
     safe = {"resolve_entities": False, "no_network": True, "load_dtd": False}
     parser = etree.iterparse(io.BytesIO(content), events=("start",), **safe)
