@@ -75,8 +75,8 @@ def commands(recipe: dict[str, Any], name: str, data: str, ending: str = "") -> 
     """
     lines = list(recipe.get("before", []))
     if "train" in recipe:
-        path = "" if "{data}" in recipe["train"] else "data.path={data}"
-        lines.append(f"train {recipe['train']} {path} run.name={name}{{ending}}")
+        data_settings = recipe.get("data", "data.path={data}")
+        lines.append(f"train {recipe['train']} {data_settings} run.name={name}{{ending}}")
     return [shlex.split(line.format(data=data, ending=ending)) for line in lines]
 
 
@@ -122,6 +122,14 @@ def call(*arguments: str) -> str:
     return shown.getvalue()
 
 
+def call_once(words: Sequence[str], folder: Path) -> None:
+    """Give a command, unless the file that it writes is there; the raw files of ``folder`` may be packed."""
+    if not Path(words[words.index("--out") + 1]).exists():
+        raw = f"{folder}/"
+        names = (word.removeprefix(raw).removesuffix(".gz") for word in words)
+        call(*(str(find(folder, n)) if w.startswith(raw) else w for w, n in zip(words, names, strict=True)))
+
+
 def tokenised_bleu(translations: list[str], references: list[str], language: str) -> float | None:
     """BLEU of lower-cased text by Moses' tokens, as Multi30k's `lc.norm.tok`; ``None`` without sacremoses."""
     try:
@@ -162,9 +170,8 @@ def reproduce(stored: dict[str, Any], name: str, seed: int, folder: Path) -> boo
             for words in commands(stored["recipes"][part], part, str(folder), f"-seed{number}"):
                 if words[0] == "train":
                     call(*words, f"training.seed={number}", "training.resume=true")
-                elif not Path(words[words.index("--out") + 1]).exists():
-                    raw = f"{folder}/"
-                    call(*(str(find(folder, w.removeprefix(raw))) if w.startswith(raw) else w for w in words))
+                else:
+                    call_once(words, folder)
     runs = members(recipe, name, seed)
     scores = scores_of(stored, recipe, folder, runs)
     done = [json.loads(Path(run, "scores.json").read_text(encoding="utf-8")) for run in runs]
@@ -228,7 +235,7 @@ def markdown(stored: dict[str, Any]) -> str:
         f"| {' | '.join('---' if t in lefts else '---:' for t in titles)} |",
     ]
     lines += [f"| {' | '.join(row[title] for title in titles)} |" for row in rows]
-    return "\n".join([*lines, "", "```bash", *_commands(stored), "```"])
+    return "\n".join([*lines, "", "```bash", *dict.fromkeys(_commands(stored)), "```"])
 
 
 def _commands(stored: dict[str, Any]) -> Iterator[str]:

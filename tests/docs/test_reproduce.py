@@ -18,7 +18,7 @@ TRAIN = (
     "optimizer.lr=0.01 schedule=constant training.max_steps=30 training.guided_alignment=0 runtime.threads=1"
 )
 MORE = (
-    " data.source_language=en data.target_language=de"
+    "data=mixture data.source_language=en data.target_language=de"
     " data.corpora.old.choice=multi30k data.corpora.old.path={data}"
     " data.corpora.new.choice=files data.corpora.new.train.source=more{ending}.tsv"
     " data.corpora.new.validation_pairs=0"
@@ -38,12 +38,14 @@ def test_a_recipe_is_trained_again_and_compared(
 
     def again(bleu: float, name: str = "tiny") -> tuple[int, str]:
         measured = {"pair": "en-de", "seeds": {7: {"bleu": bleu}}}
-        forward = "backtranslate runs/tiny{ending} --source {data}/train.en --forward --out more{ending}.tsv"
-        taught = TRAIN.replace("=multi30k", "=mixture") + MORE
+        forward = (
+            "backtranslate runs/tiny{ending} --source {data}/train.en.gz --forward --out more{ending}.tsv"
+        )
+        taught = TRAIN.replace("data=multi30k ", "")
         recipes = {
             "tiny": measured | {"train": TRAIN},
             "both": measured | {"needs": ["tiny"], "ensemble": 2},
-            "taught": measured | {"needs": ["tiny"], "before": [forward], "train": taught},
+            "taught": measured | {"needs": ["tiny"], "before": [forward], "train": taught, "data": MORE},
         }
         stored = {"signature": "", "beam_size": 2, "test": "test", "files": files}
         Path("results.yaml").write_text(yaml.safe_dump(stored | {"recipes": recipes}))
