@@ -59,6 +59,8 @@ def settings(
     ] = False,
 ) -> None:
     """Show every setting, of one section or of one name, with its default, type and meaning."""
+    from omegaconf import OmegaConf
+
     from translate.config.composer import Composer
     from translate.config.messages import named_elsewhere
     from translate.config.names import did_you_mean, nearest, shorten
@@ -74,7 +76,11 @@ def settings(
     # A choice that extends a file of another group brings that group along, at its own path.
     chosen = {name: choice for name, choice in chosen.items() if _package(name) not in chosen}
     named = section if section not in ORDER else ""  # a setting, or several
-    found = {name: list(_settings(name, chosen)) for name in (ORDER if section == named else [section])}
+    # To look up what nobody knows would wait for torch.
+    known = not named or {*named.split(".")} <= {*_keys(OmegaConf.to_container(composer.compose(given)))}
+    found = {
+        name: list(_settings(name, chosen)) for name in (ORDER if section == named else [section]) if known
+    }
     if named:
         rows_of = {
             name: [row for row in rows if f".{named}." in f".{row.path}."] for name, rows in found.items()
@@ -95,6 +101,13 @@ def settings(
         for setting in rows:
             print(_entry(setting))
         print()
+
+
+def _keys(config: object) -> Iterator[str]:
+    """The keys of a configuration, at every depth."""
+    for key, value in config.items() if isinstance(config, dict) else ():
+        yield str(key)
+        yield from _keys(value)
 
 
 def page(groups: dict[str, list[str]]) -> Iterator[str]:
