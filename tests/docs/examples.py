@@ -1,5 +1,6 @@
 """Runs the examples of the documentation as a reader would: in order, in one folder a page."""
 
+import gzip
 import io
 import re
 import shlex
@@ -207,9 +208,7 @@ class Reader:
 
     def _run(self, words: list[str]) -> tuple[int, str]:
         shown, kept, stdin = io.StringIO(), io.StringIO(), sys.stdin
-        out: io.StringIO = shown
-        if ">" in words:
-            out = kept
+        out = kept if ">" in words else shown
         arguments = words
         for sign in "<>":
             arguments = arguments[: arguments.index(sign)] if sign in arguments else arguments
@@ -283,7 +282,8 @@ def furnish(folder: Path, runs: dict[str, Path]) -> None:
     captions.mkdir()
     for split, name in (("train", "train"), ("dev", "valid"), ("test", "test_2016_flickr")):
         for language, written in (("en", "en"), ("fr", "fr"), ("de", "fr")):
-            shutil.copy(text / f"{split}.{written}", captions / f"{name}.{language}")
+            packed = gzip.compress((text / f"{split}.{written}").read_bytes())
+            (captions / f"{name}.{language}.gz").write_bytes(packed)
     _add_photos(captions, folder / "flickr30k")
     (folder / "law").mkdir()
     for split, name in (("train", "train"), ("dev", "val"), ("test", "test")):
@@ -304,6 +304,6 @@ def _add_photos(captions: Path, photos: Path) -> None:
     for number in range(3):
         Image.new("RGB", (120 + 10 * number, 90), (80 * number, 120, 40)).save(photos / f"{number}.jpg")
     for name in ("train", "valid", "test_2016_flickr"):
-        count = len((captions / f"{name}.en").read_text().splitlines())
+        count = len(gzip.decompress((captions / f"{name}.en.gz").read_bytes()).splitlines())
         rows = "".join(f"{number % 3}.jpg\n" for number in range(count))
         (captions / "image_splits" / f"{name}.txt").write_text(rows)
