@@ -119,6 +119,7 @@ def test_long_suffixes_stay_short_and_apart():
             "training.max_time: expected a number or null, got '10m'; a time is a number of seconds: 600",
         ),
         ([__file__], f"{shorten(__file__)}: sentences are given as data=files data.train.source="),
+        (["data=missing.tsv"], "data=missing.tsv: no such file"),
         (
             [f"data={__file__}"],
             f"{shorten(f'data={__file__}')}: sentences are given as data=files data.train",

@@ -112,7 +112,7 @@ def _rename(run: Path) -> None:
             lambda run: shutil.rmtree(run / "checkpoints"),
             "no such file of a checkpoint; has the run been trained?",
         ),
-        (lambda run: shutil.rmtree(run / "tokenizer"), "tokenizer: not a tokenizer directory"),
+        (lambda run: shutil.rmtree(run / "tokenizer"), "tokenizer.json: no such file of a run; has it been"),
         (_write("tokenizer/tokenizer.json", "{"), "tokenizer: not a tokenizer directory"),
         (_write("tokenizer/shared.model", "cut"), "tokenizer: not a tokenizer directory"),
         (_write("alignment.json", "{"), "alignment.json: damaged"),

@@ -1,6 +1,7 @@
 """The form of the command line: what help looks like, and what a usage error says."""
 
 import itertools
+import re
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,9 @@ def usage_message(error: Any) -> str:
         message = f"{error.param.opts[0]}: expected {expected}, got {shorten(cause.errors()[0]['input'])}"
     elif "unexpected extra argument" in message and context and "--source" in _options(context.command):
         message += "; files are given by name, as --source FILE"
+    elif "' is not one of '" in message:
+        given, *choices = re.findall(r"'([^']*)'", message.partition(": ")[2])
+        message = message.rstrip(".") + did_you_mean(nearest(given, choices))
     return f"{message[:1].lower()}{message[1:].rstrip('.')} (see {path} --help)"
 
 

@@ -261,6 +261,8 @@ def missing_choice(name: str, choices: Mapping[str, list[str]]) -> str:
     file = name.removeprefix("data/")
     if file != name and Path(file).is_file():
         return _files_hint(f"data={file}", file)
+    if file != name and Path(file).suffix:
+        return f"data={shorten(file)}: no such file"
     if group not in choices:
         return f"{shorten(group or name)}: no such group{did_you_mean(nearest(group or name, choices))}"
     near = nearest(choice, choices[group])

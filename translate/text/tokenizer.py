@@ -294,6 +294,8 @@ class TokenizerPair:
             files = [directory / f"{name}.model" for name in names]
             models = [read_bounded(file, root=directory, limit=MAX_MODEL_BYTES) for file in files]
             sides = [Tokenizer(model, tokenised=description["tokenised"]) for model in models]
+        except FileNotFoundError as error:
+            raise UserError(f"{error.filename}: no such file of a run; has it been trained?") from error
         except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
             raise UserError(f"{directory}: not a tokenizer directory ({error})") from error
         return cls(sides[0], sides[-1])

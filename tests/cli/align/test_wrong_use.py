@@ -30,7 +30,7 @@ CASES: dict[str, list[tuple[list[str], str]]] = {
             [*PAIR, "--out", "a.jsonl", "--weights"],
             f"--weights {NO_EFFECT} a.jsonl; it is for .txt, .pharaoh",
         ),
-        ([*PAIR, "--method", "atention"], "'atention' is not one of"),
+        ([*PAIR, "--method", "atention"], "'norm'; did you mean attention?"),
         ([*PAIR, "--source", "a"], "it belongs to translate align corpus, symmetrise, calibrate and report"),
         ([*PAIR, "--heads"], "it is a command: translate align heads"),
     ],
