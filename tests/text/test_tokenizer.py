@@ -212,7 +212,7 @@ def test_a_damaged_folder_is_an_error_of_the_user(tmp_path: Path, name: str, con
     if content is not None:
         (tmp_path / name).write_bytes(content)
     for folder in (tmp_path, tmp_path / "none"):
-        with pytest.raises(UserError, match="not a tokenizer directory|no such file of a run"):
+        with pytest.raises(UserError, match=r"not a tokenizer directory|no such file of a run"):
             TokenizerPair.load(folder)
 
 
