@@ -67,6 +67,7 @@ CASES: dict[str, Case] = {
     "dot": case("dot", oracles.plain_dot, sizes=(11, 11)),
     "self_dot": case("self_dot", oracles.plain_dot, sizes=(11, 11)),
     "general": case("general", oracles.general),
+    "fixed": case("fixed", oracles.fixed),
     "location": case("location", oracles.location, max_length=11),
     "location-short": case("location", oracles.location, max_length=5),
     "fully_connected": case("fully_connected", oracles.location, max_length=11),

@@ -117,6 +117,11 @@ def fixed_length(scores: list[list[float]], states: Array, seen: list[bool], max
     return one_head(rows, states)
 
 
+def fixed(p: Parameters, queries: Array, states: Array, seen: list[bool], **_: Any) -> Result:
+    row = [float(seen[s] and not any(seen[s + 1 :])) for s in range(len(seen))]
+    return one_head([row] * len(queries), states)
+
+
 def location(
     p: Parameters, queries: Array, states: Array, seen: list[bool], max_length: int, **_: Any
 ) -> Result:

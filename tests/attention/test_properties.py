@@ -21,6 +21,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     HULL: {"local_p": "its Gaussian comes after the softmax", "delta": "values are corrected by later ones"},
     KEYS: {
         **dict.fromkeys(["location", "fully_connected", "positional", "factorized_positional"], POSITIONS),
+        "fixed": POSITIONS,
         **dict.fromkeys(["local_m", "local_p", "sliding_window", "alibi", "relative_bias"], POSITIONS),
         "delta": "later keys correct earlier ones",
     },

@@ -22,7 +22,13 @@ from translate.attention.dot_product import (
 from translate.attention.linear import Delta, Linear
 from translate.attention.memory import Memory, select_rows
 from translate.attention.path_cache import LayerCache, PathCache
-from translate.attention.positional import FactorizedPositional, FullyConnected, Location, Positional
+from translate.attention.positional import (
+    FactorizedPositional,
+    FixedVector,
+    FullyConnected,
+    Location,
+    Positional,
+)
 
 __all__ = [
     "ALiBi",
@@ -34,6 +40,7 @@ __all__ = [
     "Dot",
     "DotProduct",
     "FactorizedPositional",
+    "FixedVector",
     "FullyConnected",
     "General",
     "GroupedQuery",

@@ -63,6 +63,25 @@ class Location(_FixedLength):
         return self.score_projection(query)
 
 
+@register("fixed")
+class FixedVector(Attention):
+    """h_S, one vector of the whole source, whatever the query: Sutskever et al. 2014, 2.
+
+    The translator before attention, for comparison: all weight is on the last state. Deviation: in the
+    paper the vector only starts the decoder, which here reads it at every step, as in Cho et al. 2014.
+    """
+
+    def scores(self, query: Tensor, memory: Memory, state: Any = None) -> Tensor:
+        batch, _, length, _ = memory.keys.shape
+        return memory.keys.new_zeros(batch, 1, query.shape[1], length)
+
+    def visible(self, query: Tensor, memory: Memory, state: Any = None) -> Tensor:
+        places = torch.arange(memory.keys.shape[2], device=query.device)
+        seen = places >= 0 if memory.mask is None else memory.mask
+        last = torch.where(seen, places, -1).amax(-1, keepdim=True)  # (B, 1), -1 where nothing is visible
+        return (places == last).view(-1, 1, 1, len(places))
+
+
 @register("fully_connected")
 class FullyConnected(Location):
     """softmax(W [y_{t-1}; s_t] + b) over M source positions: the PyTorch sequence-to-sequence tutorial.
